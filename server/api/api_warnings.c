@@ -90,10 +90,20 @@ static int check_language(const struct request *request, const struct text *text
 
 /* ---- untranslated ---- */
 
+/* A text without sentences that must be a message in ICU's notation: it could not be read. */
+static int warn_of_message(const char *text, size_t length, struct arena *arena, struct warnings *warnings) {
+    return !document_is_message(text, length) || warnings_add(warnings, arena, WARNING_UNTRANSLATED,
+                                                              "the text was returned unchanged: its braces make no ICU message")
+               ? 0
+               : -1;
+}
+
 static int check_untranslated(const struct request *request, const struct text *text, struct arena *arena,
                               struct warnings *warnings) {
     (void)request;
     bool untranslated = false;
+    if (text->count == 0)
+        return warn_of_message(text->source, text->source_length, arena, warnings);
     for (size_t i = 0; i < text->count; i++)
         untranslated = untranslated || text->sentences[i].untranslated;
     return !untranslated || warnings_add(warnings, arena, WARNING_UNTRANSLATED,
@@ -120,6 +130,18 @@ static int check_unknowns(const struct request *request, const struct text *text
 
 /* ---- shortened ---- */
 
+/* Which of a sentence's own tokens are parts of what comes through as it is. NULL: memory is out. */
+static bool *find_held(const struct sentence *sentence, struct arena *arena) {
+    struct span own = sentence_own(sentence);
+    bool *held = arena_zalloc(arena, own.end - own.begin + 1, sizeof *held);
+    for (size_t j = own.begin, run = 0; held && j < own.end; j++) {
+        while (run < sentence->held.count && sentence->held.all[run].end <= sentence->tokens[j].begin)
+            run++;
+        held[j - own.begin] = run < sentence->held.count && sentence->held.all[run].begin < sentence->tokens[j].end;
+    }
+    return held;
+}
+
 /* A logical form says less than its question: only translations leave something out. Of a sentence its best hypothesis counts, by
  * the attention, of a model with an alignment head, too: a warning must not depend on what else is asked. */
 static int check_omissions(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
@@ -131,7 +153,8 @@ static int check_omissions(const struct request *request, const struct text *tex
     for (size_t i = 0; i < text->count; i++) {
         const struct sentence *sentence = &text->sentences[i];
         const struct hypothesis *best = &sentence->hypotheses[0];
-        if (omission_add(best->attention, best->length, sentence_own(sentence), arena, &sum, NULL) != 0)
+        const bool *held = find_held(sentence, arena);
+        if (!held || omission_add(best->attention, best->length, sentence_own(sentence), held, arena, &sum, NULL) != 0)
             return -1;
     }
     if (!omission_is_much(&sum))
@@ -256,8 +279,9 @@ static const struct {
 /* codes: a bit for each that is looked for. */
 static int check_text(const struct request *request, const struct text *text, unsigned codes, struct arena *arena,
                       struct warnings *warnings) {
-    for (size_t code = 0; text->count > 0 && code < WARNING_CODES; code++) {
-        bool wanted = codes & 1u << code && kinds[code].check && (request->warns || !kinds[code].costs);
+    for (size_t code = 0; code < WARNING_CODES; code++) {
+        bool wanted = (text->count > 0 || code == WARNING_UNTRANSLATED) && codes & 1u << code && kinds[code].check &&
+                      (request->warns || !kinds[code].costs);
         if (wanted && kinds[code].check(request, text, arena, warnings) != 0)
             return -1;
     }
@@ -289,6 +313,9 @@ int warnings_of_plan(const struct request *request, const struct plan *plan, str
         bool segments = plan->markup || item->marked;
         unsigned codes = segments ? ~(1u << WARNING_LANGUAGE) : ~0u;
         if (segments && item->count > 0 && i < plan->strings && check_markup(request, item, arena, warnings) != 0)
+            return -1;
+        if (!plan->markup && item->marked && item->count == 0 && item->model &&
+            warn_of_message(item->source, item->length, arena, warnings) != 0)
             return -1;
         for (size_t j = 0; j < item->count; j++) {
             struct warning *last = warnings->last;

@@ -13,8 +13,8 @@ static void add_scaled(float *coverage, const float *row, size_t n) {
         coverage[j] += row[j] / sum;
 }
 
-int omission_add(const float *const *rows, size_t target, struct span source, struct arena *arena, struct omission *sum,
-                 struct error *err) {
+int omission_add(const float *const *rows, size_t target, struct span source, const bool *held, struct arena *arena,
+                 struct omission *sum, struct error *err) {
     struct arena_mark mark = arena_mark(arena);
     size_t count = source.end - source.begin;
     float *coverage = arena_zalloc(arena, count, sizeof *coverage);
@@ -23,7 +23,7 @@ int omission_add(const float *const *rows, size_t target, struct span source, st
     for (size_t i = 0; i < target; i++)
         add_scaled(coverage, rows[i] + source.begin, count);
     for (size_t j = 0; j < count; j++)
-        sum->left += coverage[j] < LEAST_COVERAGE;
+        sum->left += coverage[j] < LEAST_COVERAGE && !(held && held[j]);
     sum->tokens += count;
     arena_release(arena, mark);
     return 0;

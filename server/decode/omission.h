@@ -15,9 +15,10 @@ struct omission {
 };
 
 /* Adds those of an alignment: a row for each of a translation's tokens [target], of which the weights of `source` are the
- * sentence's own tokens'. Scratch in the arena, released. -1 with ERROR_MEMORY. */
-int omission_add(const float *const *rows, size_t target, struct span source, struct arena *arena, struct omission *sum,
-                 struct error *err);
+ * sentence's own tokens'. Those that held [source.end - source.begin] says come through as they are, so that none of them is left
+ * out; NULL: none is held. Scratch in the arena, released. -1 with ERROR_MEMORY. */
+int omission_add(const float *const *rows, size_t target, struct span source, const bool *held, struct arena *arena,
+                 struct omission *sum, struct error *err);
 
 /* Much was left out: more than three eighths of eight tokens or more. Held-out sentences of which it is true although their
  * translation is whole, and halves that it finds: server/README.md (python3 -m weights.warnings). */

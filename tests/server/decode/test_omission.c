@@ -11,7 +11,7 @@ static struct omission of(const float rows[][SOURCE + 1], size_t target) {
     arena_init(&arena, 1024);
     for (size_t i = 0; i < target; i++)
         pointers[i] = rows[i];
-    ck_assert_int_eq(omission_add(pointers, target, (struct span){0, SOURCE}, &arena, &sum, NULL), 0);
+    ck_assert_int_eq(omission_add(pointers, target, (struct span){0, SOURCE}, NULL, &arena, &sum, NULL), 0);
     arena_done(&arena);
     return sum;
 }
@@ -43,6 +43,21 @@ START_TEST(the_end_is_left_out) {
 }
 END_TEST
 
+/* What comes through as it is, is not left out, however little is looked at. */
+START_TEST(held_tokens_are_there) {
+    static const bool held[SOURCE] = {[3] = true, [8] = true};
+    static const float row[SOURCE + 1] = {[0] = 1};
+    const float *rows[] = {row};
+    struct omission sum = {0};
+    struct arena arena;
+    arena_init(&arena, 1024);
+    ck_assert_int_eq(omission_add(rows, 1, (struct span){0, SOURCE}, held, &arena, &sum, NULL), 0);
+    ck_assert_uint_eq(sum.tokens, SOURCE);
+    ck_assert_uint_eq(sum.left, SOURCE - 3);
+    arena_done(&arena);
+}
+END_TEST
+
 /* What is looked at with a fifth of a step in all is not left out. A step that looks at </s> alone says nothing; one that gives it
  * most says as much as any other. */
 START_TEST(rows_are_scaled) {
@@ -70,6 +85,7 @@ Suite *omission_suite(void) {
     TCase *tests = tcase_create("omission");
     tcase_add_test(tests, all_is_translated);
     tcase_add_test(tests, the_end_is_left_out);
+    tcase_add_test(tests, held_tokens_are_there);
     tcase_add_test(tests, rows_are_scaled);
     tcase_add_test(tests, enough_must_be_left_out);
     suite_add_tcase(suite, tests);
