@@ -112,6 +112,11 @@ static size_t first_child(const struct scribe *scribe, size_t parent) {
 /* A unit takes the place of the words that stood in for it. */
 static void write_unit(struct scribe *scribe, const struct node *node) {
     const struct html_translation *translation = scribe->placer->translation;
+    size_t blank = 0;
+    while (blank < node->begin && html_is_space_at(translation->text, translation->length, blank))
+        character_next(translation->text, translation->length, &blank);
+    if (scribe->at == 0 && blank == node->begin && !node->space_before) /* the white space stood behind it */
+        scribe->at = blank;
     write_to(scribe, node->begin);
     if (scribe->placer->html->pieces[node->piece].blank) {
         write_piece(scribe->writing, &scribe->placer->html->pieces[node->piece]);
