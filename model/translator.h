@@ -15,6 +15,7 @@
 #include "model/base/file.h"
 #include "model/base/reserve.h"
 #include "model/batch.h"
+#include "model/ending.h"
 #include "model/given.h"
 #include "model/glossary.h"
 #include "model/guard.h"

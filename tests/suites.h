@@ -37,6 +37,7 @@
     X(batch) \
     X(answer) \
     X(amounts) \
+    X(ending) \
     X(translator) \
     X(rendering) \
     X(parameters) \

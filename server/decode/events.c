@@ -17,7 +17,8 @@ struct feed {
     size_t noted; /* tokens */
     bool ended;
 
-    /* [noted] the worker's until the lock has published them; constant then */
+    size_t decided; /* tokens that are below, the worker's; the last ones may still be replaced */
+    /* [decided] the worker's until the lock has published them; constant then */
     int *tokens;
     float *log_probs;
     const float **attention, **alignment;
@@ -70,22 +71,32 @@ static int feed_make_room(struct feed *feed, struct sentence *sentence) {
     return 0;
 }
 
-/* Notes the token that the last step decided; returns how many there are. Without memory for it the sentence's tokens are sent when
- * it is done. */
+/* Tokens that will not change any more: of a question or an exclamation the marks at its end may (model/ending.h). */
+static size_t count_final(const struct feed *feed, const struct sentence *sentence) {
+    size_t count = feed->decided;
+    if (ending_is_asked(sentence))
+        while (count > feed->noted && ending_may_replace(sentence, feed->tokens[count - 1]))
+            count--;
+    return count;
+}
+
+/* Notes the token that the last step decided; returns how many there are that stay. Without memory for it the sentence's tokens are
+ * sent when it is done. */
 static size_t note_token(struct feed *feed, struct sentence *sentence) {
-    size_t count = feed->noted; /* only its worker changes it */
+    size_t count = feed->decided; /* only its worker changes it */
     if (sentence->amounts || !sends_tokens(sentence) || sentence->search.step != count + 1 || feed_make_room(feed, sentence) != 0)
-        return count;
+        return feed->noted;
     assert(sentence->search.rows == 1 && count < sentence->options.max_length);
     struct decision last = search_last(&sentence->search, 0);
     const float *alignment = soft_alignment_row(sentence, last.token, last.attention, &sentence->arena, NULL);
     if (!alignment)
-        return count;
+        return feed->noted;
     feed->tokens[count] = last.token;
     feed->log_probs[count] = last.log_prob;
     feed->attention[count] = last.attention;
     feed->alignment[count] = alignment;
-    return count + 1;
+    feed->decided++;
+    return count_final(feed, sentence);
 }
 
 static void wake(struct events *events) {

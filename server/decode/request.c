@@ -198,6 +198,8 @@ bool job_goes_on(struct job *job) {
     }
     if (job->second)
         job_measure(job);
+    else
+        ending_mend(job->sentence);
     return job->second != NULL;
 }
 
