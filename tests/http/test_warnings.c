@@ -193,6 +193,45 @@ START_TEST(shortened) {
 }
 END_TEST
 
+/* Braces that make no message stay as they are, which is said; those that do keep their notation. */
+START_TEST(messages) {
+    static const char whole[] = "{n, plural, one {# dog} other {# dogs}}", broken[] = "{n, plural, one {# dog} other # dogs}";
+    struct daemon daemon;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL));
+    for (size_t i = 0; i < 2; i++) {
+        char json[256];
+        struct reply reply;
+        snprintf(json, sizeof json, "{'text': '%s', 'source': 'en', 'target': 'fr'}", i == 0 ? whole : broken);
+        client_post(&daemon, "/translate", json, 200, &reply);
+        const json_t *translation = json_at(reply.json, "translations.0");
+        const char *text = text_at(translation, "text");
+        ck_assert_msg((find_warning(translation, "untranslated") != NULL) == (i == 1), "%s", reply.body);
+        if (i == 0)
+            ck_assert_msg(strncmp(text, "{n, plural, one {", 17) == 0 && strstr(text, "} other {"), "%s", text);
+        else
+            ck_assert_str_eq(text, broken);
+        reply_done(&reply);
+    }
+    daemon_stop(&daemon);
+}
+END_TEST
+
+/* What is protected is there. */
+START_TEST(a_protected_text_is_not_shortened) {
+    struct daemon daemon;
+    struct reply reply;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL));
+    client_post(&daemon, "/translate",
+                "{'text': 'A boy and a dog play in the snow near the old house.', 'source': 'en', 'target': 'fr', "
+                "'protect': [{'pattern': '.'}]}",
+                200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "translations.0.text"), "A boy and a dog play in the snow near the old house.");
+    ck_assert_ptr_null(find_warning(json_at(reply.json, "translations.0"), "shortened"));
+    reply_done(&reply);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 Suite *warnings_suite(void) {
     Suite *suite = suite_create("warnings");
     TCase *tests = tcase_create("warnings");
@@ -205,6 +244,8 @@ Suite *warnings_suite(void) {
     tcase_add_test(tests, turned_off);
     tcase_add_test(tests, unknown);
     tcase_add_test(tests, shortened);
+    tcase_add_test(tests, messages);
+    tcase_add_test(tests, a_protected_text_is_not_shortened);
     suite_add_tcase(suite, tests);
     return suite;
 }
