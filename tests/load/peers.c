@@ -109,7 +109,8 @@ static long send_bomb(const struct server *server, const char *open, const char 
     end = stpcpy(end, "}");
     size_t head = write_head(bytes, (size_t)(end - text));
     memcpy(bytes + head, text, (size_t)(end - text));
-    int status = server_ask(server, bytes, head + (size_t)(end - text), 1, PATIENCE_S, NULL, 0);
+    /* without ending its half of the connection: who does that while a body is read counts as gone */
+    int status = server_ask(server, bytes, head + (size_t)(end - text), 0, PATIENCE_S, NULL, 0);
     free(bytes);
     free(text);
     return status != 400;
