@@ -2,7 +2,8 @@
 # Runs libFuzzer targets one after the other: run.sh BUILD SECONDS RUNS TARGET... (make fuzz). What a target learns stays in
 # BUILD/corpus; what it finds goes to BUILD/findings. Prints executions per target; fails where there was a finding.
 # FUZZ_FORMAT: the format that all documents of the target `document` are of; what it learns is kept by itself.
-# FUZZ_TIMEOUT: seconds that one input may take, by the clock: where others use the processor, more than 20. FUZZ_MIB: memory that the
+# FUZZ_TIMEOUT: seconds that one input of up to 4 kB may take, by the clock, a longer one five times as many: where others use the
+# processor, more than 20. FUZZ_MIB: memory that the
 # target may take at most, AddressSanitizer's among it. An eighth of the time goes to inputs of up to a megabyte, which show what grows faster than they do:
 # they begin with the corpus' inputs and what make_long makes of them, each repeated until it is as long as that.
 set -u
@@ -25,10 +26,11 @@ make_long() {
 
 # run TARGET NAME MAX_LEN SECONDS CORPUS...: what is found goes to BUILD/findings
 run() {
-    target=$1 name=$2 longest=$3 time=$4
+    target=$1 name=$2 longest=$3 time=$4 most=${FUZZ_TIMEOUT:-20}
     shift 4
+    [ "$longest" -le 4096 ] || most=$((most * 5))
     # what libraries keep for the whole run is no leak: only what grows with the executions matters, which -rss_limit_mb bounds
-    if ! "$build/tests/fuzz/$target" -runs="$runs" -max_total_time="$time" -max_len="$longest" -timeout="${FUZZ_TIMEOUT:-20}" \
+    if ! "$build/tests/fuzz/$target" -runs="$runs" -max_total_time="$time" -max_len="$longest" -timeout="$most" \
         -rss_limit_mb="${FUZZ_MIB:-2048}" -print_final_stats=1 -artifact_prefix="$build/findings/$name-" "$@" 2>"$build/logs/$name"; then
         tail -40 "$build/logs/$name"
         failed=1
