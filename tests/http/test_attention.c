@@ -265,10 +265,10 @@ START_TEST(own_translation_as_target) {
         for (size_t j = 0; j < sizeof texts / sizeof *texts; j++) {
             char json[256];
             struct reply reply;
-            snprintf(
-                json, sizeof json,
-                "{'model': '%s', 'text': '%s', 'n_best': 5, 'include': ['tokens', 'log_probs', 'attention', 'entropy', 'eos']}",
-                models[i], texts[j]);
+            snprintf(json, sizeof json,
+                     "{'model': '%s', 'text': '%s', 'n_best': 5, 'verbatim': true, 'include': ['tokens', 'log_probs', 'attention', "
+                     "'entropy', 'eos']}",
+                     models[i], texts[j]);
             attend(json, &reply);
             const json_t *list = json_at(reply.json, "results.0.sentences.0.hypotheses");
             for (size_t k = 0; k < json_array_size(list); k++) {

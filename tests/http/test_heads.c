@@ -90,11 +90,11 @@ START_TEST(what_there_is) {
 }
 END_TEST
 
-/* Nothing else is added or changed; hypotheses beside the best have none. */
+/* Nothing else is added or changed, in what the model does; hypotheses beside the best have none. */
 START_TEST(only_the_best_has_them) {
     struct reply with, without;
-    ask("/translate", BIG, "'n_best': 3, 'include': ['tokens', 'attention', 'heads']", &with);
-    ask("/translate", BIG, "'n_best': 3, 'include': ['tokens', 'attention']", &without);
+    ask("/translate", BIG, "'n_best': 3, 'verbatim': true, 'include': ['tokens', 'attention', 'heads']", &with);
+    ask("/translate", BIG, "'n_best': 3, 'verbatim': true, 'include': ['tokens', 'attention']", &without);
     json_t *sentence = json_at(with.json, "translations.0.sentences.0");
     check_sentence(sentence, true, true, true);
     json_object_del(sentence, "heads");
