@@ -47,17 +47,25 @@ enum opaque_scope {
 const char *opaque_name(enum opaque_kind kind);
 
 /* Finds the next run at or after text[*at] and moves *at to its end. False: there is none, and *at is length. text: valid UTF-8.
- * Time is proportional to the bytes passed. Placeholders of programs: {name} {0} {a.b:>8} {{count}} {{ count }} ${name} %{name}
- * #{name}   no line break between the braces, no space between single ones %s %d %-5.2f %1$s %lld %@ %% %(total)s not before a
- * letter or digit, nor after a digit [X12X]                                                              capitals, digits, and
- * perhaps capitals https://example.com/a?b=c  www.example.com                          up to white space, without what ends the
- * sentence jane.doe@example.com With OPAQUE_ALL also: emoji with all their parts, and symbols that stand for themselves (category
- * So, numbers that are no digits such as ½)
- *   :-) <3 :tada: #hashtag @name [1] C++ C#
- *   digits in groups (telephone numbers, cards, ISBN, dates, versions, addresses of computers), five or more digits, IBAN
- *   2024-05-01T10:00:00Z 00:1b:44:11:3a:b7 2001:db8::1 doi:10.1000/182 12°C
- *   letters and digits mixed (A4, 4K, COVID-19, 3f2a9c, H₂O), FOO_BAR, FOO_BAR=1, key=value, R&D, Ctrl+C, x^2, --flag, name(),
- * camelCase \alpha $HOME && != {"a": 1} /usr/bin, ~/x, ./x, C:\x, names of files and of hosts */
+ * Time is proportional to the bytes passed.
+ *
+ * With OPAQUE_PLACEHOLDERS:
+ *
+ * - {name} {0} {a.b:>8} {{count}} {{ count }} ${name} %{name} #{name}: no line break in the braces, no space in single ones
+ * - %s %d %-5.2f %1$s %lld %@ %% %(total)s, not before a letter or digit, nor after a digit
+ * - [X12X]: capitals, digits, and perhaps capitals
+ * - https://example.com/a?b=c www.example.com, up to white space, without what ends the sentence; jane.doe@example.com
+ *
+ * With OPAQUE_ALL also:
+ *
+ * - emoji with all their parts, symbols that stand for themselves (category So, and numbers that are no digits, such as ½)
+ * - :-) <3 :tada: #hashtag @name [1] C++ C#
+ * - digits in groups (telephone numbers, cards, ISBN, dates, versions, addresses of computers), five or more digits, IBAN
+ * - 2024-05-01T10:00:00Z 00:1b:44:11:3a:b7 2001:db8::1 doi:10.1000/182 12°C
+ * - letters and digits mixed (A4, 4K, COVID-19, 3f2a9c, H₂O)
+ * - FOO_BAR=1 key=value R&D Ctrl+C x^2 --flag name() camelCase
+ * - \alpha $HOME && != {"a": 1}
+ * - /usr/bin ~/x ./x C:\x, names of files and of hosts */
 bool opaque_next(enum opaque_scope scope, const char *text, size_t length, size_t *at, struct opaque_run *found);
 
 /* The run that the characters text[begin, end), which a model cannot read, belong to: the whole word, the amount of a currency
