@@ -2,6 +2,7 @@
 #include "server/document/subtitles.h"
 #include "server/html/html_marks.h"
 #include <ctype.h>
+#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
@@ -138,20 +139,31 @@ static void add_mark(struct html_builder *builder, const struct mark *mark) {
         html_add_close(builder, mark->raw);
 }
 
-/* Tags that subtitles do not know and references are marks as in any other text. */
+/* Tags that subtitles do not know and references are marks as in any other text. Code and comments are not, and where the text has
+ * an arrow, nor are tags: a mark moves as it is, and a line with an arrow in it might then be one of times. */
+struct cue_marking {
+    struct html_marking marking;
+    bool arrow;
+};
+
+static size_t skip_others(const struct html_marking *marking, const char *at, const char *end) {
+    bool arrow = ((const struct cue_marking *)((const char *)marking - offsetof(struct cue_marking, marking)))->arrow;
+    return *at == '`' || *at == ':' || (*at == '<' && (arrow || (end - at > 1 && (at[1] == '!' || at[1] == '?'))));
+}
+
 int cue_add_marked(struct html_builder *builder, struct html_bytes text, bool vtt, struct cue_marks *marks, struct error *err) {
-    static const struct html_marking as_it_is;
+    const struct cue_marking own = {{.skip = skip_others}, memmem(text.start, text.length, "-->", 3) != NULL};
     const char *at = text.start;
     if (find_marks(text, vtt, marks, builder->arena, err) != 0)
         return -1;
     pair_marks(marks);
     for (size_t i = 0; i < marks->count; i++) {
         const struct mark *mark = &marks->all[i];
-        html_add_marked(builder, bytes_between(at, mark->raw.start), &as_it_is);
+        html_add_marked(builder, bytes_between(at, mark->raw.start), &own.marking);
         add_mark(builder, mark);
         at = mark->raw.start + mark->raw.length;
     }
-    html_add_marked(builder, bytes_between(at, text.start + text.length), &as_it_is);
+    html_add_marked(builder, bytes_between(at, text.start + text.length), &own.marking);
     return 0;
 }
 

@@ -279,6 +279,7 @@ START_TEST(srt_text_is_no_tag) {
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nx> a <b\n", "1\n" TIMES "\n< B A X>\n");
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nx} a {\\b\n", "1\n" TIMES "\n{ \\B A X}\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na <3 b < c {d} <bus>\n", "1\n" TIMES "\nA <3 B < C {D} <bus>\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\na `b --> c` <!-- d --> e\n", "1\n" TIMES "\nE - -> D <!-- C` - -> `B A\n");
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\na <c.d>b</c.d>&nbsp;c &amp; d\n",
                 "1\n" TIMES "\nD &amp; C <c.d>B</c.d>&nbsp;A\n");
 }
