@@ -39,6 +39,7 @@ ROWS = (
     Row("weights/README.md", "python3 -m weights.align_head MODEL_FOLDER --corpora", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.align MODEL_FOLDER", True),
     Row("weights/README.md", "python3 -m weights.align weights/en-fr --reverse", False, "needs the Hansards, which are not shipped"),
+    Row("weights/README.md", "python3 -m weights.opaque", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.quality", True),
     Row("weights/README.md", "python3 -m weights.broad", False, "needs corpora that are not shipped; make check-python trains small models"),
     Row("weights/README.md", "python3 -m weights.debian", False, "downloads for minutes; make check-python reads made-up packages"),
