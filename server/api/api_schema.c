@@ -45,15 +45,16 @@ static const struct property properties[] = {
     {"TextLanguage", "language", "string", "language code", false},
     {NULL, "confidence", "number", "0 to 1: how often such a guess is right", false},
 
-    {"Warning", "code", "=language,untranslated,unknown,shortened,numbers,encoding",
+    {"Warning", "code", "=language,untranslated,unknown,shortened,numbers,doubtful,encoding",
      "the text looks like another language; the model can read none of it; more than a third of its tokens are unknown; much of it "
-     "may be left untranslated; the numbers differ; a document's encoding was guessed",
+     "may be left untranslated; the numbers differ; it is probably wrong; a document's encoding was guessed",
      false},
     {NULL, "message", "string", NULL, false},
     {NULL, "language", "string", "code language: that of the text, a language code", true},
     {NULL, "source", "[string]", "code numbers: the text's numbers that have no equal in the translation, as they are written",
      true},
     {NULL, "target", "[string]", "code numbers: the translation's that have none in the text", true},
+    {NULL, "quality", "number", "code doubtful: the model's estimate, 0 to 1", true},
 
     {"Sentence", "source_text", "string", NULL, false},
     {NULL, "text", "string", NULL, false},
