@@ -27,6 +27,9 @@ export interface Request {
   glossary?: { [phrase: string]: string } | string;
   protect?: (string | { pattern: string })[];
   digits?: number;
+  format?: "text" | "html" | "xml";
+  /** true: what the model does, without opaque runs, comparison of numbers, and doubt. */
+  verbatim?: boolean;
   /** false: no warnings that take time to find out. */
   warnings?: boolean;
   /** Names with commas between them, or all, or an array of names. */
