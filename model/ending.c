@@ -14,13 +14,13 @@ enum {
 };
 
 /* How a text ends: its marks [begin,end), the white space in front of them included, and what they say. Quotation marks and
- * brackets may stand behind. */
+ * brackets may follow. */
 struct tail {
     size_t begin, end;
     unsigned says;
     size_t first; /* byte of the first mark; end: there is none */
     bool trails;  /* an ellipsis is among the marks */
-    bool closed;  /* something stands behind them */
+    bool closed;  /* quotation marks or brackets follow */
     size_t count; /* of asking and exclaiming marks, in their order: */
     unsigned marks[MOST_MARKS];
 };
@@ -147,7 +147,7 @@ static size_t write_marks(const char *language, const struct tail *source, char 
     return length;
 }
 
-/* The tokens of marks behind a word. 0: the vocabulary cannot write them so. */
+/* The tokens of marks after a word. 0: the vocabulary cannot write them. */
 static size_t encode_marks(const struct translator *t, const char *marks, size_t length, struct arena *scratch,
                            int out[MOST_TOKENS]) {
     char text[MOST_BYTES + 1] = "a";
@@ -240,7 +240,7 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h, co
     struct tail target = read_tail(rendering.text, length);
     if ((source->says & ~target.says) == 0 || target.begin == 0)
         return false;
-    bool keeps = target.first == target.end || (source->trails && !target.says); /* behind what is there */
+    bool keeps = target.first == target.end || (source->trails && !target.says); /* after what is there */
     size_t begin = keeps ? target.end : target.first, end = target.end;
     if (keeps && target.closed && !source->closed)
         begin = end = length;
@@ -259,12 +259,11 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h, co
         if (!ending_may_replace(sentence, h->tokens[i]))
             return false;
     size_t bytes = write_marks(sentence->translator->config.target, source, marks);
-    size_t behind =
-        out->end > out->first && rendering.tokens[out->end - 1].end > end ? rendering.tokens[out->end - 1].end - end : 0;
-    if (behind > sizeof marks - bytes) /* of a quotation mark in one piece with a full stop */
+    size_t after = out->end > out->first && rendering.tokens[out->end - 1].end > end ? rendering.tokens[out->end - 1].end - end : 0;
+    if (after > sizeof marks - bytes) /* of a quotation mark in one piece with a full stop */
         return false;
-    memcpy(marks + bytes, rendering.text + end, behind);
-    out->count = encode_marks(sentence->translator, marks, bytes + behind, scratch, out->tokens);
+    memcpy(marks + bytes, rendering.text + end, after);
+    out->count = encode_marks(sentence->translator, marks, bytes + after, scratch, out->tokens);
     return out->count > 0;
 }
 

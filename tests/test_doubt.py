@@ -31,9 +31,8 @@ def test_measured() -> None:
 
 
 def test_the_shipped_models_doubt() -> None:
-    """All by one regression."""
     tensors = [safetensors.read(model / quality_card.FILE)[0]["doubt"] for model in SHIPPED]
-    assert all((one == tensors[0]).all() for one in tensors) and tensors[0][-1] == numpy.float32(doubt.BELOW)
+    assert all(numpy.isfinite(one).all() and one[-1] == numpy.float32(doubt.BELOW) for one in tensors)
     assert all("`doubtful`" in (model / "README.md").read_text(encoding="utf-8") for model in SHIPPED)
 
 

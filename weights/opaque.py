@@ -19,6 +19,7 @@ import shutil
 import tempfile
 import unicodedata
 from pathlib import Path
+from typing import Callable, TypeVar
 
 from . import data, folder, manifest, scores, tokenizer
 from .client import Daemon, Variant, chunks, daemon
@@ -29,6 +30,7 @@ COPIED, SENTENCES, PAIRS = 0.95, 20, 300
 NAME = re.compile(r"\b(Tom|Mary|Boston|Paris|John|Bob|Ken)\b")
 EMOJI = "😀"
 BATCH = 50
+T = TypeVar("T")
 
 
 def symbols(pieces: list[str]) -> str:
@@ -72,7 +74,7 @@ def copied(client: Daemon, candidates: str, texts: list[str]) -> str:
     return "".join(kept)
 
 
-def serve(alignd: Path, model: Path, settings: dict, ask):
+def serve(alignd: Path, model: Path, settings: dict, ask: Callable[[Daemon], T]) -> T:
     """What `ask` says of a copy of the model with these settings."""
     with tempfile.TemporaryDirectory() as work:
         copy = Path(work) / model.name

@@ -21,7 +21,7 @@ struct option {
 
 struct constrained {
     struct phrase_paths paths;
-    struct candidate *phrases; /* [phrases_most] the tokens that phrases go on with behind a row */
+    struct candidate *phrases; /* [phrases_most] the tokens that continue or begin phrases in a row */
     struct option *options;    /* [count] of the step in hand */
     size_t count, first;       /* first: of the row in hand */
     size_t *sizes;             /* [total + 1] of the banks */
@@ -110,9 +110,10 @@ static size_t best_of_all(struct search *search, const struct constrained *own, 
         float log_prob = rows[r].logits[i] - rows[r].log_sum;
         if (count == k && !((double)log_prob + (search->leaves[r] ? search->leaves[r]->merit : 0) > best[k - 1].merit))
             continue;
-        double merit = phrases_refuse(search, &own->paths.now[r], (int)i) || search_breaks_character(search, rows[r].ids, (int)i)
-                           ? -INFINITY
-                           : search_merit(search, (int)i, log_prob);
+        double merit =
+            phrases_refuse(search, &own->paths.now[r], true, (int)i) || search_breaks_character(search, rows[r].ids, (int)i)
+                ? -INFINITY
+                : search_merit(search, (int)i, log_prob);
         if (merit > -INFINITY)
             search_insert(best, &count, k, search_candidate(search, r, (int)i, log_prob, merit));
     }
@@ -121,11 +122,11 @@ static size_t best_of_all(struct search *search, const struct constrained *own, 
 
 static void add_best(struct search *search, struct constrained *own, const struct distribution *rows, size_t r) {
     struct candidate best[SEARCH_MAX_ROWS + 1];
-    size_t k = places(search), count = progress_at_end(&search->options.phrases, &own->paths.now[r])
-                                           ? best_of_all(search, own, rows, r, k, best)
-                                           : search_best(search, rows, r, k + 1, best);
+    bool at_end = progress_at_end(&search->options.phrases, &own->paths.now[r]);
+    size_t k = places(search),
+           count = at_end ? best_of_all(search, own, rows, r, k, best) : search_best(search, rows, r, k + 1, best);
     for (size_t i = 0, added = 0; i < count && added < k; i++) {
-        if (phrases_refuse(search, &own->paths.now[r], best[i].token))
+        if (phrases_refuse(search, &own->paths.now[r], at_end, best[i].token))
             continue;
         constrained_add(search, own, &best[i]);
         added++;

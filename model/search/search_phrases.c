@@ -72,8 +72,8 @@ static float most_attended(const struct search *search, size_t row, const struct
     return most;
 }
 
-/* The log-probability of the next token of a phrase. One that is in no vocabulary is as probable as its stand-in, which the phrase
- * with the most attention stands behind; without a stand-in, as its source is attended to. */
+/* The log-probability of the next token of a phrase. One that is in no vocabulary is as probable as its stand-in, which
+ * belongs to the phrase with the most attention; without a stand-in, as its source is attended to. */
 static float next_log_prob(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
                            const struct phrase *phrase, size_t at) {
     int token = phrase->tokens[at];
@@ -144,12 +144,12 @@ size_t phrases_next(const struct search *search, const struct distribution *rows
     return count;
 }
 
-bool phrases_refuse(const struct search *search, const struct progress *progress, int token) {
+bool phrases_refuse(const struct search *search, const struct progress *progress, bool at_end, int token) {
     const struct phrases *phrases = &search->options.phrases;
     if (token == search->ids.end)
         return !progress_complete(phrases, progress);
     for (size_t i = 0; i < phrases->banned_count; i++)
         if (token == phrases->banned[i])
             return true;
-    return phrase_continues(phrases, token) && progress_at_end(phrases, progress);
+    return at_end && phrase_continues(phrases, token);
 }

@@ -21,12 +21,13 @@ void phrase_paths_move(const struct search *search, struct phrase_paths *paths);
 /* True if a path with this progress and so many tokens can still hold all phrases. */
 bool phrase_paths_fit(const struct search *search, const struct phrase_paths *paths, const struct progress *progress, size_t depth);
 
-/* The tokens that phrases go on with behind a row, at most phrases_most of them. No phrase begins within a character. */
+/* The tokens that continue or begin phrases in a row, at most phrases_most of them. No phrase begins within a character. */
 size_t phrases_next(const struct search *search, const struct distribution *rows, size_t row, const struct progress *progress,
                     struct candidate *out);
 size_t phrases_most(const struct search *search);
 
-/* True if this token is refused for the phrases' sake: they have not all come, or the last is not a whole word. */
-bool phrases_refuse(const struct search *search, const struct progress *progress, int token);
+/* True if this token is refused for the phrases' sake: one is missing, or the last would not be a whole word. at_end:
+ * progress_at_end, which the caller finds out once for all tokens of a row. */
+bool phrases_refuse(const struct search *search, const struct progress *progress, bool at_end, int token);
 
 #endif

@@ -99,21 +99,22 @@ static void pool_leave_phrases(struct pool *pool) {
         pool->tokens[i].logit = -INFINITY;
 }
 
-/* Adds what phrases go on with behind the row in hand, and takes out what may not come for their sake. Of </s> nothing is taken:
- * where it is drawn, the path would end. */
+/* Adds the tokens that continue or begin phrases, and takes out those that are refused for the phrases' sake. </s> keeps its
+ * weight: where it is drawn, a phrase takes its place. */
 static void pool_add_phrases(struct search *search, const struct distribution *rows, size_t r, struct pool *pool) {
     const struct phrases *phrases = &search->options.phrases;
     const struct progress *progress = &pool->paths->now[r];
     const struct search_node *leaf = search->leaves[r];
+    bool at_end = progress_at_end(phrases, progress);
     size_t words = pool->size;
     pool->phrase_count = phrases_next(search, rows, r, progress, pool->phrases);
     for (size_t i = 0; i < words; i++)
-        if ((int)i != search->ids.end && phrases_refuse(search, progress, (int)i))
+        if ((int)i != search->ids.end && phrases_refuse(search, progress, at_end, (int)i))
             pool->tokens[i].logit = -INFINITY;
     for (size_t i = 0; i < pool->phrase_count; i++)
         pool->tokens[pool->size++] =
             (struct ranked){.token = (int)(words + i), .logit = (float)(pool->phrases[i].merit - (leaf ? leaf->merit : 0))};
-    bool begun = progress->at > 0 && !progress_at_end(phrases, progress);
+    bool begun = progress->at > 0 && !at_end;
     if (pool->phrase_count > 0 && (begun || !phrase_paths_fit(search, pool->paths, progress, search->step + 1)))
         pool_leave_phrases(pool);
 }
@@ -212,7 +213,7 @@ static struct candidate candidate_at(const struct search *search, const struct d
                                      const struct pool *pool, size_t place) {
     size_t words = pool->size - pool->phrase_count;
     int token = place >= words ? -1 : rows[r].ids ? rows[r].ids[place] : (int)place;
-    if (token == search->ids.end && pool->phrase_count > 0 && phrases_refuse(search, &pool->paths->now[r], token)) {
+    if (token == search->ids.end && pool->phrase_count > 0 && phrases_refuse(search, &pool->paths->now[r], false, token)) {
         place = words;
         for (size_t i = 1; i < pool->phrase_count; i++)
             place = pool->phrases[i].merit > pool->phrases[place - words].merit ? words + i : place;

@@ -45,7 +45,7 @@ struct search_options {
     size_t max_steps;  /* exact: steps until it takes the best found so far, once its beam has ended; 0: any */
     bool alternatives; /* hypotheses tell the best tokens of each step */
     bool tree;         /* search_tree tells what was looked at; of beam_size tokens a row, at most */
-    /* constrained, sample_phrases: what must come, each before </s>; max_length has room for it behind the prefix. Its tokens may
+    /* constrained, sample_phrases: what must come, each before </s>; max_length has room for it after the prefix. Its tokens may
      * be such as no distribution has: those are as probable as their source tokens are attended to. */
     struct phrases phrases;
     bool approximates; /* constrained: in place of an exact search, so there may be better ones */

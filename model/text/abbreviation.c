@@ -71,7 +71,7 @@ const struct abbreviations *abbreviations_of(const char *language) {
     return NULL;
 }
 
-/* An item of a list, from *at, which is moved behind it. False: there are no more. */
+/* An item of a list, from *at, which moves past it. False: there are no more. */
 static bool next_item(const char **at, const char **item, size_t *length) {
     if (**at == '\0')
         return false;
@@ -134,7 +134,7 @@ static bool is_inside_one(const char *list, const char *text, size_t length, siz
     return false;
 }
 
-/* The first word behind opening quotation marks and brackets is one of the list. */
+/* The first word after opening quotation marks and brackets is one of the list. */
 static bool is_opener(const char *list, const char *text, size_t length, size_t next) {
     size_t begin = next, end;
     for (size_t at = begin; at < length && character_is_punctuation(character_next(text, length, &at));)

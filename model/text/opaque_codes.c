@@ -208,6 +208,8 @@ static bool is_hexadecimal(char c) {
 static size_t as_colons(const struct scan *scan) {
     enum { MOST_GROUPS = 16, LONGEST = 4 };
     size_t end = scan->begin, groups = 0, empty = 0, digits = 0;
+    if (!begins_word(scan))
+        return end;
     while (groups + empty <= MOST_GROUPS) {
         size_t size = 0;
         for (; size <= LONGEST && is_hexadecimal(peek(scan, end + size)); size++)
@@ -224,7 +226,7 @@ static size_t as_colons(const struct scan *scan) {
         end++;
     }
     bool address = digits > 0 && (groups >= 4 || (empty > 0 && groups >= 1));
-    return begins_word(scan) && address && ends_word(scan, end) ? end : scan->begin;
+    return address && ends_word(scan, end) ? end : scan->begin;
 }
 
 /* v1.2.3 */
@@ -412,6 +414,8 @@ static bool is_raised(int32_t c) {
 /* H₂O, mc², m²: letters with raised or lowered digits among them. */
 static size_t as_formula(const struct scan *scan) {
     size_t at = scan->begin, letters = 0, raised = 0;
+    if (!begins_word(scan))
+        return at;
     for (size_t next; at < scan->begin + MAX_CODE; at = next) {
         int32_t c = character_at(scan, at, &next);
         bool plain = c >= 0 && c < 0x80 && (is_letter((char)c) || is_digit((char)c));
@@ -420,15 +424,15 @@ static size_t as_formula(const struct scan *scan) {
         letters += plain && is_letter((char)c);
         raised += !plain;
     }
-    return begins_word(scan) && letters > 0 && raised > 0 && ends_word(scan, at) ? at : scan->begin;
+    return letters > 0 && raised > 0 && ends_word(scan, at) ? at : scan->begin;
 }
 
 /* True if a sign joins the two words that it stands between: Ctrl+C, R&D, x^2, key=value. */
-static bool joins(const struct scan *scan, char sign, size_t begin, size_t end, size_t behind) {
+static bool joins(const struct scan *scan, char sign, size_t begin, size_t end, size_t after) {
     const char *first = scan->text + begin, *second = scan->text + end + 1;
     switch (sign) {
     case '&':
-        return all_in(first, end - begin, is_capital_or_digit) && all_in(second, behind - end - 1, is_capital_or_digit);
+        return all_in(first, end - begin, is_capital_or_digit) && all_in(second, after - end - 1, is_capital_or_digit);
     case '+':
         return is_upper(*first) && (is_upper(*second) || is_digit(*second));
     default:
@@ -440,16 +444,16 @@ static bool joins(const struct scan *scan, char sign, size_t begin, size_t end, 
 static size_t skip_joined(const struct scan *scan, size_t at) {
     size_t first = at, end = code_end(scan, at);
     while (is_one_of(peek(scan, end), "&+=^") && is_code_word(peek(scan, end + 1))) {
-        size_t behind = code_end(scan, end + 1);
-        if (behind == end + 1 || !joins(scan, scan->text[end], first, end, behind))
+        size_t after = code_end(scan, end + 1);
+        if (after == end + 1 || !joins(scan, scan->text[end], first, end, after))
             break;
         first = end + 1;
-        end = behind;
+        end = after;
     }
     return first > at ? end : at;
 }
 
-/* Also x^2 + y^2 = 1: an equation goes on behind a sign between spaces with a joined word, a letter or a number. */
+/* Also x^2 + y^2 = 1: an equation continues after a sign between spaces with a joined word, a letter or a number. */
 static size_t as_joined(const struct scan *scan) {
     size_t begin = scan->begin, end = begins_word(scan) && is_letter(peek(scan, begin)) ? skip_joined(scan, begin) : begin;
     while (end > begin && peek(scan, end) == ' ' && is_one_of(peek(scan, end + 1), "+-*/=<>") && peek(scan, end + 2) == ' ') {

@@ -109,7 +109,7 @@ struct span segmenter_trim(const char *text, size_t length) {
 struct found_spans {
     struct span *spans;
     size_t count;
-    const struct segmenter *sentences; /* whose sentences go on behind ordinals and abbreviations; NULL: the spans are words, and
+    const struct segmenter *sentences; /* sentences continue after ordinals and abbreviations; NULL: the spans are words, and
                                           elided beginnings stand alone */
     struct budget *budget;
 };
@@ -136,7 +136,7 @@ static bool ends_line(const char *text, struct span space) {
 }
 
 /* The text from begin to end, two places where the rules end a sentence, ends with an abbreviation, or with an ordinal number of
- * what stands behind it.
+ * what follows it.
  *
  * "Platz 3. Danach" ends a sentence and "am 3. Mai" does not, which the letters cannot tell. In 167,000 German lines of Tatoeba,
  * newstest and Flores 190 such numbers stand before a capitalised word, and 47 at the end; two sentences that are translated as one

@@ -38,7 +38,7 @@ static const struct field fields[] = {
      "attention weights for these steps, instead of the decoder's own", NULL},
     {"stream", BOTH, &field_boolean, FORM(stream), "reply with server-sent events: token, sentence, and finally result or error",
      NULL},
-    {"warnings", BOTH, &field_boolean, FORM(warns), "false: leave out the warnings that take time to find out", NULL},
+    {"warnings", BOTH, &field_boolean, FORM(warns), "false: leave out the warning doubtful", NULL},
     {"verbatim", BOTH, &field_boolean, FORM(verbatim),
      "true: exactly what the model does; nothing is kept but what protect names, no number is checked, nothing is estimated "
      "unasked",

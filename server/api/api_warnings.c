@@ -266,9 +266,9 @@ static int check_doubt(const struct request *request, const struct text *text, s
 
 static const struct {
     const char *name;
-    /* Adds the code's warning of a text that has sentences, if there is one. -1: memory is out. NULL: nothing looks for it yet. */
+    /* Adds the code's warning of a text that has sentences, if there is one. -1: memory is out. NULL: its owner adds it. */
     int (*check)(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings);
-    bool costs; /* it takes time while the text is decoded, and is looked for only if the request wants it to be */
+    bool optional; /* a request may leave it out, with "warnings": false */
 } kinds[WARNING_CODES] = {
     [WARNING_LANGUAGE] = {"language", check_language, false}, [WARNING_UNTRANSLATED] = {"untranslated", check_untranslated, false},
     [WARNING_UNKNOWN] = {"unknown", check_unknowns, false},   [WARNING_SHORTENED] = {"shortened", check_omissions, false},
@@ -281,7 +281,7 @@ static int check_text(const struct request *request, const struct text *text, un
                       struct warnings *warnings) {
     for (size_t code = 0; code < WARNING_CODES; code++) {
         bool wanted = (text->count > 0 || code == WARNING_UNTRANSLATED) && codes & 1u << code && kinds[code].check &&
-                      (request->warns || !kinds[code].costs);
+                      (request->warns || !kinds[code].optional);
         if (wanted && kinds[code].check(request, text, arena, warnings) != 0)
             return -1;
     }

@@ -218,7 +218,7 @@ static bool has_letters(const icu::UnicodeString &text, const struct item &item)
     return false;
 }
 
-/* A sentence ends at this unit of a text, and another may begin: behind the mark that ends it, or at a line's end. */
+/* A sentence ends at this unit of a text, and another may begin: after the mark that ends it, or at a line's end. */
 static bool is_boundary(const icu::UnicodeString &text, const struct item &item, int32_t i, bool colon) {
     char16_t before = i > item.begin ? text.charAt(i - 1) : u' ';
     bool mark = before == u'.' || before == u'!' || before == u'?' || (colon && before == u':');
@@ -247,7 +247,7 @@ static void put(struct expansion *expansion, int32_t begin, int32_t end) {
 
 static void put_message(struct expansion *expansion, const struct items *items, size_t depth);
 
-/* The branches of an argument with the same text before and behind each. */
+/* The branches of an argument with the same text before and after each. */
 static void put_branches(struct expansion *expansion, const struct items *items, size_t which, size_t depth) {
     const icu::MessagePattern &pattern = expansion->pattern;
     int32_t start = items->all[which].argument, limit = pattern.getLimitPartIndex(start), done = items->all[which].begin;

@@ -30,7 +30,7 @@ export interface Request {
   format?: "text" | "html" | "xml";
   /** true: what the model does, without opaque runs, comparison of numbers, and doubt. */
   verbatim?: boolean;
-  /** false: no warnings that take time to find out. */
+  /** false: without the warning "doubtful". */
   warnings?: boolean;
   /** Names with commas between them, or all, or an array of names. */
   include?: string | ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "timing" | "eos" | "quality" | "heads" | "all")[];
