@@ -9,14 +9,24 @@
 #define SHIPPED "weights/en-fr"
 #define SOURCE  "tests/bench/sentences.txt"
 
-/* Under a sanitizer everything takes ten times as long, and wrong bits are not what it looks for. */
+/* STEADY_SENTENCES sets how many sentences are compared. A sanitizer makes everything ten times slower and does not look for wrong
+ * bits. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { SENTENCES = 36 };
+enum { USUAL_SENTENCES = 36 };
 #else
-enum { SENTENCES = 2000 };
+enum { USUAL_SENTENCES = 300 };
 #endif
 
-enum { LINES = 64, LINE_BYTES = 256, TEXT_BYTES = 2 * LINE_BYTES, BODY_BYTES = 1 << 16, ARRAY = 64, FLIGHT = 128, STEADY_S = 900 };
+enum {
+    MOST_SENTENCES = 2000,
+    LINES = 64,
+    LINE_BYTES = 256,
+    TEXT_BYTES = 2 * LINE_BYTES,
+    BODY_BYTES = 1 << 16,
+    ARRAY = 64,
+    FLIGHT = 128,
+    STEADY_S = 900
+};
 
 /* Ways to ask; sentence i is always asked for in way i % WAYS. */
 static const struct {
@@ -31,8 +41,9 @@ static const struct {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static char texts[SENTENCES][TEXT_BYTES];
-static char *answers[SENTENCES]; /* each one alone */
+static size_t sentences = USUAL_SENTENCES;
+static char texts[MOST_SENTENCES][TEXT_BYTES];
+static char *answers[MOST_SENTENCES]; /* each one alone */
 
 /* ---- the sentences ---- */
 
@@ -68,12 +79,12 @@ static bool is_new(const char *text, size_t count) {
 static void make_texts(void) {
     static char lines[LINES][LINE_BYTES];
     size_t count = read_lines(lines), made = 0;
-    for (size_t i = 0; i < count * count && made < SENTENCES; i++) {
+    for (size_t i = 0; i < count * count && made < sentences; i++) {
         const char *first = lines[i / count], *second = lines[i % count];
         snprintf(texts[made], TEXT_BYTES, "%.*s%s", (int)middle(first), first, second + middle(second));
         made += is_new(texts[made], made);
     }
-    ck_assert_uint_eq(made, SENTENCES);
+    ck_assert_uint_eq(made, sentences);
 }
 
 /* ---- requests and answers ---- */
@@ -107,7 +118,7 @@ static void check_reply(struct reply *reply, size_t first, size_t count, const c
 static void ask_alone(const struct daemon *daemon) {
     static char body[BODY_BYTES];
     CURL *connection = connection_open();
-    for (size_t i = 0; i < SENTENCES; i++) {
+    for (size_t i = 0; i < sentences; i++) {
         struct reply reply;
         struct call call = make_call(i, 1, body);
         call.connection = connection;
@@ -120,14 +131,14 @@ static void ask_alone(const struct daemon *daemon) {
 
 /* Sentences left that are asked for in the same way, up to an array's worth. */
 static size_t array_from(size_t first) {
-    size_t left = (SENTENCES - first + WAYS - 1) / WAYS;
+    size_t left = (sentences - first + WAYS - 1) / WAYS;
     return left < ARRAY ? left : ARRAY;
 }
 
 static void check_arrays(const struct daemon *daemon) {
     static char body[BODY_BYTES];
     for (size_t way = 0; way < WAYS; way++) {
-        for (size_t first = way, count; first < SENTENCES; first += count * WAYS) {
+        for (size_t first = way, count; first < sentences; first += count * WAYS) {
             struct reply reply;
             struct call call = make_call(first, count = array_from(first), body);
             client_send(daemon, &call, &reply);
@@ -140,8 +151,8 @@ static void check_arrays(const struct daemon *daemon) {
 static void check_crowd(const struct daemon *daemon) {
     static struct reply replies[FLIGHT];
     static char body[BODY_BYTES];
-    for (size_t first = 0; first < SENTENCES; first += FLIGHT) {
-        size_t count = SENTENCES - first < FLIGHT ? SENTENCES - first : FLIGHT;
+    for (size_t first = 0; first < sentences; first += FLIGHT) {
+        size_t count = sentences - first < FLIGHT ? sentences - first : FLIGHT;
         struct flight *flight = flight_open(daemon);
         for (size_t i = 0; i < count; i++) {
             struct call call = make_call(first + i, 1, body);
@@ -172,6 +183,10 @@ static const char *const types[] = {"float32", "bfloat16", "int8"};
 
 START_TEST(answers_depend_on_nobody_else) {
     struct daemon daemon;
+    const char *given = getenv("STEADY_SENTENCES");
+    if (given)
+        sentences = (size_t)atol(given);
+    ck_assert(sentences >= 1 && sentences <= MOST_SENTENCES);
     make_texts();
     start(&daemon, types[_i], "1");
     bool offered = computes_in(&daemon, types[_i]);
@@ -186,7 +201,7 @@ START_TEST(answers_depend_on_nobody_else) {
     check_arrays(&daemon);
     check_crowd(&daemon);
     daemon_stop(&daemon);
-    for (size_t i = 0; i < SENTENCES; i++)
+    for (size_t i = 0; i < sentences; i++)
         free(answers[i]);
 }
 END_TEST
