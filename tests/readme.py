@@ -8,7 +8,7 @@ Commands run one after the other in one shell for each document, in a folder of 
 alignd in the path. Where a document says localhost:8080, a daemon with the shipped models listens. Numbers with a fraction may differ by 2 in
 their third digit (processors round differently); "..." stands for anything; a long line may be broken into several, indented at will.
 
-A ```sh block is not run here: the line above it, <!-- checked by: make TARGET, ... -->, says who does, and the targets must be in the Makefile.
+A ```sh block is not run here: the line above it, <!-- checked by: make TARGET, ... -->, says who does, and the targets must be in Makefile or tests/Makefile.
 A ```python or ```js block is run against the same daemon. tests/readme_commands.py says of each command in an indented block of some documents
 what runs it, or why nothing does. Each `python3 -m weights.NAME --option` in any block must be one that the program knows.
 """
@@ -181,7 +181,7 @@ def check(path: Path, shell: Shell, targets: set[str], write: bool, known: dict[
             missing = [target for target in named_targets(block) if target not in targets]
             bad = missing or not named_targets(block)
             if bad:
-                print(f"{name}:{block.first}: no check named above this block is a target of the Makefile: {block.above!r}")
+                print(f"{name}:{block.first}: no check named above this block is a target of Makefile or tests/Makefile: {block.above!r}")
             passed, failed = passed + (not bad), failed + bool(bad)
         else:
             raise SystemExit(f"{name}:{block.first}: a block is console, sh, python or js; indent what is none of them")
@@ -220,7 +220,8 @@ def main() -> int:
     parser.add_argument("build", type=Path)
     parser.add_argument("documents", type=Path, nargs="+")
     arguments = parser.parse_args()
-    targets = set(re.findall(r"^([a-z][\w-]*)(?= *[\w -]*:)", (ROOT / "Makefile").read_text(), re.M))
+    makefiles = "".join((ROOT / name).read_text() for name in ("Makefile", "tests/Makefile"))
+    targets = set(re.findall(r"^([a-z][\w-]*)(?= *[\w -]*:)", makefiles, re.M))
     build = arguments.build.resolve()
     passed = failed = 0
     known: dict[str, str] = {}
