@@ -119,7 +119,7 @@ IN_ROOMS        = $(foreach folder,$(1),$(wildcard $(folder)/*.$(2) $(folder)/*/
 OBJECTS_OF      = $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(1))))
 MODEL_OBJECTS  := $(call OBJECTS_OF,$(filter-out $(KERNEL_SOURCES),$(call IN_ROOMS,model,c)) $(call IN_ROOMS,model,cc))
 SERVER_OBJECTS := $(call OBJECTS_OF,$(call IN_ROOMS,server,c) $(call IN_ROOMS,server,cc) server/page_files)
-# The word aligner, weights/aligner.py's program. Where weights/ is not, as in a package, it is not built.
+# The word aligner, weights/alignment/aligner.py's program. Where weights/ is not, as in a package, it is not built.
 GIBBS_OBJECTS  := $(call OBJECTS_OF,$(wildcard weights/gibbs/*.c))
 
 

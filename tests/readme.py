@@ -10,7 +10,7 @@ their third digit (processors round differently); "..." stands for anything; a l
 
 A ```sh block is not run here: the line above it, <!-- checked by: make TARGET, ... -->, says who does, and the targets must be in Makefile or tests/Makefile.
 A ```python or ```js block is run against the same daemon. tests/readme_commands.py says of each command in an indented block of some documents
-what runs it, or why nothing does. Each `python3 -m weights.NAME --option` in any block must be one that the program knows.
+what runs it, or why nothing does. Each `python3 -m weights.PACKAGE.NAME --option` in any block must be one that the program knows.
 """
 import argparse
 import re
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w*)$")
 CHECKED = re.compile(r"^<!-- checked by: (.+) -->$")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?|-?\d+e-?\d+")
-OPTION = re.compile(r"python3 -m (weights\.\w+)((?:[^\n#|>]|\\\n)*)")
+OPTION = re.compile(r"python3 -m (weights(?:\.\w+)+)((?:[^\n#|>]|\\\n)*)")
 SECONDS = 60
 SLOW_SECONDS = 600  # for what reads text with a model
 

@@ -1,4 +1,4 @@
-"""Tests of weights/align_head.py: what its examples are, that it trains the head and nothing else, and that it leaves a folder's other bytes alone."""
+"""Tests of weights/alignment/align_head.py: what its examples are, that it trains the head and nothing else, and that it leaves a folder's other bytes alone."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import align, align_head, config, folder, golden, golden_cases, links, safetensors, search, tokenizer, vocabulary  # noqa: E402
-from weights.align_head import Example, Linked, Options  # noqa: E402
+from weights.alignment import align, align_head, links  # noqa: E402
+from weights.golden import cases as golden_cases, values as golden  # noqa: E402
+from weights.model import config, folder, safetensors, search, tokenizer, vocabulary  # noqa: E402
+from weights.alignment.align_head import Example, Linked, Options  # noqa: E402
 
 import torch  # noqa: E402
 
@@ -165,7 +167,7 @@ def test_command(tmp_path):
     pairs = _pairs(40)
     (tmp_path / "corpus.tsv").write_text("".join(f"{p.target}\t{p.source}\n" for p in pairs))
     (tmp_path / "links").write_text("2-0 1-1 0-2\n" * 40)
-    command = [sys.executable, "-m", "weights.align_head", str(GOLDEN / "luong-general-gru"), "--data", str(tmp_path / "corpus.tsv"), "--links",
+    command = [sys.executable, "-m", "weights.alignment.align_head", str(GOLDEN / "luong-general-gru"), "--data", str(tmp_path / "corpus.tsv"), "--links",
                str(tmp_path / "links"), "--flip", "--size", "8", "--out", str(tmp_path / "made")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0 and "a head of" in done.stdout, done.stderr

@@ -1,4 +1,4 @@
-"""Tests of weights/aligner.py: what a word is, links between words and pieces, the command. The program itself: tests/weights/test_gibbs.c."""
+"""Tests of weights/alignment/aligner.py: what a word is, links between words and pieces, the command. The program itself: tests/weights/test_gibbs.c."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import aligner  # noqa: E402
-from weights.tokenizer import SentencePiece  # noqa: E402
+from weights.alignment import aligner  # noqa: E402
+from weights.model.tokenizer import SentencePiece  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 ENGLISH = ["red", "car", "house", "old", "green", "boat", "small", "tree", "river", "street", "town", "window"]
@@ -36,7 +36,7 @@ def _pairs(count: int) -> list[tuple[str, str]]:
 
 
 def _run(*arguments: str, text: str = "") -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "weights.aligner", "--quiet", *arguments], cwd=ROOT, input=text, capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-m", "weights.alignment.aligner", "--quiet", *arguments], cwd=ROOT, input=text, capture_output=True, text=True)
 
 
 def test_words():

@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from weights import (align, align_head, broad, data, export, folder, fused, kernels, links, methods, mixture, noise, rejoined, results, safetensors, tables,
-                     tokenizer, train, transformer)
-from weights.model import Model
+from weights.alignment import align, align_head, links
+from weights.corpora import data
+from weights.evaluation import results, tables
+from weights.model import folder, rejoined, safetensors, tokenizer, transformer
+from weights.training import broad, export, fused, kernels, methods, mixture, noise, train
+from weights.model.network import Model
 
 ROOT = Path(__file__).parent.parent
 RECIPE = ROOT / "weights/recipes/en-fr-broad.json"

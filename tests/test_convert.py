@@ -17,11 +17,13 @@ import pytest
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from weights import config as configuration  # noqa: E402
-from weights import compute, convert_marian, convert_opennmt, converted, folder, mappings, marian_options, marian_vocabulary, npz, safetensors, storage  # noqa: E402
-from weights.converted import ConversionError  # noqa: E402
-from weights.evaluate import Daemon, open_pytorch  # noqa: E402
-from weights.model import Model  # noqa: E402
+from weights.model import config as configuration  # noqa: E402
+from weights.conversion import convert_marian, convert_opennmt, converted, mappings, marian_options, marian_vocabulary, npz  # noqa: E402
+from weights.evaluation import compute  # noqa: E402
+from weights.model import folder, safetensors, storage  # noqa: E402
+from weights.conversion.converted import ConversionError  # noqa: E402
+from weights.evaluation.evaluate import Daemon, open_pytorch  # noqa: E402
+from weights.model.network import Model  # noqa: E402
 
 E, D, V = 5, 4, (9, 11)  # embedding, state, vocabularies
 SOURCE, TARGET = [3, 1, 8, 3, 2, 0], [4, 10, 1, 4]
@@ -422,7 +424,7 @@ ALIGND = Path("build/alignd")
 def test_marian_served(tmp_path, name):
     """The command line, and the server's scores and attention of a given target."""
     made, path, sides = made_model(tmp_path, MODELS[name], seed=3)
-    command = [sys.executable, "-m", "weights.convert_marian", path, "--source-vocabulary", sides[0], "--target-vocabulary", sides[1],
+    command = [sys.executable, "-m", "weights.conversion.convert_marian", path, "--source-vocabulary", sides[0], "--target-vocabulary", sides[1],
                "--output", tmp_path / "model", "--source", "en", "--target", "fr"]
     assert "dropped: special:model.yml" in subprocess.run(command, check=True, capture_output=True, text=True).stdout
     words = ["</s>", "unheard", '"', ":", "on", "00", "000", "it's", "é", "w0", "w1"]
@@ -447,7 +449,7 @@ def test_first_input_needs_its_token(tmp_path):
 def test_command_line_refuses(tmp_path):
     tensors = Maker(MODELS["gru"], 1).t
     path, sides = save(tmp_path / "model.npz", tensors, MODELS["gru"] | {"type": "multi-s2s"}), vocabularies(tmp_path, MODELS["gru"])
-    command = [sys.executable, "-m", "weights.convert_marian", path, "--source-vocabulary", sides[0], "--target-vocabulary", sides[1], "--output"]
+    command = [sys.executable, "-m", "weights.conversion.convert_marian", path, "--source-vocabulary", sides[0], "--target-vocabulary", sides[1], "--output"]
     done = subprocess.run([*command, tmp_path / "out"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr == (f"{path}: option type: multi-s2s is not supported: only recurrent models and transformers"
                                                     " with one source can be converted (supported: s2s, amun, nematus, transformer)\n")

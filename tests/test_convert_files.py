@@ -19,9 +19,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from test_convert_transformer import BASE, D, F, FLOAT32, HEAD, INT8, MODELS, TARGET, SOURCE, V, Maker, Marian, convert, forced, lists, load, options_text, save_bin, save_npz, stored  # noqa: E402
-from weights import convert_huggingface, convert_marian, converted, marian_binary, marian_folder, marian_shortlist, safetensors, storage  # noqa: E402
-from weights.converted import ConversionError  # noqa: E402
-from weights.npz import FormatError  # noqa: E402
+from weights.conversion import convert_huggingface, convert_marian, converted, marian_binary, marian_folder, marian_shortlist  # noqa: E402
+from weights.model import safetensors, storage  # noqa: E402
+from weights.conversion.converted import ConversionError  # noqa: E402
+from weights.conversion.npz import FormatError  # noqa: E402
 
 STUDENT = MODELS["student"]
 
@@ -248,7 +249,7 @@ def spm(name: str = "en") -> bytes:
 
 
 def pieces_of(name: str = "en") -> list[str]:
-    from weights import marian_vocabulary
+    from weights.conversion import marian_vocabulary
     return marian_vocabulary._pieces(spm(name))
 
 
@@ -264,7 +265,7 @@ def of_size(options: dict, words: int, source: int | None = None) -> dict:
 
 
 def command(*arguments: Path | str, program: str = "convert_marian") -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", f"weights.{program}", *arguments], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-m", f"weights.conversion.{program}", *arguments], capture_output=True, text=True)
 
 
 def opus(folder: Path) -> tuple[dict, list[str]]:

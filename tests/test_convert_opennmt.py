@@ -1,4 +1,4 @@
-"""weights/convert_opennmt.py: python3 -m pytest -q tests/test_convert_opennmt.py
+"""weights/conversion/convert_opennmt.py: python3 -m pytest -q tests/test_convert_opennmt.py
 
 OpenNMT-py is not needed: made-up models of the same modules under the same names, saved as it saves them, computed by a small program that does
 what its sources do; and checkpoints that must be refused by name, or that would run code.
@@ -17,11 +17,13 @@ import torch
 from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from weights import config as configuration  # noqa: E402
-from weights import compute, convert_opennmt, converted, folder, safetensors, storage  # noqa: E402
-from weights.converted import ConversionError  # noqa: E402
-from weights.evaluate import Daemon  # noqa: E402
-from weights.model import Model  # noqa: E402
+from weights.model import config as configuration  # noqa: E402
+from weights.conversion import convert_opennmt, converted  # noqa: E402
+from weights.evaluation import compute  # noqa: E402
+from weights.model import folder, safetensors, storage  # noqa: E402
+from weights.conversion.converted import ConversionError  # noqa: E402
+from weights.evaluation.evaluate import Daemon  # noqa: E402
+from weights.model.network import Model  # noqa: E402
 
 SIZE, E = 6, (4, 5)
 WORDS = (["<unk>", "<blank>", "a", "b", "c", "d", "e"], ["<unk>", "<blank>", "<s>", "</s>", "a", "c", "x", "y", "z"])
@@ -303,7 +305,7 @@ ALIGND = Path("build/alignd")
 def test_opennmt_served(tmp_path, name):
     """The command line, and the server's scores and attention of a given target; the source's vocabulary has no </s>."""
     made, words = Made(MODELS[name], words_of(MODELS[name])), words_of(MODELS[name])
-    command = [sys.executable, "-m", "weights.convert_opennmt", save(tmp_path / "model.pt", made, VOCABULARIES["1.x"](words)),
+    command = [sys.executable, "-m", "weights.conversion.convert_opennmt", save(tmp_path / "model.pt", made, VOCABULARIES["1.x"](words)),
                "--output", tmp_path / "model", "--source", "en", "--target", "fr"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert "tensors" in printed

@@ -16,9 +16,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import test_convert  # noqa: E402
 from test_convert import forced  # noqa: E402
-from weights import convert_marian, converted, marian_options, safetensors  # noqa: E402
-from weights.converted import ConversionError  # noqa: E402
-from weights.model import Model  # noqa: E402
+from weights.conversion import convert_marian, converted, marian_options  # noqa: E402
+from weights.model import safetensors  # noqa: E402
+from weights.conversion.converted import ConversionError  # noqa: E402
+from weights.model.network import Model  # noqa: E402
 
 D, F, V = 8, 12, (9, 11)  # size, feed-forward, vocabularies
 SOURCE, TARGET = [3, 1, 8, 3, 2, 0], [4, 7, 1, 4]

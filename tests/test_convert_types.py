@@ -17,9 +17,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from test_convert import HEAD, MODELS, Maker, options_text, save  # noqa: E402
 from test_convert_files import CONFIG, huggingface, opus  # noqa: E402
-from weights import convert_huggingface, convert_marian, convert_opennmt, marian_vocabulary, npz, safetensors  # noqa: E402
-from weights.converted import ConversionError  # noqa: E402
-from weights.npz import FormatError  # noqa: E402
+from weights.conversion import convert_huggingface, convert_marian, convert_opennmt, marian_vocabulary, npz  # noqa: E402
+from weights.model import safetensors  # noqa: E402
+from weights.conversion.converted import ConversionError  # noqa: E402
+from weights.conversion.npz import FormatError  # noqa: E402
 
 DEEP = "[" * 10000 + "]" * 10000
 WRONG = [[], {}, None, -1, 0, "x", True, 1.5, [1], [[]], {"a": []}, 10**30, math.nan]

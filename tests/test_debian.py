@@ -14,7 +14,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import debian, formats, mixture  # noqa: E402
+from weights.corpora import debian, formats  # noqa: E402
+from weights.training import mixture  # noqa: E402
 
 
 def write(path: Path, text: str | bytes) -> Path:

@@ -1,4 +1,4 @@
-"""weights/doubt.py: sources with all their references, features, and what the judgements say."""
+"""weights/evaluation/doubt.py: sources with all their references, features, and what the judgements say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy
 
-from weights import doubt, manifest, quality_card, safetensors
+from weights.evaluation import doubt, quality_card
+from weights.model import manifest, safetensors
 
 SHIPPED = [Path("weights") / name for name in ("en-fr", "fr-en", "en-de", "de-en")]
 

@@ -1,11 +1,11 @@
-"""weights/exchanged.py: other names, in both sides alike, and nothing else."""
+"""weights/corpora/exchanged.py: other names, in both sides alike, and nothing else."""
 
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights.exchanged import exchange, with_other  # noqa: E402
+from weights.corpora.exchanged import exchange, with_other  # noqa: E402
 
 PAIRS = [("what rivers are in utah ?", "answer ( A , ( river ( A ) , const ( B , stateid ( utah ) ) ) )"),
          ("how big is ohio ?", "answer ( A , ( size ( B , A ) , const ( B , stateid ( ohio ) ) ) )"),

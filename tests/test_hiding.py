@@ -12,8 +12,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import broad, finish, first_things, folder, hiding, mixture, noise, slots  # noqa: E402
-from weights.tokenizer import UNK  # noqa: E402
+from weights.evaluation import first_things  # noqa: E402
+from weights.model import folder  # noqa: E402
+from weights.training import broad, finish, hiding, mixture, noise, slots  # noqa: E402
+from weights.model.tokenizer import UNK  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 H = hiding.HIDDEN

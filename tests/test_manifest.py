@@ -1,4 +1,4 @@
-"""weights/manifest.py: what it writes, what it finds to be another file, and the folders that are shipped."""
+"""weights/model/manifest.py: what it writes, what it finds to be another file, and the folders that are shipped."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from weights import manifest  # noqa: E402
+from weights.model import manifest  # noqa: E402
 
 SHIPPED = sorted(path.parent for path in (ROOT / "weights").glob("*/config.json"))
 
@@ -56,7 +56,7 @@ def test_missing_and_new_files_are_named(folder: Path) -> None:
 
 def test_command(folder: Path, tmp_path: Path) -> None:
     def run(*arguments: object) -> subprocess.CompletedProcess:
-        return subprocess.run([sys.executable, "-m", "weights.manifest", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
+        return subprocess.run([sys.executable, "-m", "weights.model.manifest", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
 
     assert run(folder).returncode == 0 and run("--check", folder).returncode == 0
     (folder / "config.json").write_text("{}")

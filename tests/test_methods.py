@@ -1,4 +1,4 @@
-"""Tests of weights/methods.py: what each training method computes, and that a run with all of them resumes step for step."""
+"""Tests of weights/training/methods.py: what each training method computes, and that a run with all of them resumes step for step."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from test_weights import RECIPE, _copying_recipe, _losses, corpus  # noqa: E402, F401 (corpus: a fixture)
-from weights import config, export, methods, search, train  # noqa: E402
-from weights.copies import Source  # noqa: E402
-from weights.model import Model  # noqa: E402
-from weights.tokenizer import BOS, EOS  # noqa: E402
+from weights.model import config, search  # noqa: E402
+from weights.training import export, methods, train  # noqa: E402
+from weights.model.copies import Source  # noqa: E402
+from weights.model.network import Model  # noqa: E402
+from weights.model.tokenizer import BOS, EOS  # noqa: E402
 
 import torch  # noqa: E402 (after weights, which sets its threads)
 

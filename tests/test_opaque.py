@@ -1,4 +1,4 @@
-"""weights/opaque.py: symbols, sentences with runs, and what a model's folder then says."""
+"""weights/evaluation/opaque.py: symbols, sentences with runs, and what a model's folder then says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
-from weights import manifest, opaque
+from weights.evaluation import opaque
+from weights.model import manifest
 
 ALIGND = Path("build/alignd")
 

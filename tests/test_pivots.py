@@ -1,4 +1,4 @@
-"""weights/pivots.py: which way two models go, what it asks the daemon, and what it measures."""
+"""weights/evaluation/pivots.py: which way two models go, what it asks the daemon, and what it measures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from weights import pivots
-from weights.client import Daemon
+from weights.evaluation import pivots
+from weights.evaluation.client import Daemon
 
 ROOT = Path(__file__).parent.parent
 FR_EN = {"name": "fr-en", "source": "fr", "target": "en"}
@@ -73,7 +73,7 @@ def test_two_served_models(tmp_path: Path) -> None:
         shutil.copytree(ROOT / "tests/golden/luong-general-gru", tmp_path / name)
         config = tmp_path / name / "config.json"
         config.write_text(json.dumps(json.loads(config.read_text()) | {"name": name, "source": source, "target": target}))
-    found = subprocess.run([sys.executable, "-m", "weights.pivots", "--data", str(tmp_path), "--limit", "2", "--alignd", "build/alignd",
+    found = subprocess.run([sys.executable, "-m", "weights.evaluation.pivots", "--data", str(tmp_path), "--limit", "2", "--alignd", "build/alignd",
                             str(tmp_path / "first"), str(tmp_path / "second")], cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout.split("\n")[2].startswith("| fr → en → de | 2 | ")
 

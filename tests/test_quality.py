@@ -1,4 +1,4 @@
-"""weights/quality.py: features, what is right, fitting, the file and the card; and that the daemon computes what Python does."""
+"""weights/evaluation/quality.py: features, what is right, fitting, the file and the card; and that the daemon computes what Python does."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy
 import pytest
 
-from weights import quality, quality_card, safetensors
-from weights.client import Daemon, Variant, daemon
+from weights.evaluation import quality, quality_card
+from weights.model import safetensors
+from weights.evaluation.client import Daemon, Variant, daemon
 
 ALIGND = Path("build/alignd")
 GOLDEN = Path("tests/golden")
@@ -56,7 +57,7 @@ def test_area() -> None:
     assert quality.area(numpy.array([0.5, 0.5, 0.5, 0.5]), numpy.array([0, 1, 0, 1])) == 0.5
 
 
-REPORT = {"learned": 10, "measured": 20, "command": "python3 -m weights.quality m --data DATA",
+REPORT = {"learned": 10, "measured": 20, "command": "python3 -m weights.evaluation.quality m --data DATA",
           "of": {"words": {"right": 0.5, "auc": 0.75, "ece": 0.01, "curve": [[7, 0.05, 0.1], [9, 0.95, 0.9]]}}}
 REGRESSIONS = {"words": numpy.array([0.4, -0.3, 0.2, -0.6, 0.9, 1.1], "<f4"), "sentence": numpy.array([0.3, -0.2, 0.1, 0.8, 0.5, -0.4], "<f4")}
 

@@ -20,10 +20,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from test_convert_files import STUDENT, command, huggingface, of_size, opus, pieces_of, save_bin, shortlist, spm, with_multipliers  # noqa: E402
-from weights import marian_decoder, marian_quality, origins  # noqa: E402
-from weights.client import Daemon, Variant, daemon  # noqa: E402
-from weights.converted import ConversionError  # noqa: E402
-from weights.npz import FormatError  # noqa: E402
+from weights.conversion import marian_decoder, marian_quality, origins  # noqa: E402
+from weights.evaluation.client import Daemon, Variant, daemon  # noqa: E402
+from weights.conversion.converted import ConversionError  # noqa: E402
+from weights.conversion.npz import FormatError  # noqa: E402
 
 ALIGND = Path("build/alignd")
 DATA = os.environ.get("ALIGND_MARIAN_DATA", "")

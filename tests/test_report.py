@@ -9,7 +9,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import first_things, folder, general_card, mixture, report  # noqa: E402
+from weights.evaluation import first_things, general_card, report  # noqa: E402
+from weights.model import folder  # noqa: E402
+from weights.training import mixture  # noqa: E402
 
 
 ROOT = Path(__file__).parent.parent
@@ -71,8 +73,8 @@ def test_every_source_of_the_table_says_what_it_is() -> None:
 
 
 def test_the_card_says_what_a_model_is_and_whose_text_it_learned_from(tmp_path: Path) -> None:
-    from weights import broad
-    from weights.model import Model
+    from weights.training import broad
+    from weights.model.network import Model
     config, _ = broad.load_recipe(ROOT / "weights/recipes/en-fr-broad.json")
     for part, key in (("encoder", "hidden"), ("decoder", "hidden")):
         config[part][key] = 8

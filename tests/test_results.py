@@ -1,4 +1,4 @@
-"""Tests of what the results count (scores.py, wellformed.py, moses.py, align.py, lexicon.py), of the corpora and of weights/results.py."""
+"""Tests of what the results count (scores.py, wellformed.py, moses.py, align.py, lexicon.py), of the corpora and of weights/evaluation/results.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import align, aligner, broad, compute, data, lexicon, mixture, moses, results, scores, tables, wellformed  # noqa: E402
+from weights.alignment import align, aligner, lexicon  # noqa: E402
+from weights.corpora import data  # noqa: E402
+from weights.evaluation import compute, moses, results, scores, tables, wellformed  # noqa: E402
+from weights.training import broad, mixture  # noqa: E402
 
 
 # ---- scores ----

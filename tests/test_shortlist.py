@@ -1,4 +1,4 @@
-"""weights/shortlist.py: alignment, choice, measurement and the file, on a tiny corpus with a model that has not learnt anything."""
+"""weights/training/shortlist.py: alignment, choice, measurement and the file, on a tiny corpus with a model that has not learnt anything."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import pytest
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS.parent))
 
-from weights import config, safetensors, shortlist  # noqa: E402
-from weights.model import Model  # noqa: E402
-from weights.shortlist import Links, Shortlist  # noqa: E402
-from weights.tokenizer import EOS  # noqa: E402
+from weights.model import config, safetensors  # noqa: E402
+from weights.training import shortlist  # noqa: E402
+from weights.model.network import Model  # noqa: E402
+from weights.training.shortlist import Links, Shortlist  # noqa: E402
+from weights.model.tokenizer import EOS  # noqa: E402
 
 import torch  # noqa: E402 (after weights, which sets its threads)
 

@@ -11,12 +11,13 @@ import pytest
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from weights import config as configuration  # noqa: E402
-from weights import methods, train, transformer  # noqa: E402
-from weights.copies import Source  # noqa: E402
-from weights.golden_cases import TRANSFORMERS  # noqa: E402
-from weights.model import Model  # noqa: E402
-from weights.transformer import Heads, sinusoids, slopes  # noqa: E402
+from weights.model import config as configuration  # noqa: E402
+from weights.model import transformer  # noqa: E402
+from weights.training import methods, train  # noqa: E402
+from weights.model.copies import Source  # noqa: E402
+from weights.golden.cases import TRANSFORMERS  # noqa: E402
+from weights.model.network import Model  # noqa: E402
+from weights.model.transformer import Heads, sinusoids, slopes  # noqa: E402
 
 
 def heads(size: int, count: int) -> Heads:

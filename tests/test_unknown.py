@@ -1,4 +1,4 @@
-"""Tests of weights/unknown.py: what is hidden, that it is one <unk> as in the server, and that nothing but its row changes."""
+"""Tests of weights/training/unknown.py: what is hidden, that it is one <unk> as in the server, and that nothing but its row changes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import folder, noise, safetensors, unknown  # noqa: E402
-from weights.align_head import Example  # noqa: E402
-from weights.tokenizer import UNK  # noqa: E402
+from weights.model import folder, safetensors  # noqa: E402
+from weights.training import noise, unknown  # noqa: E402
+from weights.alignment.align_head import Example  # noqa: E402
+from weights.model.tokenizer import UNK  # noqa: E402
 
 MODEL = Path(__file__).parent.parent / "weights/en-fr"
 M = unknown.MARK

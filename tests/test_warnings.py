@@ -1,11 +1,11 @@
-"""weights/warnings.py: what it asks about, and how it counts."""
+"""weights/evaluation/warnings.py: what it asks about, and how it counts."""
 
 from __future__ import annotations
 
 import gzip
 from pathlib import Path
 
-from weights import warnings
+from weights.evaluation import warnings
 
 
 def test_codes_and_shares() -> None:

@@ -19,10 +19,13 @@ import pytest
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS.parent))
 
-from weights import capitals, card, config, copies, data, encoders, evaluate, export, folder, methods, safetensors, sampling, scores, search, tokenizer, train  # noqa: E402
-from weights.model import Model  # noqa: E402
-from weights.spelling import Spelling  # noqa: E402
-from weights.tokenizer import EOS  # noqa: E402
+from weights.corpora import data  # noqa: E402
+from weights.evaluation import card, evaluate, scores  # noqa: E402
+from weights.model import capitals, config, copies, encoders, folder, safetensors, sampling, search, tokenizer  # noqa: E402
+from weights.training import export, methods, train  # noqa: E402
+from weights.model.network import Model  # noqa: E402
+from weights.training.spelling import Spelling  # noqa: E402
+from weights.model.tokenizer import EOS  # noqa: E402
 
 import torch  # noqa: E402 (after weights, which sets its threads)
 
@@ -542,7 +545,7 @@ def test_evaluate_writes_the_card(corpus, run_folder, tmp_path, monkeypatch):
     evaluate.main()
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "English to French" in text and "float16" in text and "www.manythings.org/anki and tatoeba.org" in text
-    assert "| beam 2 | pytorch |" in text and "weights.evaluate weights/en-fr --data DATA --beam-size 2" in text
+    assert "| beam 2 | pytorch |" in text and "weights.evaluation.evaluate weights/en-fr --data DATA --beam-size 2" in text
     assert "{" not in text and str(tmp_path) not in text and card.SCALE not in text
 
 
@@ -656,7 +659,7 @@ def test_every_parameter_learns(case):
     train.loss_of(model.train(), batch, method, 0.0, torch.device("cpu"), spelling)[0].backward()
     shown = case.name == "pointer"  # which neither a cell nor its output reads: what it attends to is shown, but not learned
     for name, parameter in model.named_tensors().items():
-        if (shown and name.startswith("attention.")) or name.startswith("alignment."):  # weights/align_head.py trains those
+        if (shown and name.startswith("attention.")) or name.startswith("alignment."):  # weights/alignment/align_head.py trains those
             continue
         assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from weights.client import Daemon, Variant, daemon  # noqa: E402
+from weights.evaluation.client import Daemon, Variant, daemon  # noqa: E402
 
 LENGTHS = (90, 250, 500, 990)  # words, of one token each
 STREAMED, STREAMS = 90, 8  # words; sentences for each length

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from weights.client import Daemon, Variant, chunks, daemon  # noqa: E402
+from weights.evaluation.client import Daemon, Variant, chunks, daemon  # noqa: E402
 
 TEMPLATES = {
     "en": ["Have you seen {run} today?", "Please send {run} to my brother.", "The file is called {run}.", "I think {run} is very good.", "{run} is on the table.",

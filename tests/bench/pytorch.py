@@ -47,8 +47,8 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     os.environ["OPENBLAS_NUM_THREADS"] = str(arguments.threads)
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    from weights import folder, search
-    from weights.tokenizer import EOS
+    from weights.model import folder, search
+    from weights.model.tokenizer import EOS
     import torch
 
     torch.set_num_threads(1)

@@ -1,5 +1,5 @@
-/* Values that PyTorch computed (weights/golden.py) for tiny random models, one folder of tests/golden each: every cell, score,
- * decoder style, readout, initial state and storage, at every joint from the annotations to what each search finds. */
+/* Values that PyTorch computed (weights/golden/values.py) for tiny random models, one folder of tests/golden each: every cell,
+ * score, decoder style, readout, initial state and storage, at every joint from the annotations to what each search finds. */
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/models.h"
@@ -17,10 +17,10 @@ enum { MAX_CASES = 128 };
 static char cases[MAX_CASES][64];
 
 /* Relative, or absolute below 1. What is compared stands at the end of up to thirty steps, each of which feeds its rounding to the
- * next. weights/golden.py accepts only models on which PyTorch's own float32 and float64 agree within 5e-6 on every path but those
- * that are drawn. Where products are added fused, all are within 4e-5, what is found by searching within 1e-5 (GOLDEN_DIFFERENCE=1
- * prints it); where they are not (sanitizers' builds, processors without AVX2), the norms of transformers, over eight numbers,
- * magnify it to 7e-5. */
+ * next. weights/golden/values.py accepts only models on which PyTorch's own float32 and float64 agree within 5e-6 on every path but
+ * those that are drawn. Where products are added fused, all are within 4e-5, what is found by searching within 1e-5
+ * (GOLDEN_DIFFERENCE=1 prints it); where they are not (sanitizers' builds, processors without AVX2), the norms of transformers,
+ * over eight numbers, magnify it to 7e-5. */
 static const double TOLERANCE = 1e-4;
 static double largest; /* difference in this process, one test of one case */
 

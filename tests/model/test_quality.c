@@ -1,4 +1,4 @@
-/* Estimated quality: weights/golden_quality.py's numbers, of hypotheses that were made up. */
+/* Estimated quality: weights/golden/quality.py's numbers, of hypotheses that were made up. */
 #include "model/model.h"
 #include "model/quality.h"
 #include "tests/models.h"

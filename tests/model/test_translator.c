@@ -231,7 +231,7 @@ START_TEST(a_missing_shortlist_is_named) {
     ck_assert_ptr_null(translator_open(MODEL, &(struct translator_options){.shortlist = true}, &err));
     ck_assert_int_eq(err.code, ERROR_FILE);
     ck_assert_str_eq(err.message, "shortlist: cannot open " MODEL
-                                  "/shortlist.safetensors: No such file or directory; weights/shortlist.py makes one");
+                                  "/shortlist.safetensors: No such file or directory; weights/training/shortlist.py makes one");
 }
 END_TEST
 

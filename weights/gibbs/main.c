@@ -1,4 +1,4 @@
-/* gibbs: aligns pairs of lists of numbers. weights/aligner.py is its face for text. */
+/* gibbs: aligns pairs of lists of numbers. weights/alignment/aligner.py is its face for text. */
 #include "weights/gibbs/aligner.h"
 #include "weights/gibbs/symmetrise.h"
 #include <getopt.h>

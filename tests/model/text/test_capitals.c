@@ -1,4 +1,5 @@
-/* model/text/capitals: tests/data/capitals.json, which weights/capitals.py is held to as well, and tokens of texts in capitals. */
+/* model/text/capitals: tests/data/capitals.json, which weights/model/capitals.py is held to as well, and tokens of texts in
+ * capitals. */
 #include "model/text/capitals.h"
 #include "model/text/tokenizer.h"
 #include "tests/scratch.h"

@@ -1,4 +1,4 @@
-/* model/plain and model/vocabulary: the cases that weights/tokenizer.py is held to as well, and files that are refused. */
+/* model/plain and model/vocabulary: the cases that weights/model/tokenizer.py is held to as well, and files that are refused. */
 #include "model/text/tokenizer.h"
 #include "tests/files.h"
 #include "tests/scratch.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* {"base": a right configuration, "wrong": [{"set" or "remove": what makes it wrong, "message": how the message begins}]}:
- * weights/config.py is held to the same list. */
+ * weights/model/config.py is held to the same list. */
 static const char WRONG_CONFIGS[] = "tests/data/wrong_configs.json";
 
 static struct model_config config;

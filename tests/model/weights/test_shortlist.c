@@ -129,7 +129,7 @@ START_TEST(corrupt_data_is_refused) {
 }
 END_TEST
 
-/* What weights/shortlist.py writes is what shortlist_open reads. */
+/* What weights/training/shortlist.py writes is what shortlist_open reads. */
 START_TEST(shipped_lists_are_read) {
     static const char *const paths[] = {"weights/en-fr/shortlist.safetensors", "weights/fr-en/shortlist.safetensors"};
     err = (struct error){0};

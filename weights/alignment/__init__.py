@@ -1,0 +1,1 @@
+"""Word alignment: links of a text, alignment heads, and their error rate."""

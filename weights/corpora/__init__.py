@@ -1,0 +1,1 @@
+"""Corpora: reading them, and making them from Debian packages."""

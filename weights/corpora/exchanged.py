@@ -1,0 +1,44 @@
+"""GeoQuery's training questions with other names in them: python3 -m weights.corpora.exchanged TRAIN.tsv.gz > PAIRS.tsv
+
+An alignment head (weights.align_head) shall learn that a name in the form comes from that name in the question, whatever it is called.
+Input: questions and forms, TAB-separated; output: the same, each up to ROUNDS times with names of other questions, or none of them, in place of its own."""
+
+import random
+import re
+import sys
+from pathlib import Path
+
+from weights.corpora import data
+
+ROUNDS, SHARE, SEED = 12, 0.8, 1
+NAMED = re.compile(r"(?:stateid|cityid|riverid|placeid|countryid) \( (\w+)")
+UNSEEN = ["zurich", "oslo", "paris", "bergen", "lima", "springfield", "madrid", "quito"]
+
+
+def with_other(text: str, old: str, new: str) -> str:
+    """The word `old` of a text, wherever it stands, becomes `new`."""
+    return f" {text} ".replace(f" {old} ", f" {new} ").strip()
+
+
+def exchange(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Each pair once as it is, and then with other names; without those that come twice."""
+    rng, names, made = random.Random(SEED), sorted({name for _, form in pairs for name in NAMED.findall(form)}) + UNSEEN, []
+    for turn in range(ROUNDS):
+        for question, form in pairs:
+            for name in [name for name in names if f" {name} " in f" {question} " and f" {name} " in f" {form} "]:
+                if turn and rng.random() < SHARE:
+                    other = rng.choice(names)
+                    question, form = with_other(question, name, other), with_other(form, name, other)
+            made.append((question, form))
+    return list(dict.fromkeys(made))
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit("python3 -m weights.corpora.exchanged TRAIN.tsv.gz > PAIRS.tsv")
+    for question, form in exchange([tuple(line.split("\t")[:2]) for line in data.read_lines(Path(sys.argv[1]))]):
+        print(f"{question}\t{form}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""int8 without stored activation scales: alignd's scale for each row against Marian's for each batch: python3 -m weights.evaluation.compare_scales --data DIR
+
+Input: DIR with student-ssru, a model of Marian's type transformer with an SSRU decoder and norms behind its blocks, as weights.compare_marian reads it: model.intgemm8.bin, joint.spm,
+input.ids.txt, reference.pieces.txt. Its arithmetic is done here in NumPy along the reference's words (teacher forcing), its products with weights in whole numbers: the
+inputs are rounded with 127 over the largest of the row, or of all rows that enter the product together, in batches of so many sentences. Output: a table; how far the
+words' log-probabilities are from those without rounding of inputs, and how often another word is the likeliest.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy
+from numpy import ndarray
+
+from ..conversion import marian_binary, marian_vocabulary
+
+EPSILON = 1e-6
+BATCHES = (1, 8, 32, 64)
+SENTENCES = 192
+
+
+class Rounding(NamedTuple):
+    """How inputs of products are rounded: not at all, by row, or by batch."""
+
+    name: str
+    kind: str
+    batch: int = SENTENCES
+
+
+class Student:
+    """The model. Matrices are whole numbers [out, in] with one scale."""
+
+    def __init__(self, path: Path, heads: int) -> None:
+        with marian_binary.Archive(path) as archive:
+            names = [name for name in archive.entries if not name.startswith("special:")]
+            self.vectors = {name: archive.read(name).astype(numpy.float32) for name in names}
+            self.matrices = {name: (archive.quantised(name).astype(numpy.float32), archive.scale(name)) for name in names if archive.entries[name].quantised}
+        self.table = self.vectors["Wemb"]
+        self.size, self.heads = self.table.shape[1], heads
+        self.depths = [sum(f"{side}_l{i}_ffn_W1" in self.matrices for i in range(1, 17)) for side in ("encoder", "decoder")]
+
+    def product(self, x: ndarray, name: str, rounding: Rounding, bias: str | None = None) -> ndarray:
+        """x [rows, in]"""
+        whole, scale = self.matrices[name]
+        if rounding.kind != "none":
+            most = numpy.abs(x).max(axis=1, keepdims=True) if rounding.kind == "row" else numpy.abs(x).max()
+            multiplier = 127 / numpy.maximum(most, 1e-30)
+            y = numpy.rint(x * multiplier) @ whole.T * (scale / multiplier)
+        else:
+            y = x @ whole.T * scale
+        return y + self.vectors[bias][0] if bias else y
+
+    def norm(self, x: ndarray, name: str) -> ndarray:
+        centred = x - x.mean(axis=1, keepdims=True)
+        return self.vectors[f"{name}_ln_scale"][0] * centred / numpy.sqrt((centred ** 2).mean(axis=1, keepdims=True) + EPSILON) + self.vectors[f"{name}_ln_bias"][0]
+
+    def positions(self, count: int) -> ndarray:
+        half = self.size // 2
+        angles = numpy.arange(count)[:, None] * numpy.exp(-numpy.arange(half) * numpy.log(10000) / (half - 1))
+        return numpy.hstack([numpy.sin(angles), numpy.cos(angles)])
+
+    def attend(self, q: ndarray, k: ndarray, v: ndarray) -> ndarray:
+        """Of one sentence: q [n, d], k, v [m, d]."""
+        split = lambda x: x.reshape(len(x), self.heads, -1).transpose(1, 0, 2)
+        scores = split(q) @ split(k).transpose(0, 2, 1) / numpy.sqrt(self.size / self.heads)
+        weights = numpy.exp(scores - scores.max(axis=2, keepdims=True))
+        return (weights / weights.sum(axis=2, keepdims=True) @ split(v)).transpose(1, 0, 2).reshape(len(q), -1)
+
+    def heads_of(self, x: ndarray, name: str, letters: str, rounding: Rounding) -> list[ndarray]:
+        return [self.product(x, f"{name}_W{letter}", rounding, f"{name}_b{letter}") for letter in letters]
+
+    def filter(self, x: ndarray, name: str, rounding: Rounding) -> ndarray:
+        middle = numpy.maximum(self.product(x, f"{name}_ffn_W1", rounding, f"{name}_ffn_b1"), 0)
+        return self.norm(x + self.product(middle, f"{name}_ffn_W2", rounding, f"{name}_ffn_b2"), f"{name}_ffn_ffn")
+
+    def encode(self, sources: list[list[int]], rounding: Rounding) -> list[ndarray]:
+        cuts = numpy.cumsum([len(source) for source in sources])[:-1]
+        x = numpy.vstack([numpy.sqrt(self.size) * self.table[source] + self.positions(len(source)) for source in sources])
+        for i in range(1, self.depths[0] + 1):
+            name = f"encoder_l{i}_self"
+            parts = [numpy.split(part, cuts) for part in self.heads_of(x, name, "qkv", rounding)]
+            context = numpy.vstack([self.attend(*part) for part in zip(*parts)])
+            x = self.norm(x + self.product(context, f"{name}_Wo", rounding, f"{name}_bo"), f"{name}_Wo")
+            x = self.filter(x, f"encoder_l{i}", rounding)
+        return numpy.split(x, cuts)
+
+    def decode(self, memories: list[ndarray], targets: list[list[int]], rounding: Rounding) -> list[ndarray]:
+        """-> of each step of each sentence the log-probabilities [V]"""
+        layers = range(1, self.depths[1] + 1)
+        cuts = numpy.cumsum([len(memory) for memory in memories])[:-1]
+        seen = {i: [numpy.split(part, cuts) for part in self.heads_of(numpy.vstack(memories), f"decoder_l{i}_context", "kv", rounding)] for i in layers}
+        cells = {i: numpy.zeros((len(targets), self.size)) for i in layers}
+        found: list[list[ndarray]] = [[] for _ in targets]
+        for step in range(max(map(len, targets))):
+            live = [row for row, target in enumerate(targets) if step < len(target)]
+            x = numpy.vstack([numpy.sqrt(self.size) * self.table[targets[row][step - 1]] if step else numpy.zeros(self.size) for row in live])
+            x = x + self.positions(step + 1)[step]
+            for i in layers:
+                x = self._layer(x, i, live, cells[i], seen[i], rounding)
+            logits = self.product(x, "Wemb", rounding, "decoder_ff_logit_out_b")
+            logits -= logits.max(axis=1, keepdims=True)
+            logits -= numpy.log(numpy.exp(logits).sum(axis=1, keepdims=True))
+            for row, values in zip(live, logits):
+                found[row].append(values)
+        return [numpy.vstack(rows) for rows in found]
+
+    def _layer(self, x: ndarray, i: int, live: list[int], cells: ndarray, seen: list[list[ndarray]], rounding: Rounding) -> ndarray:
+        name = f"decoder_l{i}"
+        gate = 1 / (1 + numpy.exp(-self.product(x, f"{name}_rnn_Wf", rounding, f"{name}_rnn_bf")))
+        cells[live] = gate * cells[live] + (1 - gate) * self.product(x, f"{name}_rnn_W", rounding)
+        x = self.norm(x + numpy.maximum(cells[live], 0), f"{name}_rnn_ffn")
+        (query,) = self.heads_of(x, f"{name}_context", "q", rounding)
+        context = numpy.vstack([self.attend(query[[n]], seen[0][row], seen[1][row]) for n, row in enumerate(live)])
+        x = self.norm(x + self.product(context, f"{name}_context_Wo", rounding, f"{name}_context_bo"), f"{name}_context_Wo")
+        return self.filter(x, name, rounding)
+
+    def score(self, sources: list[list[int]], targets: list[list[int]], rounding: Rounding) -> list[ndarray]:
+        found = []
+        for begin in range(0, len(sources), rounding.batch):
+            part = slice(begin, begin + rounding.batch)
+            found += self.decode(self.encode(sources[part], rounding), targets[part], rounding)
+        return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="a folder with student-ssru")
+    folder = parser.parse_args().data / "student-ssru"
+    ids = {piece: i for i, piece in enumerate(marian_vocabulary._pieces((folder / "joint.spm").read_bytes()))}
+    sources = [[*map(int, line.split()), 0] for line in (folder / "input.ids.txt").read_text().split("\n")[:SENTENCES]]
+    targets = [[*(ids.get(piece, 1) for piece in line.split()), 0] for line in (folder / "reference.pieces.txt").read_text(encoding="utf-8").split("\n")[:SENTENCES]]
+    model = Student(folder / "model.intgemm8.bin", 8)
+    exact = model.score(sources, targets, Rounding("", "none"))
+    print(f"{sum(map(len, targets)):,} words of {len(targets)} sentences\n\n| scale of | log-probability of a word: mean difference | 99% | likeliest word differs |\n|---|---|---|---|")
+    for rounding in (Rounding("each row (alignd)", "row"), *(Rounding(f"each batch of {size} (Marian)", "batch", size) for size in BATCHES)):
+        found = model.score(sources, targets, rounding)
+        far = numpy.concatenate([numpy.abs(a[range(len(t)), t] - b[range(len(t)), t]) for a, b, t in zip(found, exact, targets)])
+        other = sum(int((a.argmax(axis=1) != b.argmax(axis=1)).sum()) for a, b in zip(found, exact))
+        print(f"| {rounding.name} | {far.mean():.4f} | {numpy.quantile(far, 0.99):.3f} | {other} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""The model card of a general model: README.md in its folder, from its own files, one report's figures, and the table of sources.
+
+Input: the folder; figures as a table; what it made of the first things (weights/evaluation/first_things.py). weights/evaluation/report.py --card writes it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from ..model import folder, safetensors
+from ..training import mixture
+from . import card, quality_card
+from ..model.storage import SCALE
+
+ROOT = Path(__file__).parent.parent.parent
+
+CARD = """# {source} to {target}
+
+Translates general {source} text to {target}. Loaded by `alignd --model {folder}`.
+
+| | |
+|---|---|
+| encoder | {encoder} |
+| attention | {attention}; guided by word alignments in training |
+| decoder | {decoder} |
+| output | {output} |
+| alignment head | {head} |
+| tokens | {tokens} for both languages, {file}; {vocabulary:,} pieces, one for each byte among them |
+| parameters | {parameters:,} |
+| stored as | {storage}, vectors as float32; {megabytes:.1f} MB |
+| limits | {max_source} source tokens a sentence; {ratio:g} target tokens a source token |
+
+## What to expect
+
+BLEU (13a, cased) and chrF as sacreBLEU computes them, one reference, by the daemon; the length of the output over the reference's, in characters. The domains of
+`broad` are the training's own, on sentences that are not in it; Flores and newstest are of no training domain.
+
+{scores}
+
+    {command}
+
+Of the first things that people type (the same for every model, with what is acceptable written down first), some that it gets right:
+
+{good}
+
+and some that it does not:
+
+{bad}
+
+## Training
+
+{steps} steps, {seen} target tokens, {hours} hours of one processor core{began}. Adam with a moving average of the weights, which is what is here; recipe `{recipe}`.
+
+    python3 -m weights.training.broad {recipe} --data CORPORA --out RUN{start}
+    python3 -m weights.training.finish RUN {folder} --data CORPORA
+
+## Data and licences
+
+Word alignments of these texts, which guided the attention and taught the alignment head, were made with eflomal (Östling and Tiedemann 2016), those of Debian's
+packages with weights/alignment/aligner.py. What stands below `debian/` `python3 -m weights.corpora.debian --out CORPORA` makes. The weights are derived from all of the following;
+pairs are seen as often in a pass as the column says.{earlier}
+
+{sources}
+
+## Limits
+
+{caution}
+"""
+
+CAUTION = """Two processor cores trained it, for hours: it knows far less than models that graphics processors trained for days on a hundred times the text. Names, numbers and addresses
+are mostly copied, rare words are spelt out of pieces and may come out as words that do not exist. Much of its longer text is of old novels, manuals and government pages.
+Read what matters before you rely on it."""
+
+
+class Example(NamedTuple):
+    text: str
+    translation: str
+    acceptable: bool
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def examples(of: list[Example], count: int = 15) -> str:
+    """Markdown; evenly drawn."""
+    if not of:
+        return "(none)"
+    chosen = of if len(of) <= count else [of[i * len(of) // count] for i in range(count)]
+    return "\n".join(["| typed | translation |", "|---|---|", *(f"| {_cell(one.text)} | {_cell(one.translation)} |" for one in chosen)])
+
+
+def sources(pair: str, weights: dict[str, float]) -> str:
+    """weights: of the sources that the recipe gives one of its own."""
+    rows = [f"| {row.name} | {row.domain} | {weights.get(row.name, row.weight):g} | {row.licence} | {row.attribution} |" for row in mixture.table(pair)]
+    return "\n".join(["| source | domain | a pass | licence | attribution |", "|---|---|---|---|---|", *rows])
+
+
+def earlier_sources(began: str, pair: list[str]) -> str:
+    """What a model of another pair that this one began from has learned from. began: its name, and what it had seen."""
+    name = began.split()[0] if began else ""
+    other = name and set(name.split("-")) - set(pair)
+    return f" So are they of the texts of [{name}](../{name}/README.md), from whose weights the training began." if other else ""
+
+
+def write(path: Path, scores: str, command: str, things: list[Example], flip: bool) -> None:
+    """scores: Markdown."""
+    config = folder.read_config(path)
+    tensors, metadata = safetensors.read(path / "model.safetensors")
+    largest = max(tensors.values(), key=lambda tensor: tensor.size)
+    languages = {side: card.LANGUAGES.get(config[side], config[side]) for side in ("source", "target")}
+    pair = [config["source"], config["target"]]
+    recipe = f"weights/recipes/{config['name']}-broad.json"
+    training = json.loads((ROOT / recipe).read_text(encoding="utf-8"))["training"]
+    number = {key: f"{float(metadata[key].removeprefix('step ')):,.0f}" if key in metadata else "unknown" for key in ("epoch", "tokens")}
+    text = CARD.format(
+        **card.describe(config), **languages, folder=f"weights/{config['name']}", scores=scores, command=command,
+        file=config["tokenizer"]["source"], vocabulary=len(tensors["decoder.embedding"]), storage=card.STORAGE[safetensors.NAMES[largest.dtype]],
+        parameters=sum(math.prod(tensor.shape) for name, tensor in tensors.items() if not name.endswith(SCALE)),
+        megabytes=(path / "model.safetensors").stat().st_size / 1e6,
+        max_source=config["limits"]["max_source_tokens"], ratio=config["limits"]["max_target_ratio"],
+        good=examples([one for one in things if one.acceptable]), bad=examples([one for one in things if not one.acceptable]),
+        steps=number["epoch"], seen=number["tokens"], hours=f"{float(metadata['core_seconds']) / 3600:.1f}" if "core_seconds" in metadata else "unknown",
+        recipe=recipe, earlier=earlier_sources(metadata.get("began", ""), pair),
+        began=f", from the weights of {metadata['began']}" if "began" in metadata else "",
+        start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else "",
+        head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none",
+        sources=sources(training["pair"], training.get("weights", {})), caution=CAUTION)
+    (path / "README.md").write_text(text, encoding="utf-8")
+    quality_card.insert(path)

@@ -1,0 +1,1 @@
+"""Golden values: the numbers of PyTorch that the C tests compare with."""

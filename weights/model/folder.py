@@ -1,0 +1,52 @@
+"""The model folder: config.json, model.safetensors and the tokenizer's files, written and read.
+
+Input of `write`: a model and its vocabularies. Output of `read`: the model as the C server computes it, that is with the stored values
+(rounded or quantised) as float32.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+from numpy import ndarray
+
+from . import config as configuration
+from . import safetensors
+from .network import Model
+from .storage import STORAGES, expand, store
+from .tokenizer import Tokenizer, load, vocabulary_sizes
+
+def write(folder: Path, model: Model, storage: str, metadata: dict[str, str]) -> None:
+    """Writes config.json and model.safetensors; the caller puts the tokenizer's files there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {name: tensor.detach().cpu().float().numpy() for name, tensor in model.named_tensors().items()}
+    safetensors.write(folder / "model.safetensors", store(tensors, storage), metadata)
+    (folder / "config.json").write_text(configuration.text_of(model.config), encoding="utf-8")
+
+
+def load_tensors(model: Model, tensors: dict[str, ndarray]) -> None:
+    """Copies every tensor to the parameter of its name; the names and shapes must be exactly the model's."""
+    parameters = model.named_tensors()
+    if strange := parameters.keys() ^ tensors.keys():
+        raise safetensors.FormatError(f"missing or unknown tensors: {', '.join(sorted(strange))}")
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            if parameter.shape != tensors[name].shape:
+                raise safetensors.FormatError(f"{name}: shape {tensors[name].shape}, expected {tuple(parameter.shape)}")
+            parameter.copy_(torch.from_numpy(tensors[name]))
+
+
+def read_config(folder: Path) -> dict:
+    return configuration.validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+
+
+def read(folder: Path, searches: bool = True) -> tuple[Model, Tokenizer, Tokenizer]:
+    """-> the model (for inference), the source side's tokenizer, the target side's. searches: PyTorch's searches serve it, which know special tokens by
+    their ids."""
+    config = read_config(folder)
+    source, target = load(folder, config["tokenizer"])
+    model = Model(config, **vocabulary_sizes(folder, config, searches)).eval()
+    load_tensors(model, expand(safetensors.read(folder / "model.safetensors")[0]))
+    return model, source, target

@@ -1,0 +1,80 @@
+"""The manifest of a model folder: the SHA-256 of each file that alignd reads.
+
+Input: a folder. Output: manifest.json in it, {"format": 1, "files": {NAME: {"bytes", "sha256"}}}, or with --check what differs from it: exit
+status 1. The card, README.md, is for people and not in it. Export and the converters write it, and whatever changes
+a file of the folder afterwards writes it anew. alignd refuses a model whose files are others.
+
+    python3 -m weights.model.manifest weights/en-fr
+    python3 -m weights.model.manifest --check weights/en-fr
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+NAME = "manifest.json"
+FORMAT = 1
+
+
+def digest(path: Path) -> dict[str, int | str]:
+    with open(path, "rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def files_of(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_file() and path.suffix != ".md" and path.name != NAME and path.name[0] != ".")
+
+
+def write(folder: Path) -> dict:
+    if not (folder / "config.json").is_file():
+        raise FileNotFoundError(f"{folder} is no model folder: it has no config.json")
+    manifest = {"format": FORMAT, "files": {path.name: digest(path) for path in files_of(folder)}}
+    whole = folder / f".{NAME}"
+    whole.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    whole.replace(folder / NAME)  # a reader sees the old one or the new one
+    return manifest
+
+
+def renew(folder: Path) -> None:
+    """After a file of the folder has changed: a manifest that is there is written anew."""
+    if (folder / NAME).exists():
+        write(folder)
+
+
+def differences(folder: Path) -> list[str]:
+    """What is wrong with the folder, a sentence for each file; [] if nothing is."""
+    manifest = json.loads((folder / NAME).read_text(encoding="utf-8"))
+    if manifest.get("format") != FORMAT or not isinstance(manifest.get("files"), dict):
+        return [f"{NAME} is of another format"]
+    found, listed = {path.name: path for path in files_of(folder)}, manifest["files"]
+    wrong = [f"{name} is missing" for name in listed if name not in found] + [f"{name} is not in {NAME}" for name in found if name not in listed]
+    for name in sorted(found.keys() & listed.keys()):
+        if digest(found[name]) != listed[name]:
+            wrong.append(f"{name} is not the file of {NAME}")
+    return wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    arguments = parser.parse_args()
+    wrong = []
+    try:
+        for folder in arguments.folders:
+            if arguments.check:
+                wrong += [f"{folder}: {what}" for what in differences(folder)]
+            else:
+                print(f"{folder}: {len(write(folder)['files'])} files")
+    except (OSError, ValueError) as error:
+        sys.exit(f"weights.model.manifest: {error}")
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Layer normalisation of the products that a model makes: y = gain * (x - mean) / sqrt(variance + epsilon) + shift (Ba et al. 2016).
+
+A kind is a row of NORMALIZATIONS; the C server has a row of the same name (model/network/norm.c).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class Kind(NamedTuple):
+    """apart: what a vector has of two kinds (a GRU's gates and its candidate) is normalised each for itself."""
+
+    apart: bool
+    epsilon: float
+
+
+NORMALIZATIONS: dict[str, Kind | None] = {
+    "none": None,
+    "layer": Kind(False, 1e-9),  # the whole vector at once, as Marian's models are trained
+    "gates": Kind(True, 1e-5),   # a GRU's gates and its candidate apart, as Nematus's models are
+    "residual": Kind(False, 1e-6),  # what stands between the blocks of a transformer (weights/model/transformer.py)
+}
+
+
+class Norm(nn.Module):
+    """x [.., size] -> [.., size]. first: the size of the first of two kinds of elements; 0: all are of one kind. Without a kind ("none") it
+    is the identity and has no parameters."""
+
+    def __init__(self, name: str, size: int, first: int = 0) -> None:
+        super().__init__()
+        self.kind = NORMALIZATIONS[name]
+        if self.kind is None:
+            return
+        self.parts = [first, size - first] if self.kind.apart and first else [size]
+        self.gain, self.shift = nn.Parameter(torch.ones(size)), nn.Parameter(torch.zeros(size))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.kind is None:
+            return x
+        parts = [functional.layer_norm(part, part.shape[-1:], eps=self.kind.epsilon) for part in x.split(self.parts, dim=-1)]
+        return torch.cat(parts, dim=-1) * self.gain + self.shift
+
+    def named_tensors(self, gain: str, shift: str) -> dict[str, Tensor]:
+        """Under these names."""
+        return {} if self.kind is None else {gain: self.gain, shift: self.shift}

@@ -1,0 +1,154 @@
+"""The outputs: what the decoder shows of a step -> log-probabilities over the vocabulary, the source's words, or both.
+
+An output is a row of OUTPUTS; the C server has a row of the same name. Those that copy give every source position a score on the scale of
+the vocabulary's logits: all ways of producing a token add up, and one softmax goes over them all. A source token's id as a target
+(weights/model/copies.py) is in `Memory.words`: that of its word in the target vocabulary or, where it lacks it, a temporary id V, V + 1, ... of the
+sentence. The encoder's </s> stands for the end of the target. The attention that a search reports is that of the step, also where
+the scores of the positions are others (pointer, copy, a pointer_generator whose pointer is the readout's).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from .config import annotation_size, readout_size
+
+if TYPE_CHECKING:
+    from .network import Memory
+
+IMPOSSIBLE = -1e30  # a logarithm of 0 that has a gradient
+LEAST = 2.0**-126   # the smallest normal float32: attention below it counts as this
+
+
+class Reads(NamedTuple):
+    """What an output may read of S steps: readouts [B, S, O], what the top layer puts out [B, S, H], the embeddings of the tokens
+    before [B, S, E], attention [B, S, T]."""
+
+    readouts: Tensor
+    states: Tensor
+    inputs: Tensor
+    weights: Tensor
+
+
+class Vocabulary(nn.Linear):
+    """Softmax over the vocabulary."""
+
+    copies = False
+
+    def __init__(self, config: dict, vocabulary: int) -> None:
+        super().__init__(readout_size(config), vocabulary)
+
+    def log_probs(self, reads: Reads, memory: Memory) -> Tensor:
+        """-> [B, S, V]"""
+        return torch.log_softmax(self(reads.readouts), dim=-1)
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return {"output.bias": self.bias, "output.weight": self.weight}
+
+
+class Copying:
+    """What outputs that copy share, given `scores`: -> logits [B, S, V] and the scores of the source's positions [B, S, T]."""
+
+    copies = True
+
+    def scores(self, reads: Reads, memory: Memory) -> tuple[Tensor, Tensor]:
+        raise NotImplementedError
+
+    def log_probs(self, reads: Reads, memory: Memory) -> Tensor:
+        """-> [B, S, V + X], X: the most temporary ids that a sentence has."""
+        logits, scores = self.scores(reads, memory)
+        extra = max(0, int(memory.words.max()) + 1 - logits.shape[-1])
+        logits = torch.cat([logits, logits.new_full((*logits.shape[:2], extra), float("-inf"))], dim=-1)
+        for j in range(scores.shape[2]):
+            word = memory.words[:, None, j:j + 1].expand(-1, logits.shape[1], -1)
+            logits.scatter_(-1, word, torch.logaddexp(logits.gather(-1, word), scores[:, :, j:j + 1]))
+        return torch.log_softmax(logits, dim=-1)
+
+    def marginal(self, reads: Reads, memory: Memory, wanted: Tensor) -> tuple[Tensor, Tensor]:
+        """wanted [B, S] -> log P(wanted) [B, S], summed over all ways of producing it, and the mean over the vocabulary of the
+        log-probability of writing a token [B, S] (copies not counted): what label smoothing pulls up."""
+        logits, scores = self.scores(reads, memory)
+        size = logits.shape[-1]
+        same = memory.words[:, None] == wanted[:, :, None]  # [B, S, T]
+        copied = torch.logsumexp(scores.masked_fill(~same, IMPOSSIBLE).clamp_min(IMPOSSIBLE), dim=-1)
+        written = logits.gather(-1, wanted.clamp(max=size - 1)[:, :, None])[:, :, 0].masked_fill(wanted >= size, IMPOSSIBLE)
+        written = written.clamp_min(IMPOSSIBLE)
+        total = torch.logsumexp(torch.cat([logits, scores], dim=-1), dim=-1)
+        return torch.logaddexp(written, copied) - total, logits.mean(dim=-1) - total
+
+
+def pointed(key: nn.Linear, queries: Tensor, memory: Memory) -> Tensor:
+    """queries q [B, S, Q] -> e_j = h_j^T V q of every position [B, S, T]; key holds V^T."""
+    e = queries @ key(memory.annotations).transpose(1, 2)
+    return e.masked_fill(~memory.mask[:, None], float("-inf"))
+
+
+class Pointer(Copying, nn.Module):
+    """Softmax over the source's positions alone, e_j = h_j^T V s (Vinyals et al. 2015). It ends at the source's </s>."""
+
+    def __init__(self, config: dict, vocabulary: int) -> None:
+        super().__init__()
+        self.vocabulary = vocabulary
+        self.key = nn.Linear(annotation_size(config), config["decoder"]["hidden"], bias=False)
+
+    def scores(self, reads: Reads, memory: Memory) -> tuple[Tensor, Tensor]:
+        e = pointed(self.key, reads.states, memory)
+        return e.new_full((*e.shape[:2], self.vocabulary), float("-inf")), e
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return {"output.key.weight": self.key.weight}
+
+
+class PointerGenerator(Copying, Vocabulary):
+    """P = P(copy) P_pointer + (1 - P(copy)) P_vocab, P_pointer the attention of the step, P(copy) = sigmoid(g), g = w [c; s; y] + b (See et
+    al. 2017, whose p_gen is 1 - P(copy)). OpenNMT-py's: with gate readout, g = w r + b of the readout; with pointer readout, P_pointer is a
+    softmax of its own over e_j = h_j^T V r. L being the log of the logits' sum, exp(L + g) P_pointer(j) is position j's share beside
+    exp(logits): that P without its denominator."""
+
+    def __init__(self, config: dict, vocabulary: int) -> None:
+        super().__init__(config, vocabulary)
+        decoder = config["decoder"]
+        self.of_readout = config["output"]["gate"] == "readout"
+        inputs = annotation_size(config) + decoder["hidden"] + decoder["embedding"]
+        self.gate = nn.Linear(readout_size(config) if self.of_readout else inputs, 1)
+        own = config["output"]["pointer"] == "readout"
+        self.key = nn.Linear(annotation_size(config), readout_size(config), bias=False) if own else None
+
+    def shares(self, reads: Reads, memory: Memory) -> Tensor:
+        """log P_pointer [B, S, T]"""
+        if self.key is not None:
+            return torch.log_softmax(pointed(self.key, reads.readouts, memory), dim=-1)
+        return reads.weights.clamp_min(LEAST).log().masked_fill(~memory.mask[:, None], float("-inf"))
+
+    def scores(self, reads: Reads, memory: Memory) -> tuple[Tensor, Tensor]:
+        logits = self(reads.readouts)
+        inputs = [reads.readouts] if self.of_readout else [reads.weights @ memory.annotations, reads.states, reads.inputs]
+        gate = self.gate(torch.cat(inputs, dim=-1))  # [B, S, 1]
+        return logits, torch.logsumexp(logits, dim=-1, keepdim=True) + gate + self.shares(reads, memory)
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        own = {"output.key.weight": self.key.weight} if self.key is not None else {}
+        return super().named_tensors() | {"output.gate.weight": self.gate.weight, "output.gate.bias": self.gate.bias} | own
+
+
+class Copy(Copying, Vocabulary):
+    """One softmax over the vocabulary and the source's positions together (Jia & Liang 2016, who copy by the attention's own scores; here
+    e_j = h_j^T V s, as a pointer's)."""
+
+    def __init__(self, config: dict, vocabulary: int) -> None:
+        super().__init__(config, vocabulary)
+        self.key = nn.Linear(annotation_size(config), config["decoder"]["hidden"], bias=False)
+
+    def scores(self, reads: Reads, memory: Memory) -> tuple[Tensor, Tensor]:
+        return self(reads.readouts), pointed(self.key, reads.states, memory)
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return super().named_tensors() | {"output.key.weight": self.key.weight}
+
+
+# Characters are a vocabulary whose <unk> is spelled when it is printed (model.py's Speller).
+OUTPUTS: dict[str, type[nn.Module]] = {"vocabulary": Vocabulary, "characters": Vocabulary, "pointer": Pointer,
+                                       "pointer_generator": PointerGenerator, "copy": Copy}

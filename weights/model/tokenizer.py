@@ -1,0 +1,344 @@
+"""Vocabularies: training, and the two loaded sides of a model folder.
+
+sentencepiece: NAME.spm (unigram, nmt_nfkc normalisation, byte fallback off).
+words: what stands between white space; with `punctuation`, every character of Unicode's categories P and S is a token of its own, with a
+mark, U+FFED, on each side where it touches its neighbour (of two that touch, the second has it), so that decoding gives the text back.
+characters: one token a character; U+2581 stands for white space between them.
+Both read a vocabulary file: UTF-8, one token a line, whose id is the line's number from 0. `lowercase` folds their pieces, character by character.
+<unk>, <s> and </s> stand anywhere in a vocabulary, which needs the last two only where its model does; those trained here have them at 0, 1
+and 2, and PyTorch's searches (weights/model/search.py) need them there. model/text/plain.c and model/text/vocabulary.c do the same; tests/data/plain_tokens.json
+holds both to it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+from collections import Counter
+from pathlib import Path
+from typing import Iterable, Iterator, NamedTuple
+
+import sentencepiece
+
+from .config import NO_FILE
+from .vocabulary import BOS, EOS, SPECIAL, UNK, VocabularyError, read_vocabulary
+
+UNKNOWN = "\u2047"  # how <unk> is printed
+MARK, SPACE = "\uffed", "\u2581"
+WHITE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # Unicode's White_Space, for a set in a regular expression
+WHITE_CHARACTERS = "".join(character for character in map(chr, range(0x3001)) if re.fullmatch(f"[{WHITE}]", character))
+
+
+class Token(NamedTuple):
+    """id; its piece, for an unknown one the text as the vocabulary would write it; its characters text[begin:end]."""
+
+    id: int
+    piece: str
+    begin: int
+    end: int
+
+
+class Tokenizer:
+    """One side: text -> ids (without </s>), ids -> text. options: what else it does (`options_of`)."""
+
+    pieces: list[str]
+    special: tuple[int, int, int]  # the ids of <unk>, <s>, </s>; -1: there is none
+
+    def __init__(self, path: Path, options: dict) -> None:
+        """options: what concerns all; path: for subclasses."""
+        self.lowers = options.get("capitals") == "lowered"  # weights/model/copies.py reads texts in capitals in small letters
+
+    @classmethod
+    def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
+        """Makes a vocabulary of at most `size` pieces, the special ones counted, of the lines, and writes it to `path`."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        return len(self.pieces)
+
+    def tokens(self, text: str) -> list[Token]:
+        raise NotImplementedError
+
+    def encode(self, text: str) -> list[int]:
+        return [token.id for token in self.tokens(text)]
+
+    def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
+        """others: at some of the places, whatever the id there, a piece that the vocabulary need not have."""
+        raise NotImplementedError
+
+    def find(self, piece: str) -> int:
+        """The id that text becomes as this piece, or -1; the special ones are no text."""
+        raise NotImplementedError
+
+    def texts(self, text: str) -> list[str]:
+        """What each token stands for in the text, without white space; one without a character of its own: what the next does."""
+        found: list[str] = []
+        for token in reversed(self.tokens(text)):
+            visible = text[token.begin:token.end].strip(WHITE_CHARACTERS)
+            found.append(visible or (found[-1] if found else ""))
+        return found[::-1]
+
+
+# What OPUS-MT does to text before it cuts it (model/text/preparation.h); "\uff11" is a slip of its script.
+PREPARED = {ord(character): written for characters, written in (
+    ("，、", ","), ("。．", ". "), ("”“《》」「", '"'), ("∶：", ":"), ("？", "?"), ("！", "!"), ("；", ";"), ("（", "("), ("）", ")"), ("％", "%"), ("～", "~"),
+    ("１", '"'), ("’", "'"), ("…", "..."), ("━", "-"), ("〈", "<"), ("〉", ">"), ("【", "["), ("】", "]"), *((chr(0xff10 + digit), str(digit)) for digit in (0, *range(2, 10)))
+) for character in characters}
+
+
+def prepare(text: str) -> tuple[str, list[int]]:
+    """-> the text, and the place in the text as it was of each of its characters and of its end."""
+    out, origins, end = "", [], 0
+    for place, character in enumerate(text):
+        other = unicodedata.category(character)[0] == "C" and character != "\n"
+        for i, written in enumerate(PREPARED.get(ord(character), " " if other else character)):
+            if written != " " or out[-1:] not in ("", " "):
+                out += written
+                origins.append(place + (i > 0 and written == " "))
+                end = end if written == " " else place + 1
+    kept = len(out) - out.endswith(" ")
+    return out[:kept], origins[:kept] + [end]
+
+
+def train_unigram(lines: list[str], path: Path, size: int, seed: int, **options: object) -> None:
+    """SentencePiece's training; options: more of its own. Written by us, for a file that SentencePiece writes holds the path it was trained under."""
+    sentencepiece.set_random_generator_seed(seed)
+    trained = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=trained, vocab_size=size, model_type="unigram",
+        unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=-1, num_threads=1, minloglevel=2, **options)
+    path.write_bytes(trained.getvalue())
+
+
+class SentencePiece(Tokenizer):
+    """The library's."""
+
+    def __init__(self, path: Path, options: dict) -> None:
+        super().__init__(path, options)
+        self.prepares = options.get("preparation", "none") != "none"
+        self.processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        self.pieces = [self.processor.id_to_piece(i) for i in range(self.processor.get_piece_size())]
+        self.special = (self.processor.unk_id(), self.processor.bos_id(), self.processor.eos_id())
+
+    @classmethod
+    def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
+        train_unigram(lines, path, size, seed, character_coverage=1.0)
+
+    def tokens(self, text: str) -> list[Token]:
+        prepared, origins = prepare(text) if self.prepares else (text, range(len(text) + 1))
+        return [Token(p.id, p.piece, origins[p.begin], origins[p.end]) for p in self.processor.encode(prepared, out_type="immutable_proto").pieces]
+
+    def encode(self, text: str) -> list[int]:
+        return self.processor.encode(prepare(text)[0] if self.prepares else text)
+
+    def sample(self, texts: list[str], alpha: float, seed: int) -> list[list[int]]:
+        """One segmentation of each text, drawn with its probability to the power of alpha (Kudo 2018); equal seeds draw equally."""
+        sentencepiece.set_random_generator_seed(seed)  # for new threads, of which a list gets one
+        return self.processor.encode(texts, enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1)
+
+    def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
+        shown = {i: piece.removeprefix(SPACE) if i == 0 else re.sub(f"^{SPACE}", " ", piece) for i, piece in (others or {}).items()}
+        return self.processor.decode([shown.get(i, self.pieces[token]) for i, token in enumerate(ids)])
+
+    def find(self, piece: str) -> int:
+        token = self.processor.piece_to_id(piece)
+        return -1 if self.processor.is_unknown(token) or self.processor.is_control(token) else token
+
+
+class Numbered(SentencePiece):
+    """Its pieces, numbered by a list (model/text/numbered.c): it may lack some of them, and have others."""
+
+    def __init__(self, path: Path, options: dict) -> None:
+        super().__init__(path, options)
+        self.own = self.pieces
+        self.pieces = read_vocabulary(options["pieces"])
+        self.special = tuple(self.pieces.index(piece) if piece in self.pieces else -1 for piece in SPECIAL)
+        self.ids = {piece: i for i, piece in enumerate(self.pieces) if i not in self.special}
+        self.known = set(self.own)
+
+    def tokens(self, text: str) -> list[Token]:
+        return [token._replace(id=self.ids.get(token.piece, self.special[UNK])) for token in super().tokens(text)]
+
+    def encode(self, text: str) -> list[int]:
+        return [token.id for token in self.tokens(text)]
+
+    def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
+        strange = {i: self.pieces[token] for i, token in enumerate(ids) if self.pieces[token] not in self.known and token != self.special[UNK]}
+        return super().decode(ids, strange | (others or {}))
+
+    def find(self, piece: str) -> int:
+        return self.ids.get(piece, -1)
+
+
+def write_vocabulary(path: Path, pieces: Iterable[str], size: int, min_count: int) -> None:
+    """The most frequent pieces; of equals those that come first in the order of code points. size 0: all."""
+    counts = Counter(pieces)
+    for piece in SPECIAL:
+        counts.pop(piece, None)
+    ranked = sorted((piece for piece, count in counts.items() if count >= min_count), key=lambda piece: (-counts[piece], piece))
+    kept = [*SPECIAL, *ranked[:max(0, size - len(SPECIAL)) if size else None]]
+    path.write_text("".join(f"{piece}\n" for piece in kept), encoding="utf-8", newline="\n")
+
+
+def lower(text: str) -> str:
+    """Unicode's simple lower case: one character of one."""
+    return "".join(character.lower()[0] for character in text)
+
+
+class Plain(Tokenizer):
+    """Text cut by rule, ids by a vocabulary file."""
+
+    def __init__(self, path: Path, options: dict) -> None:
+        super().__init__(path, options)
+        self.options = options
+        self.pieces = read_vocabulary(path)
+        self.special = tuple(self.pieces.index(piece) if piece in self.pieces else -1 for piece in SPECIAL)
+        self.ids = {piece: i for i, piece in enumerate(self.pieces) if i not in self.special}
+
+    @classmethod
+    def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
+        write_vocabulary(path, (piece for line in lines for piece, _, _ in cls.cut(line, options)), size, min_count)
+
+    @classmethod
+    def cut(cls, text: str, options: dict) -> Iterator[tuple[str, int, int]]:
+        """piece, begin, end"""
+        raise NotImplementedError
+
+    @classmethod
+    def show(cls, piece: str, options: dict) -> tuple[str, bool, bool]:
+        """What is printed; whether there is no space before it, and behind it."""
+        raise NotImplementedError
+
+    def tokens(self, text: str) -> list[Token]:
+        return [Token(self.ids.get(piece, self.special[UNK]), piece, begin, end) for piece, begin, end in self.cut(text, self.options)]
+
+    def find(self, piece: str) -> int:
+        return self.ids.get(piece, -1)
+
+    def _shown(self, token: int, other: str | None) -> tuple[str, bool, bool]:
+        if other is not None or token not in self.special:
+            return self.show(self.pieces[token] if other is None else other, self.options)
+        return (UNKNOWN if token == self.special[UNK] else "", *self.show("", self.options)[1:])
+
+    def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
+        out, joined = "", True
+        for i, token in enumerate(ids):
+            text, joins_left, joins_right = self._shown(token, (others or {}).get(i))
+            if text:
+                out += text if joined or joins_left else " " + text
+                joined = joins_right
+        return out
+
+
+def is_punctuation(character: str) -> bool:
+    return unicodedata.category(character)[0] in "PS"
+
+
+class Words(Plain):
+    """What stands between white space."""
+
+    @classmethod
+    def cut(cls, text: str, options: dict) -> Iterator[tuple[str, int, int]]:
+        fold = lower if options["lowercase"] else str
+        for word in re.finditer(f"[^{WHITE}]+", text):
+            if options["punctuation"]:
+                yield from ((fold(piece), word.start() + begin, word.start() + end) for piece, begin, end in cls._marked(word[0]))
+            else:
+                yield fold(word[0]), word.start(), word.end()
+
+    @staticmethod
+    def _marked(word: str) -> Iterator[tuple[str, int, int]]:
+        alone = [is_punctuation(character) for character in word]
+        begin = 0
+        while begin < len(word):
+            end = begin + 1
+            if alone[begin]:
+                left, right = begin > 0, end < len(word) and not alone[end]
+                yield MARK * left + word[begin] + MARK * right, begin, end
+            else:
+                while end < len(word) and not alone[end]:
+                    end += 1
+                yield word[begin:end], begin, end
+            begin = end
+
+    @classmethod
+    def show(cls, piece: str, options: dict) -> tuple[str, bool, bool]:
+        if not options["punctuation"]:
+            return piece, False, False
+        left = len(piece) > 1 and piece.startswith(MARK)
+        piece = piece[left:]
+        right = len(piece) > 1 and piece.endswith(MARK)
+        return piece[:len(piece) - right], left, right
+
+
+class Characters(Plain):
+    """One token a character."""
+
+    def __init__(self, path: Path, options: dict) -> None:
+        super().__init__(path, options)
+        for number, piece in enumerate(self.pieces, 1):
+            if len(piece) != 1 and piece not in SPECIAL:
+                raise VocabularyError(f"{path}: line {number} is not one character")
+
+    @classmethod
+    def cut(cls, text: str, options: dict) -> Iterator[tuple[str, int, int]]:
+        fold = lower if options["lowercase"] else str
+        last = len(text.rstrip(WHITE_CHARACTERS))
+        for part in re.finditer(f"[{WHITE}]+|[^{WHITE}]", text):
+            if part[0][0] not in WHITE_CHARACTERS:
+                yield fold(part[0]), part.start(), part.end()
+            elif 0 < part.start() < last:
+                yield SPACE, part.start(), part.end()
+
+    @classmethod
+    def show(cls, piece: str, options: dict) -> tuple[str, bool, bool]:
+        return " " if piece == SPACE else piece, True, True
+
+
+KINDS: dict[str, type[Tokenizer]] = {"sentencepiece": SentencePiece, "words": Words, "characters": Characters}
+
+
+def options_of(section: dict, side: str) -> dict:
+    """section: config.json's, validated. side: source or target. -> what a tokenizer of that side does beside cutting."""
+    return {key: section[key] in (side, "both") for key in ("lowercase", "punctuation")} | {key: section[key] for key in ("preparation", "capitals")}
+
+
+def _open(folder: Path, section: dict, side: str) -> Tokenizer:
+    pieces = section["pieces"] if side == "source" or section["target_pieces"] == NO_FILE else section["target_pieces"]
+    if pieces != NO_FILE:
+        return Numbered(folder / section[side], options_of(section, side) | {"pieces": folder / pieces})
+    return KINDS[section["type"]](folder / section[side], options_of(section, side))
+
+
+def load(folder: Path, section: dict) -> tuple[Tokenizer, Tokenizer]:
+    """section: config.json's, validated. -> the source side's tokenizer, the target side's."""
+    return _open(folder, section, "source"), _open(folder, section, "target")
+
+
+def check_special(path: Path, side: Tokenizer) -> None:
+    """PyTorch's searches know the special tokens by their ids here."""
+    if side.special != (UNK, BOS, EOS):
+        found = ", ".join(f"{piece} at {place}" if place >= 0 else f"no {piece}" for piece, place in zip(SPECIAL, side.special))
+        raise VocabularyError(f"{path}: PyTorch needs <unk>, <s>, </s> at 0, 1, 2, and this has {found}; the server takes them anywhere")
+
+
+CHARACTERS = "chars.vocab"  # in the folder of a model whose output spells
+
+
+def load_characters(folder: Path, config: dict) -> Characters | None:
+    """What the model spells with; config: validated. None unless its output's type is characters."""
+    return Characters(folder / CHARACTERS, options_of(config["tokenizer"], "target")) if config["output"]["type"] == "characters" else None
+
+
+def vocabulary_sizes(folder: Path, config: dict, searches: bool = True) -> dict[str, int]:
+    """The sizes that Model takes, by its parameters' names. searches: the vocabularies must be such as PyTorch's searches read."""
+    source, target = load(folder, config["tokenizer"])
+    if config["encoder"]["embedding_shared"] and source.pieces != target.pieces:
+        raise VocabularyError("encoder.embedding_shared: the vocabularies of source and target differ")
+    characters = load_characters(folder, config)
+    for path, side in ((config["tokenizer"]["source"], source), (config["tokenizer"]["target"], target), (CHARACTERS, characters)):
+        if side and searches:
+            check_special(folder / path, side)
+    return {"source": source.size, "target": target.size, "characters": characters.size if characters else 0}

@@ -1,0 +1,371 @@
+"""Self-attention in PyTorch: the blocks, an encoder and a decoder of them (Vaswani et al. 2017), as Marian computes them.
+
+Letters: B sentences, T source tokens, S steps, d size of every vector between blocks, N heads, V vocabulary. What a layer of the decoder knows of
+earlier words is a row of MIXERS; activations are rows of ACTIVATIONS; the name is the one in config.json and the C server has a row of the same name.
+A block F reads x and puts out LN(x + F(x)) (norm `post`) or x + F(LN(x)) (`pre`, with one more LN on top of each stack).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .config import annotation_size, positions, target_positions
+from .decoding import DecoderState, Memory, Past
+from .encoders import State
+from ..training.kernels import Attended, Dropout, suits
+from .norm import Norm
+from .output import Reads
+from .tokenizer import UNK
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "swish": functional.silu, "gelu": functional.gelu}
+
+
+def sinusoids(places: Tensor, size: int) -> Tensor:
+    """places [S], whole numbers -> [S, size], size even: sin(place e^(-i c)) for i = 0 .. size / 2 - 1, then as many cosines, c = ln(10000) / (size / 2 - 1):
+    two halves, as Marian has them, where Vaswani et al. let the two alternate."""
+    half = size // 2
+    steps = torch.arange(half, dtype=places.dtype, device=places.device)
+    angles = places[:, None] * torch.exp(steps * -(math.log(10000) / (half - 1)))
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
+def slopes(heads: int) -> Tensor:
+    """How fast what a head sees fades with distance, [N]: 2^(-8 / N), 2^(-16 / N), ... 2^-8 (Press et al. 2022); if N is no power of two those of the
+    power below, then every other one of the power above."""
+    below = 2 ** (heads.bit_length() - 1)
+    first, more = (2.0 ** (-8 * torch.arange(1, n + 1, dtype=torch.float64) / n) for n in (below, 2 * below))
+    return torch.cat([first, more[::2][:heads - below]])
+
+
+class Input(nn.Module):
+    """The first x of a stack: embeddings, times sqrt(d) with embedding_scale, and positions. section: the stack's in config.json; longest: the
+    positions that it has, where they are learned; all places beyond the last are in the last."""
+
+    def __init__(self, section: dict, longest: int) -> None:
+        super().__init__()
+        self.size, self.kind = section["hidden"], section["positions"]
+        self.factor = self.size**0.5 if section["embedding_scale"] else 1.0
+        self.learned = nn.Embedding(longest, self.size) if self.kind == "learned" else None
+
+    def forward(self, embeddings: Tensor, first: int) -> Tensor:
+        """embeddings [B, S, d] of places first, first + 1, ... -> x of the same shape."""
+        places = torch.arange(first, first + embeddings.shape[1], device=embeddings.device)
+        x = self.factor * embeddings
+        if self.learned is not None:
+            return x + self.learned(places.clamp(max=self.learned.num_embeddings - 1))
+        return x + sinusoids(places.to(x.dtype), self.size) if self.kind == "sinusoidal" else x
+
+    def named_tensors(self, name: str) -> dict[str, Tensor]:
+        return {} if self.learned is None else {name: self.learned.weight}
+
+
+def _linear(linear: nn.Linear, name: str) -> dict[str, Tensor]:
+    return {f"{name}.weight": linear.weight} | ({f"{name}.bias": linear.bias} if linear.bias is not None else {})
+
+
+class Residual(nn.Module):
+    """What stands around every block: its norm, before or after, and x, which is added."""
+
+    def __init__(self, section: dict, dropout: float) -> None:
+        super().__init__()
+        self.before = section["norm"] == "pre"
+        self.norm, self.dropout = Norm("residual", section["hidden"]), Dropout(dropout)
+
+    def read(self, x: Tensor) -> Tensor:
+        """What the block reads."""
+        return self.norm(x) if self.before else x
+
+    def put_out(self, y: Tensor, x: Tensor) -> Tensor:
+        """y: the block's."""
+        y = x + self.dropout(y)
+        return y if self.before else self.norm(y)
+
+    def named_tensors(self, prefix: str) -> dict[str, Tensor]:
+        return self.norm.named_tensors(prefix + "norm.gain", prefix + "norm.shift")
+
+
+class Heads(nn.Module):
+    """Attention of N heads: e_ij = q_i . k_j / sqrt(d / N), of each head's own share of q = W x + b, k = U m + b and v = V m + b; the heads' contexts
+    side by side, times W_o. inputs: the size of m."""
+
+    def __init__(self, section: dict, inputs: int, dropout: float) -> None:
+        super().__init__()
+        size = section["hidden"]
+        self.heads = section["heads"]
+        self.query, self.output = nn.Linear(size, size), nn.Linear(size, size)
+        self.key, self.value = nn.Linear(inputs, size), nn.Linear(inputs, size)
+        self.residual = Residual(section, dropout)
+
+    def _split(self, x: Tensor) -> Tensor:
+        """[B, S, d] -> [B, N, S, d / N]"""
+        return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
+
+    def look(self, x: Tensor, keys: Tensor, values: Tensor, visible: Tensor, lean: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """x [B, S, d] as the block reads it; keys, values [B, T, d]; visible [B or 1, S or 1, T], the first tokens in each row; lean [N, S, T]: what is added to
+        the scores. -> y [B, S, d], weights [B, N, S, T]."""
+        q = self.query(x)
+        if self.training and suits(q):
+            y, weights = Attended.apply(q, keys, values, self.heads, visible.sum(-1).expand(x.shape[:2]), lean)
+            return self.output(y), weights
+        q, k, v = self._split(q), self._split(keys), self._split(values)
+        e = q @ k.transpose(2, 3) / (k.shape[-1] ** 0.5)
+        e = (e if lean is None else e + lean).masked_fill(~visible[:, None], float("-inf"))
+        weights = torch.softmax(e, dim=-1)
+        return self.output((weights @ v).transpose(1, 2).flatten(2)), weights
+
+    def named_tensors(self, prefix: str) -> dict[str, Tensor]:
+        tensors = self.residual.named_tensors(prefix)
+        for name in ("query", "key", "value", "output"):
+            tensors |= _linear(getattr(self, name), prefix + name)
+        return tensors
+
+
+class Filter(nn.Module):
+    """The feed-forward block: W_2 act(W_1 x + b_1) + b_2."""
+
+    def __init__(self, section: dict, dropout: float) -> None:
+        super().__init__()
+        self.input, self.output = nn.Linear(section["hidden"], section["filter"]), nn.Linear(section["filter"], section["hidden"])
+        self.activate, self.dropout = ACTIVATIONS[section["activation"]], Dropout(dropout)
+        self.residual = Residual(section, dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.output(self.dropout(self.activate(self.input(self.residual.read(x)))))
+        return self.residual.put_out(y, x)
+
+    def named_tensors(self, prefix: str) -> dict[str, Tensor]:
+        return _linear(self.input, prefix + "input") | _linear(self.output, prefix + "output") | self.residual.named_tensors(prefix)
+
+
+class Top(nn.Module):
+    """The norm on top of a stack of norm `pre`."""
+
+    def __init__(self, section: dict) -> None:
+        super().__init__()
+        self.norm = Norm("residual" if section["norm"] == "pre" else "none", section["hidden"])
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(x)
+
+    def named_tensors(self, prefix: str) -> dict[str, Tensor]:
+        return self.norm.named_tensors(prefix + "norm.gain", prefix + "norm.shift")
+
+
+# ---- the encoder ----
+
+class TransformerEncoder(nn.Module):
+    """ids [B, T] -> annotations [B, T, d]; no final states. Each layer: self-attention over the whole sentence, then a feed-forward."""
+
+    def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
+        super().__init__()
+        section = config["encoder"]
+        self.embedding = nn.Embedding(vocabulary, section["embedding"])
+        self.input, self.dropout = Input(section, positions(config)), Dropout(dropout)
+        self.attentions = nn.ModuleList(Heads(section, section["hidden"], dropout) for _ in range(section["layers"]))
+        self.filters = nn.ModuleList(Filter(section, dropout) for _ in range(section["layers"]))
+        self.top = Top(section)
+        self.alibi = section["positions"] == "alibi"
+
+    def _lean(self, length: int, x: Tensor) -> Tensor | None:
+        """ALiBi, both ways: [N, T, T]."""
+        places = torch.arange(length, device=x.device)
+        distance = (places[:, None] - places).abs().to(x.dtype)
+        return -slopes(self.attentions[0].heads).to(x)[:, None, None] * distance if self.alibi else None
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, list[State]]:
+        visible = (torch.arange(ids.shape[1], device=ids.device) < lengths.to(ids.device)[:, None])[:, None]
+        x = self.dropout(self.input(self.embedding(ids), 0))
+        lean = self._lean(ids.shape[1], x)
+        for attention, filter in zip(self.attentions, self.filters):
+            u = attention.residual.read(x)
+            y, _ = attention.look(u, attention.key(u), attention.value(u), visible, lean)
+            x = filter(attention.residual.put_out(y, x))
+        return self.top(x), []
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        tensors = {"encoder.embedding": self.embedding.weight} | self.input.named_tensors("encoder.positions") | self.top.named_tensors("encoder.")
+        for i, (attention, filter) in enumerate(zip(self.attentions, self.filters)):
+            tensors |= attention.named_tensors(f"encoder.layers.{i}.self.") | filter.named_tensors(f"encoder.layers.{i}.filter.")
+        return tensors
+
+
+# ---- what a layer of the decoder knows of earlier words ----
+
+class SelfAttention(nn.Module):
+    """Each step looks at itself and at all before it. State: keys and values of the steps so far, [B, s, d] each."""
+
+    name = "self."
+
+    def __init__(self, section: dict, dropout: float) -> None:
+        super().__init__()
+        self.heads = Heads(section, section["hidden"], dropout)
+        self.alibi = section["positions"] == "alibi"
+
+    def start(self, zero: Tensor) -> State:
+        """zero [B, d]"""
+        return zero[:, None][:, :0], zero[:, None][:, :0]
+
+    def forward(self, x: Tensor, state: State, step: int) -> tuple[Tensor, State]:
+        """x [B, S, d], the first of step number `step` -> what the block puts out [B, S, d], the state behind the last."""
+        u = self.heads.residual.read(x)
+        keys, values = torch.cat([state[0], self.heads.key(u)], dim=1), torch.cat([state[1], self.heads.value(u)], dim=1)
+        distance = torch.arange(step, step + x.shape[1], device=x.device)[:, None] - torch.arange(keys.shape[1], device=x.device)
+        lean = -slopes(self.heads.heads).to(x)[:, None, None] * distance.to(x.dtype) if self.alibi else None
+        y, _ = self.heads.look(u, keys, values, (distance >= 0)[None], lean)
+        return self.heads.residual.put_out(y, x), (keys, values)
+
+    @staticmethod
+    def added(state: State) -> State:
+        """What the last step added to the state, [B, d] each."""
+        return tuple(part[:, -1] for part in state if part.shape[1] > 0)
+
+    def named_tensors(self, prefix: str) -> dict[str, Tensor]:
+        return self.heads.named_tensors(prefix)
+
+
+class Ssru(nn.Module):
+    """A recurrence without a product of its state (Kim et al. 2019): c_t = g c_{t-1} + (1 - g) W x, g = sigmoid(W_f x + b_f), y = relu(c_t). State: c."""
+
+    name = "ssru."
+
+    def __init__(self, section: dict, dropout: float) -> None:
+        super().__init__()
+        size = section["hidden"]
+        self.candidate, self.forget = nn.Linear(size, size, bias=False), nn.Linear(size, size)
+        self.residual = Residual(section, dropout)
+
+    def start(self, zero: Tensor) -> State:
+        return (zero,)
+
+    def forward(self, x: Tensor, state: State, step: int) -> tuple[Tensor, State]:
+        u, c, cells = self.residual.read(x), state[0], []
+        candidates, gates = self.candidate(u), torch.sigmoid(self.forget(u))
+        for g, z in zip(gates.unbind(1), candidates.unbind(1)):
+            c = g * c + (1 - g) * z
+            cells.append(c)
+        return self.residual.put_out(torch.relu(torch.stack(cells, dim=1)), x), (c,)
+
+    @staticmethod
+    def added(state: State) -> State:
+        return state
+
+    def named_tensors(self, prefix: str) -> dict[str, Tensor]:
+        return _linear(self.candidate, prefix + "candidate") | _linear(self.forget, prefix + "forget") | self.residual.named_tensors(prefix)
+
+
+class Average(nn.Module):
+    """The mean of all x so far, through a feed-forward and a gate (Zhang et al. 2018). m_t: the mean of x_0 .. x_t; y = FFN(m_t), if average_filter is not
+    0, whose second matrix is left out where it would be d x d; with average_gate y = sigmoid(W_i x + b_i) x + sigmoid(W_f y + b_f) y. State: m."""
+
+    name = "average."
+
+    def __init__(self, section: dict, dropout: float) -> None:
+        super().__init__()
+        size, middle = section["hidden"], section["average_filter"]
+        self.input = nn.Linear(size, middle) if middle else None
+        self.output = nn.Linear(middle, size) if middle not in (0, size) else None
+        self.activate = ACTIVATIONS[section["average_activation"]]
+        self.gate_input, self.gate_mean = (nn.Linear(size, size) if section["average_gate"] else None for _ in range(2))
+        self.residual = Residual(section, dropout)
+
+    def start(self, zero: Tensor) -> State:
+        return (zero,)
+
+    def forward(self, x: Tensor, state: State, step: int) -> tuple[Tensor, State]:
+        counts = torch.arange(step, step + x.shape[1], device=x.device).to(x.dtype)[:, None]
+        m = (state[0][:, None] * step + x.cumsum(1)) / (counts + 1)
+        y = self.residual.read(m)
+        if self.input is not None:
+            y = self.activate(self.input(y))
+            y = y if self.output is None else self.output(y)
+        if self.gate_input is not None:
+            y = torch.sigmoid(self.gate_input(x)) * x + torch.sigmoid(self.gate_mean(y)) * y
+        return self.residual.put_out(y, x), (m[:, -1],)
+
+    @staticmethod
+    def added(state: State) -> State:
+        return state
+
+    def named_tensors(self, prefix: str) -> dict[str, Tensor]:
+        tensors = self.residual.named_tensors(prefix)
+        for name, part in (("input", self.input), ("output", self.output), ("gate.input", self.gate_input), ("gate.output", self.gate_mean)):
+            tensors |= _linear(part, prefix + name) if part is not None else {}
+        return tensors
+
+
+MIXERS: dict[str, type[nn.Module]] = {"self_attention": SelfAttention, "ssru": Ssru, "average": Average}
+
+
+# ---- the decoder ----
+
+class TransformerDecoder(nn.Module):
+    """Each layer: what it knows of earlier words, attention to the annotations, a feed-forward. Step t reads the word of step t - 1 in place t; the first a
+    zero vector (first_input zero), or <s>. The attention that is shown is that of one head, alignment_head of alignment_layer (0: the last)."""
+
+    def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
+        super().__init__()
+        section = config["decoder"]
+        self.config = section
+        self.embedding = nn.Embedding(vocabulary, section["embedding"])
+        self.input, self.dropout = Input(section, target_positions(config)), Dropout(dropout)
+        layers = range(section["layers"])
+        self.mixers = nn.ModuleList(MIXERS[section["mixer"]](section, dropout) for _ in layers)
+        self.crosses = nn.ModuleList(Heads(section, annotation_size(config), dropout) for _ in layers)
+        self.filters = nn.ModuleList(Filter(section, dropout) for _ in layers)
+        self.top = Top(section)
+        self.shown = (section["alignment_layer"] or section["layers"]) - 1
+
+    def embed(self, tokens: Tensor, first: bool) -> Tensor:
+        """As the recurrent decoders'."""
+        y = self.embedding(tokens.masked_fill(tokens >= self.embedding.num_embeddings, UNK))
+        return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
+
+    def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
+        """keys, values [B, T, layers d]: layer by layer."""
+        mask = torch.arange(annotations.shape[1], device=annotations.device) < lengths.to(annotations.device)[:, None]
+        keys, values = (torch.cat([getattr(cross, part)(annotations) for cross in self.crosses], dim=-1) for part in ("key", "value"))
+        return Memory(annotations, keys, values, mask)
+
+    def start(self, memory: Memory, finals: list[State]) -> DecoderState:
+        zero = memory.annotations.new_zeros(memory.annotations.shape[0], self.config["hidden"])
+        return DecoderState([mixer.start(zero) for mixer in self.mixers], None, Past(0, None))
+
+    def added(self, state: DecoderState) -> list[State]:
+        """What the last step left in each layer, [B, d] each."""
+        return [mixer.added(layer) for mixer, layer in zip(self.mixers, state.layers)]
+
+    def _run(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
+        """y [B, S, d] -> all S steps, the state behind them."""
+        step = state.past.step
+        x, layers, weights = self.dropout(self.input(y, step)), [], []
+        keys, values = (part.chunk(len(self.mixers), dim=-1) for part in (memory.keys, memory.values))
+        for i, (mixer, cross, filter) in enumerate(zip(self.mixers, self.crosses, self.filters)):
+            x, layer = mixer(x, state.layers[i], step)
+            seen, a = cross.look(cross.residual.read(x), keys[i], values[i], memory.mask[:, None])
+            x = filter(cross.residual.put_out(seen, x))
+            layers.append(layer)
+            weights.append(a)
+        x = self.top(x)
+        shown = weights[self.shown][:, self.config["alignment_head"]]
+        return Reads(x, x, y, shown), DecoderState(layers, None, Past(step + y.shape[1], None))
+
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
+        """y [B, E] -> what the output reads of this one step (its tensors have no S), next state."""
+        reads, state = self._run(y[:, None], state, memory)
+        return Reads(*(part[:, 0] for part in reads)), state
+
+    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
+        """Teacher forcing: y [B, S, E] -> all steps."""
+        return self._run(y, state, memory)[0]
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        tensors = {"decoder.embedding": self.embedding.weight} | self.input.named_tensors("decoder.positions") | self.top.named_tensors("decoder.")
+        for i, (mixer, cross, filter) in enumerate(zip(self.mixers, self.crosses, self.filters)):
+            prefix = f"decoder.layers.{i}."
+            tensors |= mixer.named_tensors(prefix + mixer.name) | cross.named_tensors(prefix + "cross.") | filter.named_tensors(prefix + "filter.")
+        return tensors

@@ -1,0 +1,129 @@
+"""The element-wise arithmetic of training in C (weights/training/kernels.c), called with PyTorch's tensors.
+
+The C file is compiled when it is first needed, for the processor at hand, into build/.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import subprocess
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+SOURCE = Path(__file__).with_name("kernels.c")
+FLAGS = ["-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-shared", "-fPIC"]
+
+
+def processor_multiplies_bfloat16() -> bool:
+    cpuinfo = Path("/proc/cpuinfo")
+    return cpuinfo.exists() and " avx512_bf16 " in cpuinfo.read_text(encoding="ascii", errors="replace")
+
+
+def compiled(half: bool) -> ctypes.CDLL:
+    """The C half, for bfloat16 or float32 activations; it is made anew where it is older than its source."""
+    folder = Path(os.environ.get("ALIGND_BUILD", SOURCE.parents[2] / "build"))
+    library = folder / f"kernels-{'bfloat16' if half else 'float32'}.so"
+    if not library.exists() or library.stat().st_mtime < SOURCE.stat().st_mtime:
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = library.with_suffix(f".{os.getpid()}")
+        subprocess.run([os.environ.get("CC", "cc"), *FLAGS, *(["-DREAL16"] if half else []), str(SOURCE), "-o", str(temporary), "-lm"], check=True)
+        temporary.replace(library)
+    loaded = ctypes.CDLL(str(library))
+    loaded.cross_entropy.restype = ctypes.c_double
+    return loaded
+
+
+def address(tensor: Tensor | None) -> ctypes.c_void_p:
+    assert tensor is None or tensor.is_contiguous()
+    return ctypes.c_void_p(None if tensor is None else tensor.data_ptr())
+
+
+class Kernels:
+    """The C functions on tensors, and the type of activations."""
+
+    def __init__(self, half: bool) -> None:
+        self.library, self.dtype = compiled(half), torch.bfloat16 if half else torch.float32
+
+    def call(self, name: str, *arguments: Tensor | int | float | None) -> float | None:
+        """Tensors become addresses, whole numbers long, others float."""
+        convert = {int: ctypes.c_long, float: ctypes.c_float}
+        return getattr(self.library, name)(*(convert[type(a)](a) if type(a) in convert else address(a) for a in arguments))
+
+    def columns(self, x: Tensor) -> Tensor:
+        """x [N, size] -> its columns' sums [size], float32."""
+        total = torch.zeros(x.shape[-1])
+        self.call("add_columns", x.numel() // x.shape[-1], x.shape[-1], x, total)
+        return total
+
+
+@functools.cache
+def plain_kernels() -> Kernels:
+    """Of float32."""
+    return Kernels(half=False)
+
+
+class Dropped(torch.autograd.Function):
+    """Of probability p; what is dropped follows from a seed, so that backward draws it again."""
+
+    @staticmethod
+    def forward(context, kernels: Kernels, x: Tensor, p: float) -> Tensor:
+        context.kernels, context.p, context.seed = kernels, p, int(torch.randint(2**31, ()))
+        return Dropped.drawn(context, x.contiguous())
+
+    @staticmethod
+    def drawn(context, x: Tensor) -> Tensor:
+        out = torch.empty_like(x)
+        context.kernels.call("drop", x.numel(), x, out, int(context.p * 2**32), 1 / (1 - context.p), context.seed)
+        return out
+
+    @staticmethod
+    def backward(context, gradient: Tensor):
+        return None, Dropped.drawn(context, gradient.contiguous()), None
+
+
+class Attended(torch.autograd.Function):
+    """Attention of N heads. q [B, S, d]; keys, values [B, T, d]; seen [B, S]: how many tokens a step sees, from the first; lean [N, S, T] or None: what is added
+    to the scores -> the heads' contexts side by side [B, S, d], weights [B, N, S, T]."""
+
+    @staticmethod
+    def forward(context, q: Tensor, keys: Tensor, values: Tensor, heads: int, seen: Tensor, lean: Tensor | None) -> tuple[Tensor, Tensor]:
+        q, keys, values, seen = (part.contiguous() for part in (q, keys, values, seen))
+        (sentences, steps, size), tokens = q.shape, keys.shape[1]
+        weights, out = q.new_empty(sentences, heads, steps, tokens), torch.empty_like(q)
+        context.sizes = sentences, steps, tokens, heads, size // heads
+        plain_kernels().call("heads_forward", *context.sizes, q, keys, values, seen, lean, weights, out)
+        context.save_for_backward(q, keys, values, seen, weights)
+        context.set_materialize_grads(False)
+        return out, weights
+
+    @staticmethod
+    def backward(context, of_out: Tensor | None, of_weights: Tensor | None):
+        q, keys, values, seen, weights = context.saved_tensors
+        gradients = [torch.zeros_like(part) for part in (q, keys, values)]
+        of_out = torch.zeros_like(q) if of_out is None else of_out.contiguous()
+        plain_kernels().call("heads_backward", *context.sizes, q, keys, values, seen, weights, of_out,
+                             None if of_weights is None else of_weights.contiguous(), *gradients, torch.empty(keys.shape[1]))
+        return *gradients, None, None, None
+
+
+def suits(x: Tensor) -> bool:
+    """Whether the plain kernels can read it."""
+    return x.dtype == torch.float32 and x.device.type == "cpu"
+
+
+class Dropout(nn.Module):
+    """PyTorch's, whose masks take a processor more than ten times as long to draw."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not suits(x):
+            return functional.dropout(x, self.p, self.training)
+        return Dropped.apply(plain_kernels(), x, self.p) if self.training and self.p > 0 else x
