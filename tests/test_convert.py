@@ -403,7 +403,7 @@ def test_marian_memory(tmp_path, kind):
 
 
 def test_readme_lists_every_option():
-    readme = (Path(__file__).parent.parent / "weights" / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parent.parent / "weights" / "CONVERT.md").read_text(encoding="utf-8")
     marian = [row for table in (marian_options.COMMON, marian_options.RECURRENT, marian_options.TRANSFORMERS) for row in table.items()]
     for name, option in [*marian, *convert_opennmt.OPTIONS.items()]:
         assert re.search(rf"^\| `{name}` \|.*\| {re.escape(option.reason)} \|$", readme, re.MULTILINE), name

@@ -1,4 +1,4 @@
-"""weights/README.md's three recipes, from what is downloaded to an answer: python3 -m pytest -q tests/test_recipes.py
+"""weights/CONVERT.md's three recipes, from what is downloaded to an answer: python3 -m pytest -q tests/test_recipes.py
 
 The models are tiny random ones, packed as OPUS-MT, Hugging Face and Firefox pack theirs. With ALIGND_MARIAN_DATA=DIR, a folder with opus-align and student-ssru as
 weights.compare_marian reads them, also those, which must answer what Marian printed. Needs build/alignd.
