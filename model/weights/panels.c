@@ -1,5 +1,4 @@
 #include "model/weights/panels.h"
-#include "model/base/checksum.h"
 #include "model/base/file.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 #include "model/weights/safetensors.h"
 #include "model/base/arena.h"
-#include "model/base/checksum.h"
 #include "model/base/file.h"
 #include <errno.h>
 #include <jansson.h>

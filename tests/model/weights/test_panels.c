@@ -1,6 +1,5 @@
 /* model/weights/panels, through weights: what was packed is found with the same bits; nothing of a file that is another or damaged.
  */
-#include "model/base/checksum.h"
 #include "model/base/file.h"
 #include "model/weights/panels.h"
 #include "model/weights/weights.h"
