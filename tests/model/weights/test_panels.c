@@ -169,7 +169,7 @@ START_TEST(a_file_of_something_else) {
         struct weights *weights = open_weights(COMPUTE_INT8, tensor == 0 ? 0 : VALUES - 1);
         err = (struct error){0};
         ck_assert_int_eq(weights_map(weights, path, NULL, &err), -1);
-        ck_assert_str_eq(err.message, "made of another model.safetensors");
+        ck_assert_str_eq(err.message, "made from another model.safetensors");
         weights_free(weights);
     }
     unlink(path);
