@@ -43,7 +43,7 @@ ROOMS = {
 }
 
 LIBRARIES = {  # pattern of the header: files that may include it
-    "cblas.h": "model/compute/blas.c",
+    "cblas.h": "model/compute/matrix.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
     "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/opaque_codes.c model/text/readable.c server/api/language.c server/decode/variant.c server/document/icu_message.cc",
     "jansson.h": "model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/api* server/decode/manifest.c",
