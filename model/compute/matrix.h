@@ -46,7 +46,7 @@ void blas_load(void);
 /* NULL: not loaded. */
 const struct blas *blas_get(void);
 
-/* What a model computes with; it is chosen once, when the model is loaded. */
+/* A model computes with one backend, which is chosen when it is loaded. */
 struct backend {
     const struct kernels *kernels;
     enum compute compute;
@@ -79,7 +79,7 @@ struct linear {
     const struct packing *packing;
 };
 
-/* What a linear is made from: weight [out, in], bias [out] or NULL. */
+/* A linear is made from weight [out, in] and bias [out] or NULL. */
 struct linear_source {
     const float *weight, *bias;
     size_t out, in;

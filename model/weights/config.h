@@ -32,7 +32,7 @@ struct encoder_config {
 
 struct attention_config {
     char score[CONFIG_NAME_BYTES]; /* "" (null in the file): no attention, or a transformer's */
-    size_t size;                   /* A; 0 where the score has none of its own */
+    size_t size;                   /* A; 0 if the score has no size of its own */
     bool learned_scale, learned_keys, learned_values;
     size_t value_size; /* 0: the size of an annotation */
     char window[CONFIG_NAME_BYTES];

@@ -25,7 +25,7 @@
 enum { PANELS_VERSION = 1, PANELS_ALIGNMENT = 64, PANELS_WORD = 32, PANELS_NAME = 128, PANELS_SHA256 = 72, PANELS_MOST = 65536 };
 #define PANELS_MAGIC "alignd-p" /* 8 bytes */
 
-/* What a file was made from and for. */
+/* The origin of a file: the weights that it was made from, and where it can be used. */
 struct panels_origin {
     char compute[PANELS_WORD], processor[PANELS_WORD]; /* compute_name; kernels' processor */
     uint64_t source_bytes, source_sample;              /* of model.safetensors */
