@@ -13,7 +13,6 @@
 #include "model/text/segmenter.h"
 #include "model/text/tokenizer.h"
 #include "model/weights/config.h"
-#include "model/weights/quality_weights.h"
 #include "model/weights/shortlist.h"
 #include "model/weights/weights.h"
 

@@ -1,5 +1,5 @@
 /* Quality estimation: how likely a word, and a sentence, of a translation is right, from what the decoder knew of it. Two logistic
- * regressions (model/weights/quality_weights.h), p = 1 / (1 + exp(-(w . features + c))), of
+ * regressions (model/weights/weights.h), p = 1 / (1 + exp(-(w . features + c))), of
  *
  *   log-probability  of a word: the sum over its tokens; of a sentence: over all steps, </s> too
  *   entropy          the mean over the same, nats

@@ -1,3 +1,4 @@
+/* This file hides how memory is divided and limited: the blocks of an arena, and when a budget looks at its bounds. */
 #include "model/base/arena.h"
 #include <assert.h>
 #include <stdalign.h>
@@ -5,13 +6,70 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cache line, and the widest vector register: no two objects share a line, and every array suits aligned loads. */
-enum { ALIGNMENT = 64 };
+/* ALIGNMENT: a cache line, and the widest vector register: no two objects share a line, and every array suits aligned loads.
+ * CLOCK_STEPS: steps between two calls of go_on. FIRST_ITEMS: the least that an array grows by. */
+enum { ALIGNMENT = 64, CLOCK_STEPS = 128, FIRST_ITEMS = 64 };
+
+/* ---- budgets ---- */
+
+static bool budget_end(struct budget *budget, enum budget_spent why) {
+    if (budget->spent == BUDGET_LEFT)
+        budget->spent = why;
+    return false;
+}
+
+bool budget_step(struct budget *budget, size_t steps) {
+    if (!budget)
+        return true;
+    if (budget->spent != BUDGET_LEFT)
+        return false;
+    budget->steps += steps;
+    if (budget->steps < CLOCK_STEPS)
+        return true;
+    budget->steps = 0;
+    return !budget->go_on || budget->go_on(budget->owner) || budget_end(budget, BUDGET_TIME);
+}
+
+bool budget_take(struct budget *budget, size_t bytes) {
+    if (!budget)
+        return true;
+    if (budget->spent != BUDGET_LEFT)
+        return false;
+    if (bytes > budget->most_bytes - budget->bytes)
+        return budget_end(budget, BUDGET_BYTES);
+    budget->bytes += bytes;
+    return true;
+}
+
+void budget_give(struct budget *budget, size_t bytes) {
+    if (budget)
+        budget->bytes -= bytes;
+}
+
+bool budget_add_sentence(struct budget *budget) {
+    if (!budget)
+        return true;
+    if (!budget_has_room(budget, 1))
+        return false;
+    budget->sentences++;
+    return budget_step(budget, 1);
+}
+
+bool budget_has_room(struct budget *budget, size_t sentences) {
+    return !budget || sentences <= budget->most_sentences - budget->sentences || budget_end(budget, BUDGET_SENTENCES);
+}
+
+void budget_away(struct budget *budget, bool away) {
+    if (budget && budget->away)
+        budget->away(budget->owner, away);
+}
+
+/* ---- arenas ---- */
 
 struct arena_block {
     struct arena_block *next;
-    void *memory;          /* from malloc: the block lies in it */
-    size_t capacity, used; /* bytes of data, both multiples of ALIGNMENT; used is stale in a block behind arena.last */
+    void *memory;          /* what malloc returned; the block lies in it */
+    size_t capacity, used; /* bytes of data, both multiples of ALIGNMENT; `used` is stale in blocks after arena.last */
     alignas(ALIGNMENT) unsigned char data[];
 };
 
@@ -24,81 +82,55 @@ void arena_limit(struct arena *arena, struct budget *budget) {
     arena->taken = 0;
 }
 
-/* Tells the budget that blocks of so many bytes were freed. */
-static void give_back(struct arena *arena, size_t bytes) {
-    bytes = bytes < arena->taken ? bytes : arena->taken;
-    budget_give(arena->budget, bytes);
-    arena->taken -= bytes;
-}
-
-void arena_done(struct arena *arena) {
-    if (arena == NULL)
-        return;
-    give_back(arena, arena->taken);
-    for (struct arena_block *block = arena->first, *next; block != NULL; block = next) {
+/* Frees the blocks from *link on. Those that are older than the budget were not taken from it. */
+static void free_blocks(struct arena *arena, struct arena_block **link) {
+    for (struct arena_block *block = *link, *next; block; block = next) {
+        size_t given = block->capacity < arena->taken ? block->capacity : arena->taken;
+        budget_give(arena->budget, given);
+        arena->taken -= given;
         next = block->next;
         free(block->memory);
     }
-    arena->first = arena->last = NULL;
+    *link = NULL;
+}
+
+void arena_done(struct arena *arena) {
+    if (!arena)
+        return;
+    free_blocks(arena, &arena->first);
+    arena->last = NULL;
     arena->failed = false;
 }
 
-/* Rounds up to ALIGNMENT. -1 if the product, or the block that would hold it, is larger than memory can be. */
-static int padded_size(size_t count, size_t size, size_t *bytes) {
-    if (size != 0 && count > (SIZE_MAX - sizeof(struct arena_block) - ALIGNMENT) / size)
-        return -1;
-    *bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    return 0;
-}
-
-/* Where the list of blocks not in use begins. */
+/* Where the list of blocks that are not in use begins. */
 static struct arena_block **spare_blocks(struct arena *arena) {
-    return arena->last != NULL ? &arena->last->next : &arena->first;
+    return arena->last ? &arena->last->next : &arena->first;
 }
 
-/* Takes the first block with room for bytes out of the list; NULL if there is none. */
-static struct arena_block *take_block(struct arena_block **link, size_t bytes) {
-    while (*link != NULL && (*link)->capacity < bytes)
-        link = &(*link)->next;
-    struct arena_block *block = *link;
-    if (block != NULL)
-        *link = block->next;
-    return block;
-}
-
-static struct arena_block *create_block(size_t bytes) {
-    size_t capacity;
-    if (padded_size(bytes, 1, &capacity) != 0)
-        return NULL;
-    /* glibc's aligned_alloc cuts what is too much off both ends and frees it: that takes longer than all else here */
-    unsigned char *memory = malloc(sizeof(struct arena_block) + capacity + ALIGNMENT);
-    if (memory == NULL)
-        return NULL;
-    struct arena_block *block = (struct arena_block *)(memory + (ALIGNMENT - (uintptr_t)memory % ALIGNMENT) % ALIGNMENT);
-    block->memory = memory;
-    block->capacity = capacity;
-    return block;
-}
-
-static struct arena_block *arena_add_block(struct arena *arena, size_t bytes) {
-    if (!budget_take(arena->budget, bytes))
-        return NULL;
-    struct arena_block *block = create_block(bytes);
-    if (block == NULL)
-        budget_give(arena->budget, bytes);
-    else
-        arena->taken += arena->budget != NULL ? bytes : 0;
-    return block;
-}
-
-/* Makes last a block with room for bytes: a spare one, or a new one. Spare ones that are too small stay spare, so that a large
- * object does not waste them. */
+/* Makes `last` a block with room for `bytes`, a multiple of ALIGNMENT: the first spare one that is large enough, or a new one.
+ * Small spare blocks stay spare, so a large object does not waste them. */
 static int next_block(struct arena *arena, size_t bytes) {
-    struct arena_block **spare = spare_blocks(arena), *block = take_block(spare, bytes);
-    if (block == NULL)
-        block = arena_add_block(arena, bytes > arena->block_bytes ? bytes : arena->block_bytes);
-    if (block == NULL)
-        return -1;
+    struct arena_block **spare = spare_blocks(arena), **link = spare, *block;
+    while (*link && (*link)->capacity < bytes)
+        link = &(*link)->next;
+    block = *link;
+    if (block) {
+        *link = block->next;
+    } else {
+        size_t capacity = bytes > arena->block_bytes ? bytes : (arena->block_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        if (!budget_take(arena->budget, capacity))
+            return -1;
+        /* glibc's aligned_alloc trims both ends and frees them, which takes longer than everything else here */
+        unsigned char *memory = malloc(sizeof *block + capacity + ALIGNMENT);
+        if (!memory) {
+            budget_give(arena->budget, capacity);
+            return -1;
+        }
+        arena->taken += arena->budget ? capacity : 0;
+        block = (struct arena_block *)(memory + (ALIGNMENT - (uintptr_t)memory % ALIGNMENT) % ALIGNMENT);
+        block->memory = memory;
+        block->capacity = capacity;
+    }
     block->used = 0;
     block->next = *spare;
     *spare = block;
@@ -106,18 +138,17 @@ static int next_block(struct arena *arena, size_t bytes) {
     return 0;
 }
 
-static void *arena_fail(struct arena *arena) {
-    arena->failed = true;
-    return NULL;
-}
-
 void *arena_alloc(struct arena *arena, size_t count, size_t size) {
-    size_t bytes;
-    if (padded_size(count, size, &bytes) != 0 || !budget_step(arena->budget, 1))
-        return arena_fail(arena);
     const struct arena_block *last = arena->last;
-    if ((last == NULL || last->capacity - last->used < bytes) && next_block(arena, bytes) != 0)
-        return arena_fail(arena);
+    size_t bytes = 0;
+    bool fits = size == 0 || count <= (SIZE_MAX - sizeof *last - 2 * ALIGNMENT) / size;
+    if (fits)
+        bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (!fits || !budget_step(arena->budget, 1) ||
+        ((!last || last->capacity - last->used < bytes) && next_block(arena, bytes) != 0)) {
+        arena->failed = true;
+        return NULL;
+    }
     void *memory = arena->last->data + arena->last->used;
     arena->last->used += bytes;
     return memory;
@@ -125,11 +156,10 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size) {
 
 void *arena_zalloc(struct arena *arena, size_t count, size_t size) {
     void *memory = arena_alloc(arena, count, size);
-    return memory != NULL ? memset(memory, 0, count * size) : NULL;
+    return memory ? memset(memory, 0, count * size) : NULL;
 }
 
 void *arena_grow(struct arena *arena, void *items, size_t used, size_t *room, size_t more, size_t size) {
-    enum { FIRST_ITEMS = 64 };
     if (*room - used >= more)
         return items;
     size_t wanted = 2 * *room + more + FIRST_ITEMS;
@@ -143,8 +173,9 @@ void *arena_grow(struct arena *arena, void *items, size_t used, size_t *room, si
 }
 
 char *arena_copy(struct arena *arena, const char *text, size_t length) {
-    char *copy = length < SIZE_MAX ? arena_alloc(arena, length + 1, 1) : arena_fail(arena);
-    if (copy == NULL)
+    /* SIZE_MAX + 1 would be 0 */
+    char *copy = arena_alloc(arena, length < SIZE_MAX ? length + 1 : SIZE_MAX, 1);
+    if (!copy)
         return NULL;
     if (length > 0) /* text may be NULL then */
         memcpy(copy, text, length);
@@ -157,13 +188,13 @@ bool arena_failed(const struct arena *arena) {
 }
 
 struct arena_mark arena_mark(const struct arena *arena) {
-    return (struct arena_mark){.block = arena->last, .used = arena->last != NULL ? arena->last->used : 0, .failed = arena->failed};
+    return (struct arena_mark){.block = arena->last, .used = arena->last ? arena->last->used : 0, .failed = arena->failed};
 }
 
 void arena_release(struct arena *arena, struct arena_mark mark) {
     arena->last = mark.block;
     arena->failed = mark.failed;
-    if (mark.block == NULL)
+    if (!mark.block)
         return;
     assert(mark.used <= mark.block->used); /* marks are released in the reverse order of their making */
     mark.block->used = mark.used;
@@ -175,18 +206,12 @@ void arena_reset(struct arena *arena) {
 }
 
 void arena_trim(struct arena *arena) {
-    struct arena_block **spare = spare_blocks(arena);
-    for (struct arena_block *block = *spare, *next; block != NULL; block = next) {
-        next = block->next;
-        give_back(arena, block->capacity);
-        free(block->memory);
-    }
-    *spare = NULL;
+    free_blocks(arena, spare_blocks(arena));
 }
 
 size_t arena_bytes(const struct arena *arena) {
     size_t bytes = 0;
-    for (const struct arena_block *block = arena->first; block != NULL; block = block->next)
+    for (const struct arena_block *block = arena->first; block; block = block->next)
         bytes += block->capacity;
     return bytes;
 }

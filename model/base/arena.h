@@ -1,20 +1,59 @@
-/* Bump allocation: many small objects, one free. Blocks grow on demand; marks give stack discipline.
- * Not thread-safe: one arena belongs to one owner at a time. */
+/* Arenas, which hold the many small objects of an input, and budgets, which limit what they may take. */
 #ifndef ALIGND_ARENA_H
 #define ALIGND_ARENA_H
 
-#include "model/base/budget.h"
 #include <stdbool.h>
 #include <stddef.h>
+
+/* ---- budgets ----
+ * A budget bounds the memory, the sentences and the time that reading an input or writing an answer may take.
+ *
+ * An arena with a budget (arena_limit) consults it at each allocation, so code that allocates as it goes along is bounded without
+ * knowing it: when the budget is used up, allocations fail as they do when memory is out, and the owner finds the reason in
+ * `spent`. Long loops that allocate nothing call budget_step. After a number of steps the owner is asked whether to go on; it may
+ * give others their turn first, so no step may be made while a lock is held. All functions accept NULL, which has no bounds. Not
+ * thread-safe. */
+
+enum budget_spent { BUDGET_LEFT, BUDGET_BYTES, BUDGET_SENTENCES, BUDGET_TIME };
+
+struct budget {
+    size_t bytes, most_bytes; /* in the arenas that this budget bounds */
+    size_t sentences, most_sentences;
+    bool (*go_on)(void *owner);           /* false: nobody wants the result any more; NULL: the time is not bounded */
+    void (*away)(void *owner, bool away); /* see budget_away; NULL: there is nothing to do */
+    void *owner;
+    size_t steps;            /* since the last call of go_on */
+    enum budget_spent spent; /* the first reason stays */
+};
+
+/* Counts small steps of some microseconds at most, such as a piece, a sentence, an allocation, or a dozen bytes to be tokenized.
+ * False: the budget is used up, so the caller stops. */
+bool budget_step(struct budget *budget, size_t steps);
+/* Takes bytes before they are allocated. False: fewer are left. */
+bool budget_take(struct budget *budget, size_t bytes);
+/* Returns bytes that were freed. */
+void budget_give(struct budget *budget, size_t bytes);
+/* Counts one more sentence. False: there are too many. */
+bool budget_add_sentence(struct budget *budget);
+/* Checks in advance whether that many sentences may be added. */
+bool budget_has_room(struct budget *budget, size_t sentences);
+/* From away = true until away = false the caller waits for a lock or works where nobody else can have a turn, so the owner lets
+ * others go on meanwhile. Steps in between only ask whether to go on, so locks may be held there. Returns when the caller has its
+ * turn again. */
+void budget_away(struct budget *budget, bool away);
+
+/* ---- arenas ----
+ * An arena allocates many small objects and frees them together. It grows by blocks; marks give it the discipline of a stack. Not
+ * thread-safe: an arena belongs to one owner at a time. */
 
 struct arena_block;
 
 struct arena {
-    struct arena_block *first, *last; /* blocks in use run from first to last; those behind last are kept for reuse */
-    size_t block_bytes;               /* the least a new block holds */
-    bool failed;                      /* arena_failed */
+    struct arena_block *first, *last; /* blocks in use run from first to last; later ones are kept for reuse */
+    size_t block_bytes;               /* the smallest size of a new block */
+    bool failed;                      /* see arena_failed */
     struct budget *budget;            /* NULL: no bounds */
-    size_t taken;                     /* bytes of blocks, from the budget */
+    size_t taken;                     /* bytes of blocks that were taken from the budget */
 };
 
 struct arena_mark {
@@ -23,37 +62,37 @@ struct arena_mark {
     bool failed;
 };
 
-/* An empty arena; allocates nothing yet. block_bytes: the size of a block, e.g. 64 KiB. */
+/* Makes an empty arena, which allocates nothing yet. block_bytes: the size of a block, e.g. 64 KiB. */
 void arena_init(struct arena *arena, size_t block_bytes);
-/* From now on each allocation is a step of this budget, and the bytes of new blocks are taken from it until they are freed. A later
- * call with another budget, or with NULL, ends this. The budget must live as long. */
+/* From now on each allocation is a step of this budget, and new blocks are taken from it until they are freed. The budget must live
+ * until this is called again, with another budget or with NULL. */
 void arena_limit(struct arena *arena, struct budget *budget);
 /* Frees every block; the arena is empty and usable again. NULL allowed. */
 void arena_done(struct arena *arena);
 
-/* count x size bytes, aligned to 64, not cleared. NULL when memory is out or the product overflows. count or size 0: a valid,
- * unusable pointer. */
+/* Returns count x size bytes, aligned to 64 and not cleared; NULL if memory is out or the product overflows. With a count or size
+ * of 0 the pointer is valid but must not be used. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 /* The same, cleared. */
 void *arena_zalloc(struct arena *arena, size_t count, size_t size);
-/* Room for `more` items behind those in use: items [used of *room] as they are, or a longer copy of them, which doubles. The former
- * stays in the arena. NULL: memory is out, and items and *room are as before. */
+/* Makes room for `more` items after the `used` ones of items [*room]: returns items, or a copy of more than twice the length. The
+ * original stays in the arena. NULL: memory is out, and *room is unchanged. */
 void *arena_grow(struct arena *arena, void *items, size_t used, size_t *room, size_t more, size_t size);
-/* A NUL-terminated copy of length bytes. */
+/* Copies length bytes and adds a NUL. */
 char *arena_copy(struct arena *arena, const char *text, size_t length);
 
-/* True once an allocation has come to nothing, whatever succeeded after it: a group of allocations is checked once, before any of
- * them is used. Forgotten with what it concerns: by reset, and by release to a mark made before. */
+/* True once an allocation has failed, even if later ones succeeded: a group of allocations is checked once, before any of them is
+ * used. arena_reset clears it, and so does arena_release to a mark that was made before the failure. */
 bool arena_failed(const struct arena *arena);
 
-/* Everything allocated after the mark is given back by release; the blocks stay. */
+/* arena_release gives back everything that was allocated after the mark; the blocks stay. */
 struct arena_mark arena_mark(const struct arena *arena);
 void arena_release(struct arena *arena, struct arena_mark mark);
 /* Gives back everything; the blocks stay. */
 void arena_reset(struct arena *arena);
-/* Frees the blocks that have been given back, which are otherwise kept for what comes next. */
+/* Frees the blocks that are kept for reuse. */
 void arena_trim(struct arena *arena);
-/* Bytes held in blocks, used or not. */
+/* The total size of all blocks, used or not. */
 size_t arena_bytes(const struct arena *arena);
 
 #endif

@@ -1,3 +1,4 @@
+/* This file hides how an error is kept: the first message stays. */
 #include "model/base/error.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A code and a message. The first error wins; every function that takes a struct error accepts NULL. */
+/* An error is a code and a message. The first error wins; every function that takes a struct error accepts NULL. */
 #ifndef ALIGND_ERROR_H
 #define ALIGND_ERROR_H
 
@@ -7,7 +7,7 @@ enum error_code {
     ERROR_INPUT,  /* the caller's text or options cannot be used */
     ERROR_LENGTH, /* the caller's text is longer than the model takes */
     ERROR_FILE,   /* a file cannot be opened or read */
-    ERROR_FORMAT, /* a file's content is not what its format says */
+    ERROR_FORMAT, /* a file's content does not follow its format */
     ERROR_MEMORY, /* an allocation failed */
 };
 
@@ -19,7 +19,7 @@ struct error {
 /* Formats the message unless err already holds one. Returns -1, so that `return error_set(...)` reads well. */
 __attribute__((format(printf, 3, 4))) int error_set(struct error *err, enum error_code code, const char *format, ...);
 
-/* error_set with ERROR_MEMORY and the message "out of memory". */
+/* Sets ERROR_MEMORY and the message "out of memory". Returns -1. */
 int error_memory(struct error *err);
 
 #endif

@@ -1,8 +1,9 @@
+/* This file hides what the file system may do to a reader or a writer: leases, special files, interrupted calls, power cuts, and
+ * damaged bytes. */
 #include "model/base/file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,71 +11,61 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A lease that somebody breaks is over after /proc/sys/fs/lease-break-time: 45 s. */
+/* The kernel ends a lease after /proc/sys/fs/lease-break-time, 45 s. */
 enum { LEASE_MS = 60000, LEASE_POLL_MS = 10 };
 
-static int open_unleased(const char *path) {
-    for (int waited_ms = 0;; waited_ms += LEASE_POLL_MS) {
-        int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        if (descriptor >= 0 || errno != EWOULDBLOCK || waited_ms >= LEASE_MS)
-            return descriptor;
-        nanosleep(&(struct timespec){.tv_nsec = LEASE_POLL_MS * 1000000L}, NULL);
-    }
-}
-
-static int file_check(int descriptor, const char *path, size_t most, size_t *size, struct error *err) {
-    struct stat status;
-    if (fstat(descriptor, &status) != 0)
-        return error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
-    if (!S_ISREG(status.st_mode))
-        return error_set(err, ERROR_FILE, "cannot read %.150s: not a regular file", path);
-    if (status.st_size < 0 || (uintmax_t)status.st_size > most)
-        return error_set(err, ERROR_FILE, "cannot read %.150s: %lld bytes are more than %zu", path, (long long)status.st_size,
-                         most);
-    *size = (size_t)status.st_size;
-    return 0;
-}
+/* ---- reading ---- */
 
 int file_open(const char *path, size_t most, size_t *size, struct error *err) {
-    int descriptor = open_unleased(path);
+    int descriptor;
+    for (int waited_ms = 0;; waited_ms += LEASE_POLL_MS) {
+        descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (descriptor >= 0 || errno != EWOULDBLOCK || waited_ms >= LEASE_MS)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = LEASE_POLL_MS * 1000000L}, NULL);
+    }
     if (descriptor < 0)
         return error_set(err, ERROR_FILE, "cannot open %.150s: %s", path, strerror(errno));
-    if (file_check(descriptor, path, most, size, err) == 0)
+
+    struct stat status;
+    if (fstat(descriptor, &status) != 0) {
+        error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
+    } else if (!S_ISREG(status.st_mode)) {
+        error_set(err, ERROR_FILE, "cannot read %.150s: not a regular file", path);
+    } else if (status.st_size < 0 || (uintmax_t)status.st_size > most) {
+        error_set(err, ERROR_FILE, "cannot read %.150s: %lld bytes are more than %zu", path, (long long)status.st_size, most);
+    } else {
+        *size = (size_t)status.st_size;
         return descriptor;
+    }
     close(descriptor);
     return -1;
 }
 
-/* A file that shrinks meanwhile ends early. */
-static int read_all(int descriptor, const char *path, char *bytes, size_t *size, struct error *err) {
-    size_t length = 0;
-    while (length < *size) {
-        ssize_t count = read(descriptor, bytes + length, *size - length);
-        if (count < 0 && errno != EINTR)
-            return error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
-        if (count == 0)
-            break;
-        length += count > 0 ? (size_t)count : 0;
-    }
-    bytes[length] = '\0';
-    *size = length;
-    return 0;
-}
-
 int file_read(const char *path, size_t most, char **bytes, size_t *size, struct error *err) {
-    size_t length;
+    size_t length, done = 0;
     int descriptor = file_open(path, most, &length, err);
     if (descriptor < 0)
         return -1;
     char *text = length < SIZE_MAX ? malloc(length + 1) : NULL;
-    int result = text ? read_all(descriptor, path, text, &length, err) : error_memory(err);
+    int result = text ? 0 : error_memory(err);
+    while (result == 0 && done < length) {
+        ssize_t count = read(descriptor, text + done, length - done);
+        if (count == 0)
+            break; /* the file has shrunk meanwhile */
+        if (count > 0)
+            done += (size_t)count;
+        else if (errno != EINTR)
+            result = error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
+    }
     close(descriptor);
     if (result != 0) {
         free(text);
         return -1;
     }
+    text[done] = '\0';
     *bytes = text;
-    *size = length;
+    *size = done;
     return 0;
 }
 
@@ -91,9 +82,9 @@ bool file_same(const char *path, const char *other, size_t most) {
 
 /* ---- writing ---- */
 
-static int write_all(int descriptor, const void *from, size_t size) {
-    const char *bytes = from;
-    while (size > 0) {
+static int write_all(int descriptor, const struct file_part *part) {
+    const char *bytes = part->bytes;
+    for (size_t size = part->size; size > 0;) {
         ssize_t count = write(descriptor, bytes, size);
         if (count < 0 && errno != EINTR)
             return -1;
@@ -103,20 +94,13 @@ static int write_all(int descriptor, const void *from, size_t size) {
     return 0;
 }
 
-/* parts [count]; mode: of its permissions. */
-struct content {
-    const struct file_part *parts;
-    size_t count;
-    mode_t mode;
-};
-
-static int write_file(const char *path, const struct content *content, struct error *err) {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, content->mode);
+static int write_file(const char *path, const struct file_part *parts, size_t count, mode_t mode, struct error *err) {
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
     if (descriptor < 0)
         return error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(errno));
     int result = 0;
-    for (size_t i = 0; result == 0 && i < content->count; i++)
-        result = write_all(descriptor, content->parts[i].bytes, content->parts[i].size);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = write_all(descriptor, &parts[i]);
     if (result == 0)
         result = fsync(descriptor);
     int reason = errno;
@@ -124,36 +108,59 @@ static int write_file(const char *path, const struct content *content, struct er
     return result == 0 ? 0 : error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(reason));
 }
 
-/* So that the new name is there after a power cut. What cannot do that has done all it can. */
-static void sync_folder(const char *path) {
-    char *copy = strdup(path);
-    int folder = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    free(copy);
-    if (folder < 0)
-        return;
-    fsync(folder);
-    close(folder);
-}
-
-static int replace(const char *path, const struct content *content, struct error *err) {
+static int replace(const char *path, const struct file_part *parts, size_t count, mode_t mode, struct error *err) {
     char *next;
     if (asprintf(&next, "%s.new", path) < 0)
         return error_memory(err);
-    int result = write_file(next, content, err);
+    int result = write_file(next, parts, count, mode, err);
     if (result == 0 && rename(next, path) != 0)
         result = error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(errno));
-    if (result == 0)
-        sync_folder(path);
-    else
+    if (result != 0) {
         unlink(next);
-    free(next);
-    return result;
-}
+        free(next);
+        return -1;
+    }
 
-int file_replace_parts(const char *path, const struct file_part *parts, size_t count, struct error *err) {
-    return replace(path, &(struct content){parts, count, 0666}, err);
+    /* The folder is synced so that the new name survives a power cut. Where that fails, nothing more can be done. */
+    int folder = open(dirname(next), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        fsync(folder);
+        close(folder);
+    }
+    free(next);
+    return 0;
 }
 
 int file_replace(const char *path, const char *bytes, size_t size, struct error *err) {
-    return replace(path, &(struct content){&(struct file_part){bytes, size}, 1, 0600}, err);
+    return replace(path, &(struct file_part){bytes, size}, 1, 0600, err);
+}
+
+int file_replace_parts(const char *path, const struct file_part *parts, size_t count, struct error *err) {
+    return replace(path, parts, count, 0666, err);
+}
+
+/* ---- the checksum ---- */
+
+static uint64_t mix(uint64_t sum, uint64_t word) {
+    uint64_t product = (sum ^ word) * 0x9e3779b97f4a7c15; /* odd: the product can be undone, so nothing is lost */
+    return product << 29 | product >> 35;
+}
+
+/* There are four sums side by side, so the processor need not wait for a product before it begins the next one. */
+uint64_t checksum(uint64_t sum, const void *bytes, size_t count) {
+    enum { LANES = 4, STRIDE = LANES * sizeof(uint64_t) };
+    const char *at = bytes;
+    uint64_t lanes[LANES] = {sum, sum + 1, sum + 2, sum + 3}, words[LANES];
+    size_t left = count;
+    for (; left >= STRIDE; left -= STRIDE, at += STRIDE) {
+        memcpy(words, at, STRIDE);
+        for (size_t i = 0; i < LANES; i++)
+            lanes[i] = mix(lanes[i], words[i]);
+    }
+    memset(words, 0, STRIDE);
+    memcpy(words, at, left);
+    sum = mix(sum, count); /* the last bytes may be zeros */
+    for (size_t i = 0; i < LANES; i++)
+        sum = mix(mix(sum, lanes[i]), words[i]);
+    return sum ^ sum >> 32;
 }

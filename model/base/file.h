@@ -1,21 +1,23 @@
-/* Files that are read to the end: models, keys, certificates; and those that are written whole. Only regular ones, of a bounded
- * size: what is read again while the daemon serves never waits for a pipe's writer, or reads a device for ever. */
+/* Files that are read as a whole (models, keys, certificates) or written as a whole. Only regular files of a bounded size are read:
+ * the daemon reads some again while it serves, and must not wait for the writer of a pipe or read a device for ever. */
 #ifndef ALIGND_FILE_H
 #define ALIGND_FILE_H
 
 #include "model/base/error.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Opens the file for reading, links followed; size: its bytes. Returns the descriptor, or -1 with ERROR_FILE: it cannot be opened,
- * is not a regular file, or is larger than most. Waits only for a file that its owner has leased (fcntl's F_SETLEASE, as Samba
- * does), and at most as long as the kernel leaves it leased. */
+/* Opens the file for reading, follows links, and sets size to its number of bytes. Returns the descriptor, or -1 with ERROR_FILE if
+ * it cannot be opened, is not a regular file, or is larger than most. Waits only for a file that its owner has leased (fcntl's
+ * F_SETLEASE, as Samba does), and only as long as the kernel lets the lease last. */
 int file_open(const char *path, size_t most, size_t *size, struct error *err);
 
-/* The whole file and a NUL behind it, malloc'ed, the caller's. -1 with ERROR_FILE as file_open, or ERROR_MEMORY. */
+/* Reads the whole file into memory from malloc, which the caller owns, and adds a NUL. -1 with ERROR_FILE as file_open, or
+ * ERROR_MEMORY. */
 int file_read(const char *path, size_t most, char **bytes, size_t *size, struct error *err);
 
-/* Both can be read and hold the same bytes, at most so many. */
+/* True if both files can be read and hold the same bytes, at most `most`. */
 bool file_same(const char *path, const char *other, size_t most);
 
 /* Some of a file's bytes. */
@@ -24,13 +26,16 @@ struct file_part {
     size_t size;
 };
 
-/* Puts these parts [count], end to end, in the place of the file, or makes it, for everybody to read as far as the umask lets them:
- * as file_replace. */
+/* Creates the file or replaces its content by these bytes; only its owner may read it. They are written to PATH.new, which is
+ * renamed once it is on the disk, so the file always has its old content or the new one, whatever happens meanwhile. -1 with
+ * ERROR_FILE or ERROR_MEMORY. One caller at a time. */
+int file_replace(const char *path, const char *bytes, size_t size, struct error *err);
+/* The same with parts [count], end to end. Everybody may read the file as far as the umask allows. */
 int file_replace_parts(const char *path, const struct file_part *parts, size_t count, struct error *err);
 
-/* Puts these bytes in the place of the file, or makes it, readable by its owner alone: written to PATH.new, which is renamed once
- * all of it is on the disk. Whatever happens meanwhile, the file has its old content or the new. -1 with ERROR_FILE or
- * ERROR_MEMORY. One caller at a time. */
-int file_replace(const char *path, const char *bytes, size_t size, struct error *err);
+/* A sum that tells whether bytes [count] have changed by accident, through a disk error or an incomplete copy. It costs little more
+ * than reading them and gives no protection from somebody who wants to deceive. sum: 0, or the result for the bytes before. A
+ * change of any eight bytes at a multiple of eight always changes it, any other change almost always. */
+uint64_t checksum(uint64_t sum, const void *bytes, size_t count);
 
 #endif

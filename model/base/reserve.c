@@ -1,3 +1,4 @@
+/* This file hides the block of memory that is kept back for libraries. */
 #include "model/base/reserve.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,15 +22,16 @@ bool reserve_release(void) {
 }
 
 void *reserve_alloc(size_t bytes) {
-    void *made = malloc(bytes);
-    while (!made && reserve_release())
-        made = malloc(bytes);
-    return made;
+    return reserve_realloc(NULL, bytes);
 }
 
 void *reserve_realloc(void *block, size_t bytes) {
-    void *made = realloc(block, bytes);
-    while (!made && bytes > 0 && reserve_release())
-        made = realloc(block, bytes);
+    /* A realloc that fails leaves the block alone, but gcc 14 would warn of a use after free. It cannot follow a volatile pointer.
+     */
+    void *volatile kept = block;
+    void *made;
+    do
+        made = realloc(kept, bytes);
+    while (!made && bytes > 0 && reserve_release());
     return made;
 }

@@ -1,7 +1,7 @@
-/* Memory for libraries that do not survive the want of it: SentencePiece frees messages that are half made, ICU uses iterators
- * whose parts are missing, libxml2 leaves behind the parts of a parser that cannot be made, jansson aborts where it cannot lengthen
- * a string. A block of RESERVE_BYTES is kept back: where an allocation of such a library fails, the block goes back to the heap,
- * and the allocation is tried again. One for the process; thread-safe. */
+/* Some libraries do not survive a failed allocation: SentencePiece frees messages that are half made, ICU uses iterators with
+ * missing parts, libxml2 leaks the parts of a parser that it cannot finish, jansson aborts where it cannot lengthen a string.
+ * Therefore a block of RESERVE_BYTES is kept back. When an allocation of such a library fails, the block goes back to the heap and
+ * the allocation is tried again. There is one reserve for the process; it is thread-safe. */
 #ifndef ALIGND_RESERVE_H
 #define ALIGND_RESERVE_H
 
@@ -11,9 +11,9 @@
 
 enum { RESERVE_BYTES = 256 * 1024 };
 
-/* Before each call of such a library: the block is there, or -1 with ERROR_MEMORY. */
+/* Called before each call of such a library: makes sure that the block is there, or returns -1 with ERROR_MEMORY. */
 int reserve_fill(struct error *err);
-/* Gives the block to the heap. False: it was not there. */
+/* Gives the block back to the heap. False: there was no block. */
 bool reserve_release(void);
 /* malloc and realloc that fall back on the block. */
 void *reserve_alloc(size_t bytes);

@@ -1,34 +1,27 @@
+/* This file hides how UTF-8 encodes a character: which bytes begin one and which continue it. */
 #include "model/base/utf8.h"
-#include <stdbool.h>
 
 static bool continues(char byte) {
     return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* Bytes of a character by its first one; 0: no character begins so. */
-static size_t size_of(unsigned char first) {
-    if (first < 0x80)
-        return 1;
-    if (first < 0xC0)
-        return 0;
-    return first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 0;
-}
-
-/* True if a first byte and its second stand for a character that has no shorter form, is no surrogate and not past U+10FFFF. */
-static bool may_begin(unsigned char first, unsigned char second) {
-    if (first == 0xE0 || first == 0xF0)
-        return second >= (first == 0xE0 ? 0xA0 : 0x90);
-    if (first == 0xED || first == 0xF4)
-        return second < (first == 0xED ? 0xA0 : 0x90);
-    return first >= 0xC2 && first < 0xF4;
-}
-
 size_t utf8_first(const char *text, size_t length, bool *valid) {
     unsigned char first = (unsigned char)text[0];
-    size_t size = size_of(first), at = 1;
+    size_t size = first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 0, at = 1;
     while (at < size && at < length && continues(text[at]))
         at++;
-    *valid = size == 1 || (size > 1 && at == size && may_begin(first, (unsigned char)text[1]));
+    *valid = size == 1;
+    if (size < 2 || at < size)
+        return at;
+
+    /* The first two bytes tell whether there is a shorter form, or the character is a surrogate or beyond U+10FFFF. */
+    unsigned char second = (unsigned char)text[1];
+    if (first == 0xE0 || first == 0xF0)
+        *valid = second >= (first == 0xE0 ? 0xA0 : 0x90);
+    else if (first == 0xED || first == 0xF4)
+        *valid = second < (first == 0xED ? 0xA0 : 0x90);
+    else
+        *valid = first >= 0xC2 && first < 0xF4;
     return at;
 }
 
@@ -68,9 +61,9 @@ size_t utf16_position(struct utf16_cursor *cursor, size_t byte) {
     if (byte < cursor->byte)
         cursor->byte = cursor->unit = 0;
     for (; cursor->byte < byte; cursor->byte++) {
-        unsigned char c = (unsigned char)cursor->text[cursor->byte];
-        /* characters of four bytes lie outside the basic plane: a surrogate pair */
-        cursor->unit += (c & 0xC0) == 0x80 ? 0 : c >= 0xF0 ? 2 : 1;
+        char c = cursor->text[cursor->byte];
+        /* characters of four bytes take a surrogate pair */
+        cursor->unit += continues(c) ? 0 : (unsigned char)c >= 0xF0 ? 2 : 1;
     }
     return cursor->unit;
 }

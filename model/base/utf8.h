@@ -1,29 +1,29 @@
-/* Reading UTF-8, and counting and cutting what is known to be valid. */
+/* Reads any bytes as UTF-8; counts, cuts and locates in valid UTF-8. */
 #ifndef ALIGND_UTF8_H
 #define ALIGND_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of the first character of a text of any bytes, length >= 1. *valid: it is well-formed; if not, the bytes are the first and
- * those behind it that continue as many as it announces. */
+/* Returns the number of bytes of the first character of any bytes, length >= 1, and tells whether it is well-formed. If it is not,
+ * the bytes are the first one and those that continue it, at most as many as it announces. */
 size_t utf8_first(const char *text, size_t length, bool *valid);
 
-/* All of it is well-formed: no overlong forms, no surrogates, nothing past U+10FFFF. */
+/* True if all of it is well-formed: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
 bool utf8_valid(const char *text, size_t length);
 
-/* Characters (code points) of valid UTF-8. */
+/* Counts the characters (code points) of valid UTF-8. */
 size_t utf8_count(const char *text, size_t length);
-/* The longest prefix of at most max_bytes that ends on a character boundary. */
+/* Returns the length of the longest prefix of at most max_bytes that ends on a character boundary. */
 size_t utf8_clip(const char *text, size_t length, size_t max_bytes);
 
-/* Where a byte of a text stands: its line and column in characters, both from 1. at: in the text, or at its end. */
+/* The line and column of a byte, in characters, both from 1. at: in the text, or at its end. */
 struct utf8_place {
     size_t line, column;
 };
 struct utf8_place utf8_place(const char *text, const char *at);
 
-/* Turns byte positions in one text into UTF-16 positions; quickest when they rise. */
+/* Turns byte positions in a text into UTF-16 positions; fastest if they rise. */
 struct utf16_cursor {
     const char *text;
     size_t byte, unit;

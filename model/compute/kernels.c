@@ -1,34 +1,16 @@
-/* The operations around the products, element by element. One file, several instruction sets: the Makefile compiles it with
- * -DKERNELS=generic|v3|v4|vnni and the matching -march. */
+/* This file hides how the operations of recurrent networks and of the search are computed in vectors. The Makefile compiles it once
+ * per instruction set, with -DKERNELS=generic|v3|v4|vnni and the matching -march; the symbols end in that name. */
 #include "model/compute/kernels.h"
-#include "model/compute/vector_functions.h"
-
+#include "model/compute/vector.h"
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
 /* ---- element by element ---- */
 
-static void tanh_floats(float *x, size_t n) {
-    size_t i = 0;
-    for (; i + VL <= n; i += VL)
-        store(x + i, tanh_vec(load(x + i)));
-    if (i < n) {
-        vec last = tanh_vec(load_part(x + i, n - i, 0));
-        store_part(x + i, last, n - i);
-    }
-}
-
+IN_PLACE(tanh_floats, tanh_vec(v))
 /* exp(2x): see `additive`. */
-static void exp_twice(float *x, size_t n) {
-    size_t i = 0;
-    for (; i + VL <= n; i += VL)
-        store(x + i, exp_within(clamp(2.0f * load(x + i), 87)));
-    if (i < n) {
-        vec last = exp_within(clamp(2.0f * load_part(x + i, n - i, 0), 87));
-        store_part(x + i, last, n - i);
-    }
-}
+IN_PLACE(exp_twice, exp_within(clamp(2.0f * v, 87)))
 
 static void add_vector(const float *x, size_t n, float *y) {
     size_t i = 0;
@@ -80,11 +62,7 @@ static void maxima(const float *x, size_t n, float *y) {
         y[i] = y[i] > x[i] ? y[i] : x[i];
 }
 
-/* ---- softmax, and what a search needs of it ---- */
-
-static void softmax(float *x, size_t n) {
-    softmax_floats(x, n);
-}
+/* ---- statistics of a softmax ---- */
 
 /* Sums over the logits so far, with d = x - top. */
 struct sums {
@@ -92,7 +70,7 @@ struct sums {
     vec total, weighted; /* exp(d), d exp(d) */
 };
 
-/* top rises by -d: exp(x - top) shrinks by exp(d), and each d exp(d) moves with it. */
+/* Raises top by -d: exp(x - top) shrinks by exp(d), and each d exp(d) moves with it. */
 INLINE void raise(struct sums *sums, float top) {
     vec d = below(splat(sums->top), top), scale = exp_within(d);
     sums->weighted = scale * (sums->weighted + d * sums->total);
@@ -114,11 +92,11 @@ INLINE void add_piece(struct sums *sums, const float *x, size_t n) {
     }
 }
 
-/* The best k so far, best first, of equals the earlier first. */
+/* The best k so far, best first; of equals, the earlier one first. */
 struct list {
     struct ranked *best;
     size_t k, count;
-    float least; /* a logit enters that is above */
+    float least; /* higher logits enter */
 };
 
 static void list_insert(struct list *list, int token, float logit) {
@@ -135,14 +113,15 @@ static void insert_piece(struct list *list, const float *logits, size_t from, si
         vec v = to - i < VL ? load_part(logits + i, to - i, -INFINITY) : load(logits + i);
         for (unsigned above = lanes_above(v, list->least); above; above &= above - 1) {
             size_t token = i + (size_t)__builtin_ctz(above);
-            if (logits[token] > list->least) /* still: the least rises with every one that enters */
+            if (logits[token] > list->least) /* `least` rises with every logit that enters */
                 list_insert(list, (int)token, logits[token]);
         }
     }
 }
 
-/* In pieces that stay in the nearest cache: one walk for the greatest logit, one for the sums, and, where the greatest is among the
- * best k so far, one for these. With Z = sum exp(d): log sum exp = top + log Z, entropy = log Z - sum(d exp(d)) / Z. */
+/* Works in pieces that stay in the nearest cache: one walk finds the greatest logit, one adds the sums, and, if the greatest is
+ * among the best k so far, one updates these. With Z = sum exp(d): log sum exp = top + log Z, entropy = log Z - sum(d exp(d)) / Z.
+ */
 static struct row_summary summarize(const float *logits, size_t n, size_t k, struct ranked *best) {
     enum { PIECE = 256 };
     struct sums sums = {-FLT_MAX, splat(0), splat(0)};
@@ -224,7 +203,7 @@ static void gated(const float *x, size_t n, float *h) {
 
 enum { KEYS = 4 }; /* scored together */
 
-/* `keys` of them together (a compile-time constant after inlining): q is read once, and no sum waits for another. */
+/* Scores `keys` keys together (a compile-time constant after inlining): q is read once, and no sum waits for another. */
 INLINE void dot_some(const float *q, const float *k, size_t keys, size_t n, float *e) {
     vec sums[KEYS];
     for (size_t t = 0; t < keys; t++)
@@ -248,17 +227,17 @@ static void dot(const float *q, const float *k, size_t count, size_t n, float *e
         dot_some(q, k + t * n, 1, n, e + t);
 }
 
-/* 1 / (exp(2q) exp(2k) + 1). The bound keeps an infinite product from reciprocal; the result is nothing from 1e8 on. */
+/* 1 / (exp(2q) exp(2k) + 1). The bound keeps infinite products away from reciprocal; from 1e8 on the result is negligible. */
 INLINE vec falloff(vec q, vec k) {
     return reciprocal(smaller(splat(1e30f), q * k + 1.0f));
 }
 
-/* What a query's exp(2q) becomes with coverage: exp(2 (q + w c)). */
+/* Turns a query's exp(2q) into exp(2 (q + w c)). */
 INLINE vec covered(vec q, vec w, float c) {
     return q * exp_within(clamp(2.0f * c * w, 87));
 }
 
-/* covers (a compile-time constant, as `keys`): w and c hold the coverage. */
+/* covers: w and c hold the coverage; a compile-time constant, as `keys`. */
 INLINE void additive_some(const float *v, const float *q, const float *k, bool covers, const float *w, const float *c, size_t keys,
                           size_t n, float *e) {
     vec sums[KEYS], sum_v = splat(0);
@@ -283,7 +262,7 @@ INLINE void additive_some(const float *v, const float *q, const float *k, bool c
         e[t] = sum_lanes(sum_v - 2.0f * sums[t]);
 }
 
-/* tanh(q + k) = 1 - 2 / (exp(2q) exp(2k) + 1): no exponential is left to compute here. */
+/* tanh(q + k) = 1 - 2 / (exp(2q) exp(2k) + 1), so there is no exponential left to compute here. */
 static void additive(const float *v, const float *q, const float *k, size_t count, size_t n, float *e) {
     size_t t = 0;
     for (; t + KEYS <= count; t += KEYS)
@@ -327,7 +306,7 @@ const struct kernels JOIN(kernels, KERNELS) = {
     .blocks = &JOIN(block_kernels, KERNELS),
     .tanh = tanh_floats,
     .add = add_vector,
-    .softmax = softmax,
+    .softmax = softmax_floats,
     .exp_twice = exp_twice,
     .summarize = summarize,
     .gru = gru,

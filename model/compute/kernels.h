@@ -1,40 +1,159 @@
-/* The inner loops, compiled once per instruction set from kernels.c; kernels_choose picks the best that the processor has.
- * Every operation treats each row alone and in one fixed order, so a row's result does not depend on the rows beside it.
- * exp and tanh: relative error below 3e-7 (exp) and absolute error below 3e-7 (tanh), tested against the C library. */
+/* The inner loops of all computation, compiled once per instruction set; kernels_choose picks the best that the processor has. The
+ * sections are products with weights (products_float.c, products_int8.c), attention by heads (kernels_blocks.c), and all other
+ * operations (kernels.c). Every operation treats each row alone and in one fixed order, so a row's result does not depend on the
+ * rows beside it. Errors against the C library are tested: relative error of exp below 3e-7, absolute error of tanh below 3e-7. */
 #ifndef ALIGND_KERNELS_H
 #define ALIGND_KERNELS_H
 
-#include "model/compute/kernels_blocks.h"
-#include "model/compute/products.h"
 #include "model/compute/ranked.h"
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Of one row of logits. */
+/* ---- products with weights ----
+ * A matrix is packed once, at load, into panels that the processor reads from front to back; and also row by row if products want
+ * only a few hundred of its thousands of outputs (model/weights/shortlist.h). */
+
+/* The matrix to be packed: weight [out, in], finite. Only int8 reads the scales. */
+struct unpacked {
+    const float *weight;
+    size_t out, in;
+    float scale;       /* 0: each output channel has its own, max |w| / 127; otherwise one for all: w / scale is whole already */
+    float input_scale; /* as in struct product */
+};
+
+/* y [rows, out] = x [rows, in] W^T + bias (NULL: none); ldx, ldy: floats from row to row. */
+struct product {
+    const void *packed;
+    const float *bias;
+    size_t out, in;
+    float input_scale; /* int8: the factor of x before it is rounded; 0: 127 / max |x| of the row */
+    const float *x;
+    size_t ldx, rows;
+    float *y;
+    size_t ldy;
+};
+
+/* Some outputs of one row: y [count] = W[ids] x + bias[ids] (NULL: none). */
+struct lookup {
+    const void *rows;
+    const float *bias;
+    size_t out, in;
+    float input_scale; /* as in struct product */
+    const float *x;
+    const int *ids; /* [count], each below out */
+    size_t count;
+    float *y;
+};
+
+/* One way to keep weights and to multiply with them. Packed memory is aligned to 64 bytes. */
+struct packing {
+    const char *name;
+    size_t max_in;
+    /* The size of a packed matrix [out, in]. */
+    size_t (*bytes)(size_t out, size_t in);
+    void (*pack)(const struct unpacked *from, void *packed);
+    void (*multiply)(const struct product *product);
+    /* The same weights row by row, for lookups. int8: the results have the same bits as those of the product. */
+    size_t (*rows_bytes)(size_t out, size_t in);
+    void (*pack_rows)(const struct unpacked *from, void *rows);
+    void (*look_up)(const struct lookup *lookup);
+};
+
+/* The packings of one instruction set.
+ * float16 and bfloat16 weights are expanded when they are read, multiplied and added in float32: products of one to eight rows are
+ * bound by the bytes they read, and these are half as many. The result is that of float32 with the weights rounded.
+ * int8: weights have one scale per output channel, max |w| / 127; each row of x is rounded with its own scale, max |x| / 127. Sums
+ * are exact, in int32. A row of x with anything not finite gives NaN. If scales are given (Marian's "alphas"), x is rounded to
+ * nearest, ties to even, and limited to 127; NaN becomes -127. */
+struct packings {
+    const struct packing *float32, *float16, *bfloat16, *int8;
+};
+
+/* ---- attention by heads, and what else transformers need ---- */
+
+/* d columns: `count` heads of `size` each, head h from column h * size on. */
+struct heads_shape {
+    size_t count, size;
+};
+
+/* The vectors that a row attends to. Vector t is at first + t * distance, or at path[t] + offset if there is a path, counted in its
+ * numbers. half: the numbers are binary16. */
+struct looked_at {
+    const float *first;
+    size_t distance;
+    const float *const *path;
+    size_t offset;
+    bool half;
+};
+
+/* A sentence whose n rows all attend to each other, `rows` of them now, from `first` on. The vectors of q, k and v are `distance`
+ * floats apart. */
+struct mutual {
+    const float *q, *k, *v;
+    size_t distance, n;
+    size_t first, rows;
+    const float *slopes; /* [heads] ALiBi: a score is lower by slope times the distance of the two rows; NULL: no ALiBi */
+    float *scratch;      /* [mutual_scratch] */
+    float *weights;      /* [n, heads, n], of which these rows are written; NULL: not wanted */
+    float *out;          /* [n, d] side by side, of which these rows are written */
+};
+
+/* Floats for the keys of one head, column by column, and the weights of some rows. */
+static inline size_t mutual_scratch(const struct heads_shape *heads, size_t n) {
+    return (heads->size + 3 + 8) * ((n + 15) / 16 * 16);
+}
+
+struct block_kernels {
+    /* e [heads, n]: e[h][t] = q_h . k_h[t], q [d]. */
+    void (*scores)(const struct heads_shape *heads, const float *q, const struct looked_at *keys, size_t n, float *e);
+    /* out [d]: out_h = sum_t a[h][t] v_h[t], a [heads, n]. */
+    void (*sums)(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, float *out);
+
+    /* Attention of rows to their whole sentence: softmax(q_h . k_h / sqrt(size)) v_h of every head. */
+    void (*attend)(const struct heads_shape *heads, const struct mutual *mutual);
+
+    /* Rounds x to the nearest binary16. */
+    void (*halve)(const float *x, size_t n, uint16_t *out);
+
+    /* In place: max(x, 0); x sigmoid(x); x Phi(x), with an absolute error below 3e-7 |x|. */
+    void (*relu)(float *x, size_t n);
+    void (*swish)(float *x, size_t n);
+    void (*gelu)(float *x, size_t n);
+
+    /* Simpler simple recurrent unit, Kim et al. 2019: g = sigmoid(f), c' = g c + (1 - g) z, h = max(c', 0); h overwrites z. */
+    void (*ssru)(const float *f, size_t n, float *c, float *z);
+    /* y' = sigmoid(i) x + sigmoid(f) y: the gate of average attention, Zhang et al. 2018. */
+    void (*mix)(const float *i, const float *x, const float *f, size_t n, float *y);
+};
+
+/* ---- all other operations ---- */
+
+/* Statistics of one row of logits. */
 struct row_summary {
     float log_sum; /* log sum exp */
     float entropy; /* nats */
-    size_t count;  /* of the best that were found */
+    size_t count;  /* of the best tokens that were found */
 };
 
-/* What a score knows of the attention before: it adds weight [n] times sums[t] to key t. */
+/* The attention of earlier steps: it adds weight [n] times sums[t] to key t. */
 struct coverage {
     const float *weight, *sums;
 };
 
 struct kernels {
     const char *name;      /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512), "vnni" (and its int8 products) */
-    const char *processor; /* what packed weights are laid out for: "x86-64-vnni", "arm64-generic" */
-
-    const struct packings *packings;    /* products with weights */
-    const struct block_kernels *blocks; /* what a transformer has besides */
+    const char *processor; /* the layout of packed weights: "x86-64-vnni", "arm64-generic" */
+    const struct packings *packings;
+    const struct block_kernels *blocks;
 
     void (*tanh)(float *x, size_t n);
     /* y += x. */
     void (*add)(const float *x, size_t n, float *y);
     /* x [n] -> softmax(x) in place. */
     void (*softmax)(float *x, size_t n);
-    /* Softmax statistics and the best k tokens, at most n, best first, of equals the lower one first; no token at -infinity or NaN
-     * is among them. */
+    /* Softmax statistics and the best k tokens, at most n, best first, and the lower one first of equals; tokens at -infinity or
+     * NaN are left out. */
     struct row_summary (*summarize)(const float *logits, size_t n, size_t k, struct ranked *best);
 
     /* GRU gates of one row, in PyTorch's order r, z, n: x, u [3n] hold W x + b and U h + b; h [n] is updated.
@@ -52,21 +171,30 @@ struct kernels {
 
     /* e[t] = q . k[t], k [count, n]. */
     void (*dot)(const float *q, const float *k, size_t count, size_t n, float *e);
-    /* x -> exp(2x) in place, x taken to be within -43.5 to 43.5. */
+    /* x -> exp(2x) in place; x is limited to -43.5 to 43.5. */
     void (*exp_twice)(float *x, size_t n);
-    /* e[t] = v . tanh(q + k[t]), where q and k hold exp(2q) and exp(2k): one exponential for each query and key, none for each
-     * pair. Exact as long as one of q and k is within -33 to 33, or both within 43.5. */
+    /* e[t] = v . tanh(q + k[t]), where q and k hold exp(2q) and exp(2k): one exponential for each query and key, and none for each
+     * pair. Exact as long as q or k is within -33 to 33, or both are within 43.5. */
     void (*additive)(const float *v, const float *q, const float *k, size_t count, size_t n, float *e);
-    /* The same with coverage: e[t] = v . tanh(q + k[t] + w c[t]). One exponential for each pair. */
+    /* The same with coverage: e[t] = v . tanh(q + k[t] + w c[t]), with one exponential for each pair. */
     void (*additive_covered)(const float *v, const float *q, const float *k, const struct coverage *coverage, size_t count,
                              size_t n, float *e);
     /* out [n] = sum_t a[t] h[t], h [count, n]. */
     void (*weighted_sum)(const float *a, const float *h, size_t count, size_t n, float *out);
 };
 
-extern const struct kernels kernels_generic;
+/* ---- the instruction sets ---- */
+
+#define KERNELS_OF(set)                                                                                                            \
+    extern const struct packing packing_int8_##set;                                                                                \
+    extern const struct packings packings_##set;                                                                                   \
+    extern const struct block_kernels block_kernels_##set;                                                                         \
+    extern const struct kernels kernels_##set
+KERNELS_OF(generic);
 #if defined(__x86_64__)
-extern const struct kernels kernels_v3, kernels_v4, kernels_vnni;
+KERNELS_OF(v3);
+KERNELS_OF(v4);
+KERNELS_OF(vnni);
 #endif
 
 /* The best for this processor. */

@@ -1,8 +1,7 @@
-/* One file, several instruction sets, as kernels.c. */
-#include "model/compute/kernels_blocks.h"
-#include "model/compute/half.h"
-#include "model/compute/vector_functions.h"
-
+/* This file hides how the operations of transformers besides the products are computed in vectors. It is compiled once per
+ * instruction set, as kernels.c. */
+#include "model/compute/kernels.h"
+#include "model/compute/vector.h"
 #include <math.h>
 
 INLINE size_t number_bytes(bool half) {
@@ -15,7 +14,7 @@ INLINE const char *vector_at(const struct looked_at *all, bool half, size_t t) {
     return (const char *)all->first + t * all->distance * number_bytes(half);
 }
 
-/* Numbers i to i + VL of a vector. */
+/* Loads the numbers i to i + VL of a vector. */
 INLINE vec load_at(bool half, const char *vector, size_t i) {
     const char *p = vector + i * number_bytes(half);
     vec v;
@@ -25,7 +24,7 @@ INLINE vec load_at(bool half, const char *vector, size_t i) {
     return v;
 }
 
-/* The first n < VL of them; zero in the other lanes. */
+/* Loads the first n < VL of them and clears the other lanes. */
 INLINE vec load_some(bool half, const char *vector, size_t i, size_t n) {
     char p[VL * sizeof(float)] = {0};
     memcpy(p, vector + i * number_bytes(half), n * number_bytes(half));
@@ -36,7 +35,7 @@ INLINE vec load_some(bool half, const char *vector, size_t i, size_t n) {
 
 enum { KEYS = 4 }; /* scored together */
 
-/* sums[t] = q . k[t] lane by lane, of one head. */
+/* sums[t] = q . k[t] lane by lane, for one head. */
 INLINE void multiply(bool half, const float *q, const char *const *k, size_t size, vec sums[KEYS]) {
     UNROLL
     for (size_t t = 0; t < KEYS; t++)
@@ -56,7 +55,7 @@ INLINE void multiply(bool half, const float *q, const char *const *k, size_t siz
     }
 }
 
-/* The first `count` of KEYS: what is missing is scored as the last, and left out. */
+/* Scores the first `count` of KEYS keys. Missing keys repeat the last one, and their scores are dropped. */
 INLINE void score_some(bool half, const struct heads_shape *heads, const float *q, const char *const *keys, size_t count, size_t n,
                        float *e) {
     for (size_t h = 0; h < heads->count; h++) {
@@ -93,9 +92,9 @@ static void scores(const struct heads_shape *heads, const float *q, const struct
 
 /* ---- sums ---- */
 
-enum { COLUMNS = 8 }; /* vectors summed together, of one head or several */
+enum { COLUMNS = 8 }; /* vectors that are summed together, of one head or several */
 
-/* Columns `first` on of `vectors` whole vectors, none of which belongs to two heads. */
+/* Sums `vectors` whole vectors from column `first` on, each of which belongs to one head. */
 INLINE void sum_whole(bool half, const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n,
                       size_t first, size_t vectors, float *out) {
     const float *weights[COLUMNS];
@@ -116,15 +115,6 @@ INLINE void sum_whole(bool half, const struct heads_shape *heads, const float *a
         store(out + first + v * VL, sums[v]);
 }
 
-/* Columns of one head that fill no vector, or only a part of one. */
-INLINE void sum_part(bool half, const float *weights, const struct looked_at *values, size_t n, size_t first, size_t columns,
-                     float *out) {
-    vec sum = splat(0);
-    for (size_t t = 0; t < n; t++)
-        sum += weights[t] * load_some(half, vector_at(values, half, t), first, columns);
-    memcpy(out + first, &sum, columns * sizeof *out);
-}
-
 INLINE void sum_head(bool half, const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n,
                      size_t head, float *out) {
     size_t at = head * heads->size, end = at + heads->size;
@@ -134,8 +124,12 @@ INLINE void sum_head(bool half, const struct heads_shape *heads, const float *a,
             sum += a[head * n + t] * load_at(half, vector_at(values, half, t), at);
         store(out + at, sum);
     }
-    if (at < end)
-        sum_part(half, a + head * n, values, n, at, end - at, out);
+    if (at < end) { /* columns that fill only a part of a vector */
+        vec sum = splat(0);
+        for (size_t t = 0; t < n; t++)
+            sum += a[head * n + t] * load_some(half, vector_at(values, half, t), at, end - at);
+        memcpy(out + at, &sum, (end - at) * sizeof *out);
+    }
 }
 
 INLINE void sum_all(bool half, const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n,
@@ -159,9 +153,9 @@ static void sums(const struct heads_shape *heads, const float *a, const struct l
         sum_all(false, heads, a, values, n, out);
 }
 
-/* ---- all of a sentence ----
- * Small products of a block of rows with one head's keys, and of what comes of them with its values. A row's sums are always in the
- * same order, whatever block it is in. */
+/* ---- whole sentences ----
+ * A block of rows is multiplied with the keys of one head, and the weights that result with its values. The sums of a row are
+ * always in the same order, whatever block it is in. */
 
 enum { QUERIES = 8 };
 
@@ -194,7 +188,7 @@ INLINE void transpose_quad(const float *rows, size_t distance, size_t there, siz
         memcpy(columns + t * padded, &c[t], sizeof c[t]);
 }
 
-/* Rows [n, size] -> columns [size rounded up to 4, padded], four by four; from n to padded stands anything finite. */
+/* Turns rows [n, size] into columns [size rounded up to 4, padded], four by four. From n to padded there is anything finite. */
 INLINE void transpose(const float *rows, size_t distance, size_t n, size_t size, size_t padded, float *columns) {
     size_t i = 0;
     for (; i + 4 <= size; i += 4)
@@ -211,7 +205,7 @@ static void fall_off(float slope, size_t position, size_t n, float *e) {
         e[j] -= slope * (float)(j > position ? j - position : position - j);
 }
 
-/* weights [QUERIES, padded] of `rows` rows from `first` on; keys: columns. */
+/* Computes weights [QUERIES, padded] of `rows` rows from `first` on; keys: columns. */
 static void weigh(const struct heads_shape *heads, const struct mutual *m, size_t head, size_t first, size_t rows,
                   const float *keys, size_t padded, float *weights) {
     const float *q[QUERIES];
@@ -232,7 +226,7 @@ static void weigh(const struct heads_shape *heads, const struct mutual *m, size_
     }
 }
 
-/* Columns of one head: `lanes` of them from `at` on, of d. */
+/* Sums `lanes` columns of one head from column `at` of d on. */
 INLINE void sum_columns(const struct heads_shape *heads, const struct mutual *m, const float *const *weights, size_t first,
                         size_t rows, size_t at, size_t lanes) {
     vec sums[QUERIES];
@@ -287,10 +281,6 @@ INLINE vec relu_vec(vec x) {
     return larger(x, splat(0));
 }
 
-INLINE vec swish_vec(vec x) {
-    return x * sigmoid_vec(x);
-}
-
 /* x Phi(x). Abramowitz and Stegun, 7.1.26, for z = |x| / sqrt(2): erfc(z) = (a1 t + ... + a5 t^5) exp(-z^2), t = 1 / (1 + p z). */
 INLINE vec gelu_vec(vec x) {
     vec z = larger(x, -x) * 0.707106781f;
@@ -304,20 +294,9 @@ INLINE vec gelu_vec(vec x) {
     return x * choose(x > splat(0), 1.0f - tail, tail);
 }
 
-#define IN_PLACE(name)                                                                                                             \
-    static void name(float *x, size_t n) {                                                                                         \
-        size_t i = 0;                                                                                                              \
-        for (; i + VL <= n; i += VL)                                                                                               \
-            store(x + i, name##_vec(load(x + i)));                                                                                 \
-        if (i < n) {                                                                                                               \
-            vec last = name##_vec(load_part(x + i, n - i, 0));                                                                     \
-            store_part(x + i, last, n - i);                                                                                        \
-        }                                                                                                                          \
-    }
-
-IN_PLACE(relu)
-IN_PLACE(swish)
-IN_PLACE(gelu)
+IN_PLACE(relu, relu_vec(v))
+IN_PLACE(swish, v *sigmoid_vec(v))
+IN_PLACE(gelu, gelu_vec(v))
 
 static void ssru(const float *f, size_t n, float *c, float *z) {
     size_t i = 0;

@@ -1,15 +1,124 @@
+/* This file hides who multiplies and where the weights lie: the kernels of an instruction set on packed weights, or OpenBLAS on the
+ * weights as they are. */
 #include "model/compute/matrix.h"
-
 #include <assert.h>
+#include <cblas.h>
+#include <dlfcn.h>
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
+
+/* LINE_BYTES: a cache line. HUGE_BYTES: a huge page of x86-64, and of arm64 with pages of 4 KiB. */
+enum { LINE_BYTES = 64, HUGE_BYTES = 2 << 20, BLOCK_BYTES = 8 << 20 };
 
 const char *compute_name(enum compute compute) {
     static const char *const names[COMPUTE_TYPES] = {"float32", "bfloat16", "int8"};
     return names[compute];
+}
+
+/* ---- pages ---- */
+
+struct pages_block {
+    struct pages_block *before;
+    char *memory; /* [capacity] */
+    size_t used, capacity;
+};
+
+/* Rounds up to whole units. 0: larger than memory can be. */
+static size_t round_up(size_t bytes, size_t unit) {
+    return bytes > SIZE_MAX - unit ? 0 : (bytes + unit - 1) / unit * unit;
+}
+
+void *pages_alloc(struct pages *pages, size_t bytes) {
+    size_t whole = round_up(bytes, LINE_BYTES);
+    struct pages_block *block = pages->last;
+    if (whole < bytes)
+        return NULL;
+    if (!block || block->capacity - block->used < whole) {
+        size_t capacity = round_up(whole < BLOCK_BYTES ? BLOCK_BYTES : whole, HUGE_BYTES);
+        char *memory = capacity > 0 ? aligned_alloc(HUGE_BYTES, capacity) : NULL;
+        block = memory ? malloc(sizeof *block) : NULL;
+        if (!block) {
+            free(memory);
+            return NULL;
+        }
+        madvise(memory, capacity, MADV_HUGEPAGE); /* if it fails, the pages are small */
+        *block = (struct pages_block){.before = pages->last, .memory = memory, .capacity = capacity};
+        pages->last = block;
+    }
+    char *memory = block->memory + block->used;
+    block->used += whole;
+    return memory;
+}
+
+void pages_done(struct pages *pages) {
+    for (struct pages_block *block = pages->last, *before; block; block = before) {
+        before = block->before;
+        free(block->memory);
+        free(block);
+    }
+    *pages = (struct pages){0};
+}
+
+/* ---- OpenBLAS ---- */
+
+struct blas {
+    __typeof__(cblas_sgemv) *gemv;
+    __typeof__(cblas_sgemm) *gemm;
+};
+
+static struct blas loaded; /* set before any thread starts */
+
+/* Stores the address of a function of the library in the pointer to which `function` points. */
+static bool find_symbol(void *library, const char *name, void *function) {
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+void blas_load(void) {
+    struct rlimit all, data;
+    bool limited = (getrlimit(RLIMIT_AS, &all) == 0 && all.rlim_cur != RLIM_INFINITY) ||
+                   (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY);
+    if (loaded.gemm || limited)
+        return;
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL); /* never closed, since models use it to the end */
+    struct blas found;
+    __typeof__(openblas_set_num_threads) *set_threads;
+    if (!library || !find_symbol(library, "cblas_sgemv", &found.gemv) || !find_symbol(library, "cblas_sgemm", &found.gemm))
+        return;
+    if (find_symbol(library, "openblas_set_num_threads", &set_threads))
+        set_threads(1); /* the variant with OpenMP does not read the variable, and starts no thread before a product */
+    loaded = found;
+}
+
+const struct blas *blas_get(void) {
+    return loaded.gemm ? &loaded : NULL;
+}
+
+/* ---- backends ---- */
+
+const struct kernels *kernels_choose(void) {
+#if defined(__x86_64__)
+    /* whatever else x86-64-v4 and -v3 ask for is present wherever these features are */
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq"))
+        return __builtin_cpu_supports("avx512vnni") ? &kernels_vnni : &kernels_v4;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        return &kernels_v3;
+#endif
+    return &kernels_generic;
+}
+
+struct backend backend_choose(void) {
+    const struct kernels *kernels = kernels_choose();
+    return (struct backend){.kernels = kernels, .blas = kernels == &kernels_generic ? blas_get() : NULL};
 }
 
 static const struct packing *choose_packing(const struct backend *backend, enum stored stored, size_t in) {
@@ -21,61 +130,48 @@ static const struct packing *choose_packing(const struct backend *backend, enum 
     return stored == STORED_FLOAT16 ? packings->float16 : stored == STORED_BFLOAT16 ? packings->bfloat16 : packings->float32;
 }
 
-struct backend backend_choose(void) {
-    const struct kernels *kernels = kernels_choose();
-    return (struct backend){.kernels = kernels, .blas = kernels == &kernels_generic ? blas_get() : NULL};
+/* ---- linears ---- */
+
+const struct packing *linear_packing(const struct linear_source *source, const struct backend *backend) {
+    const struct packing *packing = choose_packing(backend, source->stored, source->in);
+    /* OpenBLAS has only products in float32 */
+    bool blas = backend->blas && backend->compute != COMPUTE_BFLOAT16 && packing != backend->kernels->packings->int8;
+    return blas ? NULL : packing;
 }
 
-/* OpenBLAS has products in float32 alone. */
-static bool leave_to_blas(const struct backend *backend, const struct packing *packing) {
-    return backend->blas && backend->compute != COMPUTE_BFLOAT16 && packing != backend->kernels->packings->int8;
-}
-
-/* What `pack` makes of it, in whole lines; owned: the same, unless it is the pages'. NULL: memory is out. */
+/* Returns packed weights in whole lines. owned: the same, unless they lie in the backend's pages. NULL: memory is out. */
 static void *make_packed(const struct unpacked *from, void (*pack)(const struct unpacked *from, void *packed), size_t bytes,
                          struct pages *pages, void **owned) {
-    void *packed = pages ? pages_alloc(pages, bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
+    void *packed = pages ? pages_alloc(pages, bytes) : aligned_alloc(LINE_BYTES, round_up(bytes, LINE_BYTES));
     if (packed)
         pack(from, packed);
     *owned = pages ? NULL : packed;
     return packed;
 }
 
-const struct packing *linear_packing(const struct linear_source *source, const struct backend *backend) {
-    const struct packing *packing = choose_packing(backend, source->stored, source->in);
-    return leave_to_blas(backend, packing) ? NULL : packing;
-}
-
-static int keep(struct linear *linear, const struct linear_source *source, const struct backend *backend) {
-    const struct packing *packing = linear->packing;
-    struct unpacked from = {source->weight, source->out, source->in, source->scale, source->input_scale};
-    if (source->packed) {
-        assert(linear_packing(source, backend) && (source->rows || !source->lookups));
-        linear->packed = source->packed;
-        linear->rows = source->rows;
-        return 0;
-    }
-    if (leave_to_blas(backend, packing)) {
-        linear->weight = source->weight;
-        linear->blas = backend->blas;
-    } else {
-        linear->packed = make_packed(&from, packing->pack, packing->bytes(from.out, from.in), backend->pages, &linear->owned[0]);
-    }
-    if (source->lookups)
-        linear->rows =
-            make_packed(&from, packing->pack_rows, packing->rows_bytes(from.out, from.in), backend->pages, &linear->owned[1]);
-    return (linear->blas || linear->packed) && (linear->rows || !source->lookups) ? 0 : -1;
-}
-
 int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err) {
     if (!source->weight && !source->packed)
         return -1;
-    struct linear made = {.out = source->out,
-                          .in = source->in,
-                          .bias = source->bias,
-                          .input_scale = source->input_scale,
-                          .packing = choose_packing(backend, source->stored, source->in)};
-    if (keep(&made, source, backend) != 0) {
+    size_t out = source->out, in = source->in;
+    const struct packing *packing = choose_packing(backend, source->stored, in);
+    struct unpacked from = {source->weight, out, in, source->scale, source->input_scale};
+    struct linear made = {.out = out, .in = in, .bias = source->bias, .input_scale = source->input_scale, .packing = packing};
+    bool packed = linear_packing(source, backend) != NULL;
+    if (source->packed) {
+        assert(packed && (source->rows || !source->lookups));
+        made.packed = source->packed;
+        made.rows = source->rows;
+    } else {
+        if (packed) {
+            made.packed = make_packed(&from, packing->pack, packing->bytes(out, in), backend->pages, &made.owned[0]);
+        } else {
+            made.weight = source->weight;
+            made.blas = backend->blas;
+        }
+        if (source->lookups)
+            made.rows = make_packed(&from, packing->pack_rows, packing->rows_bytes(out, in), backend->pages, &made.owned[1]);
+    }
+    if ((packed && !made.packed) || (source->lookups && !made.rows)) {
         linear_done(&made);
         return error_memory(err);
     }
@@ -94,10 +190,18 @@ size_t linear_bytes(const struct linear *linear) {
     return packed + (linear->rows ? linear->packing->rows_bytes(linear->out, linear->in) : 0);
 }
 
+/* Multiplies with OpenBLAS, on the calling thread. */
 static void apply_blas(const struct linear *l, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
-    struct blas_product product = {
-        .weight = l->weight, .bias = l->bias, .out = l->out, .in = l->in, .rows = rows, .x = x, .ldx = ldx, .y = y, .ldy = ldy};
-    blas_multiply(l->blas, &product);
+    assert(l->in <= INT_MAX && l->out <= INT_MAX && rows <= INT_MAX && ldx <= INT_MAX && ldy <= INT_MAX);
+    int in = (int)l->in, out = (int)l->out;
+    float beta = l->bias ? 1.0f : 0.0f;
+    for (size_t r = 0; l->bias && r < rows; r++)
+        memcpy(y + r * ldy, l->bias, l->out * sizeof *y);
+    if (rows == 1)
+        l->blas->gemv(CblasRowMajor, CblasNoTrans, out, in, 1.0f, l->weight, in, x, 1, beta, y, 1);
+    else
+        l->blas->gemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, out, in, 1.0f, x, (int)ldx, l->weight, in, beta, y,
+                      (int)ldy);
 }
 
 void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
@@ -134,40 +238,35 @@ void linear_look_up(const struct linear *linear, const float *x, const int *ids,
     linear->packing->look_up(&lookup);
 }
 
-/* ---- which is fastest ---- */
+/* ---- the fastest compute type ---- */
 
 enum { TRIAL_ROWS = 32, TRIALS = 3 };
 
-/* The calling thread's seconds: other programs do not count. */
+/* The CPU time of the calling thread in seconds, so that other programs do not count. */
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Seconds for a product of one row and one of TRIAL_ROWS, the best of some trials; x [TRIAL_ROWS, in], y [TRIAL_ROWS, out]. A row
- * alone counts as much as TRIAL_ROWS together: both loads are common. */
-static double trial(const struct linear *linear, const float *x, float *y) {
+/* Measures a product of one row and one of TRIAL_ROWS, each the best of some trials; x [TRIAL_ROWS, in], y [TRIAL_ROWS, out]. One
+ * row counts as much as TRIAL_ROWS together, since both loads are common. */
+static int measure(const struct linear_source *source, const struct backend *backend, const float *x, float *y, double *seconds,
+                   struct error *err) {
     static const size_t rows[] = {1, TRIAL_ROWS};
-    double sum = 0;
+    struct linear linear;
+    if (linear_init(&linear, source, backend, err) != 0)
+        return -1;
+    *seconds = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double best = HUGE_VAL;
         for (int run = 0; run < TRIALS; run++) {
             double began = now();
-            linear_apply(linear, x, linear->in, rows[i], y, linear->out);
+            linear_apply(&linear, x, linear.in, rows[i], y, linear.out);
             best = fmin(best, now() - began);
         }
-        sum += best;
+        *seconds += best;
     }
-    return sum;
-}
-
-static int measure(const struct linear_source *source, const struct backend *backend, const float *x, float *y, double *seconds,
-                   struct error *err) {
-    struct linear linear;
-    if (linear_init(&linear, source, backend, err) != 0)
-        return -1;
-    *seconds = trial(&linear, x, y);
     linear_done(&linear);
     return 0;
 }

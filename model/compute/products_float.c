@@ -1,15 +1,10 @@
-/* Packed weights that are multiplied in float32. Compiled once per instruction set (see kernels.c).
+/* This file hides how weights that are multiplied in float32 are packed. It is compiled once per instruction set (see kernels.c).
  *
- * Panel p holds output columns p * WIDTH .. + WIDTH - 1, for each k the WIDTH weights side by side; missing columns are zero. A
+ * Panel p holds output columns p * WIDTH .. + WIDTH - 1: for each k the WIDTH weights side by side; missing columns are zero. A
  * block of rows walks k once with one sum per row and column, always in rising k, so a row's sums are the same whatever block it is
  * in. */
-#include "model/compute/half.h"
 #include "model/compute/lookup.h"
-#include "model/compute/products.h"
-
-#include <math.h>
 #include <stdalign.h>
-#include <stdbool.h>
 
 #if defined(__AVX512F__)
 enum { PANEL = 3, BLOCK = 8 }; /* 24 of 32 registers hold sums */
@@ -18,17 +13,15 @@ enum { PANEL = 2, BLOCK = 6 }; /* 12 of 16 */
 #else
 enum { PANEL = 2, BLOCK = 4 };
 #endif
-enum { WIDTH = VL * PANEL, LINE_BYTES = 64 };
-
-/* PIECE: where more than one block of rows meets a panel of 16-bit weights, so many k are expanded at a time: they stay in the
- * first cache. */
-enum { PIECE = 128 };
+/* PIECE: if more than one block of rows is multiplied with a panel of 16-bit weights, so many k are expanded at a time, which stay
+ * in the first cache. */
+enum { WIDTH = VL * PANEL, LINE_BYTES = 64, PIECE = 128 };
 
 static size_t panels_of(size_t out) {
     return (out + WIDTH - 1) / WIDTH;
 }
 
-/* ---- how weights are kept ---- */
+/* ---- storing weights ---- */
 
 enum storage { FLOAT32, FLOAT16, BFLOAT16 };
 
@@ -36,7 +29,7 @@ INLINE size_t storage_bytes(enum storage storage) {
     return storage == FLOAT32 ? 4 : 2;
 }
 
-/* VL weights as they are kept -> float32. */
+/* Loads VL weights as float32. */
 INLINE vec load_weights(enum storage storage, const char *p) {
     if (storage == FLOAT32) {
         vec v;
@@ -51,10 +44,6 @@ static void keep(enum storage storage, float weight, char *p) {
     memcpy(p, storage == FLOAT32 ? (const void *)&weight : &half, storage_bytes(storage));
 }
 
-INLINE size_t packed_bytes(enum storage storage, size_t out, size_t in) {
-    return panels_of(out) * WIDTH * in * storage_bytes(storage);
-}
-
 INLINE void pack(enum storage storage, const float *weight, size_t out, size_t in, char *packed) {
     for (size_t p = 0; p < panels_of(out); p++)
         for (size_t k = 0; k < in; k++)
@@ -67,13 +56,14 @@ INLINE void pack(enum storage storage, const float *weight, size_t out, size_t i
 
 /* ---- blocks ---- */
 
-/* `count` k from `k` on. */
+/* `count` values of k, from `k` on. */
 struct range {
     size_t k, count;
 };
 
-/* What a block of rows meets: columns `column`.. of the product, over a range of k. weights: their first panel there, and `next`
- * bytes further the one after it. ahead: where each k finds a line to fetch for what comes next, `stride` bytes apart. */
+/* The weights for a block of rows: columns of the product from `column` on, over a range of k. weights: their first panel in this
+ * range; the panels are `next` bytes apart. ahead: where each k finds a line to prefetch for the next panels, `stride` bytes
+ * apart. */
 struct tile {
     size_t column;
     struct range range;
@@ -83,8 +73,8 @@ struct tile {
     size_t stride;
 };
 
-/* Sums of one panel and one row, with the bias if there is one, -> y; the last panel may be narrower. Out of line: the loops before
- * it need all registers. */
+/* Stores the sums of one panel and one row to y, with the bias if there is one; the last panel may be narrower. It is not inlined,
+ * because the loops before it need all registers. */
 static __attribute__((noinline)) void store_panel(float *y, const float *bias, size_t columns, const vec *sums) {
     for (size_t v = 0; v < PANEL; v++)
         store_columns(y, bias, v * VL, columns, sums[v]);
@@ -94,8 +84,8 @@ INLINE vec load_sums(const struct product *q, const float *y, size_t column) {
     return column + VL <= q->out ? load(y) : column < q->out ? load_part(y, q->out - column, 0) : splat(0);
 }
 
-/* rows rows from `row` on against `panels` panels; both counts, and storage, are compile-time constants after inlining. The sums of
- * a range that does not begin at 0 go on from what the range before it left in y. */
+/* Multiplies `rows` rows from `row` on with `panels` panels; both counts, and storage, are compile-time constants after inlining.
+ * The sums of a range that does not begin at 0 continue those in y. */
 INLINE void multiply_tile(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
                           size_t panels) {
     size_t ldx = q->ldx, bytes = WIDTH * storage_bytes(storage), end = tile->range.k + tile->range.count;
@@ -135,41 +125,30 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
     }
 }
 
-/* 1 to BLOCK rows, one panel. */
+/* Multiplies 1 to BLOCK rows with one panel. */
 INLINE void multiply_height(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows) {
+#define HEIGHT(count)                                                                                                              \
+    case count:                                                                                                                    \
+        multiply_tile(storage, q, tile, row, count, 1);                                                                            \
+        break
     switch (rows) {
-    case 1:
-        multiply_tile(storage, q, tile, row, 1, 1);
-        break;
-    case 2:
-        multiply_tile(storage, q, tile, row, 2, 1);
-        break;
-    case 3:
-        multiply_tile(storage, q, tile, row, 3, 1);
-        break;
-    case 4:
-        multiply_tile(storage, q, tile, row, 4, 1);
-        break;
+        HEIGHT(1);
+        HEIGHT(2);
+        HEIGHT(3);
+        HEIGHT(4);
 #if defined(__AVX2__)
-    case 5:
-        multiply_tile(storage, q, tile, row, 5, 1);
-        break;
-    case 6:
-        multiply_tile(storage, q, tile, row, 6, 1);
-        break;
+        HEIGHT(5);
+        HEIGHT(6);
 #endif
 #if defined(__AVX512F__)
-    case 7:
-        multiply_tile(storage, q, tile, row, 7, 1);
-        break;
-    case 8:
-        multiply_tile(storage, q, tile, row, 8, 1);
-        break;
+        HEIGHT(7);
+        HEIGHT(8);
 #endif
     }
+#undef HEIGHT
 }
 
-/* Out of line, so that the compiler has all registers for it. */
+/* It is not inlined, so that the compiler has all registers for it. */
 static void multiply_block(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows) {
     switch (storage) {
     case FLOAT32:
@@ -186,7 +165,7 @@ static void multiply_block(enum storage storage, const struct product *q, const 
 
 /* ---- whole products ---- */
 
-/* Panel `panel` over the whole of k; `together` panels further comes what to fetch meanwhile. */
+/* Returns panel `panel` over all k; the panel to prefetch is `together` panels further. */
 INLINE struct tile tile_at(enum storage storage, const struct product *q, size_t panel, size_t together) {
     size_t bytes = WIDTH * q->in * storage_bytes(storage);
     const char *weights = (const char *)q->packed + panel * bytes;
@@ -198,7 +177,7 @@ INLINE struct tile tile_at(enum storage storage, const struct product *q, size_t
                          .stride = WIDTH * storage_bytes(storage)};
 }
 
-/* A few rows: several panels together keep the multipliers busy, and the weights stream past. */
+/* For a few rows: several panels together keep the multipliers busy, and the weights stream past. */
 INLINE void multiply_few(enum storage storage, const struct product *q, size_t rows, size_t together) {
     size_t total = panels_of(q->out), panel = 0;
     for (; panel + together <= total; panel += together) {
@@ -211,8 +190,8 @@ INLINE void multiply_few(enum storage storage, const struct product *q, size_t r
     }
 }
 
-/* All rows, in blocks of about equal height: a last one of one row would idle the multipliers. The first blocks fetch the next
- * panel meanwhile, one line of each k apiece. */
+/* Multiplies all rows in blocks of about equal height: a last block of one row would idle the multipliers. Meanwhile each of the
+ * first blocks prefetches one line of each k of the next panel. */
 INLINE void multiply_blocks(enum storage storage, const struct product *q, struct tile tile) {
     size_t blocks = (q->rows + BLOCK - 1) / BLOCK;
     const char *ahead = tile.ahead;
@@ -223,7 +202,7 @@ INLINE void multiply_blocks(enum storage storage, const struct product *q, struc
     }
 }
 
-/* A panel of 16-bit weights and many blocks: expanded once for all of them, piece by piece. */
+/* Expands a panel of 16-bit weights piece by piece, once for many blocks. */
 INLINE void multiply_expanded(enum storage storage, const struct product *q, const struct tile *panel) {
     alignas(LINE_BYTES) float expanded[PIECE * WIDTH];
     for (size_t k = 0; k < q->in; k += PIECE) {
@@ -238,7 +217,7 @@ INLINE void multiply_expanded(enum storage storage, const struct product *q, con
     }
 }
 
-/* Each panel meets all rows while it is in the cache. */
+/* Multiplies each panel with all rows while it is in the cache. */
 INLINE void multiply_many(enum storage storage, const struct product *q) {
     for (size_t panel = 0; panel < panels_of(q->out); panel++) {
         struct tile tile = tile_at(storage, q, panel, 1);
@@ -269,15 +248,11 @@ INLINE void multiply(enum storage storage, const struct product *q) {
 
 /* ---- lookups ---- */
 
-enum { AHEAD = 8 }; /* rows are fetched so many ids ahead */
+enum { AHEAD = 8 }; /* rows are prefetched so many ids ahead */
 
-/* Weights of a row: whole vectors, padded with zeros. */
+/* Rows are whole vectors, padded with zeros. */
 INLINE size_t row_length(size_t in) {
     return (in + VL - 1) / VL * VL;
-}
-
-INLINE size_t row_bytes(enum storage storage, size_t in) {
-    return row_length(in) * storage_bytes(storage);
 }
 
 INLINE void pack_rows(enum storage storage, const float *weight, size_t out, size_t in, char *rows) {
@@ -287,7 +262,7 @@ INLINE void pack_rows(enum storage storage, const float *weight, size_t out, siz
 }
 
 INLINE quad four_outputs(enum storage storage, const struct lookup *q, const int *ids, const int *ahead) {
-    size_t bytes = row_bytes(storage, q->in);
+    size_t bytes = row_length(q->in) * storage_bytes(storage);
     const char *rows[TOGETHER], *next[TOGETHER];
     vec sums[TOGETHER];
     UNROLL
@@ -312,7 +287,7 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const int
 
 #define PACKING(function, label, storage)                                                                                          \
     static size_t bytes_##function(size_t out, size_t in) {                                                                        \
-        return packed_bytes(storage, out, in);                                                                                     \
+        return panels_of(out) * WIDTH * in * storage_bytes(storage);                                                               \
     }                                                                                                                              \
     static void pack_##function(const struct unpacked *from, void *packed) {                                                       \
         pack(storage, from->weight, from->out, from->in, packed);                                                                  \
@@ -321,7 +296,7 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const int
         multiply(storage, product);                                                                                                \
     }                                                                                                                              \
     static size_t rows_bytes_##function(size_t out, size_t in) {                                                                   \
-        return out * row_bytes(storage, in);                                                                                       \
+        return out * row_length(in) * storage_bytes(storage);                                                                      \
     }                                                                                                                              \
     static void pack_rows_##function(const struct unpacked *from, void *rows) {                                                    \
         pack_rows(storage, from->weight, from->out, from->in, rows);                                                               \

@@ -1,15 +1,14 @@
-/* Packed int8 weights. Compiled once per instruction set (see kernels.c).
+/* This file hides how int8 weights are packed and multiplied. It is compiled once per instruction set (see kernels.c).
  *
- * Panel p holds output columns p * WIDTH .. + WIDTH - 1; for each group of four k the WIDTH columns' four weights side by side, so
- * that one instruction multiplies four weights of VL columns with four values of a row and adds them up. Before the panels lie the
- * columns' scales. What k and columns lack is zero. Sums are of integers, so their order does not matter. */
+ * Panel p holds output columns p * WIDTH .. + WIDTH - 1: for each group of four k, the four weights of each of the WIDTH columns
+ * side by side, so that one instruction multiplies four weights of VL columns with four values of a row and adds them up. The
+ * scales of the columns lie before the panels. Missing k and columns are zero. Sums are integers, so their order does not matter.
+ */
 #include "model/compute/lookup.h"
-#include "model/compute/products.h"
-#include "model/compute/vector_int8.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdalign.h>
+#include <stdbool.h>
 
 #if defined(__AVX512F__)
 enum { PANEL = 3, BLOCK = 8 };
@@ -20,9 +19,155 @@ enum { PANEL = 1, BLOCK = 4 };
 #endif
 enum { WIDTH = VL * PANEL, GROUP = 4, LINE_BYTES = 64 };
 
-/* MAX_IN: 255 x 127 x MAX_IN fits into int32. ROWS_BYTES: rounded rows are kept on the stack; more than fit go in several runs.
- * FEW_BYTES: those of a few rows. */
+/* MAX_IN: 255 x 127 x MAX_IN fits into int32. ROWS_BYTES: rounded rows are kept on the stack, and more than fit take several runs.
+ * FEW_BYTES: the same for a few rows. */
 enum { MAX_IN = 65536, ROWS_BYTES = 256 * 1024, FEW_BYTES = 16 * 1024, MAX_ROWS = 256 };
+
+/* ---- products, four by four ----
+ * add_products: sums[lane] += w[lane] . x, each of four int8 side by side. Weights are stored as w + OFFSET. */
+
+#if defined(__AVX512VNNI__)
+enum { OFFSET = 128 }; /* the instruction needs one unsigned side; OFFSET times the sum of x is subtracted afterwards */
+
+INLINE ivec add_products(ivec sums, ivec w, ivec x) {
+    return (ivec)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)w, (__m512i)x);
+}
+#elif defined(__AVX512F__)
+enum { OFFSET = 0 };
+
+/* x is made unsigned and its sign moves to w; pairs of products stay within int16, as 2 x 127 x 127 does. */
+INLINE ivec add_products(ivec sums, ivec w, ivec x) {
+    __m512i signed_w = _mm512_mask_sub_epi8((__m512i)w, _mm512_movepi8_mask((__m512i)x), _mm512_setzero_si512(), (__m512i)w);
+    __m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8((__m512i)x), signed_w);
+    return sums + (ivec)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
+}
+#elif defined(__AVX2__)
+enum { OFFSET = 0 };
+
+INLINE ivec add_products(ivec sums, ivec w, ivec x) {
+    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8((__m256i)x), _mm256_sign_epi8((__m256i)w, (__m256i)x));
+    return sums + (ivec)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+#else
+enum { OFFSET = 0 };
+
+INLINE ivec add_products(ivec sums, ivec w, ivec x) {
+    for (int shift = 24; shift >= 0; shift -= 8)
+        sums += (w << shift >> 24) * (x << shift >> 24);
+    return sums;
+}
+#endif
+
+/* ---- rounding rows ---- */
+
+/* Rows rounded to int8, each padded with zeros to `ld` bytes. x ~ q * scale; offset: OFFSET times the sum of q. */
+struct rounded {
+    size_t ld;
+    const char *q;
+    const float *scales;
+    const int32_t *offsets;
+};
+
+/* max |x|, or a number that is not finite: the bits of floats without their sign rise with them, infinity and NaN last. */
+static float most_of(const float *x, size_t n) {
+    ivec even = {0}, odd = {0};
+    size_t i = 0;
+    for (; i + 2 * VL <= n; i += 2 * VL) {
+        even = larger_integer(even, (ivec)load(x + i) & 0x7fffffff);
+        odd = larger_integer(odd, (ivec)load(x + i + VL) & 0x7fffffff);
+    }
+    if (i + VL <= n) {
+        even = larger_integer(even, (ivec)load(x + i) & 0x7fffffff);
+        i += VL;
+    }
+    if (i < n)
+        odd = larger_integer(odd, (ivec)load_part(x + i, n - i, 0) & 0x7fffffff);
+    int32_t top = max_lanes_integer(larger_integer(even, odd));
+    float result;
+    memcpy(&result, &top, sizeof result);
+    return result;
+}
+
+/* Rounds to nearest, ties to even: adding 1.5 x 2^23 leaves the integer in the low bits. */
+INLINE ivec round_vec(vec x) {
+    const float magic = 12582912.0f;
+    return (ivec)(x + magic) - (ivec)splat(magic);
+}
+
+typedef int8_t quarters __attribute__((vector_size(VL)));
+
+INLINE void store_int8(char *q, ivec v, size_t count) {
+    quarters narrow = __builtin_convertvector(v, quarters);
+    memcpy(q, &narrow, count);
+}
+
+/* Stores four vectors end to end. Packing them two by two leaves their parts of 16 bytes interleaved. */
+INLINE void store_four(char *q, const ivec *v) {
+#if defined(__AVX512F__)
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i halves = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), others = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
+    _mm512_storeu_si512(q, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(halves, others)));
+#elif defined(__AVX2__)
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    __m256i halves = _mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]), others = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
+    _mm256_storeu_si256((__m256i *)(void *)q, _mm256_permutevar8x32_epi32(_mm256_packs_epi16(halves, others), order));
+#else
+    for (size_t i = 0; i < 4; i++)
+        store_int8(q + i * VL, v[i], VL);
+#endif
+}
+
+/* NaN becomes -127. */
+INLINE vec limit(vec x) {
+    return smaller(larger(x, splat(-127)), splat(127));
+}
+
+INLINE ivec round_scaled(vec x, float factor, bool limited) {
+    vec scaled = x * factor;
+    return round_vec(limited ? limit(scaled) : scaled);
+}
+
+/* Rounds the row [n] times `factor` into q [n] and returns the sum. limited (a compile-time constant): it may exceed 127. */
+INLINE int32_t round_values(const float *x, size_t n, float factor, bool limited, char *q) {
+    ivec sum = {0};
+    size_t i = 0;
+    for (; i + 4 * VL <= n; i += 4 * VL) {
+        ivec rounded[4];
+        UNROLL
+        for (size_t v = 0; v < 4; v++)
+            sum += rounded[v] = round_scaled(load(x + i + v * VL), factor, limited);
+        store_four(q + i, rounded);
+    }
+    for (; i + VL <= n; i += VL) {
+        ivec rounded = round_scaled(load(x + i), factor, limited);
+        store_int8(q + i, rounded, VL);
+        sum += rounded;
+    }
+    if (i < n) {
+        ivec rounded = round_scaled(load_part(x + i, n - i, 0), factor, limited);
+        store_int8(q + i, rounded, n - i);
+        sum += rounded;
+    }
+    return sum_lanes_integer(sum);
+}
+
+/* Rounds one row [n] into q [ld] and returns the scale: 1 if input_scale is given, NaN for a row that is not finite, 0 for a row
+ * that is too small to be distinguished from zero. */
+static float round_row(const float *x, size_t n, float input_scale, char *q, size_t ld, int32_t *offset) {
+    memset(q + n, 0, ld - n);
+    if (input_scale > 0) {
+        *offset = OFFSET * round_values(x, n, input_scale, true, q);
+        return 1;
+    }
+    float most = most_of(x, n), inverse = 127 / most;
+    if (!(most <= FLT_MAX) || !(inverse <= FLT_MAX)) {
+        memset(q, 0, n);
+        *offset = 0;
+        return most <= 1 ? 0 : NAN;
+    }
+    *offset = OFFSET * round_values(x, n, inverse, false, q);
+    return most / 127;
+}
 
 /* ---- packing ---- */
 
@@ -38,7 +183,7 @@ static size_t panel_bytes(size_t in) {
     return groups_of(in) * WIDTH * GROUP;
 }
 
-/* The scales, whole lines. */
+/* The size of the scales, in whole lines. */
 static size_t head_bytes(size_t out) {
     return (panels_of(out) * WIDTH * sizeof(float) + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
@@ -47,17 +192,16 @@ static size_t bytes(size_t out, size_t in) {
     return head_bytes(out) + panels_of(out) * panel_bytes(in);
 }
 
-/* Of output channel `column`. */
 static float scale_of(const struct unpacked *from, size_t column) {
     return from->scale > 0 ? from->scale : most_of(from->weight + column * from->in, from->in) / 127;
 }
 
-/* What a sum of products is multiplied with, besides the scale of a row that has its own. */
+/* Returns the factor of a sum of products, besides the scale of a row that has its own. */
 static float unscale_of(const struct unpacked *from, float scale) {
     return from->input_scale > 0 ? scale / from->input_scale : scale;
 }
 
-/* To nearest, ties to even; what adding 1.5 x 2^23 leaves. The scale may be too small for a quotient of full precision. */
+/* Rounds to nearest, ties to even, as round_vec does. The scale may be too small for a quotient of full precision. */
 static char round_weight(float weight, float scale) {
     const float magic = 12582912.0f;
     if (!(scale > 0))
@@ -85,14 +229,14 @@ static void pack(const struct unpacked *from, void *packed) {
 
 /* ---- blocks ---- */
 
-/* Sums of one row against one panel -> float32, with scales and bias. */
+/* Converts sums of one row and one panel to float32, with scales and bias. */
 INLINE vec finish(ivec sums, int32_t offset, float scale, const float *scales, vec bias) {
     return __builtin_convertvector(sums - offset, vec) * (scale * load(scales)) + bias;
 }
 
 static const float no_bias[WIDTH];
 
-/* The same of the last panel's columns from `column` on, VL or fewer of which are there. */
+/* The same for the last panel's columns from `column` on, of which there may be fewer than VL. */
 INLINE void finish_last(ivec sums, const struct rounded *x, const struct product *product, size_t row, size_t column) {
     const float *scales = (const float *)product->packed + column, *bias = product->bias ? product->bias + column : no_bias;
     float *y = product->y + row * product->ldy + column;
@@ -103,7 +247,7 @@ INLINE void finish_last(ivec sums, const struct rounded *x, const struct product
         store_part(y, finish(sums, x->offsets[row], x->scales[row], scales, load_part(bias, columns, 0)), columns);
 }
 
-/* Sums of `rows` rows against `panels` panels -> y; of the last panel only the first `vectors` have columns. */
+/* Stores the sums of `rows` rows and `panels` panels to y; in the last panel only the first `vectors` have columns. */
 INLINE void store_tile(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
                        size_t panel, size_t panels, size_t vectors) {
     bool whole = (panel + panels) * WIDTH <= product->out;
@@ -128,9 +272,9 @@ INLINE ivec load_group(const char *p) {
     return four - (ivec){0};
 }
 
-/* `rows` rows from `row` on against the first `vectors` vectors of each of `panels` panels from `panel` on; the counts are
- * compile-time constants after inlining, and that of rows times that of panels is at most BLOCK. ahead: where each group of k finds
- * a line to fetch for what comes next. */
+/* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels from `panel` on. The counts are
+ * compile-time constants after inlining, and rows times panels is at most BLOCK. ahead: where each group of k finds a line to
+ * prefetch for the next panels. */
 INLINE void multiply_tile(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
                           size_t panels, size_t vectors, const char *ahead) {
     size_t next = panel_bytes(product->in), ld = x->ld;
@@ -162,7 +306,7 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
     store_tile(sums, x, product, row, rows, panel, panels, vectors);
 }
 
-/* `rows` rows (a constant) against one panel, of which `vectors` have columns. */
+/* Multiplies `rows` rows (a constant) with one panel, of which `vectors` have columns. */
 INLINE void multiply_panel(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
                            size_t vectors, const char *ahead) {
     if (vectors >= PANEL)
@@ -173,44 +317,33 @@ INLINE void multiply_panel(const struct product *product, const struct rounded *
         multiply_tile(product, x, row, rows, panel, 1, 1, ahead);
 }
 
-/* How many of the panel's vectors have columns. */
+/* Returns how many of the panel's vectors have columns. */
 static size_t vectors_of(const struct product *product, size_t panel) {
     size_t vectors = (product->out - panel * WIDTH + VL - 1) / VL;
     return vectors < PANEL ? vectors : PANEL;
 }
 
-/* Panel `panel` against 1 to BLOCK rows. */
+/* Multiplies panel `panel` with 1 to BLOCK rows. */
 static void multiply_block(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
                            const char *ahead) {
     size_t vectors = vectors_of(product, panel);
+#define HEIGHT(count)                                                                                                              \
+    case count:                                                                                                                    \
+        multiply_panel(product, x, row, count, panel, vectors, ahead);                                                             \
+        break
     switch (rows) {
-    case 1:
-        multiply_panel(product, x, row, 1, panel, vectors, ahead);
-        break;
-    case 2:
-        multiply_panel(product, x, row, 2, panel, vectors, ahead);
-        break;
-    case 3:
-        multiply_panel(product, x, row, 3, panel, vectors, ahead);
-        break;
-    case 4:
-        multiply_panel(product, x, row, 4, panel, vectors, ahead);
-        break;
+        HEIGHT(1);
+        HEIGHT(2);
+        HEIGHT(3);
+        HEIGHT(4);
 #if defined(__AVX512F__)
-    case 5:
-        multiply_panel(product, x, row, 5, panel, vectors, ahead);
-        break;
-    case 6:
-        multiply_panel(product, x, row, 6, panel, vectors, ahead);
-        break;
-    case 7:
-        multiply_panel(product, x, row, 7, panel, vectors, ahead);
-        break;
-    case 8:
-        multiply_panel(product, x, row, 8, panel, vectors, ahead);
-        break;
+        HEIGHT(5);
+        HEIGHT(6);
+        HEIGHT(7);
+        HEIGHT(8);
 #endif
     }
+#undef HEIGHT
 }
 
 /* ---- whole products ---- */
@@ -220,7 +353,7 @@ static const char *panel_at(const struct product *product, size_t panel) {
     return (const char *)product->packed + head_bytes(product->out) + (panel < last ? panel : last) * panel_bytes(product->in);
 }
 
-/* A few rows: several panels together keep the multipliers busy, and the weights stream past. */
+/* For a few rows: several panels together keep the multipliers busy, and the weights stream past. */
 INLINE void multiply_few(const struct product *product, const struct rounded *x, size_t rows, size_t together) {
     size_t total = panels_of(product->out), whole = product->out / WIDTH, panel = 0;
     for (; panel + together <= whole; panel += together)
@@ -229,8 +362,8 @@ INLINE void multiply_few(const struct product *product, const struct rounded *x,
         multiply_panel(product, x, 0, rows, panel, vectors_of(product, panel), panel_at(product, panel + 1));
 }
 
-/* Each panel meets all rows while it is in the cache, in blocks of about equal height; the first blocks fetch the next panel
- * meanwhile, one line of each group apiece. */
+/* Multiplies each panel with all rows while it is in the cache, in blocks of about equal height. Meanwhile each of the first blocks
+ * prefetches one line of each group of the next panel. */
 static void multiply_many(const struct product *product, const struct rounded *x, size_t rows) {
     size_t blocks = (rows + BLOCK - 1) / BLOCK;
     for (size_t panel = 0; panel < panels_of(product->out); panel++) {
@@ -255,7 +388,7 @@ static void multiply_rounded(const struct product *product, const struct rounded
     }
 }
 
-/* Rounded rows go to q [room], as many at a time as fit. */
+/* Rounds as many rows at a time as fit into q [room]. */
 INLINE void multiply_within(const struct product *product, char *q, size_t room) {
     float scales[MAX_ROWS];
     int32_t offsets[MAX_ROWS];
@@ -276,8 +409,7 @@ static __attribute__((noinline)) void multiply_large(const struct product *produ
     multiply_within(product, q, sizeof q);
 }
 
-/* A compiler that guards the stack touches every page of it that a function may use: not all those of a large product for a few
- * rows. */
+/* A compiler that guards the stack touches every page that a function may use, which are too many for a product of a few rows. */
 static void multiply(const struct product *product) {
     alignas(LINE_BYTES) char q[FEW_BYTES];
     if (product->rows * groups_of(product->in) * GROUP > sizeof q)
@@ -287,9 +419,9 @@ static void multiply(const struct product *product) {
 }
 
 /* ---- lookups ----
- * Rows of weights, whole vectors each, lie behind all their scales. */
+ * All scales come first, then the rows of weights, whole vectors each. */
 
-enum { AHEAD = 16, VECTOR_BYTES = VL * GROUP }; /* AHEAD: rows are fetched so many ids ahead */
+enum { AHEAD = 16, VECTOR_BYTES = VL * GROUP }; /* AHEAD: rows are prefetched so many ids ahead */
 
 static size_t row_bytes(size_t in) {
     return (in + VECTOR_BYTES - 1) / VECTOR_BYTES * VECTOR_BYTES;
@@ -319,7 +451,7 @@ INLINE ivec load_bytes(const char *p) {
     return v;
 }
 
-/* Ends as finish does: the operations are the same, and none is fused (see the Makefile), hence the same bits. */
+/* Ends with the operations of finish, of which none is fused (see the Makefile), so the bits are the same. */
 INLINE quad four_outputs(const struct lookup *lookup, const void *x, const int *ids, const int *ahead) {
     const struct rounded *rounded = x;
     const char *first = (const char *)lookup->rows + head_bytes(lookup->out), *rows[TOGETHER], *next[TOGETHER];
@@ -343,7 +475,7 @@ INLINE quad four_outputs(const struct lookup *lookup, const void *x, const int *
     return lookup->bias ? y + pick(lookup->bias, ids) : y;
 }
 
-/* The row is rounded into q [row_bytes]. */
+/* Rounds the row into q [row_bytes]. */
 INLINE void look_up_within(const struct lookup *lookup, char *q) {
     int32_t offset;
     size_t ld = row_bytes(lookup->in);

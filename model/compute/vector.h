@@ -1,9 +1,11 @@
-/* What the kernels are written in: GCC's vector extension (also clang's) stands in for intrinsics; a `vec` holds VL floats and
- * lowers to whatever the target has. Intrinsics only where compilers do not find the instruction. Included only by files that are
- * compiled once per instruction set. */
+/* The vectors that the kernels are written in. A `vec` holds VL floats in the vector extension of GCC and clang, which compiles to
+ * whatever the target has; intrinsics are used only where compilers do not find the instruction. The sections are lanes, 16-bit
+ * floats, and functions. Included only by files that are compiled once per instruction set (see kernels.c). */
 #ifndef ALIGND_VECTOR_H
 #define ALIGND_VECTOR_H
 
+#include <float.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -24,8 +26,8 @@ typedef int32_t ivec __attribute__((vector_size(VL * 4)));
 typedef float quad __attribute__((vector_size(16)));
 typedef int32_t iquad __attribute__((vector_size(16)));
 
-/* Before a loop whose count is known after inlining: the registers that hold its sums are then known, too. Not under the
- * sanitizers, where nothing stays in a register and compiling would take minutes. */
+/* Unrolls a loop whose count is known after inlining, so that the compiler can keep its sums in registers. Under the sanitizers
+ * nothing stays in a register, and compiling would take minutes. */
 #if defined(SANITIZED)
 #define UNROLL
 #elif defined(__clang__)
@@ -35,6 +37,20 @@ typedef int32_t iquad __attribute__((vector_size(16)));
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
+
+#if defined(__x86_64__)
+#define ARCHITECTURE "x86-64"
+#elif defined(__aarch64__)
+#define ARCHITECTURE "arm64"
+#else
+#define ARCHITECTURE "other"
+#endif
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define TEXT_(a)    #a
+#define TEXT(a)     TEXT_(a)
+
+/* ---- lanes ---- */
 
 INLINE vec load(const float *p) {
     vec v;
@@ -54,8 +70,8 @@ INLINE vec choose(ivec mask, vec yes, vec no) {
     return (vec)((mask & (ivec)yes) | (~mask & (ivec)no));
 }
 
-/* The first n < VL lanes; the others hold `fill`. And only those lanes stored. Not by memcpy where there is an instruction: it
- * would be a call, and what is stored by bytes is slow to load as a vector. */
+/* Load or store only the first n < VL lanes; load_part fills the others. memcpy would be a call, and bytes that are stored one by
+ * one are slow to load as a vector. */
 #if defined(__AVX512F__)
 INLINE vec load_part(const float *p, size_t n, float fill) {
     return (vec)_mm512_mask_loadu_ps((__m512)splat(fill), (__mmask16)((1U << n) - 1), p);
@@ -86,7 +102,8 @@ INLINE void store_part(float *p, vec v, size_t n) {
 }
 #endif
 
-/* Lane by lane a > b ? a : b, and a < b ? a : b: b where either is NaN. One instruction, which compilers do not see in `choose`. */
+/* Lane by lane a > b ? a : b, and a < b ? a : b; b if either is NaN. It is one instruction, but compilers do not find it for
+ * `choose`. */
 #if defined(__AVX512F__)
 INLINE vec larger(vec a, vec b) {
     return (vec)_mm512_max_ps((__m512)a, (__m512)b);
@@ -120,7 +137,7 @@ INLINE ivec larger_integer(ivec a, ivec b) {
 #endif
 }
 
-/* Bit i: lane i is above the threshold. */
+/* Sets bit i if lane i is above the threshold. */
 INLINE unsigned lanes_above(vec v, float threshold) {
 #if defined(__AVX512F__)
     return _mm512_cmp_ps_mask((__m512)v, (__m512)splat(threshold), _CMP_GT_OQ);
@@ -134,7 +151,7 @@ INLINE unsigned lanes_above(vec v, float threshold) {
 #endif
 }
 
-/* The first n < VL lanes; zero in the others. */
+/* Keeps the first n < VL lanes and clears the others. */
 INLINE vec first_lanes(vec v, size_t n) {
     ivec lane;
     for (int i = 0; i < VL; i++)
@@ -142,7 +159,7 @@ INLINE vec first_lanes(vec v, size_t n) {
     return choose(lane < (int)n, v, splat(0));
 }
 
-/* Over the lanes, by halves: always in the same order. */
+/* Adds the lanes by halves, always in the same order. */
 INLINE float sum_lanes(vec v) {
     quad q[VL / 4];
     memcpy(q, &v, sizeof q);
@@ -152,7 +169,6 @@ INLINE float sum_lanes(vec v) {
     return (q[0][0] + q[0][2]) + (q[0][1] + q[0][3]);
 }
 
-/* The sum over the lanes, and the greatest of them. */
 INLINE int32_t sum_lanes_integer(ivec v) {
     iquad q[VL / 4];
     memcpy(q, &v, sizeof q);
@@ -178,7 +194,7 @@ INLINE int32_t max_lanes_integer(ivec v) {
     return pairs[0] > pairs[1] ? pairs[0] : pairs[1];
 }
 
-/* Four such sums at once: sum_lanes of each, which for integers is plain addition. */
+/* Four sums at once, each in the order of sum_lanes; the order does not matter for integers. */
 #define SUM_FOUR(name, wide, narrow)                                                                                               \
     INLINE narrow name(const wide *v) {                                                                                            \
         narrow q[4];                                                                                                               \
@@ -202,7 +218,7 @@ INLINE int32_t max_lanes_integer(ivec v) {
 SUM_FOUR(sum_four, vec, quad)
 SUM_FOUR(sum_four_integers, ivec, iquad)
 
-/* None may be NaN. */
+/* No lane may be NaN. */
 INLINE float max_lanes(vec v) {
     quad q[VL / 4];
     memcpy(q, &v, sizeof q);
@@ -214,8 +230,8 @@ INLINE float max_lanes(vec v) {
     return a > b ? a : b;
 }
 
-/* 1 / x for x from 1 to 2^126, relative error below 1.3e-7. AVX-512 divides sixteen floats in 16 cycles; its estimate (relative
- * error below 2^-14) takes 2, and Newton's step r (2 - x r) squares that error: 2^-28, less than the roundings. */
+/* 1 / x for x from 1 to 2^126, with a relative error below 1.3e-7. AVX-512 divides sixteen floats in 16 cycles; its estimate
+ * (relative error below 2^-14) takes 2, and Newton's step r (2 - x r) squares that error: 2^-28 is less than the roundings. */
 INLINE vec reciprocal(vec x) {
 #if defined(__AVX512F__)
     vec r = (vec)_mm512_rcp14_ps((__m512)x);
@@ -225,7 +241,7 @@ INLINE vec reciprocal(vec x) {
 #endif
 }
 
-/* value + bias -> y [at .. at + VL), as far as there are columns; bias NULL: none. */
+/* Stores value + bias (NULL: none) to y [at .. at + VL), as far as there are columns. */
 INLINE void store_columns(float *y, const float *bias, size_t at, size_t columns, vec value) {
     if (at + VL <= columns) {
         store(y + at, bias ? value + load(bias + at) : value);
@@ -235,16 +251,160 @@ INLINE void store_columns(float *y, const float *bias, size_t at, size_t columns
     }
 }
 
-#if defined(__x86_64__)
-#define ARCHITECTURE "x86-64"
-#elif defined(__aarch64__)
-#define ARCHITECTURE "arm64"
+/* ---- 16-bit floats ----
+ * IEEE binary16, and bfloat16, which is the upper half of a float32. */
+
+/* Loads VL unsigned 16-bit integers. */
+INLINE ivec widen(const void *p) {
+#if defined(__AVX512F__)
+    return (ivec)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+#elif defined(__AVX2__)
+    return (ivec)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
 #else
-#define ARCHITECTURE "other"
+    typedef uint16_t halves __attribute__((vector_size(VL * 2)));
+    halves h;
+    memcpy(&h, p, sizeof h);
+    return __builtin_convertvector(h, ivec);
 #endif
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define TEXT_(a)    #a
-#define TEXT(a)     TEXT_(a)
+}
+
+/* Loads VL finite numbers in binary16. */
+INLINE vec load_half(const void *p) {
+#if defined(__AVX512F__)
+    return (vec)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+#elif defined(__F16C__)
+    return (vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+#else
+    ivec h = widen(p);
+    vec magnitude =
+        (vec)((h & 0x7fff) << 13) * 0x1p112f; /* the exponent's bias differs by 112; this is also right for subnormals */
+    return (vec)((ivec)magnitude | (h & 0x8000) << 16);
+#endif
+}
+
+INLINE uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Returns the bits from `shift` on, rounded to nearest, ties to even. */
+INLINE uint16_t upper_bits(uint32_t bits, int shift) {
+    return (uint16_t)((bits + (1U << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift);
+}
+
+#define LARGEST_HALF 65504.0f
+
+/* Rounds to the nearest binary16; larger numbers become the largest. */
+INLINE uint16_t half_of(float x) {
+    uint32_t sign = bits_of(x) >> 16 & 0x8000;
+    /* lowering the exponent's bias to that of binary16 makes x subnormal where the half is */
+    return (uint16_t)(sign | upper_bits(bits_of(fminf(fabsf(x), LARGEST_HALF) * 0x1p-112f), 13));
+}
+
+/* The same for VL numbers. */
+INLINE void store_half(uint16_t *p, vec v) {
+    v = smaller(larger(v, splat(-LARGEST_HALF)), splat(LARGEST_HALF));
+#if defined(__AVX512F__)
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT));
+#else
+    for (int i = 0; i < VL; i++)
+        p[i] = half_of(v[i]);
+#endif
+}
+
+/* ---- functions ----
+ * kernels.h states their errors. */
+
+/* exp for |x| <= 87: x = n ln2 + r, |r| <= ln2 / 2, and a polynomial of degree 6 in r. Its coefficients from r^2 on minimise the
+ * greatest relative error over that range by Remez's exchange, 4e-9 after rounding; 1 and r are kept so that exp(0) is 1. */
+INLINE vec exp_within(vec x) {
+    const float magic = 12582912.0f; /* 1.5 x 2^23: adding it rounds to an integer, kept in the low bits */
+    vec shifted = x * 1.44269504f + magic;
+    vec whole = shifted - magic;
+    vec r = x - whole * 0.693359375f; /* ln2 in two parts, the first exact in few bits */
+    r = r - whole * -2.12194440e-4f;
+    vec p = splat(1.38146128e-3f);
+    p = p * r + 8.36871006e-3f;
+    p = p * r + 4.16683890e-2f;
+    p = p * r + 1.66665211e-1f;
+    p = p * r + 0.49999994f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    return (vec)((ivec)p + ((ivec)shifted << 23)); /* the bits above n in `shifted` fall off */
+}
+
+/* Limits x to -limit to limit; NaN stays. */
+INLINE vec clamp(vec x, float limit) {
+    return smaller(splat(limit), larger(splat(-limit), x));
+}
+
+/* tanh x = 1 - 2 / (exp(2x) + 1); beyond 10 it is 1 in float32. */
+INLINE vec tanh_vec(vec x) {
+    return 1.0f - 2.0f * reciprocal(exp_within(2.0f * clamp(x, 10)) + 1.0f);
+}
+
+INLINE vec sigmoid_vec(vec x) {
+    return reciprocal(1.0f + exp_within(-clamp(x, 87)));
+}
+
+/* Ignores NaN; returns at least -FLT_MAX. */
+INLINE float max_of(const float *x, size_t n) {
+    vec even = splat(-FLT_MAX), odd = even;
+    size_t i = 0;
+    for (; i + 2 * VL <= n; i += 2 * VL) {
+        even = larger(load(x + i), even);
+        odd = larger(load(x + i + VL), odd);
+    }
+    for (; i + VL <= n; i += VL)
+        even = larger(load(x + i), even);
+    if (i < n)
+        odd = larger(load_part(x + i, n - i, -FLT_MAX), odd);
+    return max_lanes(larger(even, odd));
+}
+
+/* x - top for x <= top, limited to the range of exp: lower terms add less than any rounding. */
+INLINE vec below(vec x, float top) {
+    return larger(splat(-87), x - top);
+}
+
+INLINE void softmax_floats(float *x, size_t n) {
+    if (n == 0)
+        return;
+    float top = max_of(x, n);
+    vec total = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vec e = exp_within(below(load(x + i), top));
+        store(x + i, e);
+        total += e;
+    }
+    vec last = splat(0);
+    if (i < n) {
+        last = exp_within(below(load_part(x + i, n - i, top), top));
+        total += first_lanes(last, n - i);
+    }
+    float scale = 1.0f / sum_lanes(total);
+    for (i = 0; i + VL <= n; i += VL)
+        store(x + i, load(x + i) * scale);
+    if (i < n)
+        store_part(x + i, last * scale, n - i);
+}
+
+/* Defines a function that replaces each x by what the expression makes of the vector v. */
+#define IN_PLACE(name, expression)                                                                                                 \
+    static void name(float *x, size_t n) {                                                                                         \
+        size_t i = 0;                                                                                                              \
+        for (; i + VL <= n; i += VL) {                                                                                             \
+            vec v = load(x + i);                                                                                                   \
+            store(x + i, expression);                                                                                              \
+        }                                                                                                                          \
+        if (i < n) {                                                                                                               \
+            vec v = load_part(x + i, n - i, 0);                                                                                    \
+            store_part(x + i, expression, n - i);                                                                                  \
+        }                                                                                                                          \
+    }
 
 #endif

@@ -1,5 +1,5 @@
-/* config.json of a model folder -> struct model_config, every key checked. Unknown keys are errors; the message begins with the key
- * ("decoder.readout_size: ..."). Keys and rules stand in weights/config.def. */
+/* Reads config.json of a model folder into struct model_config and checks every key. Unknown keys are errors; messages begin with
+ * the key ("decoder.readout_size: ..."). weights/config.def has the keys and rules. */
 #ifndef ALIGND_CONFIG_H
 #define ALIGND_CONFIG_H
 
@@ -16,14 +16,14 @@ struct blocks_config {
     bool embedding_scale; /* embeddings times sqrt(d) */
 };
 
-/* Names of table rows (cells, scores, styles, readouts) stay strings: the table's own module finds the row. */
+/* Names of table rows (cells, scores, styles, readouts) stay strings: the module that owns the table finds the row. */
 struct encoder_config {
     char type[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES];
     size_t layers, embedding, hidden;
     bool bidirectional;
     bool eos; /* the encoder reads </s> at the end of a sentence */
     bool residual;
-    size_t width; /* convolutional: tokens that one of a layer's outputs depends on; odd */
+    size_t width; /* convolutional: each output of a layer depends on so many tokens; odd */
     char normalization[CONFIG_NAME_BYTES], stack[CONFIG_NAME_BYTES];
     size_t transitions;    /* cells without input after a layer's first */
     bool embedding_shared; /* source and target have one embedding, decoder.embedding */
@@ -31,20 +31,20 @@ struct encoder_config {
 };
 
 struct attention_config {
-    char score[CONFIG_NAME_BYTES]; /* "": null in the file: no attention, or that of a transformer */
-    size_t size;                   /* A; 0 where the score has none of its own */
+    char score[CONFIG_NAME_BYTES]; /* "" (null in the file): no attention, or a transformer's */
+    size_t size;                   /* A; 0 if the score has no size of its own */
     bool learned_scale, learned_keys, learned_values;
-    size_t value_size; /* 0: that of an annotation */
+    size_t value_size; /* 0: the size of an annotation */
     char window[CONFIG_NAME_BYTES];
-    size_t half_width;   /* of a local window */
-    size_t source_depth; /* only the last so many tokens are attended; 0: all */
+    size_t half_width;   /* local windows only */
+    size_t source_depth; /* attention sees only so many tokens at the end; 0: all */
     bool coverage;
-    char normalization[CONFIG_NAME_BYTES]; /* of the additive score's two products */
+    char normalization[CONFIG_NAME_BYTES]; /* for the two products of the additive score */
 };
 
 struct tokenizer_side {
-    char file[CONFIG_NAME_BYTES];   /* within the folder: no '/' */
-    char pieces[CONFIG_NAME_BYTES]; /* the list that numbers what the file makes; "none": the file does */
+    char file[CONFIG_NAME_BYTES];   /* in the folder, without '/' */
+    char pieces[CONFIG_NAME_BYTES]; /* the list that numbers the pieces; "none": the tokenizer file does */
     bool lowercase, punctuation;    /* model/text/tokenizer.h */
     bool prepared;                  /* preparation: "opus" (model/text/preparation.h) rather than "none" */
     bool lowers;                    /* capitals: "lowered" (model/text/capitals.h) rather than "kept" */
@@ -59,16 +59,16 @@ struct decoder_config {
     bool first_zero; /* first_input: "zero" rather than "bos" */
     enum initial_state initial_state;
     bool residual;
-    char normalization[CONFIG_NAME_BYTES]; /* of its cells, initial projections and readout */
+    char normalization[CONFIG_NAME_BYTES]; /* for its cells, initial projections and readout */
     size_t transitions, upper_transitions; /* cells without input after the last of layer 0, and of each layer above it */
     bool initial_cell;                     /* initial_cell: "state" (an LSTM's c starts as its h does) rather than "zero" */
     struct blocks_config blocks;
     char mixer[CONFIG_NAME_BYTES];
-    size_t average_filter; /* mixer average: size of its feed-forward; 0: it has none */
+    size_t average_filter; /* mixer average: size of the feed-forward; 0: none */
     char average_activation[CONFIG_NAME_BYTES];
     bool average_gate;
-    size_t alignment_layer, alignment_head; /* what attention shows: the layer from 1, or 0 for the last; the head from 0 */
-    bool alignment_trained;                 /* that head learned to align */
+    size_t alignment_layer, alignment_head; /* the attention to show: the layer from 1, or 0 for the last; the head from 0 */
+    bool alignment_trained;                 /* this head was trained to align */
 };
 
 struct model_config {
@@ -81,14 +81,14 @@ struct model_config {
     struct attention_config attention;
     struct decoder_config decoder;
     struct {
-        size_t size; /* A, of an alignment head's queries and keys; 0: the model has none */
+        size_t size; /* A, of the queries and keys of an alignment head; 0: there is no such head */
     } alignment;
     struct {
         char type[CONFIG_NAME_BYTES];
         bool tied;                       /* the output matrix is the target embedding */
         size_t character_embedding;      /* type characters: model/network/speller.h */
-        char gate[CONFIG_NAME_BYTES];    /* what a pointer_generator's gate reads: "inputs" [c; s; y], or the "readout" */
-        char pointer[CONFIG_NAME_BYTES]; /* whose its pointer is: the step's "attention", or one of the "readout" */
+        char gate[CONFIG_NAME_BYTES];    /* the input of a pointer_generator's gate: "inputs" [c; s; y], or the "readout" */
+        char pointer[CONFIG_NAME_BYTES]; /* where the pointer comes from: the step's "attention", or the "readout" */
         bool unknowns;                   /* false: a search never chooses <unk> */
     } output;
     struct {
@@ -98,27 +98,27 @@ struct model_config {
     struct {
         size_t beam_size;
         double length_penalty;
-    } search; /* what requests get that ask for nothing else */
+    } search; /* the defaults of requests */
 };
 
-/* Reads and checks the file. -1 with ERROR_FILE or ERROR_FORMAT; config untouched then. */
+/* Reads and checks the file. -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; config is untouched then. */
 int config_read(const char *path, struct model_config *config, struct error *err);
 
-/* False: style fixed, which reads nothing but the encoder's final state. */
+/* False: the decoder has style fixed, which reads only the final state of the encoder. */
 bool config_attends(const struct model_config *config);
 /* D, the size of one annotation: hidden, twice that if the top layer is bidirectional. */
 size_t config_annotation_size(const struct model_config *config);
 /* C, the size of one context: of an annotation, or of a learned value. */
 size_t config_context_size(const struct model_config *config);
-/* The tokens of the longest source sentence, </s> counted. */
+/* The number of tokens of the longest source sentence, including </s>. */
 size_t config_positions(const struct model_config *config);
-/* The steps that its translation may take. */
+/* The number of steps that the translation of the longest sentence may take. */
 size_t config_target_positions(const struct model_config *config);
-/* O, the size of what the output layer reads. */
+/* O, the size of the input of the output layer. */
 size_t config_readout_size(const struct model_config *config);
-/* The value of a key that may name a file does name one. */
+/* True if the value of a key that may name a file does name one. */
 bool config_has_file(const char *value);
-/* The output can produce words of the source that its vocabulary lacks. */
+/* True if the output can produce words of the source that the vocabulary lacks. */
 bool config_copies(const struct model_config *config);
 
 #endif

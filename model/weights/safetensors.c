@@ -1,11 +1,9 @@
+/* This file hides the container's format: after safetensors_open, every tensor lies within the file. */
 #include "model/weights/safetensors.h"
 #include "model/base/arena.h"
-#include "model/base/checksum.h"
 #include "model/base/file.h"
 #include <errno.h>
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,43 +20,37 @@ static const struct {
     [DTYPE_F32] = {"F32", 4}, [DTYPE_F16] = {"F16", 2}, [DTYPE_BF16] = {"BF16", 2},
     [DTYPE_I8] = {"I8", 1},   [DTYPE_I32] = {"I32", 4},
 };
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 struct safetensors {
     unsigned char *map;
     size_t map_bytes;
-    const unsigned char *data; /* behind the header, to the end of the file */
+    const unsigned char *data; /* from the end of the header to the end of the file */
     size_t data_bytes;
     struct arena arena;     /* the tensors and their names */
     struct tensor *tensors; /* [count], by data offset */
     size_t count;
 };
 
-static int wrong_tensor(const char *name, const char *reason, struct error *err) {
-    return error_set(err, ERROR_FORMAT, "tensor %s: %s", name, reason);
-}
-
-static int map_descriptor(struct safetensors *file, int descriptor, size_t size, const char *path, struct error *err) {
-    if (size < LENGTH_BYTES)
-        return error_set(err, ERROR_FORMAT, "header: the file is too short to have one");
-    void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (map == MAP_FAILED)
-        return error_set(err, ERROR_FILE, "cannot map %s: %s", path, strerror(errno));
+static int map_file(struct safetensors *file, const char *path, struct error *err) {
+    size_t size;
+    int descriptor = file_open(path, MAX_FILE_BYTES, &size, err), result = 0;
+    if (descriptor < 0)
+        return -1;
+    void *map = size < LENGTH_BYTES ? NULL : mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (!map)
+        result = error_set(err, ERROR_FORMAT, "header: the file is too short to have one");
+    else if (map == MAP_FAILED)
+        result = error_set(err, ERROR_FILE, "cannot map %s: %s", path, strerror(errno));
+    close(descriptor); /* the mapping stays */
+    if (result != 0)
+        return -1;
     file->map = map;
     file->map_bytes = size;
     return 0;
 }
 
-static int map_file(struct safetensors *file, const char *path, struct error *err) {
-    size_t size;
-    int descriptor = file_open(path, MAX_FILE_BYTES, &size, err);
-    if (descriptor < 0)
-        return -1;
-    int result = map_descriptor(file, descriptor, size, path, err);
-    close(descriptor); /* the mapping stays */
-    return result;
-}
-
-/* The JSON between the length and the data. Sets data and data_bytes. */
+/* Parses the JSON between the length and the data. Sets data and data_bytes. */
 static json_t *parse_header(struct safetensors *file, struct error *err) {
     uint64_t length = 0;
     for (size_t i = LENGTH_BYTES; i-- > 0;)
@@ -73,11 +65,16 @@ static json_t *parse_header(struct safetensors *file, struct error *err) {
 
     json_error_t problem;
     json_t *header = json_loadb((const char *)file->map + LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES, &problem);
-    if (header == NULL && json_error_code(&problem) == json_error_out_of_memory)
+    if (!header && json_error_code(&problem) == json_error_out_of_memory)
         error_memory(err);
-    else if (header == NULL)
+    else if (!header)
         error_set(err, ERROR_FORMAT, "header: byte %d: %s", problem.position, problem.text);
-    return header;
+    else if (json_is_object(header))
+        return header;
+    else
+        error_set(err, ERROR_FORMAT, "header: must be an object");
+    json_decref(header);
+    return NULL;
 }
 
 static int check_metadata(json_t *metadata, struct error *err) {
@@ -92,7 +89,8 @@ static int check_metadata(json_t *metadata, struct error *err) {
     return 0;
 }
 
-/* A JSON integer as a size. json_loadb has refused integers over 64 bits; a number with a fraction or exponent is none. */
+/* Reads a JSON integer as a size. json_loadb has refused integers of more than 64 bits; numbers with a fraction or an exponent are
+ * not integers. */
 static bool read_size(const json_t *value, size_t *size) {
     json_int_t integer = json_integer_value(value);
     if (!json_is_integer(value) || integer < 0 || (uintmax_t)integer > SIZE_MAX)
@@ -101,46 +99,47 @@ static bool read_size(const json_t *value, size_t *size) {
     return true;
 }
 
-static int read_dtype(struct tensor *tensor, const json_t *value, struct error *err) {
-    const char *name = json_string_value(value);
-    if (name == NULL)
-        return wrong_tensor(tensor->name, "dtype must be a string", err);
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-        if (strcmp(name, dtypes[i].name) == 0) {
-            tensor->dtype = (enum dtype)i;
-            return 0;
-        }
-    }
-    return error_set(err, ERROR_FORMAT, "tensor %s: unknown dtype %s", tensor->name, name);
+static int wrong_tensor(const struct tensor *tensor, const char *reason, struct error *err) {
+    return error_set(err, ERROR_FORMAT, "tensor %s: %s", tensor->name, reason);
 }
 
-/* Sets dims, shape and, by them, bytes. */
-static int read_shape(struct tensor *tensor, const json_t *value, struct error *err) {
-    if (!json_is_array(value) || json_array_size(value) > TENSOR_MAX_DIMS)
+static int read_tensor(const struct safetensors *file, struct tensor *tensor, const json_t *entry, struct error *err) {
+    if (!json_is_object(entry))
+        return wrong_tensor(tensor, "must be an object", err);
+
+    const char *dtype = json_string_value(json_object_get(entry, "dtype"));
+    size_t kind = 0;
+    if (!dtype)
+        return wrong_tensor(tensor, "dtype must be a string", err);
+    while (kind < DTYPES && strcmp(dtype, dtypes[kind].name) != 0)
+        kind++;
+    if (kind == DTYPES)
+        return error_set(err, ERROR_FORMAT, "tensor %s: unknown dtype %s", tensor->name, dtype);
+    tensor->dtype = (enum dtype)kind;
+
+    const json_t *shape = json_object_get(entry, "shape");
+    if (!json_is_array(shape) || json_array_size(shape) > TENSOR_MAX_DIMS)
         return error_set(err, ERROR_FORMAT, "tensor %s: shape must be an array of at most %d", tensor->name, TENSOR_MAX_DIMS);
-    tensor->dims = json_array_size(value);
-    tensor->bytes = dtypes[tensor->dtype].size;
+    tensor->dims = json_array_size(shape);
+    tensor->bytes = dtypes[kind].size;
     for (size_t i = 0; i < tensor->dims; i++) {
         size_t *size = &tensor->shape[i];
-        if (!read_size(json_array_get(value, i), size))
-            return wrong_tensor(tensor->name, "shape must contain integers from 0", err);
+        if (!read_size(json_array_get(shape, i), size))
+            return wrong_tensor(tensor, "shape must contain integers from 0", err);
         if (*size != 0 && tensor->bytes > SIZE_MAX / *size)
-            return wrong_tensor(tensor->name, "shape is larger than memory can be", err);
+            return wrong_tensor(tensor, "shape is larger than memory can be", err);
         tensor->bytes *= *size;
     }
-    return 0;
-}
 
-/* Sets data. */
-static int read_offsets(const struct safetensors *file, struct tensor *tensor, const json_t *value, struct error *err) {
+    const json_t *offsets = json_object_get(entry, "data_offsets");
     size_t begin, end;
-    if (!json_is_array(value) || json_array_size(value) != 2 || !read_size(json_array_get(value, 0), &begin) ||
-        !read_size(json_array_get(value, 1), &end))
-        return wrong_tensor(tensor->name, "data_offsets must be two integers from 0", err);
+    if (!json_is_array(offsets) || json_array_size(offsets) != 2 || !read_size(json_array_get(offsets, 0), &begin) ||
+        !read_size(json_array_get(offsets, 1), &end))
+        return wrong_tensor(tensor, "data_offsets must be two integers from 0", err);
     if (begin > end)
-        return wrong_tensor(tensor->name, "data_offsets end before they begin", err);
+        return wrong_tensor(tensor, "data_offsets end before they begin", err);
     if (end > file->data_bytes)
-        return wrong_tensor(tensor->name, "data_offsets are past the end of the file", err);
+        return wrong_tensor(tensor, "data_offsets are past the end of the file", err);
     if (end - begin != tensor->bytes)
         return error_set(err, ERROR_FORMAT, "tensor %s: %zu bytes of data, %zu by dtype and shape", tensor->name, end - begin,
                          tensor->bytes);
@@ -148,38 +147,7 @@ static int read_offsets(const struct safetensors *file, struct tensor *tensor, c
     return 0;
 }
 
-static int read_tensor(struct safetensors *file, const char *name, const json_t *entry, struct error *err) {
-    struct tensor *tensor = &file->tensors[file->count];
-    tensor->name = arena_copy(&file->arena, name, strlen(name));
-    if (tensor->name == NULL)
-        return error_memory(err);
-    if (!json_is_object(entry))
-        return wrong_tensor(name, "must be an object", err);
-    if (read_dtype(tensor, json_object_get(entry, "dtype"), err) != 0 ||
-        read_shape(tensor, json_object_get(entry, "shape"), err) != 0 ||
-        read_offsets(file, tensor, json_object_get(entry, "data_offsets"), err) != 0)
-        return -1;
-    file->count++;
-    return 0;
-}
-
-static int read_entries(struct safetensors *file, json_t *header, struct error *err) {
-    if (!json_is_object(header))
-        return error_set(err, ERROR_FORMAT, "header: must be an object");
-    file->tensors = arena_zalloc(&file->arena, json_object_size(header), sizeof *file->tensors);
-    if (file->tensors == NULL)
-        return error_memory(err);
-    const char *name;
-    json_t *entry;
-    json_object_foreach(header, name, entry) {
-        bool metadata = strcmp(name, "__metadata__") == 0;
-        if ((metadata ? check_metadata(entry, err) : read_tensor(file, name, entry, err)) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* By begin, then by end: a zero-size tensor stands before the one that begins where it does. */
+/* Sorts by begin, then by end: a zero-size tensor stands before the one that begins where it does. */
 static int compare_offsets(const void *left, const void *right) {
     const struct tensor *a = left, *b = right;
     if (a->data != b->data)
@@ -187,13 +155,13 @@ static int compare_offsets(const void *left, const void *right) {
     return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-/* Each tensor begins where the one before it ends, and the last ends with the file: no byte is read twice or hidden. */
+/* Each tensor begins where the one before it ends, and the last one ends with the file, so no byte is read twice or hidden. */
 static int check_coverage(const struct safetensors *file, struct error *err) {
     const unsigned char *end = file->data;
     for (size_t i = 0; i < file->count; i++) {
         const struct tensor *tensor = &file->tensors[i];
         if (tensor->data != end)
-            return wrong_tensor(tensor->name, tensor->data < end ? "overlaps another" : "there is a gap before its data", err);
+            return wrong_tensor(tensor, tensor->data < end ? "overlaps another" : "there is a gap before its data", err);
         end = tensor->data + tensor->bytes;
     }
     size_t left = (size_t)(file->data + file->data_bytes - end);
@@ -203,10 +171,23 @@ static int check_coverage(const struct safetensors *file, struct error *err) {
 }
 
 static int read_header(struct safetensors *file, struct error *err) {
-    json_t *header = parse_header(file, err);
-    if (header == NULL)
+    json_t *header = parse_header(file, err), *entry;
+    if (!header)
         return -1;
-    int result = read_entries(file, header, err);
+    file->tensors = arena_zalloc(&file->arena, json_object_size(header), sizeof *file->tensors);
+    int result = file->tensors ? 0 : error_memory(err);
+    const char *name;
+    json_object_foreach(header, name, entry) {
+        if (result != 0)
+            break;
+        if (strcmp(name, "__metadata__") == 0) {
+            result = check_metadata(entry, err);
+            continue;
+        }
+        struct tensor *tensor = &file->tensors[file->count++];
+        tensor->name = arena_copy(&file->arena, name, strlen(name));
+        result = tensor->name ? read_tensor(file, tensor, entry, err) : error_memory(err);
+    }
     json_decref(header);
     if (result != 0)
         return -1;
@@ -216,7 +197,7 @@ static int read_header(struct safetensors *file, struct error *err) {
 
 struct safetensors *safetensors_open(const char *path, struct error *err) {
     struct safetensors *file = calloc(1, sizeof *file);
-    if (file == NULL) {
+    if (!file) {
         error_memory(err);
         return NULL;
     }
@@ -229,36 +210,34 @@ struct safetensors *safetensors_open(const char *path, struct error *err) {
 }
 
 void safetensors_free(struct safetensors *file) {
-    if (file == NULL)
+    if (!file)
         return;
-    if (file->map != NULL)
+    if (file->map)
         munmap(file->map, file->map_bytes);
     arena_done(&file->arena);
     free(file);
 }
 
 void safetensors_rest(const struct safetensors *file) {
-    madvise(file->map, file->map_bytes, MADV_DONTNEED); /* advice: nothing depends on its success */
+    madvise(file->map, file->map_bytes, MADV_DONTNEED); /* only advice: nothing depends on its success */
 }
 
 size_t safetensors_bytes(const struct safetensors *file) {
     return file->map_bytes;
 }
 
-/* SAMPLES of SAMPLE_BYTES each, spread over the tensor; all of it where it is no larger. */
-static uint64_t sample_tensor(uint64_t sum, const struct tensor *tensor) {
-    if (tensor->bytes <= (size_t)SAMPLES * SAMPLE_BYTES)
-        return checksum(sum, tensor->data, tensor->bytes);
-    size_t last = tensor->bytes - SAMPLE_BYTES, distance = last / (SAMPLES - 1);
-    for (size_t i = 0; i < SAMPLES - 1; i++)
-        sum = checksum(sum, tensor->data + i * distance, SAMPLE_BYTES);
-    return checksum(sum, tensor->data + last, SAMPLE_BYTES);
-}
-
+/* Takes SAMPLES of SAMPLE_BYTES each, spread over the tensor, or all of a tensor that is no larger. */
 uint64_t safetensors_sample(const struct safetensors *file) {
     uint64_t sum = checksum(0, file->map, file->map_bytes - file->data_bytes);
-    for (size_t i = 0; i < file->count; i++)
-        sum = sample_tensor(sum, &file->tensors[i]);
+    for (const struct tensor *tensor = file->tensors; tensor < file->tensors + file->count; tensor++) {
+        if (tensor->bytes <= (size_t)SAMPLES * SAMPLE_BYTES) {
+            sum = checksum(sum, tensor->data, tensor->bytes);
+            continue;
+        }
+        size_t last = tensor->bytes - SAMPLE_BYTES, distance = last / (SAMPLES - 1);
+        for (size_t i = 0; i < SAMPLES; i++)
+            sum = checksum(sum, tensor->data + (i < SAMPLES - 1 ? i * distance : last), SAMPLE_BYTES);
+    }
     return sum;
 }
 

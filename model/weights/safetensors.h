@@ -29,18 +29,18 @@ struct safetensors;
 struct safetensors *safetensors_open(const char *path, struct error *err);
 void safetensors_free(struct safetensors *file);
 
-/* Gives the pages read so far back to the kernel. The data stays valid: what is touched again is read again. */
+/* Gives the pages that were read so far back to the kernel. The data stays valid: pages that are touched again are read again. */
 void safetensors_rest(const struct safetensors *file);
 
 size_t safetensors_bytes(const struct safetensors *file);
-/* A sum of the header, and of the first and last bytes of each tensor and of some between: of two files that training has made it
- * is another, and it reads only a few pages of each tensor. */
+/* Returns a checksum of the header, and of the first and last bytes of each tensor and some in between. Two training runs give two
+ * sums, and only a few pages of each tensor are read. */
 uint64_t safetensors_sample(const struct safetensors *file);
 
 size_t safetensors_count(const struct safetensors *file);
 /* index 0..count-1, sorted by data offset. */
 const struct tensor *safetensors_at(const struct safetensors *file, size_t index);
-/* NULL if there is none of that name. */
+/* NULL: there is no such tensor. */
 const struct tensor *safetensors_find(const struct safetensors *file, const char *name);
 
 #endif

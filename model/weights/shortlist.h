@@ -1,4 +1,4 @@
-/* The vocabulary shortlist of a model: target ids that are likely whatever the sentence, and those that each source piece asks for
+/* The vocabulary shortlist of a model: target ids that are likely in any sentence, and those that each source piece asks for
  * (weights/shortlist.py makes the file). The output layer then scores a few hundred ids of a sentence instead of the vocabulary.
  * Immutable: one object serves all threads. */
 #ifndef ALIGND_SHORTLIST_H
@@ -17,14 +17,14 @@ struct target_ids {
 };
 
 /* Reads a container with always [A], offsets [source_vocabulary + 1] and targets [n], all I32: source piece s has targets
- * offsets[s] .. offsets[s + 1] - 1; and, if there is one, multiple [1]: the lowest ids that a list lacks fill it up to a multiple
- * of that. end: the target id of </s>, on every list. NULL with ERROR_FILE, ERROR_FORMAT (the message names the tensor: every
+ * offsets[s] .. offsets[s + 1] - 1. With an optional multiple [1], the lowest missing ids fill a list up to a multiple of that.
+ * end: the target id of </s>, which is on every list. NULL with ERROR_FILE, ERROR_FORMAT (the message names the tensor: every
  * offset and id is checked) or ERROR_MEMORY. */
 struct shortlist *shortlist_open(const char *path, size_t source_vocabulary, size_t target_vocabulary, int end, struct error *err);
 void shortlist_free(struct shortlist *list);
 
-/* The target ids of a sentence, in the arena (with target_vocabulary / 8 bytes of scratch). source_ids [length]: as the encoder
- * reads them, each in the source vocabulary. Returns 0, or -1 with ERROR_MEMORY. */
+/* Finds the target ids of a sentence, allocated in the arena (with target_vocabulary / 8 bytes of scratch). source_ids [length]: as
+ * the encoder reads them, each in the source vocabulary. Returns 0, or -1 with ERROR_MEMORY. */
 int shortlist_of(const struct shortlist *list, const int *source_ids, size_t length, struct arena *arena, struct target_ids *found,
                  struct error *err);
 

@@ -1,22 +1,211 @@
+/* This file hides how parameters are stored: it turns the tensors of a file into float32 values, tables and packed linears. The
+ * sections are the storage types, the parameters with their scales, the linears, the file as a whole, and quality estimates. */
 #include "model/weights/weights.h"
-#include "model/weights/storage.h"
-#include "model/weights/weights_state.h"
+#include "model/base/arena.h"
+#include "model/weights/panels.h"
+#include "model/weights/safetensors.h"
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- storage ---- */
+
+/* The container is little-endian, and float32 is used where it is mapped. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a big-endian machine would have to swap bytes here");
+
+/* The types that parameters may have. Infinity and NaN have all bits of the exponent, which lies in the upper two bytes. */
+static const struct storage {
+    const char *name;
+    enum stored stored;
+    size_t bytes;      /* of a value */
+    uint32_t exponent; /* its bits in the upper two bytes; 0: all values are finite */
+} storages[] = {
+    [DTYPE_F32] = {"float32", STORED_FLOAT32, 4, 0x7f80},
+    [DTYPE_F16] = {"float16", STORED_FLOAT16, 2, 0x7c00},
+    [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, 2, 0x7f80},
+    [DTYPE_I8] = {"int8", STORED_INT8, 1, 0},
+};
+
+static uint32_t read_u16(const unsigned char *data) {
+    return (uint32_t)data[0] | (uint32_t)data[1] << 8;
+}
+
+static float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits. */
+static float float_of_half(uint32_t half) {
+    uint32_t sign = (half & 0x8000) << 16, exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
+    if (exponent == 0) { /* zero and subnormals: fraction x 2^-24, exact in float32 */
+        float magnitude = (float)fraction * 0x1p-24f;
+        return sign != 0 ? -magnitude : magnitude;
+    }
+    if (exponent == 0x1f) /* infinity and NaN */
+        return float_of_bits(sign | 0x7f800000 | fraction << 13);
+    return float_of_bits(sign | (exponent - 15 + 127) << 23 | fraction << 13);
+}
+
+/* Expands `count` values, of int8 without their scale. */
+static void expand(enum dtype dtype, const unsigned char *data, size_t count, float *values) {
+    switch (dtype) {
+    case DTYPE_F32:
+        memcpy(values, data, count * sizeof *values);
+        break;
+    case DTYPE_F16:
+        for (size_t i = 0; i < count; i++)
+            values[i] = float_of_half(read_u16(data + 2 * i));
+        break;
+    case DTYPE_BF16: /* the upper half of a float32 */
+        for (size_t i = 0; i < count; i++)
+            values[i] = float_of_bits(read_u16(data + 2 * i) << 16);
+        break;
+    case DTYPE_I8:
+        for (size_t i = 0; i < count; i++)
+            values[i] = data[i] < 128 ? data[i] : (float)(data[i] - 256);
+        break;
+    case DTYPE_I32:
+        assert(dtype != DTYPE_I32); /* open_parameters has refused it */
+    }
+}
+
+/* Returns how many values there are before the first that is not finite. */
+static size_t count_finite(const struct tensor *tensor, size_t count) {
+    size_t bytes = storages[tensor->dtype].bytes, i = 0;
+    uint32_t exponent = storages[tensor->dtype].exponent;
+    if (exponent == 0)
+        return count;
+    while (i < count && (read_u16(tensor->data + (i + 1) * bytes - 2) & exponent) != exponent)
+        i++;
+    return i;
+}
+
+/* ---- parameters ---- */
+
+struct parameter {
+    const struct tensor *tensor;
+    const struct tensor *scale; /* int8 only: float32 [rows], or one for all */
+    float input_scale;          /* int8 only: NAME.input_scale, or 0 */
+    const float *values;        /* NULL until they are asked for, and again once they are packed */
+    bool used;
+};
+
+struct weights {
+    struct backend backend; /* of the linears */
+    bool failed;
+    struct arena arena; /* the parameters, and the values that had to be expanded */
+    struct safetensors *file;
+    struct parameter *parameters; /* [count], scales included */
+    size_t count;
+
+    struct panels *panels;        /* where packed linears may be found; NULL: each is packed */
+    struct panels_matrix *packed; /* [packed_count]: the linears so far, without those that OpenBLAS multiplies */
+    size_t packed_count, packed_room, mapped_count;
+    size_t linear_bytes; /* of all linears */
+};
+
+static const char SCALE_SUFFIX[] = ".scale", INPUT_SCALE_SUFFIX[] = ".input_scale";
+
+static bool ends_in(const struct tensor *tensor, const char *suffix) {
+    size_t length = strlen(tensor->name), end = strlen(suffix);
+    return length > end && strcmp(tensor->name + length - end, suffix) == 0;
+}
+
+static bool is_scale(const struct tensor *tensor) {
+    return ends_in(tensor, SCALE_SUFFIX) || ends_in(tensor, INPUT_SCALE_SUFFIX);
+}
+
+static struct parameter *find_parameter(const struct weights *weights, const char *name) {
+    const struct tensor *tensor = safetensors_find(weights->file, name);
+    return tensor ? &weights->parameters[tensor - safetensors_at(weights->file, 0)] : NULL;
+}
+
+static bool is_vector_of(const struct tensor *tensor, size_t size) {
+    return tensor->dtype == DTYPE_F32 && tensor->dims == 1 && tensor->shape[0] == size;
+}
+
+/* Gives an int8 parameter its NAME.scale or NAME.input_scale. */
+static int attach_scale(struct weights *weights, const struct tensor *scale, struct error *err) {
+    bool input = ends_in(scale, INPUT_SCALE_SUFFIX);
+    size_t suffix = input ? strlen(INPUT_SCALE_SUFFIX) : strlen(SCALE_SUFFIX);
+    char *name = arena_copy(&weights->arena, scale->name, strlen(scale->name) - suffix);
+    if (!name)
+        return error_memory(err);
+    struct parameter *owner = find_parameter(weights, name);
+    if (!owner || owner->tensor->dtype != DTYPE_I8)
+        return error_set(err, ERROR_FORMAT, "tensor %s: there is no int8 tensor %s", scale->name, name);
+
+    if (input) {
+        if (!is_vector_of(scale, 1))
+            return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [1]", scale->name);
+        memcpy(&owner->input_scale, scale->data, sizeof owner->input_scale);
+        if (!(owner->input_scale > 0 && owner->input_scale <= FLT_MAX))
+            return error_set(err, ERROR_FORMAT, "tensor %s: must be finite and above 0", scale->name);
+        return 0;
+    }
+    if (owner->tensor->dims == 0)
+        return error_set(err, ERROR_FORMAT, "tensor %s: an int8 scalar has no output channels to scale", owner->tensor->name);
+    if (!is_vector_of(scale, owner->tensor->shape[0]) && !is_vector_of(scale, 1))
+        return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [%zu] or [1]", scale->name, owner->tensor->shape[0]);
+    owner->scale = scale;
+    return 0;
+}
+
+static int open_parameters(struct weights *weights, const char *path, struct error *err) {
+    weights->file = safetensors_open(path, err);
+    if (!weights->file)
+        return -1;
+    weights->count = safetensors_count(weights->file);
+    weights->parameters = arena_zalloc(&weights->arena, weights->count, sizeof *weights->parameters);
+    if (!weights->parameters)
+        return error_memory(err);
+    for (size_t i = 0; i < weights->count; i++)
+        weights->parameters[i].tensor = safetensors_at(weights->file, i);
+    for (size_t i = 0; i < weights->count; i++) {
+        const struct tensor *tensor = weights->parameters[i].tensor;
+        if (is_scale(tensor) && attach_scale(weights, tensor, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < weights->count; i++) {
+        const struct tensor *tensor = weights->parameters[i].tensor;
+        if (tensor->dtype == DTYPE_I32)
+            return error_set(err, ERROR_FORMAT, "tensor %s: parameters cannot be stored as I32", tensor->name);
+        if (tensor->dtype == DTYPE_I8 && !weights->parameters[i].scale)
+            return error_set(err, ERROR_FORMAT, "tensor %s: int8 without %s%s", tensor->name, tensor->name, SCALE_SUFFIX);
+    }
+    return 0;
+}
+
 struct weights *weights_open(const char *path, struct error *err) {
     struct weights *weights = calloc(1, sizeof *weights);
-    if (weights == NULL) {
+    if (!weights) {
         error_memory(err);
         return NULL;
     }
     weights->backend = backend_choose();
     arena_init(&weights->arena, 64 * 1024);
-    if (parameters_map(&weights->parameters, path, &weights->arena, err) != 0) {
+    if (open_parameters(weights, path, err) != 0) {
         weights_free(weights);
         return NULL;
     }
     return weights;
+}
+
+void weights_free(struct weights *weights) {
+    if (!weights)
+        return;
+    panels_free(weights->panels);
+    free(weights->packed);
+    safetensors_free(weights->file);
+    arena_done(&weights->arena);
+    free(weights);
 }
 
 void weights_use(struct weights *weights, const struct backend *backend) {
@@ -27,17 +216,8 @@ const struct backend *weights_backend(const struct weights *weights) {
     return &weights->backend;
 }
 
-void weights_free(struct weights *weights) {
-    if (weights == NULL)
-        return;
-    linears_done(&weights->linears);
-    parameters_done(&weights->parameters);
-    arena_done(&weights->arena);
-    free(weights);
-}
-
 bool weights_failed(const struct weights *weights) {
-    return weights != NULL && weights->failed;
+    return weights && weights->failed;
 }
 
 int weights_fail(struct weights *weights) {
@@ -45,102 +225,282 @@ int weights_fail(struct weights *weights) {
     return -1;
 }
 
-static const float *get_shaped(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
-    if (err != NULL && err->code != ERROR_NONE)
+enum { SHAPE_BYTES = 24 * TENSOR_MAX_DIMS };
+
+/* "[512, 256]"; "[]" for a scalar. */
+static void format_shape(const size_t *shape, size_t dims, char text[SHAPE_BYTES]) {
+    size_t length = 0;
+    for (size_t i = 0; i < dims; i++)
+        length += (size_t)snprintf(text + length, SHAPE_BYTES - length, "%s%zu", i == 0 ? "[" : ", ", shape[i]);
+    snprintf(text + length, SHAPE_BYTES - length, dims == 0 ? "[]" : "]");
+}
+
+/* Returns the parameter of this name and shape (cols 1: [rows]). NULL: err holds the error, or held one before. */
+static struct parameter *find_shaped(const struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
+    if (err && err->code != ERROR_NONE)
         return NULL;
-    struct parameter *parameter = parameters_find(&weights->parameters, name);
-    if (parameter == NULL) {
+    struct parameter *parameter = find_parameter(weights, name);
+    if (!parameter) {
         error_set(err, ERROR_FORMAT, "tensor %s: missing", name);
         return NULL;
     }
-    if (parameter_check_shape(parameter, rows, cols, err) != 0)
-        return NULL;
-    if (parameter->values == NULL && parameter_load(parameter, rows, cols, &weights->arena, err) != 0)
-        return NULL;
-    parameter->used = true;
-    return parameter->values;
+    const struct tensor *tensor = parameter->tensor;
+    const size_t needed[] = {rows, cols};
+    size_t dims = cols == 1 ? 1 : 2;
+    if (tensor->dims == dims && memcmp(tensor->shape, needed, dims * sizeof *needed) == 0)
+        return parameter;
+    char found_text[SHAPE_BYTES], needed_text[SHAPE_BYTES];
+    format_shape(tensor->shape, tensor->dims, found_text);
+    format_shape(needed, dims, needed_text);
+    error_set(err, ERROR_FORMAT, "tensor %s: shape %s, but the model needs %s", tensor->name, found_text, needed_text);
+    return NULL;
+}
+
+/* float32 values are used where they are mapped, if they are aligned. */
+static bool is_in_place(const struct parameter *parameter) {
+    return parameter->tensor->dtype == DTYPE_F32 && (uintptr_t)parameter->tensor->data % alignof(float) == 0;
+}
+
+/* Returns the scale of an int8 row, which is an output channel. */
+static float scale_of(const struct parameter *parameter, size_t row) {
+    float scale;
+    memcpy(&scale, parameter->scale->data + (parameter->scale->shape[0] == 1 ? 0 : row) * sizeof scale, sizeof scale);
+    return scale;
+}
+
+static void expand_row(const struct parameter *parameter, size_t row, size_t cols, float *x) {
+    const struct tensor *tensor = parameter->tensor;
+    expand(tensor->dtype, tensor->data + row * cols * storages[tensor->dtype].bytes, cols, x);
+    float scale = parameter->scale ? scale_of(parameter, row) : 1;
+    for (size_t col = 0; parameter->scale && col < cols; col++)
+        x[col] *= scale;
+}
+
+static int check_finite(const struct parameter *parameter, size_t rows, size_t cols, struct error *err) {
+    size_t finite = count_finite(parameter->tensor, rows * cols);
+    for (size_t row = 0; parameter->scale && row * cols < finite; row++)
+        if (!isfinite(scale_of(parameter, row) * INT8_MIN))
+            finite = row * cols;
+    if (finite < rows * cols)
+        return error_set(err, ERROR_FORMAT, "tensor %s: value %zu is not finite", parameter->tensor->name, finite);
+    return 0;
+}
+
+/* Sets the parameter's values, where they are mapped or in the arena. */
+static int load(struct weights *weights, struct parameter *parameter, size_t rows, size_t cols, struct error *err) {
+    if (check_finite(parameter, rows, cols, err) != 0)
+        return -1;
+    if (is_in_place(parameter)) {
+        parameter->values = (const float *)(const void *)parameter->tensor->data;
+        return 0;
+    }
+    float *values = arena_alloc(&weights->arena, rows * cols, sizeof *values);
+    if (!values)
+        return error_memory(err);
+    for (size_t row = 0; row < rows; row++)
+        expand_row(parameter, row, cols, values + row * cols);
+    parameter->values = values;
+    return 0;
 }
 
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
-    const float *values = get_shaped(weights, name, rows, cols, err);
-    if (values == NULL)
+    struct parameter *parameter = find_shaped(weights, name, rows, cols, err);
+    if (!parameter || (!parameter->values && load(weights, parameter, rows, cols, err) != 0)) {
         weights_fail(weights);
-    return values;
-}
-
-/* Where it is used as it is mapped, or has been expanded for something else, its values are there. */
-static int find_table(struct weights *weights, const char *name, size_t rows, size_t cols, struct weights_table *table,
-                      struct error *err) {
-    if (err != NULL && err->code != ERROR_NONE)
-        return -1;
-    struct parameter *parameter = parameters_find(&weights->parameters, name);
-    if (parameter == NULL || parameter->values != NULL || parameter_in_place(parameter)) {
-        *table = (struct weights_table){.values = get_shaped(weights, name, rows, cols, err), .cols = cols};
-        return table->values != NULL ? 0 : -1;
+        return NULL;
     }
-    if (parameter_check_shape(parameter, rows, cols, err) != 0 || parameter_check_values(parameter, rows, cols, err) != 0)
-        return -1;
     parameter->used = true;
-    *table = (struct weights_table){.parameter = parameter, .cols = cols};
-    return 0;
+    return parameter->values;
 }
 
 int weights_table(struct weights *weights, const char *name, size_t rows, size_t cols, struct weights_table *table,
                   struct error *err) {
     *table = (struct weights_table){0};
-    return find_table(weights, name, rows, cols, table, err) == 0 ? 0 : weights_fail(weights);
+    struct parameter *parameter = find_shaped(weights, name, rows, cols, err);
+    if (!parameter)
+        return weights_fail(weights);
+    bool expanded = parameter->values || is_in_place(parameter);
+    const float *values = expanded ? weights_get(weights, name, rows, cols, err) : NULL;
+    if (expanded ? !values : check_finite(parameter, rows, cols, err) != 0)
+        return weights_fail(weights);
+    parameter->used = true;
+    *table = (struct weights_table){.values = values, .parameter = parameter, .cols = cols};
+    return 0;
 }
 
 void weights_row(const struct weights_table *table, size_t row, float *x) {
-    if (table->values != NULL)
+    if (table->values)
         memcpy(x, table->values + row * table->cols, table->cols * sizeof *x);
     else
-        parameter_row(table->parameter, row, table->cols, x);
+        expand_row(table->parameter, row, table->cols, x);
 }
+
+/* ---- linears ---- */
+
+/* One scale for several channels was chosen by another program, whose whole numbers are to stay as they are. Returns 0 if each
+ * channel has its own scale, which is then found again. */
+static float given_scale(const struct parameter *parameter) {
+    size_t rows = parameter->tensor->shape[0];
+    if (!parameter->scale || rows < 2)
+        return 0;
+    float first = scale_of(parameter, 0);
+    for (size_t row = 1; row < rows; row++)
+        if (scale_of(parameter, row) != first)
+            return 0;
+    return first;
+}
+
+/* Sets the weight [out, in] that a linear is packed from: columns first .. first + in - 1 of the parameter. */
+static int read_weight(struct weights *weights, const struct linear_names *names, const struct parameter *parameter,
+                       struct linear_source *source, struct error *err) {
+    size_t in = source->in, columns = names->columns;
+    source->weight = weights_get(weights, names->weight, source->out, columns > 0 ? columns : in, err);
+    if (!source->weight)
+        return -1;
+    source->scale = given_scale(parameter);
+    if (columns == 0)
+        return 0;
+    float *taken = arena_alloc(&weights->arena, source->out * in, sizeof *taken);
+    if (!taken)
+        return error_memory(err);
+    for (size_t row = 0; row < source->out; row++)
+        memcpy(taken + row * in, source->weight + row * columns + names->first, in * sizeof *taken);
+    source->weight = taken;
+    return 0;
+}
+
+/* Makes the linear and remembers how it is packed. */
+static int make_linear(struct weights *weights, struct panels_matrix *matrix, const struct linear_source *source,
+                       struct linear *linear, struct error *err) {
+    if (weights->packed_count == weights->packed_room) {
+        size_t room = 2 * weights->packed_room + 16;
+        struct panels_matrix *packed = realloc(weights->packed, room * sizeof *packed);
+        if (!packed)
+            return error_memory(err);
+        weights->packed = packed;
+        weights->packed_room = room;
+    }
+    if (linear_init(linear, source, &weights->backend, err) != 0)
+        return -1;
+    weights->linear_bytes += linear_bytes(linear);
+    if (!linear->packed)
+        return 0;
+    matrix->packed = linear->packed;
+    matrix->rows = linear->rows;
+    weights->packed[weights->packed_count++] = *matrix;
+    weights->mapped_count += source->packed != NULL;
+    return 0;
+}
+
+int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
+                   struct error *err) {
+    const float *bias = names->bias ? weights_get(weights, names->bias, out, 1, err) : NULL;
+    if (names->bias && !bias)
+        return -1;
+    struct parameter *parameter = find_shaped(weights, names->weight, out, names->columns > 0 ? names->columns : in, err);
+    if (!parameter)
+        return weights_fail(weights);
+    struct linear_source source = {.bias = bias,
+                                   .out = out,
+                                   .in = in,
+                                   .stored = storages[parameter->tensor->dtype].stored,
+                                   .input_scale = parameter->input_scale,
+                                   .lookups = names->lookups};
+    struct panels_matrix matrix = {.name = parameter->tensor->name,
+                                   .first = names->first,
+                                   .out = out,
+                                   .in = in,
+                                   .packing = linear_packing(&source, &weights->backend)};
+
+    bool expanded_before = parameter->values != NULL;
+    struct arena_mark mark = arena_mark(&weights->arena);
+    if (weights->panels && matrix.packing && panels_find(weights->panels, &matrix, source.lookups)) {
+        source.packed = matrix.packed;
+        source.rows = matrix.rows;
+    } else if (read_weight(weights, names, parameter, &source, err) != 0) {
+        return weights_fail(weights);
+    }
+    if (make_linear(weights, &matrix, &source, linear, err) != 0)
+        return weights_fail(weights);
+    parameter->used = true;
+    if (linear->packed && !expanded_before) { /* the matrix was expanded for this alone */
+        parameter->values = NULL;
+        arena_release(&weights->arena, mark);
+        arena_trim(&weights->arena); /* it may have been that of a whole vocabulary */
+    }
+    return 0;
+}
+
+struct weights_linears weights_linears(const struct weights *weights) {
+    return (struct weights_linears){weights->packed_count, weights->mapped_count};
+}
+
+static struct panels_origin origin_of(const struct weights *weights, const char *sha256) {
+    struct panels_origin origin = {.source_bytes = safetensors_bytes(weights->file),
+                                   .source_sample = safetensors_sample(weights->file)};
+    snprintf(origin.compute, sizeof origin.compute, "%s", compute_name(weights->backend.compute));
+    snprintf(origin.processor, sizeof origin.processor, "%s", weights->backend.kernels->processor);
+    snprintf(origin.source_sha256, sizeof origin.source_sha256, "%s", sha256 ? sha256 : "");
+    return origin;
+}
+
+int weights_map(struct weights *weights, const char *path, const char *sha256, struct error *err) {
+    assert(!weights->panels);
+    const struct panels_origin origin = origin_of(weights, sha256);
+    weights->panels = panels_open(path, &origin, err);
+    return weights->panels ? 0 : -1;
+}
+
+int weights_pack(const struct weights *weights, const char *path, const char *sha256, struct error *err) {
+    if (weights->packed_count == 0)
+        return error_set(err, ERROR_INPUT, "nothing is packed: OpenBLAS multiplies with the weights as they are");
+    const struct panels_origin origin = origin_of(weights, sha256);
+    return panels_write(path, &origin, weights->packed, weights->packed_count, err);
+}
+
 /* ---- the whole file ---- */
 
 int weights_all_used(const struct weights *weights, struct error *err) {
-    for (size_t i = 0; i < safetensors_count(weights->parameters.file); i++) {
-        const struct parameter *parameter = &weights->parameters.all[i];
-        if (!parameter->used && !parameter_is_scale(parameter))
-            return error_set(err, ERROR_FORMAT, "tensor %s: the model has no such parameter", parameter->tensor->name);
+    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count; p++) {
+        if (!p->used && !is_scale(p->tensor))
+            return error_set(err, ERROR_FORMAT, "tensor %s: the model has no such parameter", p->tensor->name);
     }
     return 0;
 }
 
 void weights_rest(const struct weights *weights) {
-    safetensors_rest(weights->parameters.file);
+    safetensors_rest(weights->file);
 }
 
 size_t weights_bytes(const struct weights *weights) {
-    size_t bytes = weights->linears.bytes + arena_bytes(&weights->arena);
-    for (size_t i = 0; i < safetensors_count(weights->parameters.file); i++) {
-        const struct parameter *parameter = &weights->parameters.all[i];
-        bytes += parameter->values != NULL && parameter_in_place(parameter) ? parameter->tensor->bytes : 0;
-    }
+    size_t bytes = weights->linear_bytes + arena_bytes(&weights->arena);
+    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count; p++)
+        bytes += p->values && is_in_place(p) ? p->tensor->bytes : 0;
     return bytes;
+}
+
+/* The product of the shape; safetensors has checked that it does not overflow. */
+static size_t count_values(const struct tensor *tensor) {
+    return tensor->bytes / storages[tensor->dtype].bytes;
 }
 
 size_t weights_parameters(const struct weights *weights) {
     size_t count = 0;
-    for (size_t i = 0; i < safetensors_count(weights->parameters.file); i++) {
-        const struct parameter *parameter = &weights->parameters.all[i];
-        count += parameter_is_scale(parameter) ? 0 : parameter_count(parameter);
-    }
+    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count; p++)
+        count += is_scale(p->tensor) ? 0 : count_values(p->tensor);
     return count;
 }
 
 static const struct storage *largest_storage(const struct weights *weights) {
     size_t most = 0;
     enum dtype dtype = DTYPE_F32;
-    for (size_t i = 0; i < safetensors_count(weights->parameters.file); i++) {
-        const struct parameter *parameter = &weights->parameters.all[i];
-        if (parameter_count(parameter) > most) {
-            most = parameter_count(parameter);
-            dtype = parameter->tensor->dtype;
+    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count; p++) {
+        if (count_values(p->tensor) > most) {
+            most = count_values(p->tensor);
+            dtype = p->tensor->dtype;
         }
     }
-    return storage_of(dtype);
+    return &storages[dtype];
 }
 
 enum stored weights_stored(const struct weights *weights) {
@@ -149,4 +509,48 @@ enum stored weights_stored(const struct weights *weights) {
 
 const char *weights_storage(const struct weights *weights) {
     return largest_storage(weights)->name;
+}
+
+/* ---- quality estimates ---- */
+
+/* Each tensor has the numbers of its struct, in the same order. */
+_Static_assert(sizeof(struct quality_regression) == (QUALITY_FEATURES + 1) * sizeof(float), "no padding");
+_Static_assert(sizeof(struct quality_doubt) == (QUALITY_DOUBT_FEATURES + 2) * sizeof(float), "no padding");
+
+/* Copies the numbers, since data in the file may be misaligned. */
+static int read_numbers(const struct safetensors *file, const char *name, void *numbers, size_t bytes, struct error *err) {
+    const struct tensor *tensor = safetensors_find(file, name);
+    if (!tensor)
+        return error_set(err, ERROR_FORMAT, "tensor %s: missing", name);
+    size_t count = bytes / sizeof(float);
+    if (tensor->dtype != DTYPE_F32 || tensor->bytes != bytes || tensor->dims != 1)
+        return error_set(err, ERROR_FORMAT, "tensor %s: must be F32 of %zu numbers", name, count);
+    if (count_finite(tensor, count) < count)
+        return error_set(err, ERROR_FORMAT, "tensor %s: must hold finite numbers", name);
+    memcpy(numbers, tensor->data, bytes);
+    return 0;
+}
+
+int quality_read(const char *path, struct quality_weights *weights, struct error *err) {
+    struct safetensors *file = safetensors_open(path, err);
+    if (!file)
+        return -1;
+    struct quality_weights read = {.log_probs_alone = safetensors_find(file, "log_probs") != NULL};
+    bool doubts = safetensors_find(file, "doubt") != NULL;
+    int result = 0;
+    if (read.log_probs_alone) {
+        result = read_numbers(file, "log_probs", &read.log_probs, sizeof read.log_probs, err);
+        if (result == 0 && safetensors_count(file) != 1)
+            result = error_set(err, ERROR_FORMAT, "must hold log_probs alone");
+    } else if (read_numbers(file, "words", &read.words, sizeof read.words, err) != 0 ||
+               read_numbers(file, "sentence", &read.sentence, sizeof read.sentence, err) != 0 ||
+               (doubts && read_numbers(file, "doubt", &read.doubt, sizeof read.doubt, err) != 0)) {
+        result = -1;
+    } else if (safetensors_count(file) != (doubts ? 3 : 2)) {
+        result = error_set(err, ERROR_FORMAT, "must hold words, sentence and perhaps doubt alone");
+    }
+    safetensors_free(file);
+    if (result == 0)
+        *weights = read;
+    return result;
 }

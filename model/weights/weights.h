@@ -1,6 +1,6 @@
-/* The named parameters of one model as float32, whatever they are stored as: float32, float16, bfloat16, or int8 with one float32
- * scale per output channel, or one for all, in NAME.scale. What a matrix's input is multiplied with before it is rounded to int8
- * may stand in NAME.input_scale (model/compute/products.h): products in other types do not read it. float32 tensors that lie
+/* The named parameters of one model as float32, whether they are stored as float32, float16, bfloat16, or int8 with one float32
+ * scale per output channel, or one for all, in NAME.scale. NAME.input_scale may hold the factor of a matrix's input before it is
+ * rounded to int8 (see struct packing in model/compute/kernels.h); products in other types ignore it. float32 tensors that lie
  * aligned in the file are used where they are mapped; all others are expanded once into memory of this object. One read-only copy
  * serves all threads. */
 #ifndef ALIGND_WEIGHTS_H
@@ -18,30 +18,29 @@ struct weights;
 struct weights *weights_open(const char *path, struct error *err);
 void weights_free(struct weights *weights);
 
-/* What the linear layers made from now on compute with; before the first call float32 on the best kernels. Copied. */
+/* Sets the backend of the linear layers that are made from now on; it is copied. The default is float32 on the best kernels. */
 void weights_use(struct weights *weights, const struct backend *backend);
-
 const struct backend *weights_backend(const struct weights *weights);
 
-/* The parameter of this name as [rows, cols] row-major (cols 1: a vector [rows]). The shape must match exactly.
- * On a missing name, a wrong shape or a value that is not finite: NULL, and the first such error stays in err (ERROR_FORMAT).
- * err may already hold an error: then nothing is looked up and NULL comes back, so that a whole model is asked for in one go. */
+/* Returns the parameter as [rows, cols] row-major (cols 1: a vector [rows]). The shape must match exactly.
+ * If the name is missing, the shape is wrong, or a value is not finite: NULL, and the first such error stays in err (ERROR_FORMAT).
+ * If err already holds an error, nothing is looked up and NULL comes back, so a whole model can be asked for in one go. */
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err);
 
-/* A parameter [rows, cols] that is read row by row, such as an embedding. It stays as it is stored; a row is expanded when it is
+/* A parameter [rows, cols] that is read row by row, such as an embedding. It stays as it is stored; each row is expanded when it is
  * read, to the values that weights_get gives. Lives as long as the weights; thread-safe. */
 struct weights_table {
-    const float *values;               /* [rows, cols]; NULL: expanded when they are read */
-    const struct parameter *parameter; /* the weights' own */
+    const float *values;               /* [rows, cols]; NULL: rows are expanded when they are read */
+    const struct parameter *parameter; /* owned by the weights */
     size_t cols;
 };
-/* Errors as weights_get's: then -1. */
+/* Returns -1 with the errors of weights_get. */
 int weights_table(struct weights *weights, const char *name, size_t rows, size_t cols, struct weights_table *table,
                   struct error *err);
 /* x [cols]; row: below rows. */
 void weights_row(const struct weights_table *table, size_t row, float *x);
 
-/* What a linear layer is made of. */
+/* The parameters of a linear layer. */
 struct linear_names {
     const char *weight;    /* [out, in], or [out, columns] of which in are taken, from column `first` on */
     const char *bias;      /* [out]; NULL: none */
@@ -49,46 +48,77 @@ struct linear_names {
     bool lookups;          /* as in struct linear_source */
 };
 
-/* True once weights_get or weights_linear has come to nothing, or weights_fail was called, whatever was found after it: what a
- * model is made of is asked for one after the other and checked once, before any of it is used. NULL (there are no parameters):
- * false. */
-bool weights_failed(const struct weights *weights);
-/* Makes it so where something else failed; err has been told. Returns -1. */
-int weights_fail(struct weights *weights);
-
-/* Makes the linear of these parameters, to be ended with linear_done before the weights. A matrix that was expanded only to be
- * packed does not stay in memory. Errors as weights_get's and linear_init's; the linear is for nothing but
- * linear_done then. */
+/* Makes the linear of these parameters; linear_done must be called before weights_free. A matrix that was expanded only to be
+ * packed does not stay in memory. Errors as in weights_get and linear_init; only linear_done may be called then. */
 int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
                    struct error *err);
 
-/* Takes what linears are packed into from this file from now on, where it has them (model/weights/panels.h). Call after
- * weights_use. sha256: of the container, in hexadecimal digits; NULL or "": not known. -1: why the file is not used, and nothing
- * has changed. A matrix of which the file has no panels, or damaged ones, is packed as ever. */
+/* True once weights_get, weights_table or weights_linear has failed, or weights_fail was called, even if later calls succeed: a
+ * model asks for all its parameters and checks once, before it uses any of them. NULL (there are no parameters): false. */
+bool weights_failed(const struct weights *weights);
+/* Marks a failure elsewhere, whose error is in err. Returns -1. */
+int weights_fail(struct weights *weights);
+
+/* From now on takes packed linears from this file if it has them (model/weights/panels.h). Called after weights_use. sha256: of the
+ * container, in hexadecimal digits; NULL or "": unknown. -1: err says why the file is not used, and nothing has changed. Matrices
+ * that the file lacks or holds damaged are packed as usual. */
 int weights_map(struct weights *weights, const char *path, const char *sha256, struct error *err);
-/* Writes the linears made so far into such a file. -1 with ERROR_INPUT where nothing was packed (OpenBLAS multiplies), ERROR_FILE
- * or ERROR_MEMORY. */
+/* Writes the linears made so far into such a file. -1 with ERROR_INPUT if nothing was packed (OpenBLAS multiplies), ERROR_FILE or
+ * ERROR_MEMORY. */
 int weights_pack(const struct weights *weights, const char *path, const char *sha256, struct error *err);
-/* Linears made so far, and how many of them are the file's. */
+/* Counts the packed linears made so far, and those of them that the file provides. */
 struct weights_linears {
     size_t packed, mapped;
 };
 struct weights_linears weights_linears(const struct weights *weights);
 
-/* Fails (-1, ERROR_FORMAT) naming a tensor that weights_get was never asked for: a file with strange parameters is not this model.
- */
+/* Fails (-1, ERROR_FORMAT) if a tensor was never asked for, and names it: a file with unknown parameters is not this model. */
 int weights_all_used(const struct weights *weights, struct error *err);
 
-/* The model is loaded: pages of the file that were read only to be expanded or packed need not stay in memory. */
+/* Called when the model is loaded: pages of the file that were read only to be expanded or packed need not stay in memory. */
 void weights_rest(const struct weights *weights);
 
-/* Memory that the parameters take, and the linears that were made of them: what is read where it is mapped counts, too. */
+/* The memory that the parameters and their linears take, including what is read where it is mapped. */
 size_t weights_bytes(const struct weights *weights);
 
-/* Parameters in the file, scales not counted. */
+/* The number of parameters in the file, without scales. */
 size_t weights_parameters(const struct weights *weights);
-/* The storage of the largest tensor; its name: "float32", "float16", "bfloat16" or "int8". */
+/* The storage of the largest tensor, and its name: "float32", "float16", "bfloat16" or "int8". */
 enum stored weights_stored(const struct weights *weights);
 const char *weights_storage(const struct weights *weights);
+
+/* ---- the weights of quality estimates ----
+ * model/quality.h uses two logistic regressions over the same features, one for words and one for sentences, or, as Bergamot does,
+ * one for words over other features. FOLDER/quality.safetensors has words and sentence, F32 [QUALITY_FEATURES + 1], a weight for
+ * each feature and a constant, which weights/quality.py fits; or log_probs, F32 [QUALITY_LOG_PROB_FEATURES + 1], which
+ * weights/marian_quality.py converts. Words and sentence may come with doubt, F32 [QUALITY_DOUBT_FEATURES + 2]: a regression that
+ * estimates cheaply whether a sentence is right, and the estimate below which it is doubtful (weights/doubt.py). */
+
+enum quality_feature { QUALITY_LOG_PROB, QUALITY_ENTROPY, QUALITY_GAP, QUALITY_COVERAGE, QUALITY_SHARPNESS, QUALITY_FEATURES };
+
+struct quality_regression {
+    float weights[QUALITY_FEATURES], constant;
+};
+
+enum quality_log_prob_feature { QUALITY_MEAN, QUALITY_LEAST, QUALITY_TOKENS, QUALITY_OVERALL, QUALITY_LOG_PROB_FEATURES };
+
+enum quality_doubt_feature { QUALITY_DOUBT_LOG_PROB, QUALITY_DOUBT_ENTROPY, QUALITY_DOUBT_LENGTH, QUALITY_DOUBT_FEATURES };
+
+struct quality_doubt {
+    float weights[QUALITY_DOUBT_FEATURES], constant, below; /* below 0: the model doubts nothing */
+};
+
+struct quality_weights {
+    struct quality_doubt doubt;
+    bool log_probs_alone; /* true: words and sentence are not there; false: log_probs is not */
+    struct quality_regression words, sentence;
+    struct {
+        float weights[QUALITY_LOG_PROB_FEATURES], constant;
+    } log_probs;
+};
+
+/* -1 with ERROR_FILE, ERROR_FORMAT (a tensor is missing or unknown, its type or shape is wrong, or a number is not finite) or
+ * ERROR_MEMORY. */
+int quality_read(const char *path, struct quality_weights *weights, struct error *err);
 
 #endif

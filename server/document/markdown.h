@@ -2,7 +2,7 @@
 #ifndef ALIGND_DOCUMENT_MARKDOWN_H
 #define ALIGND_DOCUMENT_MARKDOWN_H
 
-#include "model/base/budget.h"
+#include "model/base/arena.h"
 #include "model/base/error.h"
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>

@@ -1,7 +1,6 @@
 /* Files of packed weights (model/weights/panels.h): whatever they hold, products are computed, and where the file is refused they
  * are right. The first byte says what the others are, the file or changes of a right one, and whether the header gets its right
  * sum, so that what lies behind it is reached, too. */
-#include "model/base/checksum.h"
 #include "model/base/file.h"
 #include "model/weights/panels.h"
 #include "model/weights/weights.h"

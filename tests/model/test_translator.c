@@ -363,7 +363,7 @@ START_TEST(packed_weights_are_mapped) {
         translator_free(packed);
         struct translator *refused = open_folder(folder, computes[i], "ab");
         ck_assert_uint_eq(translator_info(refused).mapped, 0);
-        ck_assert_str_eq(translator_info(refused).unmapped, "made of another model.safetensors");
+        ck_assert_str_eq(translator_info(refused).unmapped, "made from another model.safetensors");
         translator_free(refused);
         refused = translator_open(folder, &(struct translator_options){.compute = computes[i], .pack = true}, &err);
         ck_assert_uint_eq(translator_info(refused).mapped, 0);

@@ -1,7 +1,7 @@
 """The model configuration: one description of every key, its type and its choices.
 
 Input: a dictionary as in config.json. Output of `validate`: the same dictionary with defaults filled in, or ConfigError
-naming the key. Keys and rules are read from config.def, which the C server (model/weights/config_read.c, config_rules.c) is built from, too.
+naming the key. Keys and rules are read from config.def, which the C server (model/weights/config.c) is built from, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-/* The two modules that everything else is built on: model/arena and model/error. */
+/* The modules that everything else is built on: arenas and errors. */
 #include "model/base/arena.h"
 #include "model/base/error.h"
 #include "tests/suites.h"

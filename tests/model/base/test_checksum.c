@@ -1,5 +1,5 @@
-/* model/base/checksum: what changes it. */
-#include "model/base/checksum.h"
+/* model/base/file.h: changes of the bytes change the checksum. */
+#include "model/base/file.h"
 #include "tests/suites.h"
 
 enum { MOST = 100 };

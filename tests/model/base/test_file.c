@@ -1,4 +1,4 @@
-/* model/file: regular files, of a bounded size, without waiting. */
+/* model/base/file.h: regular files of a bounded size are read without waiting. */
 #include "model/base/file.h"
 #include "tests/files.h"
 #include "tests/suites.h"

@@ -1,4 +1,4 @@
-/* model/table: rows by their name. */
+/* model/base/table.h: rows are found by their name. */
 #include "model/base/table.h"
 #include "tests/suites.h"
 

@@ -164,8 +164,11 @@ START_TEST(openblas_starts_no_thread) {
     long before = threads(); /* sanitizers have one */
     blas_load();
     ck_assert_ptr_nonnull(blas_get());
-    struct blas_product product = {.weight = w, .out = 512, .in = 512, .rows = 64, .x = x, .ldx = 512, .y = y, .ldy = 512};
-    blas_multiply(blas_get(), &product);
+    struct linear linear;
+    ck_assert_int_eq(make(&linear, w, NULL, 512, 512, &(struct backend){.kernels = &kernels_generic, .blas = blas_get()}), 0);
+    ck_assert_ptr_nonnull(linear.blas);
+    linear_apply(&linear, x, 512, 64, y, 512);
+    linear_done(&linear);
     ck_assert_int_eq(threads(), before);
 }
 END_TEST

@@ -1,5 +1,4 @@
 #include "model/compute/matrix.h"
-#include "model/compute/pages.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
 #include <stdint.h>

@@ -1,6 +1,5 @@
 /* model/weights/panels, through weights: what was packed is found with the same bits; nothing of a file that is another or damaged.
  */
-#include "model/base/checksum.h"
 #include "model/base/file.h"
 #include "model/weights/panels.h"
 #include "model/weights/weights.h"
@@ -170,7 +169,7 @@ START_TEST(a_file_of_something_else) {
         struct weights *weights = open_weights(COMPUTE_INT8, tensor == 0 ? 0 : VALUES - 1);
         err = (struct error){0};
         ck_assert_int_eq(weights_map(weights, path, NULL, &err), -1);
-        ck_assert_str_eq(err.message, "made of another model.safetensors");
+        ck_assert_str_eq(err.message, "made from another model.safetensors");
         weights_free(weights);
     }
     unlink(path);

@@ -1,5 +1,5 @@
 /* quality.safetensors: read, and refused. */
-#include "model/weights/quality_weights.h"
+#include "model/weights/weights.h"
 #include "tests/files.h"
 #include "tests/suites.h"
 #include <math.h>

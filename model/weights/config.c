@@ -1,0 +1,419 @@
+/* This file hides how config.json is read and checked: weights/config.def lists the keys and the rules between them, as data that
+ * weights/config.py reads, too. First come the sizes that follow from several keys, then the keys, then the rules. */
+#include "model/weights/config.h"
+#include "model/base/file.h"
+#include <assert.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FILE_BYTES = 1 << 20 };
+
+/* ---- sizes ---- */
+
+bool config_has_file(const char *value) {
+    return strcmp(value, "none") != 0;
+}
+
+bool config_copies(const struct model_config *config) {
+    const char *type = config->output.type;
+    return strcmp(type, "pointer") == 0 || strcmp(type, "pointer_generator") == 0 || strcmp(type, "copy") == 0;
+}
+
+static bool is_transformer(const struct model_config *config) {
+    return strcmp(config->decoder.style, "transformer") == 0;
+}
+
+bool config_attends(const struct model_config *config) {
+    return config->attention.score[0] != '\0' || is_transformer(config);
+}
+
+size_t config_annotation_size(const struct model_config *config) {
+    bool both = config->encoder.bidirectional && strcmp(config->encoder.stack, "forward") != 0;
+    return config->encoder.hidden * (both ? 2 : 1);
+}
+
+size_t config_context_size(const struct model_config *config) {
+    return config->attention.value_size > 0 ? config->attention.value_size : config_annotation_size(config);
+}
+
+size_t config_positions(const struct model_config *config) {
+    return config->limits.max_source_tokens + 1;
+}
+
+size_t config_target_positions(const struct model_config *config) {
+    double longest = floor(config->limits.max_target_ratio * (double)config_positions(config) + 0.5);
+    return longest < 1 ? 1 : (size_t)longest;
+}
+
+size_t config_readout_size(const struct model_config *config) {
+    if (is_transformer(config))
+        return config->decoder.hidden;
+    bool concat = strcmp(config->decoder.readout, "concat") == 0;
+    return concat ? config_context_size(config) + config->decoder.hidden : config->decoder.readout_size;
+}
+
+/* ---- keys and rules ---- */
+
+/* The file as it is read, before names of choices become values. */
+struct raw_config {
+    size_t format;
+    char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES];
+    char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES], values[CONFIG_NAME_BYTES];              /* of the attention */
+    char capitals[CONFIG_NAME_BYTES], lowercase[CONFIG_NAME_BYTES], punctuation[CONFIG_NAME_BYTES]; /* on which sides */
+    char initial_cell[CONFIG_NAME_BYTES], preparation[CONFIG_NAME_BYTES];
+    struct model_config config;
+};
+
+/* The kinds of values; their fields are char [CONFIG_NAME_BYTES] for the first two, bool, size_t, double. */
+enum kind { KIND_string, KIND_file, KIND_boolean, KIND_integer, KIND_number };
+
+/* In the order of the file. Messages begin with the path. */
+static const struct key {
+    const char *path;
+    enum kind kind;
+    size_t offset;        /* of the field in struct raw_config */
+    const char *fallback; /* the default; "": the key is required */
+    const char *allowed;  /* "one, two, three" or "least to most"; "": any string or boolean */
+    const char *only;     /* "one, two": the values of encoder.type, or of decoder.style, that have the key; "": any */
+} keys[] = {
+#define RULE(message, when, unless)
+#define KEY(path, field, kind, fallback, allowed, only)                                                                            \
+    {#path, KIND_##kind, offsetof(struct raw_config, field), fallback, allowed, only},
+#include "weights/config.def"
+#undef KEY
+#undef RULE
+};
+
+static const struct rule {
+    const char *message, *when, *unless;
+} rules[] = {
+#define KEY(path, field, kind, fallback, allowed, only)
+#define RULE(message, when, unless) {message, when, unless},
+#include "weights/config.def"
+#undef KEY
+#undef RULE
+};
+
+enum { KEYS = sizeof keys / sizeof *keys, RULES = sizeof rules / sizeof *rules };
+
+static const char *const sections[] = {"",       "encoder",   "attention", "decoder", "alignment",
+                                       "output", "tokenizer", "limits",    "search"}; /* "": the top */
+enum { SECTIONS = sizeof sections / sizeof *sections };
+
+/* True if the list "one, two, three" contains this name. */
+static bool is_listed(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (;;) {
+        size_t entry = strcspn(list, ",");
+        if (entry == length && memcmp(list, name, length) == 0)
+            return true;
+        if (list[entry] == '\0')
+            return false;
+        list += entry + strlen(", ");
+    }
+}
+
+static bool is_of_decoder(const struct key *key) {
+    return strncmp(key->path, "decoder.", strlen("decoder.")) == 0;
+}
+
+/* True if the encoder's type or the decoder's style, which are read first, has this key. */
+static bool is_allowed(const struct key *key, const struct raw_config *raw) {
+    return *key->only == '\0' || is_listed(key->only, is_of_decoder(key) ? raw->config.decoder.style : raw->config.encoder.type);
+}
+
+/* ---- reading keys ---- */
+
+static void set_default(const struct key *key, void *field) {
+    switch (key->kind) {
+    case KIND_string:
+    case KIND_file:
+        snprintf(field, CONFIG_NAME_BYTES, "%s", key->fallback);
+        break;
+    case KIND_boolean:
+        *(bool *)field = strcmp(key->fallback, "true") == 0;
+        break;
+    case KIND_integer:
+        *(size_t *)field = strtoul(key->fallback, NULL, 10);
+        break;
+    case KIND_number:
+        *(double *)field = strtod(key->fallback, NULL);
+    }
+}
+
+/* A model folder is complete in itself, so its files cannot lie elsewhere. */
+static int read_string(const struct key *key, const char *string, char *field, struct error *err) {
+    if (*key->allowed != '\0' && !is_listed(key->allowed, string))
+        return error_set(err, ERROR_FORMAT, "%s: must be one of %s, got %s", key->path, key->allowed, string);
+    if (strlen(string) >= CONFIG_NAME_BYTES)
+        return error_set(err, ERROR_FORMAT, "%s: must be shorter than %d bytes", key->path, CONFIG_NAME_BYTES);
+    bool in_folder = *string != '\0' && strchr(string, '/') == NULL && strcmp(string, ".") != 0 && strcmp(string, "..") != 0;
+    if (key->kind == KIND_file && !in_folder)
+        return error_set(err, ERROR_FORMAT, "%s: must be the name of a file in the model folder, got %s", key->path, string);
+    memcpy(field, string, strlen(string) + 1);
+    return 0;
+}
+
+/* %.15g shows the integers in full, and decimal fractions without the digits of their binary form. */
+static int check_range(const struct key *key, double value, struct error *err) {
+    char *end;
+    double least = strtod(key->allowed, &end), most = strtod(end + strlen(" to "), NULL);
+    if (value >= least && value <= most)
+        return 0;
+    return error_set(err, ERROR_FORMAT, "%s: must be between %.15g and %.15g, got %.15g", key->path, least, most, value);
+}
+
+static int read_value(const struct key *key, const json_t *value, void *field, struct error *err) {
+    const bool is_typed[] = {[KIND_string] = json_is_string(value),
+                             [KIND_file] = json_is_string(value),
+                             [KIND_boolean] = json_is_boolean(value),
+                             [KIND_integer] = json_is_integer(value),
+                             [KIND_number] = json_is_number(value)};
+    static const char *const types[] = {"string", "string", "boolean", "integer", "number"};
+    if (!is_typed[key->kind])
+        return error_set(err, ERROR_FORMAT, "%s: must be of type %s", key->path, types[key->kind]);
+    if (key->kind == KIND_string || key->kind == KIND_file)
+        return read_string(key, json_string_value(value), field, err);
+    if (key->kind == KIND_boolean) {
+        *(bool *)field = json_is_true(value);
+        return 0;
+    }
+    if (check_range(key, json_number_value(value), err) != 0)
+        return -1;
+    if (key->kind == KIND_integer)
+        *(size_t *)field = (size_t)json_integer_value(value); /* no range begins below 0 */
+    else
+        *(double *)field = json_number_value(value);
+    return 0;
+}
+
+/* Returns the key's name if it is in this section; otherwise NULL. */
+static const char *name_in(const char *section, const struct key *key) {
+    size_t length = strlen(section);
+    if (length == 0)
+        return strchr(key->path, '.') ? NULL : key->path;
+    return strncmp(key->path, section, length) == 0 && key->path[length] == '.' ? key->path + length + 1 : NULL;
+}
+
+/* At the top the names of the other sections are known as well. */
+static bool is_known(const char *section, const char *name) {
+    for (size_t i = 0; i < KEYS; i++) {
+        const char *own = name_in(section, &keys[i]);
+        if (own && strcmp(own, name) == 0)
+            return true;
+    }
+    for (size_t i = 1; *section == '\0' && i < SECTIONS; i++) {
+        if (strcmp(sections[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* object NULL: the section is not there, so all of its keys are missing. */
+static int read_section(const char *section, json_t *object, struct raw_config *raw, struct error *err) {
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value) {
+        if (!is_known(section, name))
+            return error_set(err, ERROR_FORMAT, "%s%s%s: unknown key", section, *section == '\0' ? "" : ".", name);
+    }
+    for (const struct key *key = keys; key < keys + KEYS; key++) {
+        name = name_in(section, key);
+        if (!name)
+            continue;
+        value = json_object_get(object, name);
+        bool allowed = is_allowed(key, raw);
+        if (value && !allowed)
+            return error_set(err, ERROR_FORMAT, "%s: allowed only for %s %s", key->path, is_of_decoder(key) ? "style" : "type",
+                             key->only);
+        if (!value && *key->fallback == '\0' && allowed)
+            return error_set(err, ERROR_FORMAT, "%s: missing", key->path);
+        if (value && read_value(key, value, (char *)raw + key->offset, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_sections(json_t *root, struct raw_config *raw, struct error *err) {
+    if (!json_is_object(root))
+        return error_set(err, ERROR_FORMAT, "config: must be an object");
+    if (read_section("", root, raw, err) != 0)
+        return -1;
+    for (size_t i = 1; i < SECTIONS; i++) {
+        json_t *object = json_object_get(root, sections[i]);
+        if (json_is_null(object) && strcmp(sections[i], "attention") == 0)
+            continue; /* no attention */
+        if (object && !json_is_object(object))
+            return error_set(err, ERROR_FORMAT, "%s: must be an object", sections[i]);
+        if (read_section(sections[i], object, raw, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Turns the names of choices into values. */
+static void set_choices(struct raw_config *raw) {
+    struct model_config *config = &raw->config;
+    struct tokenizer_side *source = &config->tokenizer.source, *target = &config->tokenizer.target;
+    if (!config_has_file(target->pieces))
+        memcpy(target->pieces, source->pieces, CONFIG_NAME_BYTES);
+    source->prepared = target->prepared = strcmp(raw->preparation, "none") != 0;
+    source->lowers = target->lowers = strcmp(raw->capitals, "lowered") == 0;
+    source->lowercase = strcmp(raw->lowercase, "none") != 0; /* "none", "source" or "both" */
+    target->lowercase = strcmp(raw->lowercase, "both") == 0;
+    source->punctuation = strcmp(raw->punctuation, "none") != 0;
+    target->punctuation = strcmp(raw->punctuation, "both") == 0;
+
+    config->encoder.bidirectional &= strcmp(config->encoder.type, "recurrent") == 0; /* true by default, but only there */
+    config->attention.learned_scale = strcmp(raw->scale, "learned") == 0;
+    config->attention.learned_keys = strcmp(raw->keys, "learned") == 0;
+    config->attention.learned_values = strcmp(raw->values, "learned") == 0;
+    config->decoder.initial_state = strcmp(raw->initial_state, "zero") == 0   ? INITIAL_ZERO
+                                    : strcmp(raw->initial_state, "last") == 0 ? INITIAL_LAST
+                                                                              : INITIAL_MEAN;
+    config->decoder.first_zero = strcmp(raw->first_input, "zero") == 0;
+    config->decoder.initial_cell = strcmp(raw->initial_cell, "state") == 0;
+}
+
+/* ---- checking rules ---- */
+
+static bool is_name(const char *name, size_t length, const char *wanted) {
+    return strlen(wanted) == length && memcmp(name, wanted, length) == 0;
+}
+
+/* Prints the value of a key, or of a size that follows from several, by its name [length]; "" if it has none. */
+static void print(const struct raw_config *raw, const char *name, size_t length, char text[CONFIG_NAME_BYTES]) {
+    const struct key *key = keys;
+    while (key < keys + KEYS && !is_name(name, length, key->path))
+        key++;
+    if (key == keys + KEYS) {
+        bool annotation = is_name(name, length, "annotation");
+        assert(annotation || is_name(name, length, "readout"));
+        snprintf(text, CONFIG_NAME_BYTES, "%zu",
+                 annotation ? config_annotation_size(&raw->config) : config_readout_size(&raw->config));
+        return;
+    }
+    const void *field = (const char *)raw + key->offset;
+    *text = '\0';
+    if (!is_allowed(key, raw))
+        return;
+    if (key->kind == KIND_boolean)
+        snprintf(text, CONFIG_NAME_BYTES, "%s", *(const bool *)field ? "true" : "false");
+    else if (key->kind == KIND_integer)
+        snprintf(text, CONFIG_NAME_BYTES, "%zu", *(const size_t *)field);
+    else if (key->kind == KIND_number)
+        snprintf(text, CONFIG_NAME_BYTES, "%.15g", *(const double *)field);
+    else
+        snprintf(text, CONFIG_NAME_BYTES, "%s", (const char *)field);
+}
+
+/* The length of the word that begins here. */
+static size_t word(const char *text) {
+    return strcspn(text, " ");
+}
+
+static bool is_word(const char *text, const char *wanted) {
+    return is_name(text, word(text), wanted);
+}
+
+static const char *next_word(const char *text) {
+    text += word(text);
+    return *text == ' ' ? text + 1 : text;
+}
+
+/* Compares a key's value with a value of a rule. */
+static bool equals(const struct raw_config *raw, const char *text, const char *value) {
+    char other[CONFIG_NAME_BYTES];
+    const char *colon = memchr(value, ':', word(value));
+    if (colon) { /* "below:KEY" and "multiple:KEY": two numbers, neither of which may be missing */
+        print(raw, colon + 1, word(colon + 1), other);
+        if (*text == '\0' || *other == '\0')
+            return false;
+        size_t number = strtoul(text, NULL, 10), bound = strtoul(other, NULL, 10);
+        return *value == 'b' ? number < bound : bound > 0 && number % bound == 0;
+    }
+    if (is_word(value, "even"))
+        return *text != '\0' && strtoul(text, NULL, 10) % 2 == 0;
+    if (is_word(value, "nothing"))
+        return *text == '\0';
+    if (!memchr(value, '.', word(value)))
+        return is_word(value, text);
+    print(raw, value, word(value), other);
+    return strcmp(text, other) == 0;
+}
+
+/* True if all clauses hold: "KEY is [not] VALUE or VALUE and KEY is ...". */
+static bool holds(const struct raw_config *raw, const char *condition) {
+    bool all = true;
+    while (*condition != '\0') {
+        char text[CONFIG_NAME_BYTES];
+        print(raw, condition, word(condition), text);
+        const char *value = next_word(next_word(condition)); /* after "is" */
+        bool wanted = !is_word(value, "not");
+        value = wanted ? value : next_word(value);
+        bool found = equals(raw, text, value);
+        for (value = next_word(value); is_word(value, "or"); value = next_word(value)) {
+            value = next_word(value);
+            found |= equals(raw, text, value);
+        }
+        all &= found == wanted;
+        condition = next_word(value); /* after "and" */
+    }
+    return all;
+}
+
+/* Sets the message, with values in place of {KEY}. */
+static int refuse(const struct raw_config *raw, const char *message, struct error *err) {
+    char filled[sizeof err->message], *out = filled;
+    while (*message != '\0' && out + CONFIG_NAME_BYTES < filled + sizeof filled) {
+        size_t name = *message == '{' ? strcspn(message, "}") - 1 : 0;
+        if (name > 0)
+            print(raw, message + 1, name, out);
+        else
+            *out = *message, out[1] = '\0';
+        out += strlen(out);
+        message += name > 0 ? name + 2 : 1;
+    }
+    return error_set(err, ERROR_FORMAT, "%s", filled);
+}
+
+/* ---- the whole file ---- */
+
+static json_t *load_json(const char *path, struct error *err) {
+    char *text;
+    size_t length;
+    if (file_read(path, MAX_FILE_BYTES, &text, &length, err) != 0)
+        return NULL;
+    json_error_t problem;
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+    if (!root && json_error_code(&problem) == json_error_out_of_memory)
+        error_memory(err);
+    else if (!root)
+        error_set(err, ERROR_FORMAT, "line %d, column %d: %s", problem.line, problem.column, problem.text);
+    free(text);
+    return root;
+}
+
+int config_read(const char *path, struct model_config *config, struct error *err) {
+    json_t *root = load_json(path, err);
+    if (!root)
+        return -1;
+    struct raw_config raw = {0};
+    for (size_t i = 0; i < KEYS; i++)
+        set_default(&keys[i], (char *)&raw + keys[i].offset);
+    int result = read_sections(root, &raw, err);
+    json_decref(root);
+    if (result != 0)
+        return -1;
+    set_choices(&raw);
+    for (size_t i = 0; i < RULES; i++) {
+        if (holds(&raw, rules[i].when) && (*rules[i].unless == '\0' || !holds(&raw, rules[i].unless)))
+            return refuse(&raw, rules[i].message, err);
+    }
+    assert(raw.config.encoder.layers <= CONFIG_MAX_LAYERS && raw.config.decoder.layers <= CONFIG_MAX_LAYERS); /* see config.def */
+    *config = raw.config;
+    return 0;
+}
