@@ -45,13 +45,13 @@ INLINE void multiply(bool half, const float *q, const char *const *k, size_t siz
         vec query = load(q + i);
         UNROLL
         for (size_t t = 0; t < KEYS; t++)
-            sums[t] += query * load_at(half, k[t], i);
+            sums[t] = multiply_add(query, load_at(half, k[t], i), sums[t]);
     }
     if (i < size) {
         vec query = load_part(q + i, size - i, 0);
         UNROLL
         for (size_t t = 0; t < KEYS; t++)
-            sums[t] += query * load_some(half, k[t], i, size - i);
+            sums[t] = multiply_add(query, load_some(half, k[t], i, size - i), sums[t]);
     }
 }
 
@@ -108,7 +108,7 @@ INLINE void sum_whole(bool half, const struct heads_shape *heads, const float *a
         const char *value = vector_at(values, half, t);
         UNROLL
         for (size_t v = 0; v < vectors; v++)
-            sums[v] += weights[v][t] * load_at(half, value, first + v * VL);
+            sums[v] = multiply_add(splat(weights[v][t]), load_at(half, value, first + v * VL), sums[v]);
     }
     UNROLL
     for (size_t v = 0; v < vectors; v++)
@@ -121,13 +121,13 @@ INLINE void sum_head(bool half, const struct heads_shape *heads, const float *a,
     for (; at + VL <= end; at += VL) {
         vec sum = splat(0);
         for (size_t t = 0; t < n; t++)
-            sum += a[head * n + t] * load_at(half, vector_at(values, half, t), at);
+            sum = multiply_add(splat(a[head * n + t]), load_at(half, vector_at(values, half, t), at), sum);
         store(out + at, sum);
     }
     if (at < end) { /* columns that fill only a part of a vector */
         vec sum = splat(0);
         for (size_t t = 0; t < n; t++)
-            sum += a[head * n + t] * load_some(half, vector_at(values, half, t), at, end - at);
+            sum = multiply_add(splat(a[head * n + t]), load_some(half, vector_at(values, half, t), at, end - at), sum);
         memcpy(out + at, &sum, (end - at) * sizeof *out);
     }
 }
@@ -168,7 +168,7 @@ INLINE void multiply_columns(const float *const *a, const float *b, size_t ldb, 
         vec column = lanes < VL ? load_part(b, lanes, 0) : load(b);
         UNROLL
         for (size_t r = 0; r < QUERIES; r++)
-            sums[r] += a[r][k] * column;
+            sums[r] = multiply_add(splat(a[r][k]), column, sums[r]);
     }
 }
 

@@ -11,6 +11,8 @@
 #include <string.h>
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512F__)
@@ -148,6 +150,20 @@ INLINE unsigned lanes_above(vec v, float threshold) {
     for (int i = 0; i < VL; i++)
         bits |= (unsigned)(v[i] > threshold) << i;
     return bits;
+#endif
+}
+
+/* a * b + sum, rounded once where the target has such an instruction. Compilers may fuse a product and a sum or not, and gcc 14
+ * decides differently for two instances of one loop; results that must be the same to the bit use this. */
+INLINE vec multiply_add(vec a, vec b, vec sum) {
+#if defined(__AVX512F__)
+    return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)sum);
+#elif defined(__FMA__)
+    return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
+#elif defined(__aarch64__)
+    return (vec)vfmaq_f32((float32x4_t)sum, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + sum;
 #endif
 }
 

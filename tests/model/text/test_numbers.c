@@ -237,7 +237,9 @@ START_TEST(what_is_written_is_read_again) {
             char *written = NULL, target[256];
             struct span part;
             ck_assert_int_eq(numbers_write(other, amounts[j], &source.all[0], &arena, &written, &part, &err), 0);
-            ck_assert_ptr_nonnull(written);
+            if (!written && strcmp(languages[i], "ru") == 0 && source.all[0].ordinal)
+                continue; /* since ICU 76, digits of Russian ordinals have no ending */
+            ck_assert_msg(written != NULL, "%s: %s is not written", languages[i], amounts[j]);
             snprintf(target, sizeof target, "%.*s%s%s", (int)part.begin, amounts[j], written, amounts[j] + part.end);
             struct amounts again = read_amounts(other, target);
             struct number_difference difference;
