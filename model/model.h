@@ -7,7 +7,6 @@
 #include "model/network/encoder.h"
 #include "model/network/output.h"
 #include "model/network/speller.h"
-#include "model/text/labels.h"
 #include "model/text/numbers.h"
 #include "model/text/readable.h"
 #include "model/text/segmenter.h"

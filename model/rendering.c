@@ -4,7 +4,7 @@
 #include "model/model.h"
 #include "model/network/copies.h"
 #include "model/soft_alignment.h"
-#include "model/text/capitals.h"
+#include "model/text/tokenizer.h"
 
 /* The source token with the most weight but for placeholders, or where it has no character the next that has one; NULL: there is
  * none. */

@@ -7,7 +7,7 @@
 #include "model/search/search.h"
 #include "model/text/opaque.h"
 #include "model/text/segmenter.h"
-#include "model/text/token.h"
+#include "model/text/tokenizer.h"
 #include "model/weights/shortlist.h"
 #include <stdatomic.h>
 #include <stdbool.h>

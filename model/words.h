@@ -5,7 +5,7 @@
 #include "model/base/arena.h"
 #include "model/base/error.h"
 #include "model/text/segmenter.h"
-#include "model/text/token.h"
+#include "model/text/tokenizer.h"
 #include <stddef.h>
 
 struct translator;

@@ -27,7 +27,7 @@ class Room(NamedTuple):
 ROOMS = {
     "model/base": Room("", "*"),
     "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
-    "model/text": Room("model/base", "capitals character labels masked numbers opaque pattern preparation readable segmenter token tokenizer"),
+    "model/text": Room("model/base", "character numbers opaque pattern readable segmenter tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
     "model/weights": Room("model/base model/compute", "config quality_weights shortlist weights"),
     "model/network": Room("model/base model/text model/compute model/weights", "alignment copies decoder distribution encoder output row speller"),

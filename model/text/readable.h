@@ -11,7 +11,6 @@
 #define ALIGND_READABLE_H
 
 #include "model/text/opaque.h"
-#include "model/text/preparation.h"
 #include "model/text/tokenizer.h"
 
 /* Immutable once it is made: any threads may use it. */
