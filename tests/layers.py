@@ -45,7 +45,7 @@ ROOMS = {
 LIBRARIES = {  # pattern of the header: files that may include it
     "cblas.h": "model/compute/blas.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
-    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/opaque_codes.c model/text/readable.c server/api/language.c server/decode/variant.c server/document/icu_message.cc",
+    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c server/api/language.c server/decode/variant.c server/document/icu_message.cc",
     "jansson.h": "model/text/readable.c model/weights/config*.[ch] model/weights/safetensors.c server/api/api* server/decode/manifest.c",
     "microhttpd.h": "server/http/http*.[ch]",
     "gnutls/*": "server/http/tls.[ch] server/outgoing.[ch] server/base/hex.c server/api/keys.c server/decode/manifest.c",
