@@ -251,8 +251,9 @@ int translator_pack(const struct translator *translator, const char *folder, con
 static int open_numbers(struct translator *t, struct error *err) {
     if (strcmp(t->config.task, "translation") != 0)
         return 0;
-    return numbers_open(t->config.source, &t->source_numbers, err) == 0 ? numbers_open(t->config.target, &t->target_numbers, err)
-                                                                        : -1;
+    return number_words_open(t->config.source, &t->source_numbers, err) == 0
+               ? number_words_open(t->config.target, &t->target_numbers, err)
+               : -1;
 }
 
 static int translator_load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
