@@ -1,6 +1,6 @@
 /* What a word is, and which words a token has characters of. */
+#include "model/rendering.h"
 #include "model/translator.h"
-#include "model/words.h"
 #include "tests/models.h"
 #include "tests/suites.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Opaque runs: found in text, widened, merged, and read by a tokenizer that hides them. */
-#include "model/guard.h"
+#include "model/glossary.h"
 #include "model/text/readable.h"
 #include "tests/suites.h"
 #include <stdio.h>
