@@ -121,7 +121,7 @@ struct request {
     struct search_options search;
     unsigned include;    /* enum include */
     int digits;          /* significant, with which weights are written */
-    const char *variant; /* of the model's target language (model/variants.h), in the arena or the model's; NULL: none */
+    const char *variant; /* of the model's target language (model/sentence.h), in the arena or the model's; NULL: none */
     bool split;          /* cut texts into sentences */
     bool replace_unknowns;
     bool verbatim; /* nothing is held but what the client protects, nothing checked or estimated: what the model does */

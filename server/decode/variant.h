@@ -1,4 +1,4 @@
-/* Which variant of a model's target language (model/variants.h) a language code means. */
+/* Which variant of a model's target language (model/sentence.h) a language code means. */
 #ifndef ALIGND_VARIANT_H
 #define ALIGND_VARIANT_H
 
