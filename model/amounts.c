@@ -3,7 +3,6 @@
 #include "model/model.h"
 #include "model/rendering.h"
 #include "model/text/numbers.h"
-#include "model/variants.h"
 #include <string.h>
 
 enum { SCRATCH_BYTES = 16 * 1024, MOST_JOINED = 256 };
@@ -25,8 +24,8 @@ static const char **copy_parts(const char *text, const struct span *parts, size_
     return copies;
 }
 
-/* Sets the lists of what differs; they stay empty where memory is out. strict: an amount of the translation that is written as
- * another language writes it is not what it should be, either; what that language means by it may be a thousand times as much. */
+/* Lists the amounts that differ; the lists stay empty if memory is out. strict: an amount of the translation that is written as
+ * another language writes it differs, too, because there it may mean a thousand times as much. */
 static void compare(struct sentence *sentence, bool strict, struct arena *scratch) {
     const struct translator *t = sentence->translator;
     const struct hypothesis *best = &sentence->hypotheses[0];
@@ -67,7 +66,7 @@ static size_t count_differences(const struct sentence *sentence) {
 
 /* ---- holding ---- */
 
-/* One or several amounts that are one for the model: 10:30, 10-20, 5/12/2010. */
+/* One or several amounts that are one to the model: 10:30, 10-20, 5/12/2010. */
 struct joined {
     struct span part;
     char written[MOST_JOINED];
@@ -83,7 +82,7 @@ static bool joined_add(struct joined *joined, const char *bytes, size_t length) 
     return true;
 }
 
-/* A mark between digits, without a space: these are not two amounts for the model. */
+/* True if a mark without a space joins two amounts, which then are one to the model. */
 static bool touches(const char *text, size_t end, size_t begin) {
     static const char en_dash[] = "\xe2\x80\x93";
     size_t length = begin - end;
@@ -91,8 +90,8 @@ static bool touches(const char *text, size_t end, size_t begin) {
            (length == sizeof en_dash - 1 && memcmp(text + end, en_dash, length) == 0);
 }
 
-/* The next of the amounts, from *i on, that can be written in the target language, with what touches it. 1, 0: there are no more,
- * -1. */
+/* Finds the next of the amounts, from *i on, that can be written in the target language, with those that touch it. Returns 1, 0 if
+ * there are no more, or -1 if memory is out. */
 static int next_joined(const struct sentence *sentence, const struct amounts *amounts, size_t *i, struct arena *arena,
                        struct joined *out) {
     const char *text = own_text(sentence);
@@ -123,7 +122,7 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
     }
 }
 
-/* Those that came through already are better left to the model; where nothing of the source is missing, all are held. */
+/* Amounts that came through already are better left to the model; if none of the source is missing, all are held. */
 static bool is_wanted(const struct sentence *sentence, struct span part) {
     const struct sentence_amounts *amounts = sentence->amounts;
     for (size_t i = 0; i < amounts->source_count; i++)
@@ -132,7 +131,8 @@ static bool is_wanted(const struct sentence *sentence, struct span part) {
     return amounts->source_count == 0;
 }
 
-/* Lists the runs that are held already and the amounts beside them, in order. False: there are no such amounts, or no memory. */
+/* Lists the runs that are held already and the amounts beside them, in order. False if there are no such amounts or memory is out.
+ */
 static bool hold_amounts(const struct sentence *sentence, struct arena *arena, struct opaque_runs *out) {
     const struct opaque_runs *held = &sentence->held;
     struct span *skip = arena_alloc(arena, held->count, sizeof *skip);
@@ -168,8 +168,8 @@ static bool hold_amounts(const struct sentence *sentence, struct arena *arena, s
 
 /* ---- the second attempt ---- */
 
-/* As the first was asked for, and for the same owner. */
-static int ask_alike(const struct sentence *first, struct sentence *second, struct error *err) {
+/* Copies the caller's wishes to the second attempt, and, because it may outlive the first, the strings that replace runs. */
+static int ask_alike(const struct sentence *first, struct sentence *second) {
     const struct labels *variants = &first->translator->variants;
     second->text = first->text;
     second->source = first->source;
@@ -178,22 +178,19 @@ static int ask_alike(const struct sentence *first, struct sentence *second, stru
     second->replace_unknowns = first->replace_unknowns;
     second->wants_alignment = first->wants_alignment;
     second->wants_looks = first->wants_looks;
-    for (size_t i = 0; first->labelled && i < variants->count; i++)
-        if (variants->ids[i] == first->tokens[0].id)
-            return translator_choose_variant(second, variants->names[i], err);
-    return 0;
-}
-
-/* Copies the strings that replace runs into the second sentence's arena, because the second may outlive the first. */
-static int keep_written(struct sentence *second) {
     for (size_t i = 0; i < second->held.count; i++) {
         struct opaque_run *run = &second->held.all[i];
         run->written = run->written ? arena_copy(&second->arena, run->written, strlen(run->written)) : NULL;
     }
-    return arena_failed(&second->arena) ? -1 : 0;
+    if (arena_failed(&second->arena))
+        return -1;
+    for (size_t i = 0; first->labelled && i < variants->count; i++)
+        if (variants->ids[i] == first->tokens[0].id)
+            return translator_choose_variant(second, variants->names[i], NULL);
+    return 0;
 }
 
-/* NULL: it cannot be prepared. */
+/* NULL if it cannot be prepared. */
 static struct sentence *prepare_second(struct sentence *sentence, const struct opaque_runs *held, const struct lexicon *lexicon) {
     struct translator_text text = {.text = own_text(sentence), .length = own_length(sentence), .held = *held};
     struct sentence *second;
@@ -204,8 +201,7 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
         return NULL;
     if (count == 1 && second->amounts && second->source.begin == 0 && second->source.end == own_length(sentence)) {
         glossary_init(&glossary, lexicon, &second->arena);
-        if (keep_written(second) == 0 && ask_alike(sentence, second, NULL) == 0 &&
-            translator_constrain(second, &glossary, NULL) == 0 && !second->given)
+        if (ask_alike(sentence, second) == 0 && translator_constrain(second, &glossary, NULL) == 0 && !second->given)
             return second;
     }
     while (count > 0)

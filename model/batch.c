@@ -1,13 +1,11 @@
 /* The live rows of one worker. Rows of one sentence stand side by side, sentences in the order of their admission; each step the
  * surviving rows are gathered once into the other half of a pair of state matrices, which closes the gaps that finished sentences
- * leave. */
+ * leave. A sentence passes through this file from top to bottom: it waits, is encoded, starts its search, takes its steps, and
+ * leaves with its answer. */
 #include "model/batch.h"
-#include "model/answer.h"
-#include "model/looks.h"
+#include "model/alignment.h"
 #include "model/model.h"
-#include "model/pending.h"
-#include "model/soft_alignment.h"
-
+#include "model/network/copies.h"
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,40 +14,63 @@
 /* A step of many rows is done in groups of GROUP_ROWS at most: enough for the products' full speed, few enough that their logits
  * stay in the cache until the searches have read them. */
 enum { GROUP_ROWS = 64 };
+static_assert((int)SEARCH_MAX_ROWS <= (int)GROUP_ROWS, "a sentence must fit into a group");
 
-/* Multiplications of one part of an encoding, between two tokens of the rows that are live: some 10 ms; the last one makes up to as
- * many for the decoder. */
+/* Multiplications of one part of an encoding, between two tokens of the live rows: some 10 ms; the last part makes up to as many
+ * for the decoder. */
 enum { PART_WORK = 1 << 29 };
 
-/* Sentences are cheaper encoded together, since each time the encoder's weights are read anew for every token of the longest: while
- * GATHER_ROWS or more are live, new ones wait up to GATHER_STEPS steps for each other. */
+/* Sentences are cheaper encoded together, because each time the encoder's weights are read anew for every token of the longest:
+ * while GATHER_ROWS or more are live, new ones wait up to GATHER_STEPS steps for each other. */
 enum { GATHER_ROWS = 16, GATHER_STEPS = 4 };
-static_assert((int)SEARCH_MAX_ROWS <= (int)GROUP_ROWS, "a sentence must fit into a group");
+
+/* At most ENCODE_TOKENS are encoded together: this bounds scratch memory, and how long an admission delays the other rows. */
+enum { ENCODE_TOKENS = 512 };
+
+/* A group of sentences that is being encoded: keys [slots, A], values [slots, P], copy_keys [tokens, K], copy_gates [tokens, 1 or
+ * 0], states [n, S]. There are at most as many slots as tokens, and exactly as many if the output copies. */
+struct encoding {
+    size_t n, tokens;         /* 0: there is no group */
+    size_t slots, remembered; /* slots: 0 until there are annotations; remembered: keys and values so far */
+    int *ids;                 /* [tokens] */
+    size_t *lengths;          /* [n] */
+    struct encoded encoded;
+    float *keys, *values, *copy_keys, *copy_gates, *states;
+    void *parts; /* the encoder's progress, if it divides its work and has begun */
+};
 
 struct batch {
     const struct translator *translator;
-    size_t max_rows, rows, reserved; /* reserved: sum of sentence_max_rows over the live sentences */
-    struct sentence **live;          /* [max_rows] */
+    size_t max_rows, rows, reserved; /* reserved: sum of sentence_max_rows over the live and waiting sentences */
+    struct sentence **waiting;       /* [max_rows] the first encoding.n are being encoded */
+    size_t waiting_count;
+    struct encoding encoding;
+    size_t part_work;       /* multiplications of a part of an encoding */
+    bool part_done;         /* the next step's part has been done already */
+    struct sentence **live; /* [max_rows] */
     size_t live_count;
-    struct sentence **failed; /* [max_rows] admissions to hand back */
+    struct sentence **failed; /* [max_rows] failed admissions, which the next step hands back */
     size_t failed_count;
     size_t steps_since_admission;
-    struct pending pending;
-    size_t part_work;     /* multiplications of a part of an encoding */
-    bool part_done;       /* that of the next step */
-    float *states, *next; /* [max_rows, S] */
-    struct row *group;    /* [GROUP_ROWS] those of one group in one step */
-    float *tops;          /* [GROUP_ROWS, H] of those whose top is wanted; NULL: of a model that never wants one */
-    struct arena arena;   /* holds all of the above */
+    float *states, *next;   /* [max_rows, S] */
+    struct row *group;      /* [GROUP_ROWS] those of one group in one step */
+    float *tops;            /* [GROUP_ROWS, H] for rows that show the top layer's output; NULL: the model never needs it */
+    struct arena arena;     /* holds all arrays above */
+    struct arena encodings; /* holds the group that is being encoded */
     struct arena scratch;
 };
 
-/* The group's rows, with their places in what a step shows of them all. */
-static int allocate_group(struct batch *batch) {
+static int batch_allocate(struct batch *batch) {
     const struct translator *t = batch->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
     struct arena *arena = &batch->arena;
+    size_t rows = batch->max_rows;
     bool copies = output_copies(&t->output), aligns = t->alignment.query.out > 0;
+    batch->waiting = arena_alloc(arena, rows, sizeof(struct sentence *));
+    batch->live = arena_alloc(arena, rows, sizeof(struct sentence *));
+    batch->failed = arena_alloc(arena, rows, sizeof(struct sentence *));
+    batch->states = arena_alloc(arena, rows, shape->state * sizeof(float));
+    batch->next = arena_alloc(arena, rows, shape->state * sizeof(float));
     batch->group = arena_zalloc(arena, GROUP_ROWS, sizeof *batch->group);
     float *readouts = arena_alloc(arena, GROUP_ROWS, shape->readout * sizeof(float));
     float *logits = arena_alloc(arena, GROUP_ROWS, t->output.stride * sizeof(float));
@@ -66,16 +87,6 @@ static int allocate_group(struct batch *batch) {
     return 0;
 }
 
-static int batch_allocate(struct batch *batch) {
-    size_t rows = batch->max_rows, state = batch->translator->decoder.shape.state;
-    struct arena *arena = &batch->arena;
-    batch->live = arena_alloc(arena, rows, sizeof(struct sentence *));
-    batch->failed = arena_alloc(arena, rows, sizeof(struct sentence *));
-    batch->states = arena_alloc(arena, rows, state * sizeof(float));
-    batch->next = arena_alloc(arena, rows, state * sizeof(float));
-    return pending_init(&batch->pending, batch->translator, rows, arena) == 0 ? allocate_group(batch) : -1;
-}
-
 struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err) {
     struct batch *batch = calloc(1, sizeof *batch);
     if (!batch) {
@@ -86,6 +97,7 @@ struct batch *batch_create(const struct translator *translator, size_t max_rows,
     batch->max_rows = max_rows;
     batch->part_work = PART_WORK;
     arena_init(&batch->arena, 64 * 1024);
+    arena_init(&batch->encodings, 1024 * 1024);
     arena_init(&batch->scratch, 1024 * 1024);
     if (batch_allocate(batch) == 0)
         return batch;
@@ -99,13 +111,13 @@ void batch_free(struct batch *batch) {
         return;
     assert(batch_sentences(batch) == 0);
     arena_done(&batch->arena);
+    arena_done(&batch->encodings);
     arena_done(&batch->scratch);
-    pending_done(&batch->pending);
     free(batch);
 }
 
 size_t batch_bytes(const struct batch *batch) {
-    return sizeof *batch + arena_bytes(&batch->arena) + arena_bytes(&batch->scratch) + arena_bytes(&batch->pending.arena);
+    return sizeof *batch + arena_bytes(&batch->arena) + arena_bytes(&batch->scratch) + arena_bytes(&batch->encodings);
 }
 
 size_t batch_rows(const struct batch *batch) {
@@ -124,18 +136,153 @@ size_t batch_past(const struct batch *batch) {
 }
 
 size_t batch_sentences(const struct batch *batch) {
-    return batch->live_count + batch->failed_count + batch->pending.count;
+    return batch->live_count + batch->failed_count + batch->waiting_count;
 }
 
-/* ---- admission ---- */
+/* ---- admission: encoding ---- */
 
-/* The i-th sentence that has been encoded comes to life; slot: where its memory begins. -1: it has failed. */
-static int batch_begin(struct batch *batch, size_t i, size_t slot) {
-    const struct encoding *encoding = &batch->pending.encoding;
-    struct sentence *sentence = batch->pending.sentences[i];
-    size_t size = batch->translator->decoder.shape.state;
-    const float *state = encoding->states + i * size;
-    if (encoding_settle(encoding, slot, state, sentence, &batch->scratch) != 0)
+/* Makes a group of the first sentences that wait, with room for their encoding. */
+static int take_group(struct batch *batch) {
+    const struct translator *t = batch->translator;
+    struct encoding *e = &batch->encoding;
+    struct arena *arena = &batch->encodings;
+    do
+        e->tokens += batch->waiting[e->n++]->length;
+    while (e->n < batch->waiting_count && e->tokens + batch->waiting[e->n]->length <= ENCODE_TOKENS);
+    e->ids = arena_alloc(arena, e->tokens, sizeof *e->ids);
+    e->lengths = arena_alloc(arena, e->n, sizeof *e->lengths);
+    e->keys = arena_alloc(arena, e->tokens * t->decoder.shape.key, sizeof(float));
+    e->values = arena_alloc(arena, e->tokens * t->decoder.shape.value, sizeof(float));
+    e->copy_keys = arena_alloc(arena, e->tokens * t->output.key.out, sizeof(float));
+    e->copy_gates = arena_alloc(arena, e->tokens * t->output.gate_context.out, sizeof(float));
+    e->states = arena_alloc(arena, e->n * t->decoder.shape.state, sizeof(float));
+    if (arena_failed(arena))
+        return -1;
+    for (size_t i = 0, at = 0; i < e->n; i++) {
+        e->lengths[i] = batch->waiting[i]->length;
+        for (size_t j = 0; j < e->lengths[i]; j++)
+            e->ids[at++] = batch->waiting[i]->tokens[j].id;
+    }
+    return 0;
+}
+
+enum outcome { FAILED = -1, DONE, MORE };
+
+/* Encodes the first group that waits, or, if the encoder divides its work, about so many multiplications of it. */
+static enum outcome encode_part(struct batch *batch, size_t work, struct error *err) {
+    const struct translator *t = batch->translator;
+    const struct decoder_shape *shape = &t->decoder.shape;
+    struct encoding *e = &batch->encoding;
+    struct arena *arena = &batch->encodings;
+    if (e->n == 0 && take_group(batch) != 0) {
+        error_memory(err);
+        return FAILED;
+    }
+    if (e->slots == 0) { /* the annotations, and the decoder's and the output layer's beginning */
+        if (!encoder_divides(&t->encoder)) {
+            if (encoder_run(&t->encoder, e->ids, e->lengths, e->n, arena, &e->encoded, err) != 0)
+                return FAILED;
+        } else {
+            if (!e->parts)
+                e->parts = encoder_begin(&t->encoder, e->ids, e->lengths, e->n, arena, &e->encoded, err);
+            if (!e->parts)
+                return FAILED;
+            if (!encoder_advance(&t->encoder, e->parts, work))
+                return MORE;
+        }
+        output_keys(&t->output, e->encoded.annotations, e->tokens, e->copy_keys, e->copy_gates);
+        for (size_t i = 0; i < e->n; i++)
+            e->slots += decoder_slots(&t->decoder, e->lengths[i]);
+        if (decoder_start(&t->decoder, &e->encoded, e->lengths, e->n, arena, e->states, err) != 0)
+            return FAILED;
+    }
+    /* the keys and values that the decoder remembers */
+    size_t each = (shape->key + shape->value) * t->encoder.annotation, first = e->remembered;
+    size_t count = encoder_part_rows(work, each, e->slots - first);
+    e->remembered += count;
+    if (decoder_remember(&t->decoder, &e->encoded, first, count, arena, e->keys + first * shape->key,
+                         e->values + first * shape->value, err) != 0)
+        return FAILED;
+    return e->remembered < e->slots ? MORE : DONE;
+}
+
+/* ---- admission: the search ---- */
+
+/* Copies so many vectors of this size, from the first-th on, for as long as the sentence is decoded. */
+static const float *keep(struct sentence *sentence, const float *from, size_t first, size_t count, size_t size) {
+    float *own = arena_alloc(&sentence->decoding, count * size, sizeof *own);
+    if (own)
+        memcpy(own, from + first * size, count * size * sizeof *own);
+    return own;
+}
+
+/* Starts the sentence's search; state: its first. */
+static int start_search(const struct translator *t, struct sentence *sentence, const float *state) {
+    bool resumes = search_resumes(&sentence->options);
+    size_t past = sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0; /* a pointer to it */
+    sentence->options.keep = sentence_readout(sentence) + past + sentence_top_inline(sentence);
+    sentence->options.keep_state = resumes ? t->decoder.shape.state : 0;
+    if (resumes && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.shape.state)))
+        return error_memory(&sentence->error);
+    size_t seen = t->decoder.attends ? sentence->length : 0;
+    struct search_ids ids = {.end = tokenizer_end(t->target),
+                             .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target),
+                             .bytes = sentence->verbatim ? NULL : t->bytes,
+                             .size = tokenizer_size(t->target)};
+    arena_init(&sentence->searching, SENTENCE_SEARCH_BYTES);
+    struct arena *arena = sentence_drops(sentence) ? &sentence->searching : &sentence->arena;
+    if (search_init(&sentence->search, &sentence->options, ids, seen, arena, &sentence->error) != 0)
+        return -1;
+    sentence->search.tree.arena = &sentence->arena;
+    return 0;
+}
+
+/* Finds the ids that the sentence's search may choose from: all, if the shortlist has nothing for it but </s>. */
+static int find_targets(const struct shortlist *shortlist, struct sentence *sentence) {
+    struct target_ids found;
+    if (!shortlist)
+        return 0;
+    int *source = arena_alloc(&sentence->arena, sentence->length, sizeof *source);
+    if (!source)
+        return error_memory(&sentence->error);
+    for (size_t i = 0; i < sentence->length; i++)
+        source[i] = sentence->tokens[i].id;
+    if (shortlist_of(shortlist, source, sentence->length, &sentence->arena, &found, &sentence->error) != 0)
+        return -1;
+    if (found.count > 1)
+        sentence->targets = found;
+    return 0;
+}
+
+/* Brings the i-th sentence of the encoded group to life: its steps look at copies in an arena of its own. slot: where its memory
+ * begins. Returns -1 with the sentence's error set. */
+static int begin_sentence(struct batch *batch, size_t i, size_t slot) {
+    const struct translator *t = batch->translator;
+    const struct encoding *e = &batch->encoding;
+    struct sentence *sentence = batch->waiting[i];
+    size_t length = decoder_slots(&t->decoder, sentence->length), size = t->decoder.shape.state;
+    arena_init(&sentence->decoding, SENTENCE_BLOCK_BYTES);
+    struct memory *memory = arena_alloc(&sentence->decoding, 1, sizeof *memory);
+    const float *keys = keep(sentence, e->keys, slot, length, t->decoder.shape.key);
+    const float *values = keep(sentence, e->values, slot, length, t->decoder.shape.value);
+    const float *copy_keys = keep(sentence, e->copy_keys, slot, length, t->output.key.out);
+    const float *copy_gates = keep(sentence, e->copy_gates, slot, length, t->output.gate_context.out);
+    if (arena_failed(&sentence->decoding))
+        return error_memory(&sentence->error);
+    *memory = (struct memory){.length = length, .keys = keys, .values = values};
+    sentence->memory = memory;
+    if (sentence->copies) {
+        sentence->copies->keys = copy_keys;
+        sentence->copies->gates = copy_gates;
+    }
+    const float *state = e->states + i * size;
+    const float *annotations = e->encoded.annotations + slot * t->encoder.annotation; /* with a head, slots are tokens */
+    if (soft_alignment_begin(sentence, annotations, &batch->scratch, &sentence->error) != 0 ||
+        start_search(t, sentence, state) != 0)
+        return -1;
+    if (sentence_added(sentence) > 0)
+        sentence->decoding.block_bytes = sentence_past_block(sentence);
+    if (find_targets(t->shortlist, sentence) != 0)
         return -1;
     sentence->first_row = batch->rows;
     memcpy(batch->states + batch->rows++ * size, state, size * sizeof(float));
@@ -143,31 +290,30 @@ static int batch_begin(struct batch *batch, size_t i, size_t slot) {
     return 0;
 }
 
-/* The n sentences that have been encoded, or could not be. */
-static void begin_all(struct batch *batch, size_t n, const struct error *err) {
+/* Encodes a part of the first group. When it is done, or has failed, its sentences come to life or are handed back. */
+static void encode_some(struct batch *batch, size_t work) {
+    struct error err = {0};
+    if (encode_part(batch, work, &err) == MORE)
+        return;
+    size_t n = batch->encoding.n;
     for (size_t i = 0, slot = 0; i < n; i++) {
-        struct sentence *sentence = batch->pending.sentences[i];
-        sentence->error = *err;
-        if (err->code != ERROR_NONE || batch_begin(batch, i, slot) != 0) {
+        struct sentence *sentence = batch->waiting[i];
+        sentence->error = err;
+        if (err.code != ERROR_NONE || begin_sentence(batch, i, slot) != 0) {
             batch->reserved -= sentence_max_rows(sentence);
             sentence_leave(sentence);
             batch->failed[batch->failed_count++] = sentence;
         }
         slot += decoder_slots(&batch->translator->decoder, sentence->length);
     }
-}
-
-static void encode_some(struct batch *batch, size_t work) {
-    struct error err = {0};
-    size_t n = pending_encode(&batch->pending, work, &err);
-    if (n == 0)
-        return;
-    begin_all(batch, n, &err);
-    pending_remove(&batch->pending);
+    batch->waiting_count -= n;
+    memmove(batch->waiting, batch->waiting + n, batch->waiting_count * sizeof *batch->waiting);
+    batch->encoding = (struct encoding){0};
+    arena_reset(&batch->encodings);
 }
 
 bool batch_encodes(const struct batch *batch) {
-    return batch->pending.count > 0;
+    return batch->waiting_count > 0;
 }
 
 void batch_divide(struct batch *batch, size_t work) {
@@ -175,25 +321,24 @@ void batch_divide(struct batch *batch, size_t work) {
 }
 
 void batch_encode(struct batch *batch) {
-    if (batch->pending.count > 0 && !batch->part_done)
+    if (batch->waiting_count > 0 && !batch->part_done)
         encode_some(batch, batch->part_work);
     batch->part_done = true;
 }
 
 bool batch_wants(const struct batch *batch) {
-    return batch->pending.count == 0 && (batch->rows < GATHER_ROWS || batch->steps_since_admission >= GATHER_STEPS);
+    return batch->waiting_count == 0 && (batch->rows < GATHER_ROWS || batch->steps_since_admission >= GATHER_STEPS);
 }
 
-/* While nobody waits for his next token, and where the encoder does not divide, all at once. */
+/* All sentences are encoded at once while no row waits for its next token, and where the encoder does not divide. */
 void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count) {
-    struct pending *pending = &batch->pending;
     bool at_once = batch->rows == 0 || !encoder_divides(&batch->translator->encoder);
     for (size_t i = 0; i < count; i++) {
         assert(sentences[i]->translator == batch->translator && sentences[i]->length > 0);
-        pending_add(pending, sentences[i]);
+        batch->waiting[batch->waiting_count++] = sentences[i];
         batch->reserved += sentence_max_rows(sentences[i]);
     }
-    while (at_once && pending->count > 0)
+    while (at_once && batch->waiting_count > 0)
         encode_some(batch, SIZE_MAX);
     batch->steps_since_admission = 0;
     assert(batch->reserved <= batch->max_rows && batch_sentences(batch) <= batch->max_rows);
@@ -206,101 +351,55 @@ struct group {
     size_t first, end, first_row, rows;
 };
 
-/* The group that begins at this sentence. */
-static struct group next_group(const struct batch *batch, size_t first) {
-    struct group group = {.first = first, .end = first, .first_row = batch->live[first]->first_row};
-    do
-        group.rows += batch->live[group.end++]->search.rows;
-    while (group.end < batch->live_count && group.rows + batch->live[group.end]->search.rows <= GROUP_ROWS);
-    return group;
-}
-
-/* The token that a live row of the search reads. */
-static int input_of(const struct sentence *sentence, size_t row) {
-    if (sentence->search.step == 0)
-        return DECODER_FIRST;
-    int token = sentence->search.tokens[row];
-    return sentence->copies ? copies_input(sentence->copies, token) : token;
-}
-
-/* Where the step shows what the row's top layer puts out, if anything is to read it. */
-static float *top_of(const struct batch *batch, const struct sentence *sentence, const struct row *row) {
-    const struct translator *t = batch->translator;
-    bool wanted = output_copies(&t->output) || sentence_top(sentence) > 0;
-    return wanted ? batch->tops + (size_t)(row - batch->group) * t->decoder.shape.top : NULL;
-}
-
-/* What a live row of the search reads and where the step shows what it keeps: all but what stays as batch_create set it. */
-static void lay_out_row(const struct batch *batch, const struct sentence *sentence, size_t r, struct row *row) {
-    const struct search *search = &sentence->search;
-    bool all = search_looks_up(search) || !sentence->targets.ids;
-    row->token = input_of(sentence, r);
-    row->step = search->step;
-    row->memory = sentence->memory;
-    row->copies = sentence->copies;
-    row->targets = all ? NULL : &sentence->targets;
-    row->wanted = search_wanted(search);
-    row->forced = sentence_forced(sentence, search->step);
-    row->attention = search->attention[r];
-    row->top = top_of(batch, sentence, row);
-}
-
-/* What the step adds to the row's past, and behind that the place of what the alignment head will read; a search that comes back to
- * a step finds what it has added. NULL: memory is out. */
-static float *find_added(struct sentence *sentence, float *behind) {
-    float *added;
-    memcpy(&added, behind, sizeof added);
-    if (!added)
-        added = arena_alloc(&sentence->decoding, sentence_added(sentence), sizeof *added);
-    memcpy(behind, &added, sizeof added);
-    return added;
-}
-
-/* The row's past, in the scratch arena. -1: memory is out. */
+/* Lays out what the step adds to the row's past, followed by the place of what the alignment head will read, and the past itself,
+ * in the scratch arena. A search that returns to a step finds what that step has added. -1: memory is out. */
 static int find_past(struct batch *batch, struct sentence *sentence, size_t r, struct row *row) {
     const struct search *search = &sentence->search;
     size_t before = sentence_readout(sentence);
-    float *added = find_added(sentence, row->attention + search->source_length + before);
-    if (!added)
+    float *place = row->attention + search->source_length + before, *added;
+    memcpy(&added, place, sizeof added);
+    if (!added && !(added = arena_alloc(&sentence->decoding, sentence_added(sentence), sizeof *added)))
         return -1;
+    memcpy(place, &added, sizeof added);
     if (batch->translator->decoder.shape.past == 0)
         return 0;
     const float **past = arena_alloc(&batch->scratch, search->step + 1, sizeof *past);
     if (!past)
         return -1;
-    row->added = added;
     search_past(search, r, past);
     for (size_t i = 0; i < search->step; i++)
         memcpy(&past[i], past[i] + before, sizeof past[i]);
-    past[search->step] = row->added;
+    past[search->step] = row->added = added;
     row->past = past;
     return 0;
 }
 
+/* Sets what each row of the group reads and where the step shows its results, except for what batch_create has set. */
 static int lay_out(struct batch *batch, const struct group *group) {
-    const struct decoder_shape *shape = &batch->translator->decoder.shape;
+    const struct translator *t = batch->translator;
     struct row *row = batch->group;
-    for (size_t i = group->first; i < group->end; i++)
-        for (size_t r = 0; r < batch->live[i]->search.rows; r++, row++) {
-            lay_out_row(batch, batch->live[i], r, row);
-            row->state = batch->states + (batch->live[i]->first_row + r) * shape->state;
-            if (sentence_added(batch->live[i]) > 0 && find_past(batch, batch->live[i], r, row) != 0)
+    for (size_t i = group->first; i < group->end; i++) {
+        struct sentence *sentence = batch->live[i];
+        const struct search *search = &sentence->search;
+        bool all = search_looks_up(search) || !sentence->targets.ids;
+        bool top = output_copies(&t->output) || sentence_top(sentence) > 0;
+        for (size_t r = 0; r < search->rows; r++, row++) {
+            int token = search->step == 0 ? DECODER_FIRST : search->tokens[r];
+            row->token = sentence->copies && search->step > 0 ? copies_input(sentence->copies, token) : token;
+            row->step = search->step;
+            row->memory = sentence->memory;
+            row->copies = sentence->copies;
+            row->targets = all ? NULL : &sentence->targets;
+            row->wanted = search_wanted(search);
+            row->forced = sentence_forced(sentence, search->step);
+            row->attention = search->attention[r];
+            row->top = top ? batch->tops + (size_t)(row - batch->group) * t->decoder.shape.top : NULL;
+            row->state = batch->states + (sentence->first_row + r) * t->decoder.shape.state;
+            if (sentence_added(sentence) > 0 && find_past(batch, sentence, r, row) != 0)
                 return -1;
         }
-    return 0;
-}
-
-/* What the sentence's search shall find behind the attention of its rows, besides what the step has written there itself. */
-static void keep_behind(const struct sentence *sentence, const struct row *rows) {
-    const struct search *search = &sentence->search;
-    size_t readout = sentence_readout(sentence), state = search->returns ? search->options.keep_state : 0,
-           top = sentence_top(sentence);
-    for (size_t r = 0; readout + state + top > 0 && r < search->rows; r++) {
-        float *behind = rows[r].attention + search->source_length;
-        memcpy(behind, rows[r].readout, readout * sizeof *behind);
-        soft_alignment_keep(sentence, rows[r].attention, rows[r].top);
-        memcpy(behind + search->options.keep, rows[r].state, state * sizeof *behind);
     }
+    return 0;
 }
 
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
@@ -309,13 +408,99 @@ static int compute(struct batch *batch, const struct group *group, struct error 
         return error_memory(err);
     if (decoder_step(&t->decoder, batch->group, group->rows, &batch->scratch, err) != 0)
         return -1;
-    const struct row *rows = batch->group;
-    for (size_t i = group->first; i < group->end; rows += batch->live[i++]->search.rows)
-        keep_behind(batch->live[i], rows);
+    /* the search shall find these after the attention of its rows, besides what the step has written there itself */
+    const struct row *row = batch->group;
+    for (size_t i = group->first; i < group->end; i++) {
+        const struct sentence *sentence = batch->live[i];
+        const struct search *search = &sentence->search;
+        size_t readout = sentence_readout(sentence), state = search->returns ? search->options.keep_state : 0;
+        bool keeps = readout + state + sentence_top(sentence) > 0;
+        for (size_t r = 0; r < search->rows; r++, row++) {
+            if (!keeps)
+                continue;
+            float *behind = row->attention + search->source_length;
+            memcpy(behind, row->readout, readout * sizeof *behind);
+            soft_alignment_keep(sentence, row->attention, row->top);
+            memcpy(behind + search->options.keep, row->state, state * sizeof *behind);
+        }
+    }
     return output_run(&t->output, batch->group, group->rows, &batch->scratch, err);
 }
 
-/* The search has ended. */
+/* ---- the answer ---- */
+
+static size_t steps_of(const struct hypothesis *h) {
+    return h->length + h->ended;
+}
+
+static void *copy(struct arena *arena, const void *from, size_t count, size_t size) {
+    void *own = arena_alloc(arena, count, size);
+    if (own && count > 0)
+        memcpy(own, from, count * size);
+    return own;
+}
+
+/* Which of the first i hypotheses begins most like hypothesis i; *common: the steps that they share. Up to there they are one path
+ * through the search's tree. */
+static size_t closest(const struct sentence *sentence, size_t i, size_t *common) {
+    const struct hypothesis *h = &sentence->hypotheses[i];
+    size_t found = 0;
+    *common = 0;
+    for (size_t k = 0; k < i; k++) {
+        const struct hypothesis *other = &sentence->hypotheses[k];
+        size_t most = steps_of(other) < steps_of(h) ? steps_of(other) : steps_of(h), count = 0;
+        while (count < most && other->attention[count] == h->attention[count] &&
+               other->alternatives[count] == h->alternatives[count])
+            count++;
+        if (count > *common) {
+            found = k;
+            *common = count;
+        }
+    }
+    return found;
+}
+
+/* Copies the sentence's hypotheses and their rows from the arena of its search into its own; rows that several begin with are
+ * copied once. The tree and the alignment's rows are there already. Returns -1 with ERROR_MEMORY, the hypotheses as they were. */
+static int keep_answer(struct sentence *sentence, struct error *err) {
+    struct arena *arena = &sentence->arena;
+    struct hypothesis *kept = arena_alloc(arena, sentence->count, sizeof *kept);
+    size_t size = sentence->search.source_length + sentence_readout(sentence); /* floats of a row that the answer needs */
+    if (!kept)
+        return error_memory(err);
+    for (size_t i = 0; i < sentence->count; i++) {
+        const struct hypothesis *from = &sentence->hypotheses[i];
+        size_t common, other = closest(sentence, i, &common), steps = steps_of(from), own = steps - common;
+        const float **attention = arena_alloc(arena, steps, sizeof *attention);
+        const struct alternatives **alternatives = arena_alloc(arena, steps, sizeof *alternatives);
+        float *rows = arena_alloc(arena, own, size * sizeof *rows);
+        struct alternatives *told = arena_alloc(arena, sentence->options.alternatives ? own : 0, sizeof *told);
+        kept[i] = *from;
+        kept[i].tokens = copy(arena, from->tokens, from->length, sizeof *from->tokens);
+        kept[i].log_probs = copy(arena, from->log_probs, steps, sizeof *from->log_probs);
+        kept[i].entropies = copy(arena, from->entropies, steps, sizeof *from->entropies);
+        if (arena_failed(arena))
+            return error_memory(err);
+        for (size_t j = 0; j < common; j++) {
+            attention[j] = kept[other].attention[j];
+            alternatives[j] = kept[other].alternatives[j];
+        }
+        for (size_t j = common; j < steps; j++) {
+            attention[j] = memcpy(rows + (j - common) * size, from->attention[j], size * sizeof *rows);
+            if (from->alternatives[j])
+                told[j - common] = *from->alternatives[j];
+            alternatives[j] = from->alternatives[j] ? &told[j - common] : NULL;
+        }
+        kept[i].attention = attention;
+        kept[i].alternatives = alternatives;
+        if (from->alignment == from->attention)
+            kept[i].alignment = attention;
+    }
+    sentence->hypotheses = kept;
+    return 0;
+}
+
+/* Makes the answer of a search that has ended. */
 static int batch_finish(struct sentence *sentence, struct arena *scratch) {
     struct error *err = &sentence->error;
     if (search_results(&sentence->search, &sentence->hypotheses, &sentence->count, err) != 0)
@@ -324,10 +509,10 @@ static int batch_finish(struct sentence *sentence, struct arena *scratch) {
         return error_set(err, ERROR_FORMAT, "the model's scores are not numbers");
     if (soft_alignment_end(sentence, scratch, err) != 0 || looks_end(sentence, scratch, err) != 0)
         return -1;
-    return sentence_drops(sentence) ? answer_keep(sentence, err) : 0;
+    return sentence_drops(sentence) ? keep_answer(sentence, err) : 0;
 }
 
-/* Advances one sentence by its rows' distributions; false: it leaves the batch. */
+/* Advances one sentence by its rows' distributions. Returns false if it leaves the batch. */
 static bool batch_advance(struct sentence *sentence, const struct distribution *distributions, struct arena *scratch) {
     if (sentence->cancelled && atomic_load_explicit(sentence->cancelled, memory_order_relaxed)) {
         sentence->dropped = true;
@@ -343,34 +528,26 @@ static bool batch_advance(struct sentence *sentence, const struct distribution *
     return false;
 }
 
-/* The state that a row goes on from: that of the step before, unless its search comes back to an earlier one. */
-static const float *state_before(const struct batch *batch, const struct sentence *sentence, size_t row) {
-    if (!sentence->search.returns)
-        return batch->states + (sentence->first_row + sentence->search.parents[row]) * batch->translator->decoder.shape.state;
-    const float *kept = search_kept(&sentence->search, row);
-    return kept ? kept : sentence->first_state;
-}
-
-/* Moves the rows that go on into the next state matrix, behind those already there. */
+/* Moves the rows of a sentence that go on into the next state matrix, after those already there. A row goes on from the state of
+ * the step before, unless its search returns to an earlier one. */
 static void gather(struct batch *batch, struct sentence *sentence, size_t at) {
+    const struct search *search = &sentence->search;
     size_t size = batch->translator->decoder.shape.state;
-    for (size_t r = 0; r < sentence->search.rows; r++)
-        memcpy(batch->next + (at + r) * size, state_before(batch, sentence, r), size * sizeof(float));
+    for (size_t r = 0; r < search->rows; r++) {
+        const float *state = search->returns ? search_kept(search, r) : NULL;
+        if (!state)
+            state = search->returns ? sentence->first_state : batch->states + (sentence->first_row + search->parents[r]) * size;
+        memcpy(batch->next + (at + r) * size, state, size * sizeof(float));
+    }
     sentence->first_row = at;
 }
 
+/* The sentences and rows that go on after the step. */
 struct survivors {
     size_t sentences, rows;
 };
 
-static size_t hand_back_failed(struct batch *batch, struct sentence **done) {
-    size_t count = batch->failed_count;
-    memcpy(done, batch->failed, count * sizeof(struct sentence *));
-    batch->failed_count = 0;
-    return count;
-}
-
-/* One step of one group; its survivors follow the kept sentences and rows. The distributions' best tokens are in the scratch
+/* Makes one step of one group; its survivors follow those of earlier groups. The distributions' best tokens are in the scratch
  * arena. */
 static void step_group(struct batch *batch, const struct group *group, struct survivors *kept, struct sentence **done,
                        size_t *done_count) {
@@ -398,10 +575,16 @@ static void step_group(struct batch *batch, const struct group *group, struct su
 size_t batch_step(struct batch *batch, struct sentence **done) {
     batch_encode(batch);
     batch->part_done = false;
-    size_t done_count = hand_back_failed(batch, done);
+    size_t done_count = batch->failed_count;
+    memcpy(done, batch->failed, done_count * sizeof(struct sentence *));
+    batch->failed_count = 0;
+
     struct survivors kept = {0};
     for (size_t first = 0; first < batch->live_count;) {
-        struct group group = next_group(batch, first);
+        struct group group = {.first = first, .end = first, .first_row = batch->live[first]->first_row};
+        do
+            group.rows += batch->live[group.end++]->search.rows;
+        while (group.end < batch->live_count && group.rows + batch->live[group.end]->search.rows <= GROUP_ROWS);
         step_group(batch, &group, &kept, done, &done_count);
         first = group.end;
     }

@@ -13,12 +13,12 @@ enum {
     SCRATCH_BYTES = 8 * 1024
 };
 
-/* How a text ends: its marks [begin,end), the white space in front of them included, and what they say. Quotation marks and
+/* The end of a text: its marks [begin,end), with the white space before them, and whether they ask or exclaim. Quotation marks and
  * brackets may follow. */
 struct tail {
     size_t begin, end;
     unsigned says;
-    size_t first; /* byte of the first mark; end: there is none */
+    size_t first; /* byte of the first mark; end if there is none */
     bool trails;  /* an ellipsis is among the marks */
     bool closed;  /* quotation marks or brackets follow */
     size_t count; /* of asking and exclaiming marks, in their order: */
@@ -81,12 +81,8 @@ static struct tail read_tail(const char *text, size_t length) {
     return tail;
 }
 
-static const char *own_text(const struct sentence *sentence) {
-    return sentence->text + sentence->source.begin;
-}
-
 static struct tail source_tail(const struct sentence *sentence) {
-    return read_tail(own_text(sentence), sentence->source.end - sentence->source.begin);
+    return read_tail(sentence->text + sentence->source.begin, sentence->source.end - sentence->source.begin);
 }
 
 bool ending_is_asked(const struct sentence *sentence) {
@@ -147,7 +143,7 @@ static size_t write_marks(const char *language, const struct tail *source, char 
     return length;
 }
 
-/* The tokens of marks after a word. 0: the vocabulary cannot write them. */
+/* Gives the tokens of marks after a word, and how many; 0 if the vocabulary cannot write them. */
 static size_t encode_marks(const struct translator *t, const char *marks, size_t length, struct arena *scratch,
                            int out[MOST_TOKENS]) {
     char text[MOST_BYTES + 1] = "a";
@@ -171,13 +167,13 @@ static size_t encode_marks(const struct translator *t, const char *marks, size_t
 
 /* ---- hypotheses ---- */
 
-/* Tokens [first,end) become others. */
+/* The tokens that take the place of tokens [first,end). */
 struct splice {
     size_t first, end, count;
     int tokens[MOST_TOKENS];
 };
 
-/* The step whose row a new token has. */
+/* The step whose row a new token takes over. */
 static size_t row_of(const struct splice *splice, size_t i) {
     return i < splice->end - splice->first ? splice->first + i : splice->end > splice->first ? splice->end - 1 : splice->first;
 }
@@ -229,7 +225,7 @@ static int apply(struct hypothesis *h, const struct splice *splice, struct arena
     return 0;
 }
 
-/* Which tokens to replace, and by which. False: there is nothing to mend, or it cannot be. */
+/* Chooses the tokens to replace, and by which. False if there is nothing to mend or it is impossible. */
 static bool plan(const struct sentence *sentence, const struct hypothesis *h, const struct tail *source, struct arena *scratch,
                  struct splice *out) {
     struct rendering rendering;
@@ -260,15 +256,11 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h, co
             return false;
     size_t bytes = write_marks(sentence->translator->config.target, source, marks);
     size_t after = out->end > out->first && rendering.tokens[out->end - 1].end > end ? rendering.tokens[out->end - 1].end - end : 0;
-    if (after > sizeof marks - bytes) /* of a quotation mark in one piece with a full stop */
+    if (after > sizeof marks - bytes) /* a quotation mark may be in one piece with a full stop */
         return false;
     memcpy(marks + bytes, rendering.text + end, after);
     out->count = encode_marks(sentence->translator, marks, bytes + after, scratch, out->tokens);
     return out->count > 0;
-}
-
-static bool are_same(const struct hypothesis *a, const struct hypothesis *b) {
-    return a->length == b->length && memcmp(a->tokens, b->tokens, a->length * sizeof *a->tokens) == 0;
 }
 
 void ending_mend(struct sentence *sentence) {
@@ -285,11 +277,13 @@ void ending_mend(struct sentence *sentence) {
     }
     size_t kept = 0;
     for (size_t i = 0; mended && i < sentence->count; i++) {
-        bool again = false;
+        const struct hypothesis *h = &sentence->hypotheses[i];
+        bool again = false; /* equal to a better one */
         for (size_t k = 0; k < kept; k++)
-            again |= are_same(&sentence->hypotheses[k], &sentence->hypotheses[i]);
+            again |= sentence->hypotheses[k].length == h->length &&
+                     memcmp(sentence->hypotheses[k].tokens, h->tokens, h->length * sizeof *h->tokens) == 0;
         if (!again)
-            sentence->hypotheses[kept++] = sentence->hypotheses[i];
+            sentence->hypotheses[kept++] = *h;
     }
     sentence->count = mended ? kept : sentence->count;
     arena_done(&scratch);

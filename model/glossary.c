@@ -1,12 +1,221 @@
 #include "model/glossary.h"
-#include "model/given.h"
 #include "model/model.h"
 #include "model/network/copies.h"
 #include "model/text/character.h"
-
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- source phrases ---- */
+
+/* A phrase as it is compared: the first letter in lower case, the following bytes as they are. */
+struct key {
+    int32_t first;
+    const char *rest; /* NUL-terminated */
+};
+
+static struct key key_of(const struct glossary_entry *entry) {
+    enum { CHARACTER_BYTES = 4 };
+    size_t next = 0;
+    int32_t first = character_next(entry->source, strnlen(entry->source, CHARACTER_BYTES), &next);
+    return (struct key){character_lower(first), entry->source + next};
+}
+
+/* Among equal ones the entry that stands first in the glossary comes first. */
+static int by_key(const void *a, const void *b) {
+    const struct glossary_entry *left = *(const struct glossary_entry *const *)a, *right = *(const struct glossary_entry *const *)b;
+    struct key one = key_of(left), other = key_of(right);
+    if (one.first != other.first)
+        return one.first < other.first ? -1 : 1;
+    int order = strcmp(one.rest, other.rest);
+    return order != 0 ? order : (left > right) - (left < right);
+}
+
+int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, size_t count, struct arena *arena,
+                 struct error *err) {
+    const struct glossary_entry **order = arena_alloc(arena, count, sizeof *order);
+    if (!order)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++)
+        order[i] = &entries[i];
+    qsort(order, count, sizeof *order, by_key);
+    *lexicon = (struct lexicon){entries, order, count};
+    return 0;
+}
+
+/* True if no word goes on across text[at]. */
+static bool is_edge(const char *text, size_t length, size_t at) {
+    size_t before = at, behind = at;
+    if (at == 0 || at == length)
+        return true;
+    return !character_is_spaced(character_previous(text, &before)) || !character_is_spaced(character_next(text, length, &behind));
+}
+
+/* Entries of the order, all of which begin as the text does, as far as it has been read. */
+struct range {
+    const struct glossary_entry *const *begin, *const *end;
+};
+
+/* The letter of an entry at the place that is compared: its first letter, or byte `at` of the rest, 0 at its end. */
+static int32_t letter_of(const struct glossary_entry *entry, size_t at, bool first) {
+    struct key key = key_of(entry);
+    return first ? key.first : (unsigned char)key.rest[at];
+}
+
+/* The first entry of the range with a letter of at least this value there. */
+static const struct glossary_entry *const *lower_bound(struct range range, size_t at, bool first, int32_t least) {
+    while (range.begin < range.end) {
+        const struct glossary_entry *const *middle = range.begin + (range.end - range.begin) / 2;
+        if (letter_of(*middle, at, first) < least)
+            range.begin = middle + 1;
+        else
+            range.end = middle;
+    }
+    return range.begin;
+}
+
+static struct range narrowed(struct range range, size_t at, bool first, int32_t letter) {
+    const struct glossary_entry *const *begin = lower_bound(range, at, first, letter);
+    return (struct range){begin, lower_bound((struct range){begin, range.end}, at, first, letter + 1)};
+}
+
+/* Finds the longest phrase that begins at text[begin]. */
+static bool find_at(const struct lexicon *lexicon, const char *text, size_t length, size_t begin, struct span *found,
+                    const struct glossary_entry **entry) {
+    size_t next = begin;
+    int32_t first = character_lower(character_next(text, length, &next));
+    struct range range = narrowed((struct range){lexicon->order, lexicon->order + lexicon->count}, 0, true, first);
+    *found = (struct span){begin, begin};
+    for (size_t end = next; range.begin < range.end; end++) {
+        size_t at = end - next, bytes = end - begin;
+        if (letter_of(*range.begin, at, false) == 0 && is_edge(text, length, end)) {
+            /* of the entries that end here the one that is written as the text is, or the first */
+            found->end = end;
+            *entry = *range.begin;
+            for (const struct glossary_entry *const *i = range.begin; i < range.end && letter_of(*i, at, false) == 0; i++)
+                if (strlen((*i)->source) == bytes && memcmp((*i)->source, text + begin, bytes) == 0) {
+                    *entry = *i;
+                    break;
+                }
+        }
+        if (end == length)
+            break;
+        range = narrowed(range, at, false, (unsigned char)text[end]);
+    }
+    return found->end > begin;
+}
+
+bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at, struct span *found,
+                  const struct glossary_entry **entry) {
+    for (size_t begin = *at; lexicon->count > 0 && begin < length; character_next(text, length, &begin)) {
+        if (is_edge(text, length, begin) && find_at(lexicon, text, length, begin, found, entry)) {
+            *at = found->end;
+            return true;
+        }
+    }
+    *at = length;
+    return false;
+}
+
+/* ---- held parts ---- */
+
+/* Processor time that patterns may take in all texts of a request: they look through a few megabytes in a hundredth of it. */
+enum { MAX_PATTERN_NS = 250000000 };
+
+int guard_open(struct guard *guard, const struct protection *protection, struct error *err) {
+    *guard = (struct guard){0};
+    if (!protection)
+        return 0;
+    guard->strings = &protection->strings;
+    guard->left_ns = MAX_PATTERN_NS;
+    if (protection->pattern_count == 0)
+        return 0;
+    guard->patterns = calloc(protection->pattern_count, sizeof *guard->patterns);
+    if (!guard->patterns)
+        return error_memory(err);
+    for (; guard->pattern_count < protection->pattern_count; guard->pattern_count++) {
+        struct pattern *pattern = pattern_open(protection->patterns[guard->pattern_count], err);
+        if (!pattern)
+            return -1;
+        guard->patterns[guard->pattern_count] = pattern;
+    }
+    return 0;
+}
+
+void guard_done(struct guard *guard) {
+    while (guard->pattern_count > 0)
+        pattern_free(guard->patterns[--guard->pattern_count]);
+    free(guard->patterns);
+    *guard = (struct guard){0};
+}
+
+/* The text is looked through for all kinds at once: opaque runs, strings, and each of the patterns. */
+enum { OPAQUE_RUNS, STRINGS, PATTERNS };
+
+/* What a kind finds next. */
+struct finder {
+    struct opaque_run next;
+    bool ended;
+};
+
+/* Looks for the next find of kind i, from there on. */
+static int find_next(const struct guard *guard, size_t i, enum opaque_scope scope, const char *text, size_t length, size_t at,
+                     int64_t until_ns, struct finder *finder, struct error *err) {
+    struct span span;
+    const struct glossary_entry *entry;
+    int found;
+    if (i == OPAQUE_RUNS)
+        found = opaque_next(scope, text, length, &at, &finder->next);
+    else if (i == STRINGS)
+        found = guard->strings && lexicon_next(guard->strings, text, length, &at, &span, &entry);
+    else
+        found = pattern_next(guard->patterns[i - PATTERNS], text, length, &at, &span, until_ns, err);
+    if (i != OPAQUE_RUNS && found > 0)
+        finder->next = (struct opaque_run){span.begin, span.end, OPAQUE_PROTECT, NULL};
+    finder->ended = found == 0;
+    return found < 0 ? -1 : 0;
+}
+
+int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena,
+               struct opaque_runs *out, struct error *err) {
+    int64_t began_ns = guard->pattern_count > 0 ? pattern_clock_ns() : 0, until_ns = began_ns + guard->left_ns;
+    struct opaque_runs found = {0};
+    size_t kinds = PATTERNS + guard->pattern_count, room = 0;
+    struct finder *finders = arena_zalloc(arena, kinds, sizeof *finders);
+    if (!finders)
+        return error_memory(err);
+    for (size_t i = 0; i < kinds; i++)
+        if (find_next(guard, i, scope, text, length, 0, until_ns, &finders[i], err) != 0)
+            return -1;
+    for (;;) {
+        const struct opaque_run *first = NULL;
+        for (size_t i = 0; i < kinds; i++) {
+            const struct opaque_run *next = &finders[i].next;
+            bool earlier = !first || next->begin < first->begin || (next->begin == first->begin && next->end > first->end);
+            if (!finders[i].ended && earlier)
+                first = next;
+        }
+        if (!first)
+            break;
+        struct opaque_run *all =
+            budget_step(arena->budget, 1) ? arena_grow(arena, found.all, found.count, &room, 1, sizeof *all) : NULL;
+        if (!all)
+            return error_memory(err);
+        found.all = all;
+        size_t end = first->end;
+        all[found.count++] = *first;
+        for (size_t i = 0; i < kinds; i++) /* finds that overlap it do not count */
+            if (!finders[i].ended && finders[i].next.begin < end &&
+                find_next(guard, i, scope, text, length, end, until_ns, &finders[i], err) != 0)
+                return -1;
+    }
+    if (guard->pattern_count > 0)
+        guard->left_ns -= pattern_clock_ns() - began_ns;
+    *out = found;
+    return 0;
+}
+
+/* ---- how the target is written ---- */
 
 int glossary_continues(const struct tokenizer *target, bool **continues, struct error *err) {
     const char *mark = tokenizer_mark(target);
@@ -27,13 +236,11 @@ int glossary_continues(const struct tokenizer *target, bool **continues, struct 
     return 0;
 }
 
-/* ---- phrases ---- */
-
-/* A way to write an entry's target: tokens of the vocabulary, or one of its own, printed as this piece. */
+/* A way to write an entry's target: tokens of the vocabulary, or one token of its own that is printed as this piece. */
 struct writing {
     const int *tokens; /* [length] */
     size_t length;
-    const struct token *piece; /* NULL: the tokens write it */
+    const struct token *piece; /* NULL if the tokens write it */
 };
 
 /* An entry that was found, in its bucket. */
@@ -48,32 +255,26 @@ void glossary_init(struct glossary *glossary, const struct lexicon *lexicon, str
     *glossary = (struct glossary){.lexicon = lexicon, .arena = arena};
 }
 
-/* The phrases of one sentence as they are found, and the pieces that no vocabulary has. */
+/* The phrases of one sentence that have been found, and the pieces that no vocabulary has. */
 struct found {
     struct sentence *sentence;
     struct phrase *phrases;   /* [count] */
     const struct token **own; /* the pieces' tokens; their ids follow those of the vocabulary and of copies */
-    int *inputs;              /* what the decoder reads for each of them */
+    int *inputs;              /* [own_count] the decoder reads these for them */
     size_t count, room, own_count, first_own, token_count;
-    char *given; /* the prefix, without the pieces that were found in it; NULL: there is none */
+    char *given; /* the prefix without the pieces that were found in it, or NULL */
 };
 
-/* Room for one phrase more. */
-static int make_room(struct found *found, struct error *err) {
-    struct arena *arena = &found->sentence->arena;
-    found->phrases = arena_grow(arena, found->phrases, found->count, &found->room, 1, sizeof *found->phrases);
-    return found->phrases ? 0 : error_memory(err);
-}
-
-/* The next phrase is of these tokens and translates text[span]. */
+/* Adds a phrase of these tokens that translates text[span]. */
 static int add_phrase(struct found *found, const int *tokens, size_t length, struct span span, struct error *err) {
     const struct sentence *sentence = found->sentence;
     struct phrase phrase = {.tokens = tokens, .length = length, .first = SIZE_MAX, .stand_ins = {-1, -1}};
     found->token_count += length;
     if (found->token_count > TRANSLATOR_MAX_TARGET)
         return error_set(err, ERROR_LENGTH, "the target phrases of a sentence must have at most %d tokens", TRANSLATOR_MAX_TARGET);
-    if (make_room(found, err) != 0)
-        return -1;
+    found->phrases = arena_grow(&found->sentence->arena, found->phrases, found->count, &found->room, 1, sizeof *found->phrases);
+    if (!found->phrases)
+        return error_memory(err);
     for (size_t j = 0; j < sentence->length; j++) {
         const struct token *token = &sentence->tokens[j];
         if (token->end <= span.begin || token->begin >= span.end || token->begin == token->end)
@@ -85,15 +286,7 @@ static int add_phrase(struct found *found, const int *tokens, size_t length, str
     return 0;
 }
 
-/* True if the prefix has one more of this text. */
-static bool take_given(struct found *found, const char *text) {
-    char *there = found->given ? strstr(found->given, text) : NULL;
-    if (there)
-        memset(there, ' ', strlen(text));
-    return there != NULL;
-}
-
-/* A temporary id for this token. stand_in: what the model reads for it; NULL: as it reads what it does not know. */
+/* Makes a temporary id for this token. stand_in: the model reads it for the token; NULL: it reads an unknown word. */
 static int take_id(struct found *found, const struct token *token, const struct stand_in *stand_in) {
     const struct translator *t = found->sentence->translator;
     int unknown = t->readable.unreadable ? t->readable.stand_ins.word.target : tokenizer_unknown(t->target);
@@ -102,14 +295,17 @@ static int take_id(struct found *found, const struct token *token, const struct 
     return (int)(found->first_own + found->own_count++);
 }
 
-/* A phrase that is one token of its own, printed as this piece, unless the prefix has it. */
+/* Adds a phrase that is one token of its own, printed as this piece, unless the prefix has it. */
 static int add_own(struct found *found, const struct token *token, const struct stand_in *stand_in, struct span span,
                    struct error *err) {
     const struct tokenizer *target = found->sentence->translator->target;
     const char *mark = tokenizer_mark(target),
                *text = token->piece + (strncmp(token->piece, mark, strlen(mark)) == 0 ? strlen(mark) : 0);
-    if (take_given(found, text))
+    char *there = found->given ? strstr(found->given, text) : NULL;
+    if (there) { /* the prefix has it */
+        memset(there, ' ', strlen(text));
         return 0;
+    }
     int *id = arena_alloc(&found->sentence->arena, 1, sizeof *id);
     if (!id)
         return error_memory(err);
@@ -137,7 +333,7 @@ static bool writes(const struct tokenizer *target, const struct token *tokens, s
     return copy && tokenizer_decode(target, copy, count, arena, &printed, NULL) == 0 && strcmp(printed, text) == 0;
 }
 
-/* The whole text as one piece, where the vocabulary cannot write it. */
+/* Makes the whole text one piece, because the vocabulary cannot write it. */
 static const struct token *make_piece(const struct tokenizer *target, const char *text, struct arena *arena) {
     size_t marked = strlen(tokenizer_mark(target)), length = strlen(text);
     struct token *token = arena_zalloc(arena, 1, sizeof *token);
@@ -171,7 +367,7 @@ static int read_writing(const struct tokenizer *target, const char *text, struct
     return 0;
 }
 
-/* The target's phrases, without white space around those that stand beside others; blank ones are none. */
+/* Reads the target's phrases, without blank ones; where there are several, without the white space around each. */
 static int read_writings(const struct tokenizer *target, struct glossary_phrase *phrase, struct arena *arena, struct error *err) {
     const char *text = phrase->entry->target, *end = text + strlen(text);
     bool several = strchr(text, '|') != NULL;
@@ -189,7 +385,7 @@ static int read_writings(const struct tokenizer *target, struct glossary_phrase 
     return arena_failed(arena) ? error_memory(err) : 0;
 }
 
-/* The phrase of an entry, which is the same wherever it is found. NULL: err tells why. */
+/* The phrase of an entry, which is the same wherever it is found. Returns NULL and sets err on failure. */
 static const struct glossary_phrase *read_phrase(const struct tokenizer *target, struct glossary *glossary,
                                                  const struct glossary_entry *entry, struct error *err) {
     struct glossary_phrase **bucket = &glossary->buckets[(size_t)(entry - glossary->lexicon->entries) % GLOSSARY_BUCKETS];
@@ -209,11 +405,6 @@ static const struct glossary_phrase *read_phrase(const struct tokenizer *target,
     return phrase;
 }
 
-static int add_writing(struct found *found, const struct writing *writing, struct span span, struct error *err) {
-    return writing->piece ? add_own(found, writing->piece, NULL, span, err)
-                          : add_phrase(found, writing->tokens, writing->length, span, err);
-}
-
 static int add_entry(struct found *found, struct glossary *glossary, const struct glossary_entry *entry, struct span span,
                      struct error *err) {
     const struct translator *translator = found->sentence->translator;
@@ -223,9 +414,12 @@ static int add_entry(struct found *found, struct glossary *glossary, const struc
     const struct glossary_phrase *phrase = read_phrase(translator->target, glossary, entry, err);
     if (!phrase)
         return -1;
-    for (size_t i = 0; i < phrase->count; i++)
-        if (add_writing(found, &phrase->writings[i], span, err) != 0)
+    for (size_t i = 0; i < phrase->count; i++) {
+        const struct writing *writing = &phrase->writings[i];
+        if (writing->piece ? add_own(found, writing->piece, NULL, span, err) != 0
+                           : add_phrase(found, writing->tokens, writing->length, span, err) != 0)
             return -1;
+    }
     for (size_t q = first; q < found->count; q++) {
         found->phrases[q].before = q - first;
         found->phrases[q].behind = found->count - 1 - q;
@@ -233,7 +427,7 @@ static int add_entry(struct found *found, struct glossary *glossary, const struc
     return 0;
 }
 
-/* Between the placeholders. */
+/* Adds the entries found in text[begin, end), between held runs. */
 static int add_entries(struct found *found, struct glossary *glossary, size_t begin, size_t end, struct error *err) {
     const struct glossary_entry *entry;
     const char *text = found->sentence->text + found->sentence->source.begin + begin;
@@ -246,7 +440,7 @@ static int add_entries(struct found *found, struct glossary *glossary, size_t be
     return 0;
 }
 
-/* The run of the sentence that begins here; NULL: none does. */
+/* The run of the sentence that begins here, or NULL. */
 static const struct opaque_run *run_at(const struct sentence *sentence, size_t begin) {
     size_t first = 0, end = sentence->held.count;
     while (first < end) {
@@ -259,7 +453,7 @@ static const struct opaque_run *run_at(const struct sentence *sentence, size_t b
     return first < sentence->held.count && sentence->held.all[first].begin == begin ? &sentence->held.all[first] : NULL;
 }
 
-/* The token of the placeholder that begins here; NULL: the model reads it as it stands. */
+/* The token of the run that begins here; NULL if the model reads the run as it stands. */
 static const struct token *token_at(const struct sentence *sentence, size_t begin) {
     for (size_t j = 0; j < sentence->length; j++)
         if (sentence->tokens[j].begin == begin && sentence->tokens[j].end > begin)
@@ -267,7 +461,7 @@ static const struct token *token_at(const struct sentence *sentence, size_t begi
     return NULL;
 }
 
-/* The stand-in of the i-th run; NULL: the model reads the run as an unknown word. */
+/* The stand-in of the i-th run; NULL if the model reads the run as an unknown word. */
 static const struct stand_in *stand_in_for(const struct sentence *sentence, size_t i) {
     const struct readable *readable = &sentence->translator->readable;
     return readable->unreadable ? stand_in_of(&readable->stand_ins, sentence->held.all[i].kind) : NULL;
@@ -289,7 +483,7 @@ static int find_phrases(struct found *found, struct glossary *glossary, struct e
 
 /* ---- the sentence ---- */
 
-/* Room for pieces behind those that the model copies: a source token has a placeholder, or is of one entry. */
+/* Makes room for pieces after those that the model copies: a source token is a run or belongs to one entry. */
 static int make_copies(struct found *found, const struct glossary *glossary, struct error *err) {
     struct sentence *sentence = found->sentence;
     size_t copied = sentence->copies ? sentence->copies->count : 0;
@@ -316,19 +510,6 @@ static int make_copies(struct found *found, const struct glossary *glossary, str
     return 0;
 }
 
-/* A model that copies does not copy a placeholder by itself: it would come twice. */
-static int hide_copies(struct sentence *sentence, struct error *err) {
-    int *words = arena_alloc(&sentence->arena, sentence->length, sizeof *words);
-    if (!words)
-        return error_memory(err);
-    for (size_t j = 0; j < sentence->length; j++) {
-        bool hidden = glossary_holds(sentence, j);
-        words[j] = hidden ? tokenizer_unknown(sentence->translator->target) : sentence->copies->words[j];
-    }
-    sentence->copies->words = words;
-    return 0;
-}
-
 /* Letters and digits of text[begin, end). */
 static size_t count_written(const char *text, size_t begin, size_t end) {
     size_t count = 0;
@@ -339,10 +520,10 @@ static size_t count_written(const char *text, size_t begin, size_t end) {
     return count;
 }
 
-/* A model invents a translation when it can read fewer than one letter in so many. */
+/* A model invents a translation if it can read fewer than one letter in so many. */
 enum { FEW = 4 };
 
-/* True if nothing is left to translate beside the runs, or so little that the model would have to guess. */
+/* True if nothing is left to translate besides the runs, or so little that the model would have to guess. */
 static bool is_bare(struct sentence *sentence) {
     const char *text = sentence->text + sentence->source.begin;
     size_t length = sentence->source.end - sentence->source.begin, behind = 0, read = 0, unread = 0;
@@ -357,7 +538,7 @@ static bool is_bare(struct sentence *sentence) {
     return bare;
 }
 
-/* The sentence's own text becomes its translation; each run is one token of it. */
+/* Makes the sentence's own text its translation; each run is one token of it. */
 static int force_itself(struct found *found, struct error *err) {
     struct sentence *sentence = found->sentence;
     const struct tokenizer *target = sentence->translator->target;
@@ -405,7 +586,7 @@ static bool has_stand_in(const struct sentence *sentence) {
     return false;
 }
 
-/* The stand-ins of the phrases found, each once, that do not come themselves. -1: memory is out. */
+/* Lists the stand-ins of the phrases found, each once, which must not come themselves. -1: memory is out. */
 static int ban_stand_ins(const struct found *found, struct phrases *phrases) {
     enum { MOST = 4 }; /* those of words and of signs */
     if (!found->sentence->translator->readable.unreadable || has_stand_in(found->sentence))
@@ -447,7 +628,16 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
     if (ban_stand_ins(&found, &phrases) != 0)
         return error_memory(err);
     search_constrain(&sentence->options, phrases);
-    return copies ? hide_copies(sentence, err) : 0;
+    if (!copies)
+        return 0;
+    /* a model that copies must not copy a held run by itself: it would come twice */
+    int *words = arena_alloc(&sentence->arena, sentence->length, sizeof *words);
+    if (!words)
+        return error_memory(err);
+    for (size_t j = 0; j < sentence->length; j++)
+        words[j] = glossary_holds(sentence, j) ? tokenizer_unknown(sentence->translator->target) : copies->words[j];
+    sentence->copies->words = words;
+    return 0;
 }
 
 bool glossary_holds(const struct sentence *sentence, size_t j) {
@@ -458,7 +648,7 @@ bool glossary_holds(const struct sentence *sentence, size_t j) {
     return false;
 }
 
-/* The run that a source token is; NULL: it is none, or the token is a glossary's. */
+/* The run that a source token is; NULL if it is not one, or the token is a glossary's. */
 static const struct opaque_run *run_of(const struct sentence *sentence, const struct token *token) {
     uintptr_t place = (uintptr_t)token, first = (uintptr_t)sentence->tokens;
     bool own = place >= first && place < (uintptr_t)(sentence->tokens + sentence->length);
@@ -494,7 +684,7 @@ int glossary_runs_find(const struct sentence *sentence, const struct hypothesis 
     return 0;
 }
 
-/* True if a space comes before the token: as in the source, where another character is before it in the translation. */
+/* True if a space comes before the token: as in the source, and if another character precedes it in the translation. */
 static bool stands_apart(const struct sentence *sentence, const struct token *token, const char *previous) {
     const char *mark = tokenizer_mark(sentence->translator->target), *source = sentence->text + sentence->source.begin;
     size_t before = previous ? strlen(previous) : 0, begin = token->begin;

@@ -1,54 +1,110 @@
-/* What must stand in a sentence's translation (translator_constrain): the glossary's phrases and what is held. */
+/* What must stand in a translation: how the phrases of a glossary and the parts that come through as they are, are found in a text,
+ * and how a search is made to write them (translator_constrain). */
 #ifndef ALIGND_GLOSSARY_H
 #define ALIGND_GLOSSARY_H
 
-#include "model/lexicon.h"
 #include "model/sentence.h"
+#include "model/text/pattern.h"
 #include "model/text/tokenizer.h"
 
+/* ---- source phrases, ordered so that a text is not compared with each of ten thousand ---- */
+
+/* Source phrase -> target phrase, both NUL-terminated, not blank. A target may have several phrases with '|' between them, of which
+ * the translation has one. */
+struct glossary_entry {
+    const char *source, *target;
+};
+
+/* Immutable after lexicon_init and therefore thread-safe. */
+struct lexicon {
+    const struct glossary_entry *entries; /* [count]; they and their strings outlive it */
+    const struct glossary_entry **order;  /* [count] by source phrase, the first letter taken as a small one */
+    size_t count;
+};
+
+/* In the arena. Returns -1 with ERROR_MEMORY. */
+int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, size_t count, struct arena *arena,
+                 struct error *err);
+
+/* Finds the first occurrence of a source phrase at or after text[*at] and moves *at to its end. Of phrases that begin at the same
+ * place the longest counts; as whole words, with the case as given or with a first letter of the other case. Of two entries that
+ * differ in that letter alone, the one with the text's counts. text: valid UTF-8. Returns false if there is none. Takes, for each
+ * word, about (bytes of the longest phrase that the text there begins) x log(count), whatever the entries are. */
+bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at, struct span *found,
+                  const struct glossary_entry **entry);
+
+/* ---- parts that come through byte for byte: opaque runs, and the strings and patterns that a client names ---- */
+
+struct protection {
+    struct lexicon strings;      /* found as a glossary's source phrases are (lexicon_next) */
+    const char *const *patterns; /* [pattern_count], which outlive it */
+    size_t pattern_count;
+};
+
+/* A protection, ready for the texts of one request; zeroed, it finds only opaque runs. Belongs to one thread. */
+struct guard {
+    const struct lexicon *strings; /* or NULL */
+    struct pattern **patterns;     /* [pattern_count] */
+    size_t pattern_count;
+    int64_t left_ns; /* processor time that the patterns may still take, in all texts together */
+};
+
+/* protection: NULL, or it outlives the guard. Call guard_done whether this fails or not. Returns -1 with ERROR_INPUT (a pattern) or
+ * ERROR_MEMORY. */
+int guard_open(struct guard *guard, const struct protection *protection, struct error *err);
+void guard_done(struct guard *guard);
+
+/* Finds all parts of a text that are to be held, in the arena: where they overlap the first counts, of those that begin at the same
+ * place the longest. scope: which opaque runs count. text: valid UTF-8. Returns -1 with ERROR_LENGTH (the patterns took too long)
+ * or ERROR_MEMORY. */
+int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena,
+               struct opaque_runs *out, struct error *err);
+
+/* ---- making a translation hold them ---- */
+
 enum {
-    GLOSSARY_VARIANTS = 8, /* target phrases of an entry, with '|' between them; further ones count for nothing */
+    GLOSSARY_VARIANTS = 8, /* target phrases of an entry; further ones are ignored */
     GLOSSARY_BUCKETS = 64
 };
 
-/* The entries that the sentences of one translator hold, and what the translator writes for those that were found. */
+/* The entries that the sentences of one translator hold, and how the translator writes those that were found. */
 struct glossary {
-    const struct lexicon *lexicon; /* NULL: none */
+    const struct lexicon *lexicon; /* or NULL */
     struct glossary_phrase *buckets[GLOSSARY_BUCKETS];
     struct arena *arena; /* of the phrases */
 };
 
-/* lexicon, NULL allowed, and arena live as long as the sentences do. */
+/* lexicon (NULL allowed) and arena live as long as the sentences do. */
 void glossary_init(struct glossary *glossary, const struct lexicon *lexicon, struct arena *arena);
 
-/* Makes a prepared sentence's translation hold a target phrase wherever a source phrase stands in its text, and all that is held
- * of it (sentence.held) as it is; nothing changes where there are none. Behind translator_begin_with; for strategies beam and
- * greedy, with others nothing happens. Where source phrases overlap the first counts, of those that begin together the longest
- * (lexicon_next). Of an entry's target phrases it holds the one that the search likes best. -1 with ERROR_INPUT if the model cannot
- * write a phrase, with ERROR_LENGTH if they are of more than TRANSLATOR_MAX_TARGET tokens, or with ERROR_MEMORY. */
+/* Makes a prepared sentence's translation hold a target phrase wherever a source phrase stands in its text, and all runs of
+ * sentence.held as they are; nothing changes if there are none. Call it after translator_begin_with; it does nothing for strategies
+ * other than beam and greedy. Of an entry's target phrases the translation holds the one that the search likes best. Returns -1
+ * with ERROR_INPUT if the model cannot write a phrase, ERROR_LENGTH if they have more than TRANSLATOR_MAX_TARGET tokens, or
+ * ERROR_MEMORY. */
 int translator_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err);
 
-/* What the target's phrases do not end before: a table of pieces that continue a word, or NULL where each piece is a word or a
- * character. To be freed. -1 with ERROR_MEMORY. */
+/* Makes a table of pieces that continue a word, before which a phrase of the target must not end; NULL if each piece is a word or a
+ * character. The caller frees it. Returns -1 with ERROR_MEMORY. */
 int glossary_continues(const struct tokenizer *target, bool **continues, struct error *err);
 
-/* True if source token j is a placeholder that a phrase brings through. */
+/* True if source token j is a held run that a phrase brings through. */
 bool glossary_holds(const struct sentence *sentence, size_t j);
 
-/* The opaque run that a token of the sentence's translation is; NULL: it is none. */
+/* The opaque run that a token of the sentence's translation is, or NULL. */
 const struct opaque_run *glossary_run(const struct sentence *sentence, int token);
 
-/* The runs that came through to a hypothesis: where they stand in the sentence's text and in its rendering, each list in order. */
+/* The runs that came through to a hypothesis: their places in the sentence's text and in its rendering, each list in order. */
 struct glossary_runs {
     struct span *source, *target; /* [count] */
     size_t count;
 };
-/* All in the arena. -1 with ERROR_MEMORY. */
+/* All in the arena. Returns -1 with ERROR_MEMORY. */
 int glossary_runs_find(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct token *rendered,
                        struct arena *arena, struct glossary_runs *out, struct error *err);
 
-/* Printed as a piece in this place; previous: the one before it, NULL: none. A placeholder that touches in the source what comes
- * before it does so in the translation, where that is the same character. */
+/* The token as a piece in this place; previous: the piece before it, or NULL. A run that touches the character before it in the
+ * source does so in the translation, too, if that is the same character. */
 const char *glossary_piece(const struct sentence *sentence, const struct token *token, const char *previous, struct arena *arena);
 
 #endif

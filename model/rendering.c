@@ -1,14 +1,17 @@
 #include "model/rendering.h"
-#include "model/given.h"
 #include "model/glossary.h"
 #include "model/model.h"
 #include "model/network/copies.h"
-#include "model/soft_alignment.h"
-#include "model/text/capitals.h"
+#include "model/text/character.h"
+#include <math.h>
+#include <string.h>
 
-/* The source token with the most weight but for placeholders, or where it has no character the next that has one; NULL: there is
- * none. */
-static const struct token *heaviest(const struct sentence *sentence, const float *weights) {
+/* ---- text ---- */
+
+/* Sets *piece to the text of the source token with the most weight, except for held runs, or if that has no character, of the next
+ * token that has one. *piece stays NULL if there is no such token. */
+static int copy_aligned(const struct sentence *sentence, const float *weights, struct arena *arena, const char **piece,
+                        struct error *err) {
     struct span own = sentence_own(sentence);
     size_t count = sentence->search.source_length > 0 ? own.end : 0, best = own.begin;
     while (best < count && glossary_holds(sentence, best))
@@ -18,33 +21,17 @@ static const struct token *heaviest(const struct sentence *sentence, const float
             best = j;
     while (best < count && (sentence->tokens[best].begin == sentence->tokens[best].end || glossary_holds(sentence, best)))
         best++;
-    return best < count ? &sentence->tokens[best] : NULL;
-}
-
-/* *piece stays NULL: it is aligned with nothing. */
-static int copy_aligned(const struct sentence *sentence, const float *weights, struct arena *arena, const char **piece,
-                        struct error *err) {
-    const struct token *token = heaviest(sentence, weights);
-    if (!token)
+    if (best >= count)
         return 0;
+    const struct token *token = &sentence->tokens[best];
     *piece = arena_copy(arena, sentence->text + sentence->source.begin + token->begin, token->end - token->begin);
     return *piece ? 0 : error_memory(err);
 }
 
-/* What the unknown token i is printed as; *piece stays NULL: nothing better than <unk>. */
-static int replace_unknown(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
-                           const char **piece, struct error *err) {
+/* Sets token i, with a piece if it is not printed as its id's piece. The token before it stands at token - 1. */
+static int show_token(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
+                      struct token *token, struct error *err) {
     const struct translator *t = sentence->translator;
-    const float *attention = hypothesis->attention[i],
-                *weights = sentence_replaces(sentence) ? hypothesis->alignment[i] : attention;
-    if (t->characters && speller_run(&t->speller, attention + sentence->search.source_length, arena, piece, err) != 0)
-        return -1;
-    return *piece || !sentence->replace_unknowns ? 0 : copy_aligned(sentence, weights, arena, piece, err);
-}
-
-/* Token i, with a piece if it is printed as another than its id's. The one before it stands at token - 1. */
-static int rendering_show(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
-                          struct token *token, struct error *err) {
     token->id = hypothesis->tokens[i];
     const struct token *copied = sentence->copies ? copies_token(sentence->copies, token->id) : NULL;
     if (copied) {
@@ -52,44 +39,66 @@ static int rendering_show(const struct sentence *sentence, const struct hypothes
         token->piece = glossary_piece(sentence, copied, previous, arena);
         return token->piece ? 0 : error_memory(err);
     }
-    bool unknown = token->id == tokenizer_unknown(sentence->translator->target);
-    return unknown ? replace_unknown(sentence, hypothesis, i, arena, &token->piece, err) : 0;
+    if (token->id != tokenizer_unknown(t->target))
+        return 0;
+    const float *attention = hypothesis->attention[i];
+    const float *weights = sentence_replaces(sentence) ? hypothesis->alignment[i] : attention;
+    if (t->characters && speller_run(&t->speller, attention + sentence->search.source_length, arena, &token->piece, err) != 0)
+        return -1;
+    return token->piece || !sentence->replace_unknowns ? 0 : copy_aligned(sentence, weights, arena, &token->piece, err);
 }
 
-/* A model that copies may choose <unk> or the word itself, and both are printed alike: their pieces tell such hypotheses apart. */
-static void tell_unknowns(const struct sentence *sentence, struct token *tokens, size_t count) {
-    const struct translator *t = sentence->translator;
-    int unknown = tokenizer_unknown(t->target);
-    for (size_t i = 0; output_copies(&t->output) && i < count; i++)
-        if (tokens[i].id == unknown)
-            tokens[i].piece = tokenizer_piece(t->target, unknown);
-}
-
-/* What was read in small letters is written in capitals; copies are what they are. */
-static void raise_letters(const struct sentence *sentence, const struct token *tokens, size_t count, char *text) {
-    for (size_t i = 0; i < count; i++)
-        if (!sentence->copies || !copies_token(sentence->copies, tokens[i].id))
-            capitals_raise(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
+/* Prints the given text in place of the text of its tokens, the first of `length` in this rendering. White space does not come
+ * twice where the given text ends. */
+static int render_given(const struct sentence *sentence, size_t length, struct arena *arena, struct rendering *out,
+                        struct error *err) {
+    size_t count = length < sentence->options.prefix_length ? length : sentence->options.prefix_length;
+    size_t given = strlen(sentence->given), rest = count > 0 ? out->tokens[count - 1].end : 0;
+    while (given > 0 && strchr(" \t\n\r", sentence->given[given - 1]) && out->text[rest] == ' ')
+        rest++;
+    size_t left = strlen(out->text + rest);
+    char *text = arena_alloc(arena, given + left + 1, 1);
+    if (!text)
+        return error_memory(err);
+    memcpy(text, sentence->given, given);
+    memcpy(text + given, out->text + rest, left + 1);
+    if (count > 0)
+        memcpy(out->tokens, sentence->given_tokens, count * sizeof *out->tokens);
+    for (size_t i = count; i < length; i++) {
+        struct token *token = &out->tokens[i];
+        token->begin = token->begin < rest ? given : token->begin - rest + given;
+        token->end = token->end < rest ? given : token->end - rest + given;
+    }
+    out->text = text;
+    return 0;
 }
 
 int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t first, struct arena *arena,
                            struct rendering *out, struct error *err) {
+    const struct translator *t = sentence->translator;
     size_t count = hypothesis->length - first;
+    int unknown = tokenizer_unknown(t->target);
     struct token *tokens = arena_zalloc(arena, count + 1, sizeof *tokens);
     if (!tokens)
         return error_memory(err);
-    tokens->id = first > 0 ? hypothesis->tokens[first - 1] : 0; /* what stands before the first */
+    tokens->id = first > 0 ? hypothesis->tokens[first - 1] : 0; /* the token before the first */
     tokens++;
     for (size_t i = 0; i < count; i++)
-        if (rendering_show(sentence, hypothesis, first + i, arena, &tokens[i], err) != 0)
+        if (show_token(sentence, hypothesis, first + i, arena, &tokens[i], err) != 0)
             return -1;
-    if (tokenizer_decode(sentence->translator->target, tokens, count, arena, &out->text, err) != 0)
+    if (tokenizer_decode(t->target, tokens, count, arena, &out->text, err) != 0)
         return -1;
-    if (sentence->lowered)
-        raise_letters(sentence, tokens, count, out->text);
-    tell_unknowns(sentence, tokens, count);
+
+    /* what was read in small letters is written in capitals, except for copies */
+    for (size_t i = 0; sentence->lowered && i < count; i++)
+        if (!sentence->copies || !copies_token(sentence->copies, tokens[i].id))
+            capitals_raise(out->text + tokens[i].begin, tokens[i].end - tokens[i].begin);
+    /* a model that copies may choose <unk> or the word itself, and both are printed alike: pieces tell such hypotheses apart */
+    for (size_t i = 0; output_copies(&t->output) && i < count; i++)
+        if (tokens[i].id == unknown)
+            tokens[i].piece = tokenizer_piece(t->target, unknown);
     out->tokens = tokens;
-    return sentence->given && first == 0 ? given_render(sentence, count, arena, out, err) : 0;
+    return sentence->given && first == 0 ? render_given(sentence, count, arena, out, err) : 0;
 }
 
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
@@ -100,4 +109,254 @@ int translator_render(const struct sentence *sentence, const struct hypothesis *
 const char *translator_piece(const struct sentence *sentence, int token) {
     const struct token *copied = sentence->copies ? copies_token(sentence->copies, token) : NULL;
     return copied ? copied->piece : tokenizer_piece(sentence->translator->target, token);
+}
+
+/* ---- words ---- */
+
+/* Finds words between white space; words NULL: only counts them. */
+static size_t find_spaced(const char *text, size_t length, struct span *words) {
+    size_t count = 0, begin = 0;
+    bool inside = false;
+    for (size_t at = 0, next = 0; at <= length; at = next) {
+        bool space = at == length || character_is_space(character_next(text, length, &next));
+        if (inside && space && words)
+            words[count] = (struct span){begin, at};
+        count += inside && space;
+        begin = inside ? begin : at;
+        inside = !space;
+        next += at == length;
+    }
+    return count;
+}
+
+int translator_words(const struct translator *translator, enum word_kind kind, const char *text, size_t length, struct arena *arena,
+                     struct span **words, size_t *count, struct error *err) {
+    if (kind == WORDS_UNICODE)
+        return segmenter_words(translator->segmenter, text, length, arena, words, count, err);
+    struct span *found = arena_alloc(arena, find_spaced(text, length, NULL), sizeof *found);
+    if (!found)
+        return error_memory(err);
+    *count = find_spaced(text, length, found);
+    *words = found;
+    return 0;
+}
+
+/* The first word that ends after this byte, or count. */
+static size_t word_after(const struct span *words, size_t count, size_t byte) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (words[middle].end > byte)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+void words_of_tokens(const char *text, const struct token *tokens, size_t count, const struct span *words, size_t word_count,
+                     struct word_range *ranges) {
+    for (size_t i = 0; i < count; i++) {
+        struct span inner = segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
+        size_t begin = tokens[i].begin + inner.begin, end = tokens[i].begin + inner.end;
+        size_t first = word_after(words, word_count, begin), behind = first + (first < word_count);
+        while (behind < word_count && words[behind].begin < end)
+            behind++;
+        ranges[i] = (struct word_range){first, behind};
+    }
+}
+
+/* ---- quality ---- */
+
+static const float LEAST = -50, MOST_GAP = 10;
+
+/* A hypothesis, and how much weight its rows together give each source token. */
+struct estimation {
+    const struct hypothesis *hypothesis;
+    int end;            /* </s> of the target */
+    struct span source; /* the source's own tokens; empty without attention */
+    float *coverage;    /* [source.end] */
+};
+
+/* Features of the steps added so far: sums, but the least of the gaps. */
+struct evidence {
+    float features[QUALITY_FEATURES];
+    size_t steps, tokens;
+};
+
+static float quality_clip(float value, float most) {
+    return value < LEAST ? LEAST : value > most ? most : value;
+}
+
+/* The log-probability of the token of step i less that of the best other one; alternatives are the best first. */
+static float gap_of(const struct estimation *estimation, size_t i) {
+    const struct hypothesis *h = estimation->hypothesis;
+    const struct alternatives *best = h->alternatives[i];
+    int token = i < h->length ? h->tokens[i] : estimation->end;
+    for (size_t k = 0; k < best->count; k++)
+        if (best->tokens[k] != token)
+            return quality_clip(h->log_probs[i] - best->log_probs[k], MOST_GAP);
+    return MOST_GAP;
+}
+
+static void add_step(const struct estimation *estimation, size_t i, struct evidence *evidence) {
+    const struct hypothesis *h = estimation->hypothesis;
+    float gap = gap_of(estimation, i), *features = evidence->features;
+    features[QUALITY_LOG_PROB] += quality_clip(h->log_probs[i], 0);
+    features[QUALITY_ENTROPY] += h->entropies[i];
+    if (evidence->steps++ == 0 || gap < features[QUALITY_GAP])
+        features[QUALITY_GAP] = gap;
+}
+
+/* Adds the row of token i: which source token it is aligned with, and how clearly. */
+static void add_row(const struct estimation *estimation, size_t i, struct evidence *evidence) {
+    if (estimation->source.begin == estimation->source.end)
+        return;
+    const float *row = estimation->hypothesis->alignment[i];
+    size_t best = estimation->source.begin;
+    for (size_t j = best + 1; j < estimation->source.end; j++)
+        if (row[j] > row[best])
+            best = j;
+    evidence->tokens++;
+    evidence->features[QUALITY_COVERAGE] += estimation->coverage[best];
+    evidence->features[QUALITY_SHARPNESS] += row[best];
+}
+
+/* Makes means of the sums whose features are means. */
+static void settle_means(struct evidence *evidence) {
+    evidence->features[QUALITY_ENTROPY] /= evidence->steps > 0 ? (float)evidence->steps : 1;
+    evidence->features[QUALITY_COVERAGE] /= evidence->tokens > 0 ? (float)evidence->tokens : 1;
+    evidence->features[QUALITY_SHARPNESS] /= evidence->tokens > 0 ? (float)evidence->tokens : 1;
+}
+
+static float probability(const struct quality_regression *regression, const struct evidence *evidence) {
+    double sum = (double)regression->constant;
+    for (size_t f = 0; f < QUALITY_FEATURES; f++)
+        sum += (double)regression->weights[f] * (double)evidence->features[f];
+    return (float)(1 / (1 + exp(-sum)));
+}
+
+static float estimate_sentence(const struct estimation *estimation, const struct quality_regression *regression) {
+    const struct hypothesis *h = estimation->hypothesis;
+    struct evidence evidence = {0};
+    for (size_t i = 0; i < h->length + h->ended; i++)
+        add_step(estimation, i, &evidence);
+    for (size_t i = 0; i < h->length; i++)
+        add_row(estimation, i, &evidence);
+    settle_means(&evidence);
+    float covered = 0;
+    size_t count = estimation->source.end - estimation->source.begin;
+    for (size_t j = estimation->source.begin; j < estimation->source.end; j++)
+        covered += fminf(estimation->coverage[j], 1);
+    evidence.features[QUALITY_COVERAGE] = count > 0 ? covered / (float)count : 0;
+    return probability(regression, &evidence);
+}
+
+/* all [count]: scratch. */
+static void estimate_words(const struct estimation *estimation, const struct quality_regression *regression,
+                           const struct word_range *tokens, struct evidence *all, const struct quality *out) {
+    for (size_t i = 0; i < estimation->hypothesis->length; i++)
+        for (size_t w = tokens[i].first; w < tokens[i].end; w++) {
+            add_step(estimation, i, &all[w]);
+            add_row(estimation, i, &all[w]);
+        }
+    for (size_t w = 0; w < out->count; w++) {
+        settle_means(&all[w]);
+        out->words[w] = probability(regression, &all[w]);
+    }
+}
+
+/* ---- quality from log-probabilities alone ---- */
+
+/* True if white space precedes token i. */
+static bool begins_word(const struct translator *t, const struct hypothesis *h, size_t i) {
+    const char *mark = tokenizer_mark(t->target);
+    bool known = (size_t)h->tokens[i] < tokenizer_size(t->target);
+    return i == 0 || !known || strncmp(tokenizer_piece(t->target, h->tokens[i]), mark, strlen(mark)) == 0;
+}
+
+/* log p of tokens [begin, end). */
+static double log_probability(const struct quality_weights *weights, const struct hypothesis *h, size_t begin, size_t end,
+                              double overall) {
+    double sum = 0, least = 0, features[QUALITY_LOG_PROB_FEATURES], z = (double)weights->log_probs.constant;
+    for (size_t i = begin; i < end; i++) {
+        sum += (double)h->log_probs[i];
+        least = fmin(least, (double)h->log_probs[i]);
+    }
+    features[QUALITY_MEAN] = sum / (double)(end - begin);
+    features[QUALITY_LEAST] = least;
+    features[QUALITY_TOKENS] = (double)(end - begin);
+    features[QUALITY_OVERALL] = overall;
+    for (size_t f = 0; f < QUALITY_LOG_PROB_FEATURES; f++)
+        z += (double)weights->log_probs.weights[f] * features[f];
+    return z > 0 ? -log1p(exp(-z)) : z - log1p(exp(z));
+}
+
+static void estimate_by_log_probs(const struct translator *t, const struct hypothesis *h, const struct word_range *tokens,
+                                  struct quality *out) {
+    double overall = 0, sum = 0;
+    size_t words = 0;
+    for (size_t i = 0; i < h->length; i++)
+        overall += (double)h->log_probs[i] / (double)h->length;
+    for (size_t begin = 0, end; begin < h->length; begin = end) {
+        for (end = begin + 1; end < h->length && !begins_word(t, h, end);)
+            end++;
+        double log_p = log_probability(t->quality, h, begin, end, overall);
+        sum += log_p;
+        words++;
+        for (size_t i = begin; i < end; i++)
+            for (size_t w = tokens[i].first; w < tokens[i].end; w++)
+                out->words[w] = (float)exp(log_p);
+    }
+    out->sentence = words > 0 ? (float)exp(sum / (double)words) : 0;
+}
+
+int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct word_range *tokens,
+                       size_t words, struct arena *arena, struct quality *out, struct error *err) {
+    const struct translator *t = sentence->translator;
+    struct estimation estimation = {.hypothesis = hypothesis, .end = tokenizer_end(t->target)};
+    if (sentence->search.source_length > 0)
+        estimation.source = sentence_own(sentence);
+    estimation.coverage = arena_zalloc(arena, estimation.source.end, sizeof *estimation.coverage);
+    struct evidence *all = arena_zalloc(arena, words, sizeof *all);
+    struct quality made = {.words = arena_zalloc(arena, words, sizeof *made.words), .count = words};
+    if (!estimation.coverage || !all || !made.words)
+        return error_memory(err);
+    if (t->quality->log_probs_alone) {
+        estimate_by_log_probs(t, hypothesis, tokens, &made);
+    } else {
+        for (size_t i = 0; i < hypothesis->length; i++)
+            for (size_t j = estimation.source.begin; j < estimation.source.end; j++)
+                estimation.coverage[j] += hypothesis->alignment[i][j];
+        made.sentence = estimate_sentence(&estimation, &t->quality->sentence);
+        estimate_words(&estimation, &t->quality->words, tokens, all, &made);
+    }
+    *out = made;
+    return 0;
+}
+
+/* ---- doubt ---- */
+
+bool translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, double *estimate) {
+    const struct translator *t = sentence->translator;
+    double features[QUALITY_DOUBT_FEATURES] = {0}, count = 0;
+    if (!t->quality)
+        return false;
+    const struct quality_doubt *doubt = &t->quality->doubt;
+    for (size_t i = 0; i < hypothesis->length + hypothesis->ended; i++) {
+        if (i < hypothesis->length && (size_t)hypothesis->tokens[i] >= tokenizer_size(t->target))
+            continue;
+        features[QUALITY_DOUBT_LOG_PROB] += (double)quality_clip(hypothesis->log_probs[i], 0);
+        features[QUALITY_DOUBT_ENTROPY] += (double)hypothesis->entropies[i];
+        count++;
+    }
+    if (count == 0)
+        return false;
+    features[QUALITY_DOUBT_ENTROPY] /= count;
+    features[QUALITY_DOUBT_LENGTH] = log(count);
+    double sum = (double)doubt->constant;
+    for (size_t f = 0; f < QUALITY_DOUBT_FEATURES; f++)
+        sum += (double)doubt->weights[f] * features[f];
+    *estimate = 1 / (1 + exp(-sum));
+    return *estimate < (double)doubt->below;
 }

@@ -1,23 +1,83 @@
-/* Hypotheses as text. */
+/* A hypothesis for its readers: as text, in words, and with an estimate of how likely it is right. */
 #ifndef ALIGND_RENDERING_H
 #define ALIGND_RENDERING_H
 
 #include "model/sentence.h"
 
-/* The piece that a token of the sentence's translation stands for; owned by it or the translator. */
+/* The piece that a token of the sentence's translation stands for; the sentence or the translator owns it. */
 const char *translator_piece(const struct sentence *sentence, int token);
 
-/* A hypothesis as text. tokens [length]: pieces with their bytes within text. All in the arena. Thread-safe.
+/* A hypothesis as text: tokens [length], with their bytes within it. */
+struct rendering {
+    char *text;
+    struct token *tokens;
+};
+
+/* Writes a hypothesis as text, all in the arena. Thread-safe.
  * With replace_unknowns, <unk> is printed as the source token that it is aligned with (sentence_replaces) or that got the
  * most attention in its step (Luong et al. 2015), as it stands in the source text; its piece is that text, too, unless the model
  * copies: then it is <unk>, as the same word copied is another hypothesis. </s> does not count, and a token without a character of
- * its own stands for the next. A model whose output spells (model/network/speller.h) spells it instead, always. A forced target and
+ * its own stands for the next. A model whose output spells (model/network/speller.h) always spells it instead. A forced target and
  * a prefix are printed as they were given. */
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
                       struct rendering *out, struct error *err);
 
-/* The same of its tokens from first on alone, as if nothing stood before them; first is behind what was given, or 0. */
+/* The same for its tokens from first on alone, as if nothing stood before them; first is 0 or after the given tokens. */
 int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t first, struct arena *arena,
                            struct rendering *out, struct error *err);
+
+/* ---- words: the same notion for source and target ---- */
+
+/* Words as segmenter_words cuts them, or at white space for a text that was cut into words before. */
+enum word_kind { WORDS_UNICODE, WORDS_SPACED };
+
+/* Gives the words of text[length], valid UTF-8: spans in order, in the arena. Thread-safe. Returns -1 with ERROR_LENGTH or
+ * ERROR_MEMORY. */
+int translator_words(const struct translator *translator, enum word_kind kind, const char *text, size_t length, struct arena *arena,
+                     struct span **words, size_t *count, struct error *err);
+
+/* Words first to end - 1. */
+struct word_range {
+    size_t first, end;
+};
+
+/* ranges [count]: the words that each token has characters of. A token without any, such as a blank, belongs to the word that
+ * follows it; one after the last word (</s>) has first == end. tokens and words [word_count] are places of text. */
+void words_of_tokens(const char *text, const struct token *tokens, size_t count, const struct span *words, size_t word_count,
+                     struct word_range *ranges);
+
+/* ---- quality: how likely a word, and a sentence, of a translation is right ----
+ *
+ * Two logistic regressions (model/weights/weights.h), p = 1 / (1 + exp(-(w . features + c))), of what the decoder knew:
+ *
+ *   log-probability  of a word: the sum over its tokens; of a sentence: over all steps, </s> too
+ *   entropy          the mean over the same, nats
+ *   gap              the least over the same of a token's log-probability less that of the best other token
+ *   coverage         of a word: how much all rows of the soft alignment together give the source token that one of its tokens is
+ *                    aligned with, the mean over its tokens; of a sentence: the mean over the source tokens of the same, at most 1
+ *   sharpness        the largest weight in a token's row of the soft alignment, the mean over the tokens
+ *
+ * A model with Bergamot's regression has instead the mean and the least of the log-probabilities of a word's tokens, how many they
+ * are, and the mean over all tokens but </s>; a word there lies between white space, and each of our words gets the number of the
+ * one that it is in. A sentence's number is the geometric mean of those, 0 if there is none.
+ *
+ * </s> of the source never counts; without attention the last two features are 0. Log-probabilities and gaps below -50 count as
+ * -50, gaps above 10 as 10. weights/evaluation/quality.py has the same arithmetic; a golden case holds both to the same numbers. */
+
+/* Estimates, 0 to 1. words [count], in the arena. */
+struct quality {
+    float sentence, *words;
+    size_t count;
+};
+
+/* For a hypothesis whose alternatives were asked for, of a model that estimates (translator_info.quality). words: how many its text
+ * has; tokens [hypothesis->length]: the words that each has a part of. Thread-safe. Returns -1 with ERROR_MEMORY. */
+int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct word_range *tokens,
+                       size_t words, struct arena *arena, struct quality *out, struct error *err);
+
+/* True if the model's cheap estimate, which becomes *estimate, is below the one at which its folder calls a sentence doubtful. The
+ * estimate comes from the sum of the tokens' log-probabilities, their mean entropy and the logarithm of their number, </s> counted;
+ * tokens of no vocabulary (opaque runs, glossary phrases) do not count. It needs only what every search keeps. Thread-safe. */
+bool translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, double *estimate);
 
 #endif

@@ -1,88 +1,297 @@
+/* How a text becomes sentences that the network can read: where it is cut, what is held, how each sentence is tokenized, and what a
+ * caller may give of the translation. */
 #include "model/sentence.h"
-#include "model/guard.h"
 #include "model/model.h"
 #include "model/network/copies.h"
-#include "model/text.h"
-#include "model/text/opaque.h"
+#include "model/text/character.h"
+#include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
-/* QUESTION_BYTES, ANSWER_BYTES: of the arena; many sentences wait, and few are decoded. MOST_HELD_BYTES: of a sentence whose runs
- * are found before it is cut; in a longer one an unreadable run may be cut, so that reading it can end at the first sentence too
- * many. */
-enum { QUESTION_BYTES = 2 * 1024, ANSWER_BYTES = 32 * 1024, MOST_HELD_BYTES = 64 * 1024 };
+/* Blocks of a sentence's arena: many sentences wait, and few are decoded. */
+enum { QUESTION_BYTES = 2 * 1024, ANSWER_BYTES = 32 * 1024 };
+/* The unreadable runs of a span of at most so many bytes are found before it is cut. In a longer one such a run may be cut, so that
+ * reading can end at the first sentence too many. */
+enum { MOST_HELD_BYTES = 64 * 1024 };
 
-/* Target tokens for T source tokens (</s> counted), if the caller asks for no other limit. */
-static size_t default_max_length(const struct translator *translator, size_t source_length) {
-    size_t length = (size_t)floor(translator->config.limits.max_target_ratio * (double)source_length + 0.5);
-    if (length < 1)
-        return 1;
-    return length < TRANSLATOR_MAX_TARGET ? length : TRANSLATOR_MAX_TARGET;
+/* ---- long texts ---- */
+
+/* A text is tokenized in windows of so many bytes, because a tokenizer handles its text in one piece, and takes a thousand times as
+ * much memory. Nobody writes a sentence as long as a window. */
+enum { SCRATCH_BLOCK_BYTES = 1 << 16, WINDOW_BYTES = 4096, WIDEST_CHARACTER = 0xfdfa, WIDEST_BYTES = 33, HELD_BYTES = 8 };
+
+/* The end of the window that begins at byte begin: the sentence's end if it is near, otherwise the last white space, otherwise any
+ * place between two characters. A character weighs as many bytes as the tokenizer makes of it: one of those that NFKC makes longer
+ * grows far more than the others. A held run counts as one character and is not cut. */
+static size_t window_end(const char *text, size_t length, const struct opaque_runs *held, size_t begin) {
+    size_t weight = 0, at = begin, space = begin, next_held = 0;
+    while (next_held < held->count && held->all[next_held].end <= begin)
+        next_held++;
+    while (at < length && weight < WINDOW_BYTES) {
+        size_t before = at;
+        if (next_held < held->count && held->all[next_held].begin <= at) {
+            at = held->all[next_held].end < length ? held->all[next_held].end : length;
+            next_held++;
+            weight += HELD_BYTES;
+            continue;
+        }
+        int32_t character = character_next(text, length, &at);
+        weight += character == WIDEST_CHARACTER ? WIDEST_BYTES : at - before;
+        if (character_is_space(character))
+            space = at;
+    }
+    return at < length && space > begin ? space : at;
 }
 
-static bool sentence_fits(const struct sentence *sentence) {
-    const struct translator *t = sentence->translator;
-    return sentence->length <= t->config.limits.max_source_tokens + t->config.encoder.eos;
+bool text_is_short(const char *text, size_t length, const struct opaque_runs *held) {
+    return length <= WINDOW_BYTES / WIDEST_BYTES || window_end(text, length, held, 0) == length;
 }
 
-/* The output layer has room for the copies of a sentence within the limit; what cannot be cut may be longer. */
-static int find_copies(struct sentence *sentence, struct error *err) {
-    const struct translator *t = sentence->translator;
-    if (!sentence_fits(sentence))
-        return error_set(err, ERROR_LENGTH, "the text has a part of more than %zu tokens that cannot be split",
-                         t->config.limits.max_source_tokens);
-    sentence->copies =
-        copies_find(&(struct copies_between){t->source, t->target}, sentence->tokens, sentence->length, &sentence->arena, err);
-    return sentence->copies ? 0 : -1;
+int text_hold(const struct readable *readable, const struct tokenizer *tokenizer, const char *text, size_t length,
+              struct tokenizer_reading *how, struct arena *arena, struct error *err) {
+    struct opaque_run *runs = NULL;
+    struct arena scratch;
+    size_t count = 0, room = 0;
+    int result = 0;
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    arena_limit(&scratch, arena->budget);
+    for (size_t begin = 0, end; begin < length && result == 0; begin = end) {
+        struct tokenizer_reading window = *how;
+        struct token *tokens;
+        bool lowered;
+        size_t token_count, found;
+        end = window_end(text, length, &how->held, begin);
+        if (opaque_within(&how->held, begin, end, &scratch, &window.held, err) != 0 ||
+            tokenizer_encode_around(tokenizer, text + begin, end - begin, &window, &lowered, &scratch, &tokens, &token_count,
+                                    err) != 0 ||
+            readable_hold(readable, text + begin, end - begin, tokens, token_count, &window.held, &found, &scratch, err) != 0) {
+            result = -1;
+            break;
+        }
+        struct opaque_run *grown = arena_grow(arena, runs, count, &room, window.held.count + 1, sizeof *runs);
+        if (!grown) {
+            result = error_memory(err);
+            break;
+        }
+        runs = grown;
+        for (size_t i = 0; i < window.held.count; i++) {
+            struct opaque_run run = window.held.all[i];
+            run.begin += begin;
+            run.end += begin;
+            runs[count++] = run;
+        }
+        arena_reset(&scratch);
+    }
+    arena_done(&scratch);
+    return result == 0 ? opaque_merge(&how->held, text, runs, count, arena, err) : -1;
+}
+
+/* A window of a sentence, to be wrapped; offsets are within it. */
+struct wrap {
+    const struct tokenizer *tokenizer;
+    const char *text;
+    size_t length;
+    struct tokenizer_reading how;
+    const struct token *tokens; /* [count] of the whole window */
+    size_t count;
+    size_t max_tokens;
+    struct arena *scratch;
+};
+
+/* How good it is to end a piece after a token, rising. */
+enum cut { CUT_NEVER, CUT_TOKENS, CUT_SPACE, CUT_CLAUSE };
+
+static enum cut rate_cut(const struct wrap *wrap, size_t token) {
+    static const char *const marks[] = {",", ";", ":", "—", "…", "،", "؛", "、", "，", "：", "；"};
+    size_t begin = wrap->tokens[token].begin, end = wrap->tokens[token].end, after = end;
+    if (begin == end) /* it belongs to the tokens that follow */
+        return CUT_NEVER;
+    if (end == wrap->length)
+        return CUT_TOKENS;
+    int32_t next = character_next(wrap->text, wrap->length, &after);
+    bool space = character_is_space(next);
+    for (size_t i = 0; (space || character_is_wide(next)) && i < sizeof marks / sizeof *marks; i++) {
+        size_t size = strlen(marks[i]);
+        if (end - begin >= size && memcmp(wrap->text + end - size, marks[i], size) == 0)
+            return CUT_CLAUSE;
+    }
+    return space ? CUT_SPACE : CUT_TOKENS;
+}
+
+/* The last token of the best piece of at most width tokens that begins with token first: the last of the best cuts, or the end of
+ * the sentence if that is within reach. If there is nowhere to cut, the first place beyond. */
+static size_t best_cut(const struct wrap *wrap, size_t first, size_t width) {
+    if (wrap->count - first <= width)
+        return wrap->count - 1;
+    size_t best = first;
+    enum cut best_rate = CUT_NEVER;
+    for (size_t i = first; i < first + width; i++) {
+        enum cut rate = rate_cut(wrap, i);
+        if (rate != CUT_NEVER && rate >= best_rate) {
+            best = i;
+            best_rate = rate;
+        }
+    }
+    if (best_rate != CUT_NEVER)
+        return best;
+    for (best = first + width; best < wrap->count - 1 && rate_cut(wrap, best) == CUT_NEVER;)
+        best++;
+    return best;
+}
+
+/* Tokens of text[begin, end) when it stands alone: often one more than within the sentence, for the word that it cuts into. */
+static int count_tokens(const struct wrap *wrap, size_t begin, size_t end, size_t *count, struct error *err) {
+    struct arena_mark mark = arena_mark(wrap->scratch);
+    struct token *tokens;
+    struct tokenizer_reading how = wrap->how;
+    bool lowered; /* as it will be when the piece is a sentence */
+    int result = opaque_within(&wrap->how.held, begin, end, wrap->scratch, &how.held, err);
+    if (result == 0)
+        result = tokenizer_encode_around(wrap->tokenizer, wrap->text + begin, end - begin, &how, &lowered, wrap->scratch, &tokens,
+                                         count, err);
+    arena_release(wrap->scratch, mark);
+    return result;
+}
+
+/* Cuts a window into pieces, in the scratch arena. The window is tokenized once, for the places to cut; each piece again, to see
+ * that it fits alone. */
+static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, struct error *err) {
+    struct token *tokens;
+    bool lowered;
+    if (tokenizer_encode_around(wrap->tokenizer, wrap->text, wrap->length, &wrap->how, &lowered, wrap->scratch, &tokens,
+                                &wrap->count, err) != 0)
+        return -1;
+    wrap->tokens = tokens;
+    struct span *found = *pieces = arena_alloc(wrap->scratch, wrap->count + 1, sizeof *found);
+    if (found == NULL)
+        return error_memory(err);
+    if (wrap->count <= wrap->max_tokens) {
+        found[0] = (struct span){0, wrap->length};
+        *count = 1;
+        return 0;
+    }
+    *count = 0;
+    for (size_t first = 0, begin = 0; first < wrap->count;) {
+        size_t last, end;
+        for (size_t width = wrap->max_tokens, alone;;) {
+            last = best_cut(wrap, first, width);
+            end = last + 1 == wrap->count ? wrap->length : wrap->tokens[last].end;
+            if (count_tokens(wrap, begin, end, &alone, err) != 0)
+                return -1;
+            if (alone <= wrap->max_tokens || width == 1)
+                break;
+            size_t taken = last - first + 1 < width ? last - first + 1 : width, excess = alone - wrap->max_tokens;
+            width = taken > excess ? taken - excess : 1;
+        }
+        struct span visible = segmenter_trim(wrap->text + begin, end - begin);
+        if (visible.begin < visible.end)
+            found[(*count)++] = (struct span){begin + visible.begin, begin + visible.end};
+        begin = end;
+        first = last + 1;
+    }
+    return 0;
+}
+
+int text_wrap(const struct text_reading *reading, const char *text, struct span sentence, struct arena *arena, struct span **spans,
+              size_t *count, struct error *err) {
+    assert(reading->max_tokens > 0);
+    struct span visible = segmenter_trim(text + sentence.begin, sentence.end - sentence.begin), *all = NULL;
+    size_t offset = sentence.begin + visible.begin, length = visible.end - visible.begin, found = 0, room = 0;
+    struct opaque_runs held;
+    struct arena scratch;
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    arena_limit(&scratch, arena->budget);
+    int result = opaque_within(&reading->how.held, offset, offset + length, arena, &held, err);
+    for (size_t begin = 0, next; result == 0 && begin < length; begin = next) {
+        next = window_end(text + offset, length, &held, begin);
+        struct wrap window = {.tokenizer = reading->tokenizer,
+                              .text = text + offset + begin,
+                              .length = next - begin,
+                              .how = reading->how,
+                              .max_tokens = reading->max_tokens,
+                              .scratch = &scratch};
+        struct span *pieces;
+        size_t piece_count = 0;
+        if (opaque_within(&held, begin, next, &scratch, &window.how.held, err) != 0 ||
+            wrap_window(&window, &pieces, &piece_count, err) != 0) {
+            result = -1;
+            break;
+        }
+        /* the last piece ends where the window ends, which is arbitrary, so the next window begins with that piece again */
+        if (next < length && piece_count > 1)
+            next = begin + pieces[--piece_count].begin;
+        struct span *grown = arena_grow(arena, all, found, &room, piece_count, sizeof *all);
+        if (!grown) {
+            result = error_memory(err);
+            break;
+        }
+        all = grown;
+        for (size_t i = 0; i < piece_count; i++)
+            all[found++] = (struct span){offset + begin + pieces[i].begin, offset + begin + pieces[i].end};
+        if (!budget_has_room(arena->budget, found)) /* before the rest is read */
+            result = error_memory(err);
+        arena_reset(&scratch);
+    }
+    if (result == 0) {
+        *spans = all;
+        *count = found;
+    }
+    arena_done(&scratch);
+    return result;
+}
+
+/* ---- one sentence ---- */
+
+enum opaque_scope translator_scope(const struct translator *translator, bool verbatim) {
+    return verbatim ? OPAQUE_NOTHING : translator->scope;
 }
 
 bool translator_holds(const struct translator *translator) {
     return translator->holds;
 }
 
-enum opaque_scope translator_scope(const struct translator *translator, bool verbatim) {
-    return verbatim ? OPAQUE_NOTHING : translator->scope;
-}
+/* The sentences that translator_prepare_text makes. */
+struct prepared {
+    const struct translator *translator;
+    const struct translator_text *text;
+    const struct search_options *options;
+    struct arena *arena;
+    struct sentence *items;
+    size_t count, room;
+};
 
-/* How the source is read: around what the search can bring through. */
-static struct tokenizer_reading reading_of(const struct translator *translator, const struct search_options *options,
-                                           const struct opaque_runs *held, bool verbatim) {
-    bool holds = translator->holds && search_constrains(options);
-    bool reads = translator->readable.unreadable && !verbatim;
+/* How the source is read: around the runs that the search can bring through. */
+static struct tokenizer_reading reading_of(const struct prepared *list, const struct opaque_runs *held) {
+    const struct translator *t = list->translator;
+    bool holds = t->holds && search_constrains(list->options), knows = t->readable.unreadable;
     return (struct tokenizer_reading){.held = holds ? *held : (struct opaque_runs){0},
-                                      .stand_ins = translator->readable.unreadable ? &translator->readable.stand_ins : NULL,
-                                      .respelling = reads ? &translator->readable.respelling : NULL};
+                                      .stand_ins = knows ? &t->readable.stand_ins : NULL,
+                                      .respelling = knows && !list->text->verbatim ? &t->readable.respelling : NULL};
 }
 
-/* Also holds the runs that the model cannot read, and then tokenizes the sentence again. */
-static int hold_unreadable(struct sentence *sentence, struct tokenizer_reading *how, struct token **tokens, size_t *count,
-                           struct error *err) {
+/* Tokenizes the sentence's own text and adds </s> if the encoder reads one; without a character that the tokenizer sees there are
+ * no tokens. The runs that the model cannot read are found in the tokens and held, and then the text is tokenized again. */
+static int tokenize(struct sentence *sentence, const struct prepared *list, struct error *err) {
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
-    size_t bytes = sentence->source.end - sentence->source.begin, found;
-    if (!t->readable.unreadable || !search_constrains(&sentence->options))
-        return 0;
-    if (readable_hold(&t->readable, text, bytes, *tokens, *count, &how->held, &found, &sentence->arena, err) != 0)
+    size_t bytes = sentence->source.end - sentence->source.begin, count, found = 0;
+    struct arena *arena = &sentence->arena;
+    struct token *tokens;
+    struct tokenizer_reading how = reading_of(list, &sentence->held);
+    if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, arena, &tokens, &count, err) != 0)
         return -1;
-    if (found == 0)
-        return 0;
-    if (numbers_write_runs(t->source_numbers, t->target_numbers, text, bytes, &how->held, &sentence->arena, err) != 0)
+    if (!sentence->verbatim && t->readable.unreadable && search_constrains(&sentence->options) &&
+        readable_hold(&t->readable, text, bytes, tokens, count, &how.held, &found, arena, err) != 0)
         return -1;
-    sentence->held = how->held;
-    return tokenizer_encode_around(t->source, text, bytes, how, &sentence->lowered, &sentence->arena, tokens, count, err);
-}
-
-/* Tokens of the sentence's own text, with </s> if the encoder reads one; none if nothing in it is visible to the tokenizer. */
-static int tokenize(struct sentence *sentence, bool verbatim, struct error *err) {
-    const struct translator *t = sentence->translator;
-    size_t bytes = sentence->source.end - sentence->source.begin, count;
-    struct token *tokens, *with_end;
-    struct tokenizer_reading how = reading_of(t, &sentence->options, &sentence->held, verbatim);
-    if (tokenizer_encode_around(t->source, sentence->text + sentence->source.begin, bytes, &how, &sentence->lowered,
-                                &sentence->arena, &tokens, &count, err) != 0 ||
-        (!verbatim && hold_unreadable(sentence, &how, &tokens, &count, err) != 0))
-        return -1;
-    with_end = arena_alloc(&sentence->arena, count + 1, sizeof *with_end);
+    if (found > 0) {
+        if (numbers_write_runs(t->source_numbers, t->target_numbers, text, bytes, &how.held, arena, err) != 0)
+            return -1;
+        sentence->held = how.held;
+        if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, arena, &tokens, &count, err) != 0)
+            return -1;
+    }
+    struct token *with_end = arena_alloc(arena, count + 1, sizeof *with_end);
     if (!with_end)
         return error_memory(err);
     if (count > 0)
@@ -97,16 +306,6 @@ static int tokenize(struct sentence *sentence, bool verbatim, struct error *err)
     return 0;
 }
 
-/* What translator_prepare_text makes. */
-struct prepared {
-    const struct translator *translator;
-    const struct translator_text *text;
-    const struct search_options *options;
-    struct arena *arena;
-    struct sentence *items;
-    size_t count, room;
-};
-
 static int sentence_init(struct sentence *sentence, const struct prepared *list, struct span span, struct error *err) {
     *sentence = (struct sentence){.translator = list->translator,
                                   .verbatim = list->text->verbatim,
@@ -117,52 +316,33 @@ static int sentence_init(struct sentence *sentence, const struct prepared *list,
     arena_limit(&sentence->arena, list->arena->budget);
     int result = opaque_within(&list->text->held, span.begin, span.end, &sentence->arena, &sentence->held, err);
     if (result == 0)
-        result = tokenize(sentence, list->text->verbatim, err);
+        result = tokenize(sentence, list, err);
     sentence->arena.block_bytes = ANSWER_BYTES;
-    if (result == 0)
-        return 0;
-    sentence_done(sentence);
-    return -1;
+    if (result != 0)
+        sentence_done(sentence);
+    return result;
 }
 
-/* What depends on the source's length. */
-static int settle(struct sentence *sentence, struct error *err) {
-    if (output_copies(&sentence->translator->output) && find_copies(sentence, err) != 0)
-        return -1;
-    sentence->usual_length = sentence->options.max_length == 0;
-    sentence_limit(sentence);
-    return 0;
+static bool sentence_fits(const struct sentence *sentence) {
+    const struct model_config *config = &sentence->translator->config;
+    return sentence->length <= config->limits.max_source_tokens + config->encoder.eos;
 }
 
-struct span sentence_own(const struct sentence *sentence) {
-    return (struct span){sentence->labelled, sentence->length - sentence->translator->config.encoder.eos};
-}
-
-void sentence_limit(struct sentence *sentence) {
+/* Sets the default of max_length for the sentence's present length. */
+static void limit_target(struct sentence *sentence) {
     if (!sentence->usual_length)
         return;
-    size_t usual = default_max_length(sentence->translator, sentence->length), least = sentence->options.min_length;
+    size_t usual = (size_t)floor(sentence->translator->config.limits.max_target_ratio * (double)sentence->length + 0.5);
+    usual = usual < 1 ? 1 : usual < TRANSLATOR_MAX_TARGET ? usual : TRANSLATOR_MAX_TARGET;
+    size_t least = sentence->options.min_length;
     sentence->options.max_length = usual > least ? usual : least;
 }
 
-/* Marks a sentence whose amounts are to be compared: one with digits, in a search that can hold something and has one best answer.
- */
-static int mark_amounts(struct sentence *sentence, struct error *err) {
+/* Sets what depends on the tokens, and appends the sentence to the list. */
+static int append(struct prepared *list, struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
-    if (!t->source_numbers || !t->target_numbers || !search_constrains(&sentence->options) ||
-        sentence->options.strategy == &search_sample || !numbers_any(text, sentence->source.end - sentence->source.begin))
-        return 0;
-    struct sentence_amounts *amounts = arena_zalloc(&sentence->arena, 1, sizeof *amounts);
-    if (!amounts)
-        return error_memory(err);
-    amounts->options = sentence->options;
-    sentence->amounts = amounts;
-    return 0;
-}
-
-static int prepared_add(struct prepared *list, struct sentence *sentence, struct error *err) {
-    if (list->count == list->room) {
+    if (list->count == list->room) { /* not arena_grow, which begins with room for 64: sentences are large, and often alone */
         size_t room = list->room > 0 ? 2 * list->room : 1;
         struct sentence *grown = arena_alloc(list->arena, room, sizeof *grown);
         if (!grown)
@@ -174,141 +354,133 @@ static int prepared_add(struct prepared *list, struct sentence *sentence, struct
     }
     if (!budget_add_sentence(list->arena->budget))
         return error_memory(err);
-    if (settle(sentence, err) != 0 || (!list->text->verbatim && mark_amounts(sentence, err) != 0))
-        return -1;
+
+    /* the output layer has room for the copies of a sentence within the limit; a part that cannot be cut may be longer */
+    if (output_copies(&t->output)) {
+        if (!sentence_fits(sentence))
+            return error_set(err, ERROR_LENGTH, "the text has a part of more than %zu tokens that cannot be split",
+                             t->config.limits.max_source_tokens);
+        sentence->copies =
+            copies_find(&(struct copies_between){t->source, t->target}, sentence->tokens, sentence->length, &sentence->arena, err);
+        if (!sentence->copies)
+            return -1;
+    }
+    sentence->usual_length = sentence->options.max_length == 0;
+    limit_target(sentence);
+
+    /* amounts are compared if there are digits and the search can hold something and has one best answer */
+    if (!sentence->verbatim && t->source_numbers && t->target_numbers && search_constrains(&sentence->options) &&
+        sentence->options.strategy != &search_sample && numbers_any(text, sentence->source.end - sentence->source.begin)) {
+        sentence->amounts = arena_zalloc(&sentence->arena, 1, sizeof *sentence->amounts);
+        if (!sentence->amounts)
+            return error_memory(err);
+        sentence->amounts->options = sentence->options;
+    }
     arena_limit(&sentence->arena, NULL); /* the sentence keeps what it has taken */
     list->items[list->count++] = *sentence;
     return 0;
 }
 
-/* Takes over the sentence. One without tokens is none: zero-width characters and the like. */
-static int add_or_end(struct prepared *list, struct sentence *sentence, struct error *err) {
-    int result = sentence->length > 0 ? prepared_add(list, sentence, err) : 0;
+/* Takes over the sentence. One without tokens is dropped: zero-width characters and the like. */
+static int append_or_end(struct prepared *list, struct sentence *sentence, struct error *err) {
+    int result = sentence->length > 0 ? append(list, sentence, err) : 0;
     if (sentence->length == 0 || result != 0)
         sentence_done(sentence);
     return result;
 }
 
-/* A sentence that is too long, in pieces. */
+/* ---- a text ---- */
+
+/* Adds the pieces of a sentence that is too long. */
 static int add_wrapped(struct prepared *list, struct span span, struct error *err) {
     const struct translator *t = list->translator;
     size_t limit = t->config.limits.max_source_tokens, count;
-    struct text_reading reading = {t->source, reading_of(t, list->options, &list->text->held, list->text->verbatim), limit};
+    struct text_reading reading = {t->source, reading_of(list, &list->text->held), limit};
     struct span *pieces;
     struct sentence sentence;
     if (text_wrap(&reading, list->text->text, span, list->arena, &pieces, &count, err) != 0)
         return -1;
     if (!list->text->split && count > 1)
         return error_set(err, ERROR_LENGTH, "the text has more than %zu tokens, the most that the model reads at once", limit);
-    for (size_t i = 0; i < count; i++) {
-        if (sentence_init(&sentence, list, pieces[i], err) != 0 || add_or_end(list, &sentence, err) != 0)
+    for (size_t i = 0; i < count; i++)
+        if (sentence_init(&sentence, list, pieces[i], err) != 0 || append_or_end(list, &sentence, err) != 0)
             return -1;
-    }
     return 0;
 }
 
-/* Whether the span is short enough to be tokenized as a whole, around what is held. */
-static int is_short(const struct prepared *list, struct span span, bool *answer, struct error *err) {
-    struct opaque_runs held = reading_of(list->translator, list->options, &list->text->held, list->text->verbatim).held, within;
+/* Adds a span as one sentence if it is short enough to be tokenized as a whole and fits; otherwise in pieces. *whole: whether it is
+ * short enough. wraps: a span that is not short enough is added in pieces; otherwise nothing happens with it. */
+static int add_sentence(struct prepared *list, struct span span, bool wraps, bool *whole, struct error *err) {
+    struct opaque_runs held = reading_of(list, &list->text->held).held, within;
     struct arena_mark mark = arena_mark(list->arena);
+    struct sentence sentence;
     if (opaque_within(&held, span.begin, span.end, list->arena, &within, err) != 0)
         return -1;
-    *answer = text_is_short(list->text->text + span.begin, span.end - span.begin, &within);
+    *whole = text_is_short(list->text->text + span.begin, span.end - span.begin, &within);
     arena_release(list->arena, mark);
-    return 0;
-}
-
-/* The runs that are held within the span, and those that the model cannot read. A span that is too long to be tokenized as a whole
- * cannot leave them to its sentence (hold_unreadable). */
-static int hold_within(const struct prepared *list, struct span span, struct opaque_runs *out, struct error *err) {
-    const struct translator *t = list->translator;
-    const char *text = list->text->text + span.begin;
-    size_t length = span.end - span.begin;
-    struct tokenizer_reading how = reading_of(t, list->options, &list->text->held, list->text->verbatim);
-    if (opaque_within(&how.held, span.begin, span.end, list->arena, &how.held, err) != 0 ||
-        text_hold(&t->readable, t->source, text, length, &how, list->arena, err) != 0 ||
-        numbers_write_runs(t->source_numbers, t->target_numbers, text, length, &how.held, list->arena, err) != 0)
-        return -1;
-    for (size_t i = 0; i < how.held.count; i++) {
-        how.held.all[i].begin += span.begin;
-        how.held.all[i].end += span.begin;
-    }
-    *out = how.held;
-    return 0;
-}
-
-static int add_short(struct prepared *list, struct span span, struct error *err) {
-    struct sentence sentence;
+    if (!*whole)
+        return wraps ? add_wrapped(list, span, err) : 0;
     if (sentence_init(&sentence, list, span, err) != 0)
         return -1;
     if (sentence_fits(&sentence))
-        return add_or_end(list, &sentence, err);
+        return append_or_end(list, &sentence, err);
     sentence_done(&sentence);
     return add_wrapped(list, span, err);
 }
 
 static int add_span(struct prepared *list, struct span span, struct error *err) {
-    struct span visible = segmenter_trim(list->text->text + span.begin, span.end - span.begin);
-    struct span trimmed = {span.begin + visible.begin, span.begin + visible.end};
-    const struct translator_text *text = list->text;
-    struct translator_text around = *text; /* with the runs that are held within the span, and no others */
-    bool whole;
-    if (is_short(list, trimmed, &whole, err) != 0)
-        return -1;
-    if (whole)
-        return add_short(list, trimmed, err);
-    bool finds = !text->verbatim && list->translator->readable.unreadable && search_constrains(list->options);
-    if (!finds || trimmed.end - trimmed.begin > MOST_HELD_BYTES)
-        return add_wrapped(list, trimmed, err);
-    if (hold_within(list, trimmed, &around.held, err) != 0)
-        return -1;
-    list->text = &around;
-    int result = is_short(list, trimmed, &whole, err);
-    if (result == 0)
-        result = whole ? add_short(list, trimmed, err) : add_wrapped(list, trimmed, err);
-    list->text = text;
-    return result;
-}
-
-/* Makes one of the spans that a placeholder goes across: sentences seem to end in some. */
-static void spans_join(const struct opaque_runs *held, struct span *spans, size_t *count) {
-    size_t next = 0, kept = 0;
-    for (size_t i = 0; i < *count; i++) {
-        while (next < held->count && held->all[next].end <= spans[i].begin)
-            next++;
-        if (kept > 0 && next < held->count && held->all[next].begin < spans[i].begin)
-            spans[kept - 1].end = spans[i].end;
-        else
-            spans[kept++] = spans[i];
-    }
-    *count = kept;
-}
-
-static int add_all(struct prepared *list, struct error *err) {
     const struct translator *t = list->translator;
     const struct translator_text *text = list->text;
-    struct opaque_runs held = reading_of(t, list->options, &text->held, text->verbatim).held;
-    struct span whole = {0, text->length}, *spans = &whole;
-    size_t count = text->length > 0;
-    if (text->split && segmenter_split(t->segmenter, text->text, text->length, list->arena, &spans, &count, err) != 0)
+    struct span visible = segmenter_trim(text->text + span.begin, span.end - span.begin);
+    size_t begin = span.begin + visible.begin, length = visible.end - visible.begin;
+    bool finds = !text->verbatim && t->readable.unreadable && search_constrains(list->options) && length <= MOST_HELD_BYTES, whole;
+    span = (struct span){begin, begin + length};
+    if (add_sentence(list, span, !finds, &whole, err) != 0)
         return -1;
-    spans_join(&held, spans, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (add_span(list, spans[i], err) != 0)
-            return -1;
+    if (whole || !finds)
+        return 0;
+
+    /* the span is too long to leave the runs that the model cannot read to its sentences: they are found first */
+    struct tokenizer_reading how = reading_of(list, &text->held);
+    if (opaque_within(&how.held, begin, begin + length, list->arena, &how.held, err) != 0 ||
+        text_hold(&t->readable, t->source, text->text + begin, length, &how, list->arena, err) != 0 ||
+        numbers_write_runs(t->source_numbers, t->target_numbers, text->text + begin, length, &how.held, list->arena, err) != 0)
+        return -1;
+    for (size_t i = 0; i < how.held.count; i++) {
+        how.held.all[i].begin += begin;
+        how.held.all[i].end += begin;
     }
-    return 0;
+    struct translator_text around = *text; /* with the runs that are held within the span, and no others */
+    around.held = how.held;
+    list->text = &around;
+    int result = add_sentence(list, span, true, &whole, err);
+    list->text = text;
+    return result;
 }
 
 int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
                             const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                             struct error *err) {
     struct prepared list = {.translator = translator, .text = text, .options = options, .arena = arena};
-    if (add_all(&list, err) != 0) {
-        while (list.count > 0)
-            sentence_done(&list.items[--list.count]);
+    struct opaque_runs held = reading_of(&list, &text->held).held;
+    struct span whole = {0, text->length}, *spans = &whole;
+    size_t found = text->length > 0, next = 0, kept = 0;
+    if (text->split && segmenter_split(translator->segmenter, text->text, text->length, arena, &spans, &found, err) != 0)
         return -1;
+    for (size_t i = 0; i < found; i++) { /* sentences seem to end within some runs, which must not be cut */
+        while (next < held.count && held.all[next].end <= spans[i].begin)
+            next++;
+        if (kept > 0 && next < held.count && held.all[next].begin < spans[i].begin)
+            spans[kept - 1].end = spans[i].end;
+        else
+            spans[kept++] = spans[i];
     }
+    for (size_t i = 0; i < kept; i++)
+        if (add_span(&list, spans[i], err) != 0) {
+            while (list.count > 0)
+                sentence_done(&list.items[--list.count]);
+            return -1;
+        }
     *sentences = list.items;
     *count = list.count;
     return 0;
@@ -317,11 +489,102 @@ int translator_prepare_text(const struct translator *translator, const struct tr
 int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err) {
-    struct guard placeholders = {0};
     struct translator_text whole = {text, length, {0}, split, true};
-    if (guard_find(&placeholders, OPAQUE_PLACEHOLDERS, text, length, arena, &whole.held, err) != 0)
-        return -1;
+    struct opaque_run run;
+    size_t room = 0;
+    for (size_t at = 0; opaque_next(OPAQUE_PLACEHOLDERS, text, length, &at, &run);) {
+        struct opaque_run *all = arena_grow(arena, whole.held.all, whole.held.count, &room, 1, sizeof *all);
+        if (!all || !budget_step(arena->budget, 1))
+            return error_memory(err);
+        all[whole.held.count++] = run;
+        whole.held.all = all;
+    }
     return translator_prepare_text(translator, &whole, options, arena, sentences, count, err);
+}
+
+/* ---- what is given ---- */
+
+int translator_choose_variant(struct sentence *sentence, const char *variant, struct error *err) {
+    const struct translator *t = sentence->translator;
+    size_t i = 0;
+    while (i < t->variants.count && strcmp(t->variants.names[i], variant) != 0)
+        i++;
+    if (i == t->variants.count)
+        return error_set(err, ERROR_INPUT, "model \"%.60s\" has no variant \"%.60s\"", t->config.name, variant);
+    struct token *tokens = arena_alloc(&sentence->arena, sentence->length + 1, sizeof *tokens);
+    if (!tokens)
+        return error_memory(err);
+    tokens[0] = (struct token){.id = t->variants.ids[i], .piece = tokenizer_piece(t->source, t->variants.ids[i])};
+    memcpy(tokens + 1, sentence->tokens, sentence->length * sizeof *tokens);
+    sentence->tokens = tokens;
+    sentence->length++;
+    sentence->labelled = true;
+    limit_target(sentence);
+    return 0;
+}
+
+/* Makes the translation begin with a text. what: "target" or "prefix". */
+static int give(struct sentence *sentence, const char *what, const char *text, size_t length, struct error *err) {
+    struct token *tokens;
+    size_t count;
+    bool lowered; /* matters only where the translation will be in capitals again */
+    if (tokenizer_encode(sentence->translator->target, text, length, sentence->lowered ? &lowered : NULL, &sentence->arena, &tokens,
+                         &count, err) != 0)
+        return -1;
+    if (count > TRANSLATOR_MAX_TARGET)
+        return error_set(err, ERROR_LENGTH, "the %s has %zu tokens, more than %d", what, count, (int)TRANSLATOR_MAX_TARGET);
+    int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
+    const char *copy = arena_copy(&sentence->arena, text, length);
+    if (arena_failed(&sentence->arena))
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = sentence->copies ? copies_id(sentence->copies, &tokens[i]) : tokens[i].id;
+        if (!output_writes(&sentence->translator->output) && !copies_have(sentence->copies, ids[i]))
+            return error_set(err, ERROR_INPUT, "the model can only copy words, and the text has no %s", tokens[i].piece);
+    }
+    sentence->given = copy;
+    sentence->given_tokens = tokens;
+    sentence->options.prefix = ids;
+    sentence->options.prefix_length = count;
+    return 0;
+}
+
+int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err) {
+    if (give(sentence, "target", target, length, err) != 0)
+        return -1;
+    sentence->options.strategy = &search_forced;
+    sentence->options.n_best = 1;
+    return 0;
+}
+
+int translator_begin_with(struct sentence *sentence, const char *prefix, size_t length, struct error *err) {
+    struct search_options *options = &sentence->options;
+    if (give(sentence, "prefix", prefix, length, err) != 0)
+        return -1;
+    if (sentence->usual_length && options->max_length <= options->prefix_length)
+        options->max_length = options->prefix_length + 1;
+    return options->prefix_length <= options->max_length
+               ? 0
+               : error_set(err, ERROR_INPUT, "the prefix has %zu tokens, max_length is %zu", options->prefix_length,
+                           options->max_length);
+}
+
+int translator_attend(struct sentence *sentence, size_t step, const double *weights, size_t count, struct error *err) {
+    if (count != sentence->length)
+        return error_set(err, ERROR_INPUT, "step %zu has %zu weights; the text has %zu source tokens", step, count,
+                         sentence->length);
+    float *own = arena_alloc(&sentence->arena, count, sizeof *own);
+    double sum = 0;
+    if (!sentence->forced_attention) /* once, for all steps that there may be */
+        sentence->forced_attention = arena_alloc(&sentence->arena, TRANSLATOR_MAX_TARGET + 1, sizeof *sentence->forced_attention);
+    if (!own || !sentence->forced_attention)
+        return error_memory(err);
+    for (size_t j = 0; j < count; j++)
+        sum += weights[j];
+    for (size_t j = 0; j < count; j++)
+        own[j] = (float)(weights[j] / sum);
+    sentence->forced_attention[sentence->forced_count++] = (struct forced_attention){step, own};
+    return 0;
 }
 
 void sentence_leave(struct sentence *sentence) {
@@ -334,6 +597,12 @@ void sentence_done(struct sentence *sentence) {
     arena_done(&sentence->arena);
 }
 
+/* ---- what a sentence takes ---- */
+
+struct span sentence_own(const struct sentence *sentence) {
+    return (struct span){sentence->labelled, sentence->length - sentence->translator->config.encoder.eos};
+}
+
 size_t sentence_max_rows(const struct sentence *sentence) {
     return search_max_rows(&sentence->options);
 }
@@ -341,9 +610,6 @@ size_t sentence_max_rows(const struct sentence *sentence) {
 bool sentence_drops(const struct sentence *sentence) {
     return sentence_max_rows(sentence) > 1 || search_resumes(&sentence->options);
 }
-
-/* What steps add lies so many together. */
-enum { PAST_TOGETHER = 8 };
 
 bool sentence_replaces(const struct sentence *sentence) {
     return sentence->replace_unknowns && sentence->unknown > 0;
@@ -375,6 +641,9 @@ size_t sentence_added(const struct sentence *sentence) {
     return sentence->translator->decoder.shape.past + sentence_top(sentence) - sentence_top_inline(sentence);
 }
 
+/* The pasts of so many steps lie together in a block, each in cache lines of its own. */
+enum { PAST_TOGETHER = 8 };
+
 size_t sentence_past_block(const struct sentence *sentence) {
     enum { LINE = 64 };
     size_t bytes = sentence_added(sentence) * sizeof(float);
@@ -392,30 +661,25 @@ size_t sentence_looks(const struct sentence *sentence, size_t steps) {
            weights_of(&t->decoder.self, steps * (steps + 1) / 2);
 }
 
-/* What they, and finding them, take. */
-static size_t looks_bytes(const struct sentence *sentence) {
-    const struct search_options *o = &sentence->options;
-    size_t steps = 1 + (o->max_length > o->prefix_length ? o->max_length : o->prefix_length);
-    if (!sentence->wants_looks)
-        return 0;
-    return (sentence_looks(sentence, steps) + steps * sentence->translator->decoder.shape.past) * sizeof(float);
-}
-
-/* Blocks that are not full, of what is smaller than one, and what lies between. */
+/* Blocks that are not full, small pieces, and the gaps between them. */
 enum { LOOSE_BYTES = 4 * SENTENCE_BLOCK_BYTES };
 
 size_t sentence_max_bytes(const struct sentence *sentence) {
     const struct translator *t = sentence->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
-    bool copies = sentence->copies != NULL;
-    size_t slots = decoder_slots(&t->decoder, sentence->length), seen, past, bytes;
+    const struct search_options *o = &sentence->options;
+    size_t slots = decoder_slots(&t->decoder, sentence->length), seen, past, bytes, looks = 0;
     size_t head = sentence_top(sentence) > 0 ? t->alignment.key.out : 0;
-    size_t each = shape->key + shape->value + head + (copies ? t->output.key.out + t->output.gate_context.out : 0);
+    size_t each = shape->key + shape->value + head + (sentence->copies ? t->output.key.out + t->output.gate_context.out : 0);
+    if (sentence->wants_looks) { /* the weights, and the pass through the network that finds them */
+        size_t steps = 1 + (o->max_length > o->prefix_length ? o->max_length : o->prefix_length);
+        looks = (sentence_looks(sentence, steps) + steps * shape->past) * sizeof(float);
+    }
     if (__builtin_mul_overflow(slots, each * sizeof(float), &seen) ||
-        __builtin_mul_overflow(search_max_shown(&sentence->options) / PAST_TOGETHER + 1, sentence_past_block(sentence), &past) ||
+        __builtin_mul_overflow(search_max_shown(o) / PAST_TOGETHER + 1, sentence_past_block(sentence), &past) ||
         __builtin_add_overflow(seen, past, &bytes) ||
         __builtin_add_overflow(bytes, LOOSE_BYTES + shape->state * sizeof(float), &bytes) ||
-        __builtin_add_overflow(bytes, looks_bytes(sentence), &bytes))
+        __builtin_add_overflow(bytes, looks, &bytes))
         return SIZE_MAX;
     return bytes;
 }

@@ -1,3 +1,5 @@
+/* How a folder becomes a translator: which files it may have, how they are checked against each other, and what a folder tells
+ * before it is loaded. */
 #include "model/translator.h"
 #include "model/compute/matrix.h"
 #include "model/glossary.h"
@@ -12,7 +14,7 @@
 
 enum { MAX_SHARED_BYTES = 1 << 26 };
 
-/* FOLDER/FILE in buffer. */
+/* Writes FOLDER/FILE to buffer. */
 static int path_in(const char *folder, const char *file, char *buffer, size_t bytes, struct error *err) {
     int length = snprintf(buffer, bytes, "%s/%s", folder, file);
     if (length < 0 || (size_t)length >= bytes)
@@ -20,7 +22,7 @@ static int path_in(const char *folder, const char *file, char *buffer, size_t by
     return 0;
 }
 
-/* Both sides have the same vocabulary, in one file or two, and read it in the same way. */
+/* True if both sides have the same vocabulary, in one file or two, and read it in the same way. */
 static bool same_sides(const struct model_config *c, const char *folder) {
     const struct tokenizer_side *source = &c->tokenizer.source, *target = &c->tokenizer.target;
     char path[4096], other[4096];
@@ -29,9 +31,6 @@ static bool same_sides(const struct model_config *c, const char *folder) {
            path_in(folder, target->file, other, sizeof other, NULL) == 0 && file_same(path, other, MAX_SHARED_BYTES);
 }
 
-/* A SentencePiece model in memory: its pieces, a map of them and a trie. Measured: 5 to 9 times the file. */
-enum { TOKENIZER_FACTOR = 8 };
-
 static size_t file_bytes(const char *folder, const char *file) {
     char path[4096];
     struct stat status;
@@ -39,10 +38,11 @@ static size_t file_bytes(const char *folder, const char *file) {
     return there ? (size_t)status.st_size : 0;
 }
 
-/* shared: same_sides. */
+/* An estimate for a SentencePiece model in memory: its pieces, a map of them and a trie take 5 to 9 times the file, as measured. */
 static size_t tokenizer_bytes(const struct model_config *c, const char *folder, bool shared) {
+    enum { FACTOR = 8 };
     size_t target = shared ? 0 : file_bytes(folder, c->tokenizer.target.file);
-    return TOKENIZER_FACTOR * (file_bytes(folder, c->tokenizer.source.file) + target);
+    return FACTOR * (file_bytes(folder, c->tokenizer.source.file) + target);
 }
 
 static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file, const struct tokenizer_side *side,
@@ -57,45 +57,37 @@ static struct tokenizer *open_tokenizer(const char *folder, const char *kind, co
     return tokenizer_open(kind, path, &options, err);
 }
 
-/* shared: it is the source's vocabulary, which is not read once more. */
-static struct tokenizer *open_target(const struct translator *t, const char *folder, bool shared, struct error *err) {
-    const struct tokenizer_side *side = &t->config.tokenizer.target;
-    const struct tokenizer_options options = {.prepared = side->prepared, .lowers = side->lowers};
-    return shared ? tokenizer_share(t->source, &options, err)
-                  : open_tokenizer(folder, t->config.tokenizer.type, side->file, side, err);
-}
+static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {
+    const struct model_config *c = &t->config;
+    const char *kind = c->tokenizer.type;
+    const struct tokenizer_side *target = &c->tokenizer.target;
+    const struct tokenizer_options shared_options = {.prepared = target->prepared, .lowers = target->lowers};
+    bool spells = strcmp(c->output.type, "characters") == 0, shared = same_sides(c, folder);
+    t->tokenizer_bytes = tokenizer_bytes(c, folder, shared);
+    t->source = open_tokenizer(folder, kind, c->tokenizer.source.file, &c->tokenizer.source, err);
+    if (t->source)
+        t->target =
+            shared ? tokenizer_share(t->source, &shared_options, err) : open_tokenizer(folder, kind, target->file, target, err);
+    if (t->target && spells)
+        t->characters = open_tokenizer(folder, "characters", SPELLER_VOCABULARY, target, err);
+    if (!t->target || (spells && !t->characters) || glossary_continues(t->target, &t->continues, err) != 0)
+        return -1;
 
-static int find_bytes(struct translator *t, struct error *err) {
-    size_t size = tokenizer_size(t->target), count = 0;
+    size_t size = tokenizer_size(t->target), bytes = 0;
     t->bytes = calloc(size, sizeof *t->bytes);
     if (!t->bytes)
         return error_memory(err);
     for (size_t id = 0; id < size; id++) {
         t->bytes[id] = (short)tokenizer_byte(t->target, (int)id);
-        count += t->bytes[id] >= 0;
+        bytes += t->bytes[id] >= 0;
     }
-    if (count == 0) {
+    if (bytes == 0) {
         free(t->bytes);
         t->bytes = NULL;
     }
-    return 0;
-}
 
-static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {
-    const struct model_config *c = &t->config;
-    const char *kind = c->tokenizer.type;
-    bool spells = strcmp(c->output.type, "characters") == 0, shared = same_sides(c, folder);
-    t->tokenizer_bytes = tokenizer_bytes(c, folder, shared);
-    t->source = open_tokenizer(folder, kind, c->tokenizer.source.file, &c->tokenizer.source, err);
-    t->target = t->source ? open_target(t, folder, shared, err) : NULL;
-    t->characters =
-        t->target && spells ? open_tokenizer(folder, "characters", SPELLER_VOCABULARY, &c->tokenizer.target, err) : NULL;
-    if (!t->target || (spells && !t->characters) || glossary_continues(t->target, &t->continues, err) != 0)
-        return -1;
     bool writes = strcmp(c->output.type, "pointer") != 0;
     t->holds = writes && tokenizer_unknown(t->source) >= 0 && tokenizer_unknown(t->target) >= 0;
-    if (find_bytes(t, err) != 0)
-        return -1;
     t->scope = OPAQUE_PLACEHOLDERS;
     if (t->holds && !config_copies(c) && strcmp(kind, "sentencepiece") == 0 && strcmp(c->task, "translation") == 0) {
         char opaque[4096];
@@ -107,7 +99,7 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
     return labels_find(t->source, &t->variants, err);
 }
 
-/* Both sides read and write the same pieces with the same ids. */
+/* True if both sides read and write the same pieces with the same ids. */
 static bool same_vocabularies(const struct translator *t) {
     size_t size = tokenizer_size(t->source);
     bool same = size == tokenizer_size(t->target);
@@ -116,7 +108,7 @@ static bool same_vocabularies(const struct translator *t) {
     return same;
 }
 
-/* Ids that decoding cannot do without. */
+/* Checks that the vocabularies have the ids that decoding needs. */
 static int check_vocabularies(const struct translator *t, struct error *err) {
     if (tokenizer_end(t->target) < 0 || (t->config.encoder.eos && tokenizer_end(t->source) < 0))
         return error_set(err, ERROR_FORMAT, "tokenizer: the vocabulary has no </s>");
@@ -170,7 +162,7 @@ static void describe(struct translator *t) {
              d->input_feeding ? " input feeding" : "", output);
 }
 
-/* "auto": measured with a matrix as large as the decoder's recurrent one. */
+/* "auto" is measured with a matrix as large as the decoder's recurrent one. */
 static int choose_compute(struct translator *t, const char *name, struct error *err) {
     for (enum compute compute = 0; compute < COMPUTE_TYPES; compute++)
         if (strcmp(compute_name(compute), name) == 0) {
@@ -184,7 +176,7 @@ static int choose_compute(struct translator *t, const char *name, struct error *
     return compute_fastest(&t->backend, &shape, &t->backend.compute, err);
 }
 
-/* Messages about tensors do not say whose: the parameters' or these. */
+/* Opens the shortlist. Messages about its tensors begin with its name, because they do not name their file. */
 static int open_shortlist(struct translator *t, const char *folder, struct error *err) {
     char path[4096];
     struct error inner = {0};
@@ -195,11 +187,11 @@ static int open_shortlist(struct translator *t, const char *folder, struct error
     t->shortlist = shortlist_open(path, tokenizer_size(t->source), tokenizer_size(t->target), tokenizer_end(t->target), &inner);
     if (t->shortlist)
         return 0;
-    const char *help = inner.code == ERROR_FILE ? "; weights/shortlist.py makes one" : "";
+    const char *help = inner.code == ERROR_FILE ? "; weights/training/shortlist.py makes one" : "";
     return error_set(err, inner.code, "shortlist: %s%s", inner.message, help);
 }
 
-/* Of a folder that has the file. */
+/* Reads quality.safetensors if the folder has it. */
 static int open_quality(struct translator *t, const char *folder, struct error *err) {
     char path[4096];
     struct error inner = {0};
@@ -221,7 +213,7 @@ static int packed_path(const struct translator *t, const char *folder, char *pat
     return path_in(folder, name, path, bytes, err);
 }
 
-/* A file that is of no use is as good as none; what is wrong with it is kept for who wants to tell. True: it is used. */
+/* Maps the packed file. Returns true if it is used; a file that cannot be used is ignored, and t->unmapped says why. */
 static bool map_packed(struct translator *t, const char *folder, const char *sha256) {
     char path[4096];
     struct error inner = {0};
@@ -233,26 +225,11 @@ static bool map_packed(struct translator *t, const char *folder, const char *sha
     return false;
 }
 
-static void count_mapped(struct translator *t) {
-    struct weights_linears linears = weights_linears(t->weights);
-    if (linears.mapped < linears.packed)
-        snprintf(t->unmapped, sizeof t->unmapped, "%zu of %zu matrices are missing or damaged", linears.packed - linears.mapped,
-                 linears.packed);
-}
-
 int translator_pack(const struct translator *translator, const char *folder, const char *sha256, char *path, size_t bytes,
                     struct error *err) {
     if (packed_path(translator, folder, path, bytes, err) != 0)
         return -1;
     return weights_pack(translator->weights, path, sha256, err);
-}
-
-/* A logical form need not have its question's numbers. */
-static int open_numbers(struct translator *t, struct error *err) {
-    if (strcmp(t->config.task, "translation") != 0)
-        return 0;
-    return numbers_open(t->config.source, &t->source_numbers, err) == 0 ? numbers_open(t->config.target, &t->target_numbers, err)
-                                                                        : -1;
 }
 
 static int translator_load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
@@ -262,9 +239,12 @@ static int translator_load(struct translator *t, const char *folder, const struc
         return -1;
     if (open_vocabularies(t, folder, err) != 0)
         return -1;
+    bool translates = strcmp(t->config.task, "translation") == 0; /* a logical form need not have its question's numbers */
     t->segmenter = segmenter_open(t->config.source, err);
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
-    if (!t->weights || check_vocabularies(t, err) != 0 || open_numbers(t, err) != 0 ||
+    if (!t->weights || check_vocabularies(t, err) != 0 ||
+        (translates && (number_words_open(t->config.source, &t->source_numbers, err) != 0 ||
+                        number_words_open(t->config.target, &t->target_numbers, err) != 0)) ||
         choose_compute(t, options->compute ? options->compute : "float32", err) != 0 ||
         (options->shortlist && open_shortlist(t, folder, err) != 0) || open_quality(t, folder, err) != 0)
         return -1;
@@ -274,8 +254,10 @@ static int translator_load(struct translator *t, const char *folder, const struc
     bool mapped = !options->pack && map_packed(t, folder, options->sha256);
     if (load_network(t, err) != 0)
         return -1;
-    if (mapped)
-        count_mapped(t);
+    struct weights_linears linears = weights_linears(t->weights);
+    if (mapped && linears.mapped < linears.packed)
+        snprintf(t->unmapped, sizeof t->unmapped, "%zu of %zu matrices are missing or damaged", linears.packed - linears.mapped,
+                 linears.packed);
     describe(t);
     return 0;
 }
@@ -354,7 +336,7 @@ struct translator_info translator_info(const struct translator *translator) {
                                     .unmapped = translator->unmapped};
 }
 
-/* ---- what it takes, and what it will ---- */
+/* ---- before a folder is loaded ---- */
 
 size_t translator_bytes(const struct translator *translator) {
     return sizeof *translator + weights_bytes(translator->weights) + translator->tokenizer_bytes;
@@ -369,7 +351,7 @@ struct translator_card {
     struct labels variants;
 };
 
-/* They stand in the vocabulary. */
+/* Finds the labels of variants in the vocabulary. */
 static int find_variants(struct translator_card *card, const char *folder, struct error *err) {
     const struct model_config *c = &card->config;
     char path[4096];

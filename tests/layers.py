@@ -27,7 +27,7 @@ class Room(NamedTuple):
 ROOMS = {
     "model/base": Room("", "*"),
     "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
-    "model/text": Room("model/base", "capitals character labels masked numbers opaque pattern preparation readable segmenter token tokenizer"),
+    "model/text": Room("model/base", "character numbers opaque pattern readable segmenter tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
     "model/weights": Room("model/base model/compute", "config shortlist weights"),
     "model/network": Room("model/base model/text model/compute model/weights", "alignment copies decoder distribution encoder output row speller"),
@@ -45,7 +45,7 @@ ROOMS = {
 LIBRARIES = {  # pattern of the header: files that may include it
     "cblas.h": "model/compute/matrix.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
-    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/opaque_codes.c model/text/readable.c server/api/language.c server/decode/variant.c server/document/icu_message.cc",
+    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c server/api/language.c server/decode/variant.c server/document/icu_message.cc",
     "jansson.h": "model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/api* server/decode/manifest.c",
     "microhttpd.h": "server/http/http*.[ch]",
     "gnutls/*": "server/http/tls.[ch] server/outgoing.[ch] server/base/hex.c server/api/keys.c server/decode/manifest.c",

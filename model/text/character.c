@@ -5,24 +5,11 @@ static bool is_continuation(char byte) {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Bytes of a character by its first byte; 0 if no character begins so. */
-static size_t encoded_size(unsigned char lead) {
-    if (lead < 0x80)
-        return 1;
-    if (lead < 0xc0)
-        return 0;
-    return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf8 ? 4 : 0;
-}
-
-static bool is_scalar(int32_t character, size_t size) {
-    static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* anything less has a shorter form */
-    return character >= least[size] && character <= 0x10ffff && (character < 0xd800 || character > 0xdfff);
-}
-
 int32_t character_next(const char *text, size_t length, size_t *next) {
     unsigned char lead = (unsigned char)text[(*next)++];
-    size_t size = encoded_size(lead);
-    if (size == 0)
+    static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* smaller characters have a shorter form */
+    size_t size = lead < 0x80 ? 1 : lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf8 ? 4 : 0;
+    if (size == 0) /* no character begins so */
         return -1;
     int32_t character = size == 1 ? lead : lead & (0x7f >> size);
     for (size_t i = 1; i < size; i++) {
@@ -30,7 +17,8 @@ int32_t character_next(const char *text, size_t length, size_t *next) {
             return -1;
         character = character << 6 | (text[(*next)++] & 0x3f);
     }
-    return is_scalar(character, size) ? character : -1;
+    bool scalar = character >= least[size] && character <= 0x10ffff && (character < 0xd800 || character > 0xdfff);
+    return scalar ? character : -1;
 }
 
 int32_t character_previous(const char *text, size_t *end) {

@@ -1,6 +1,7 @@
-#include "model/text/number_words.h"
+/* How a language writes numbers and what it calls them: ICU's data, and the words of everyday language that ICU lacks. */
 #include "model/base/reserve.h"
 #include "model/text/character.h"
+#include "model/text/numbers.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,8 @@ const struct number_word *number_words_find(const struct number_words *words, co
     return found->key ? found : NULL;
 }
 
-/* Adds what a phrase means to what it means already: "un" is an article and a number, "mille" a number and a power. A failure is
- * the arena's, which is asked once. Names beyond three quarters of the table are left out; ICU has a tenth of that. */
+/* Adds a meaning to a phrase: "un" is an article and a number, "mille" a number and a power. The arena remembers a failure, and is
+ * checked once. Names beyond three quarters of the table are left out; ICU has a tenth of that. */
 static void add_word(struct number_words *words, const char *phrase, size_t length, struct number_word meaning) {
     char key[NUMBER_WORDS_KEY];
     size_t used = 0, begin = 0;
@@ -76,7 +77,7 @@ static void add_word(struct number_words *words, const char *phrase, size_t leng
 /* A family has one bit; its members are ISO 4217's codes. Words that the names of two members share are the family's own: "dollar"
  * of "US dollar" and "Canadian dollar". */
 static const struct {
-    const char *codes, *names; /* separated by spaces; names: in any language, where one member is not enough to tell */
+    const char *codes, *names; /* separated by spaces; names: in any language, where one member is not enough to know them */
     int32_t symbols[2];
 } families[] = {
     {"EUR", "euro euros eur", {0x20ac}},
@@ -127,7 +128,7 @@ int32_t number_symbol_of(number_sign sign) {
     return sign == NUMBER_PERCENT ? '%' : 0;
 }
 
-/* What ICU has written, as UTF-8; "" where it has failed or there is too much of it. */
+/* Converts ICU's text to UTF-8; "" if ICU has failed or the text is too long. */
 static const char *to_utf8(const UChar *written, int32_t length, char out[WRITTEN], UErrorCode status) {
     UErrorCode own = U_ZERO_ERROR;
     int32_t bytes = 0;
@@ -149,7 +150,7 @@ static const char *currency_name(const char *locale, const char *code, const cha
     return to_utf8(name, length, out, name ? status : U_MISSING_RESOURCE_ERROR);
 }
 
-/* The words of one that the other has, too. */
+/* Adds the words of one name that the other name has, too. */
 static void add_shared(struct number_words *words, const char *one, const char *other, number_sign sign) {
     char padded[WRITTEN + 2];
     snprintf(padded, sizeof padded, " %s ", other);
@@ -194,7 +195,7 @@ static void add_currencies(struct number_words *words, const char *locale) {
 
 /* ---- numbers that are spelled ---- */
 
-/* All that ICU can do with a number in words: cardinal and ordinal, in each gender and case; not as a year. */
+/* Adds all forms that ICU has of a number in words: cardinal and ordinal, in each gender and case; not as a year. */
 static void add_spelled(struct number_words *words, UNumberFormat *spell) {
     UChar rules[RULES];
     UErrorCode status = U_ZERO_ERROR;
@@ -247,7 +248,7 @@ static void add_months(struct number_words *words, const UDateFormat *dates) {
         }
 }
 
-/* What ICU does not have: words of everyday language that stand for numbers or beside them. */
+/* Words of everyday language that stand for numbers or beside them, and that ICU lacks. */
 static const struct {
     const char *language, *words; /* "": of every language */
     int value, power;
@@ -369,8 +370,8 @@ static void add_extras(struct number_words *words, const char *base) {
 
 /* ---- how numbers are written ---- */
 
-/* Formats a number as a skeleton says (https://unicode-org.github.io/icu/userguide/format_parse/numbers/skeletons.html); "" where
- * ICU cannot. */
+/* Formats a number by a skeleton (https://unicode-org.github.io/icu/userguide/format_parse/numbers/skeletons.html); "" if ICU
+ * cannot. */
 static const char *format(const char *locale, const char *skeleton, double number, char out[WRITTEN]) {
     UErrorCode status = U_ZERO_ERROR;
     UChar pattern[WRITTEN], written[WRITTEN];
@@ -389,17 +390,13 @@ static const char *format(const char *locale, const char *skeleton, double numbe
     return out;
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /* The white space between a number's digits and its sign, and on which side of them it stands. */
 static struct number_place read_place(const char *sample) {
     struct number_place place = {0};
     size_t length = strlen(sample), first = 0, last = length, begin, end;
-    while (first < length && !is_digit(sample[first]))
+    while (first < length && !ascii_digit(sample[first]))
         first++;
-    while (last > first && !is_digit(sample[last - 1]))
+    while (last > first && !ascii_digit(sample[last - 1]))
         last--;
     place.before = last == length;
     begin = place.before ? 0 : last;
@@ -415,7 +412,7 @@ static struct number_place read_place(const char *sample) {
     return place;
 }
 
-/* What stands between the two digits on each side of it. */
+/* Reads the separator between two digits. */
 static int32_t read_separator(const char *begin, const char *end, char out[8]) {
     size_t length = (size_t)(end - begin), at = 0;
     if (length == 0 || length >= 8)
@@ -424,17 +421,17 @@ static int32_t read_separator(const char *begin, const char *end, char out[8]) {
     return character_next(begin, length, &at);
 }
 
-/* 1,234,567.5 as the language writes it tells both separators, and how many digits a group has. */
+/* Reads both separators, and how many digits a group has, from 1,234,567.5 as the language writes it. */
 static bool read_separators(struct number_words *words, const char *locale) {
     char sample[WRITTEN], least[WRITTEN];
     const char *starts[8], *ends[8];
     size_t count = 0;
     for (const char *c = format(locale, "numbering-system/latn .0", 1234567.5, sample); *c && count < 8; count++) {
         starts[count] = c;
-        while (is_digit(*c))
+        while (ascii_digit(*c))
             c++;
         ends[count] = c;
-        while (*c && !is_digit(*c))
+        while (*c && !ascii_digit(*c))
             c++;
     }
     if (count < 3 || count == 8)
@@ -447,7 +444,7 @@ static bool read_separators(struct number_words *words, const char *locale) {
     return words->decimal_character > 0 && words->group_character > 0;
 }
 
-/* "million" as it is written behind a number, and as another word for a factor. */
+/* Reads how "million" is written after a number, and adds it as a word for a factor. */
 static void read_powers(struct number_words *words, const char *locale) {
     static const double factors[] = {1, 1.5, 2, 5};
     static const char *const skeletons[] = {"numbering-system/latn compact-long", "numbering-system/latn compact-short"};
@@ -473,7 +470,7 @@ static void read_formats(struct number_words *words, const char *locale) {
     words->currency =
         read_place(format(locale, "numbering-system/latn currency/EUR unit-width-narrow precision-integer", 5, sample));
     words->percent = read_place(format(locale, "numbering-system/latn percent precision-integer", 5, sample));
-    /* as of the percent sign in almost all languages, which spares alignd's images the data of units */
+    /* the same as for the percent sign in almost all languages, which saves alignd's images the data of units */
     words->degrees = words->percent;
     strcpy(words->unit_space, words->percent.space[0] ? words->percent.space : "\xc2\xa0");
     read_powers(words, locale);
@@ -481,27 +478,14 @@ static void read_formats(struct number_words *words, const char *locale) {
 
 /* ---- opening ---- */
 
-static bool is_glued(const char *base) {
-    static const char *const languages[] = {"da", "de", "nb", "nl", "nn", "no", "sv"};
-    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
-        if (strcmp(languages[i], base) == 0)
-            return true;
-    return false;
-}
-
-/* True if ICU has numbers of this language, and not only those of any. */
-static bool is_known(const UNumberFormat *numbers) {
-    UErrorCode status = U_ZERO_ERROR;
-    const char *actual = unum_getLocaleByType(numbers, ULOC_VALID_LOCALE, &status);
-    return U_SUCCESS(status) && actual && actual[0] != '\0' && strcmp(actual, "root") != 0;
-}
-
 static bool read_language(struct number_words *words, const char *language, const char *locale) {
     char base[ULOC_LANG_CAPACITY];
     UErrorCode status = U_ZERO_ERROR;
     uloc_getLanguage(locale, base, sizeof base, &status);
     UNumberFormat *numbers = unum_open(UNUM_DECIMAL, NULL, 0, locale, NULL, &status);
-    bool known = U_SUCCESS(status) && is_known(numbers) && read_separators(words, locale);
+    /* ICU may have numbers of this language, or only those of any */
+    const char *actual = U_SUCCESS(status) ? unum_getLocaleByType(numbers, ULOC_VALID_LOCALE, &status) : NULL;
+    bool known = U_SUCCESS(status) && actual && actual[0] != '\0' && strcmp(actual, "root") != 0 && read_separators(words, locale);
     unum_close(numbers);
     if (!known || language[0] == '\0')
         return false;
@@ -510,7 +494,9 @@ static bool read_language(struct number_words *words, const char *language, cons
     UNumberFormat *ordinal = unum_open(UNUM_ORDINAL, NULL, 0, locale, NULL, &ordering);
     UDateFormat *dates = udat_open(UDAT_NONE, UDAT_LONG, locale, NULL, 0, NULL, 0, &dating);
     strcpy(words->decade, strcmp(base, "en") == 0 ? "s" : strcmp(base, "de") == 0 ? "er" : "");
-    words->glued = is_glued(base);
+    char name[ULOC_LANG_CAPACITY + 2];
+    snprintf(name, sizeof name, " %s ", base);
+    words->glued = strstr(" da de nb nl nn no sv ", name) != NULL;
     read_formats(words, locale);
     add_extras(words, base);
     add_currencies(words, locale);

@@ -1,3 +1,5 @@
+/* How amounts are read: a text is cut into numbers, words, signs and marks, and around each number and number word the pieces that
+ * belong to it are looked for. */
 #include "model/text/numbers.h"
 #include "model/text/character.h"
 #include <stdlib.h>
@@ -5,15 +7,11 @@
 #include <unicode/uchar.h>
 
 enum {
-    MOST_PARTS = 16,  /* groups of digits of one number; what has more is several */
-    MOST_DIGITS = 18, /* that a mantissa holds */
+    MOST_PARTS = 16,  /* groups of digits of one number; more groups are several numbers */
+    MOST_DIGITS = 18, /* of a mantissa */
     LOOK_AHEAD = 4,   /* pieces between a number and the word that names its currency */
     ROMAN_MOST = 39,
 };
-
-int numbers_open(const char *language, struct number_words **numbers, struct error *err) {
-    return number_words_open(language, numbers, err);
-}
 
 static int digit_of(int32_t character) {
     if (character < 0x80)
@@ -52,8 +50,7 @@ static struct number_value times_ten(struct number_value value, int tens) {
     return value;
 }
 
-/* An integer of up to four digits; -1: it is none. */
-static int small_integer(struct number_value value) {
+int number_integer(struct number_value value) {
     int64_t number = value.mantissa <= 9999 && value.exponent >= 0 && value.exponent < 4 ? (int64_t)value.mantissa : -1;
     for (int i = 0; number >= 0 && i < value.exponent; i++)
         number *= 10;
@@ -71,10 +68,10 @@ struct piece {
     int32_t character;              /* of a mark, and of a sign */
     number_sign sign;               /* of a sign */
     bool taken;                     /* this sign has its number */
-    const struct number_word *word; /* what a word, or a phrase that begins here, means; NULL: nothing */
+    const struct number_word *word; /* the meaning of the word or the phrase that begins here, or NULL */
     struct number_value value, other;
     bool grouped, foreign, date;
-    size_t cut;                   /* a number of two parts: the second begins here, or 0 */
+    size_t cut;                   /* a number of two parts: where the second begins, or 0 */
     struct number_value parts[2]; /* of such a number, each alone */
 };
 
@@ -99,7 +96,7 @@ static struct piece *add_piece(struct reader *reader, enum kind kind, size_t beg
     return &longer[reader->count++];
 }
 
-/* The character at a place; 0 behind the end. */
+/* The character at a place; 0 at the end. */
 static int32_t look(const struct reader *reader, size_t at) {
     return at < reader->length ? character_next(reader->text, reader->length, &at) : 0;
 }
@@ -108,7 +105,7 @@ static bool is_group_space(int32_t character) {
     return character == 0xa0 || character == 0x202f || character == 0x2009;
 }
 
-/* One to so many digits from here; returns where they end. */
+/* The end of the digits from here on. */
 static size_t skip_digits(const struct reader *reader, size_t at) {
     for (size_t next = at; next < reader->length; at = next)
         if (digit_of(character_next(reader->text, reader->length, &next)) < 0)
@@ -116,7 +113,7 @@ static size_t skip_digits(const struct reader *reader, size_t at) {
     return at;
 }
 
-/* The parts of what looks like one number, and the separators between them: separators[i] stands before part i + 1. */
+/* The parts of a possible number, and the separators between them: separators[i] stands before part i + 1. */
 struct parts {
     struct span all[MOST_PARTS];
     size_t digits[MOST_PARTS];
@@ -131,7 +128,7 @@ static size_t count_digits(const struct reader *reader, struct span part) {
     return count;
 }
 
-/* True if what has been read so far may be followed by a group: one to three digits, then groups of three. */
+/* True if a group may follow the parts read so far: one to three digits, then groups of three. */
 static bool takes_group(const struct parts *parts, int32_t separator) {
     if (parts->digits[0] > 3 || parts->digits[0] == 0)
         return false;
@@ -164,7 +161,7 @@ static void find_parts(const struct reader *reader, size_t at, struct parts *par
     }
 }
 
-/* The value of parts [first, end), of which those from `decimals` on stand behind the decimal sign. */
+/* The value of parts [first, end), of which those from `decimals` on follow the decimal sign. */
 static struct number_value value_of_parts(const struct reader *reader, const struct parts *parts, size_t first, size_t end,
                                           size_t decimals) {
     uint64_t mantissa = 0, hash = 14695981039346656037U;
@@ -181,10 +178,10 @@ static struct number_value value_of_parts(const struct reader *reader, const str
     return significant > MOST_DIGITS ? (struct number_value){hash | 1, NUMBER_LONG} : value_of(mantissa, exponent);
 }
 
-/* What a number of several parts is. A date may be a decimal fraction, too: am 25.8. and Abbildung 1.1. */
+/* How to read a number of several parts. A date may be a decimal fraction, too: am 25.8. and Abbildung 1.1. */
 enum reading { READ_GROUPS, READ_DECIMAL, READ_APART, READ_DATE };
 
-/* 1,234,567: all are groups; up to `end`. */
+/* True if the parts before `end` are groups: 1,234,567. */
 static bool are_groups(const struct parts *parts, size_t end) {
     bool good = parts->digits[0] <= 3;
     for (size_t i = 1; i < end; i++)
@@ -213,7 +210,7 @@ static enum reading read_parts(const struct reader *reader, const struct parts *
     return READ_DECIMAL;
 }
 
-/* True if its separators are not the language's own: they are understood all the same. */
+/* True if the separators, which are understood all the same, are not the language's own. */
 static bool is_foreign(const struct number_words *words, const struct parts *parts, enum reading reading) {
     int32_t last = parts->separators[parts->count - 2], first = parts->separators[0];
     bool groups = parts->count > (reading == READ_DECIMAL ? 2U : 1U), spaces = is_group_space(words->group_character);
@@ -222,7 +219,7 @@ static bool is_foreign(const struct number_words *words, const struct parts *par
     return (reading == READ_DECIMAL && last != words->decimal_character) || (groups && !own);
 }
 
-/* The number, or the several that a date or version is, whose first digit is at text[at]. Returns where they end; 0: memory is
+/* Adds the number, or the several of a date or version, whose first digit is at text[at]. Returns where they end, or 0 if memory is
  * out. */
 static size_t add_number(struct reader *reader, size_t at) {
     struct parts parts;
@@ -265,7 +262,7 @@ static bool is_letter(int32_t character) {
     return character > 0 && (u_isalpha(character) || character == 0xad || (U_GET_GC_MASK(character) & U_GC_M_MASK) != 0);
 }
 
-/* A word ends at what is no letter; p.m. and U.S. are one. */
+/* A word ends at a character that is not a letter; p.m. and U.S. are one word. */
 static size_t skip_word(const struct reader *reader, size_t at) {
     for (size_t letters = 0, next = at; next < reader->length; at = next) {
         int32_t character = character_next(reader->text, reader->length, &next);
@@ -327,7 +324,7 @@ static bool is_kind(const struct reader *reader, size_t at, enum kind kind) {
     return at < reader->count && reader->pieces[at].kind == kind;
 }
 
-/* The next word of a phrase: the following piece, or that behind a hyphen or an apostrophe without white space. */
+/* The next word of a phrase: the following piece, or the one after a hyphen or an apostrophe without white space. */
 static size_t next_of_phrase(const struct reader *reader, size_t at) {
     if (is_kind(reader, at + 1, PIECE_WORD))
         return at + 1;
@@ -338,7 +335,7 @@ static size_t next_of_phrase(const struct reader *reader, size_t at) {
                : reader->count;
 }
 
-/* The longest phrase of the table that begins at a word becomes one piece with what it means. */
+/* Makes the longest phrase of the table that begins at a word one piece with its meaning. */
 static void find_phrases(struct reader *reader) {
     size_t kept = 0;
     for (size_t at = 0; at < reader->count; at++) {
@@ -375,7 +372,7 @@ static bool has_role(const struct reader *reader, size_t at, unsigned roles) {
 
 /* ---- signs ---- */
 
-/* A code is written in capitals. */
+/* The sign that a word names; a code counts only in capitals. */
 static number_sign sign_of_word(const struct reader *reader, size_t at) {
     const struct piece *piece = &reader->pieces[at];
     if (piece->kind != PIECE_WORD || piece->word == NULL)
@@ -389,7 +386,7 @@ static number_sign sign_of_word(const struct reader *reader, size_t at) {
     return piece->word->sign;
 }
 
-/* A sign, or a code that stands as one; letters that belong to it (US$, £GB) are counted in. */
+/* The sign of a symbol, or of a code that is used as one. */
 static number_sign symbol_at(const struct reader *reader, size_t at) {
     if (at >= reader->count || reader->pieces[at].taken)
         return 0;
@@ -398,7 +395,7 @@ static number_sign symbol_at(const struct reader *reader, size_t at) {
     return has_role(reader, at, NUMBER_SIGN) ? sign_of_word(reader, at) : 0;
 }
 
-/* "million" behind a number, in digits or words; its place, or 0. */
+/* The place of "million" after a number, in digits or words, or 0. */
 static size_t power_behind(const struct reader *reader, size_t at, int least) {
     size_t next = at + 1 + (is_dash(reader, at + 1) && is_attached(reader, at + 1) && is_attached(reader, at + 2));
     return is_kind(reader, next, PIECE_WORD) && reader->pieces[next].word && reader->pieces[next].word->power >= least ? next : 0;
@@ -409,7 +406,7 @@ static void widen(struct span *span, const struct piece *piece) {
     span->end = piece->end > span->end ? piece->end : span->end;
 }
 
-/* US of US$, CA of $CA: capitals that touch a sign on its far side. */
+/* Widens a sign by capitals that touch its far side: US of US$, CA of $CA. */
 static void widen_letters(const struct reader *reader, struct span *span, size_t sign, bool before) {
     size_t at = before ? sign - 1 : sign + 1;
     bool touches = before ? sign > 0 && is_attached(reader, sign) : is_attached(reader, sign + 1);
@@ -433,7 +430,7 @@ static void take_symbol(struct reader *reader, struct amount *amount, size_t at,
     amount->span.end = symbol.end > amount->span.end ? symbol.end : amount->span.end;
 }
 
-/* The sign before a number: touching it, or with a space if the sign does not touch what stands before it. */
+/* The place of the sign before a number, or count: the sign touches the number, or has a space after it and before it. */
 static size_t symbol_before(const struct reader *reader, size_t at) {
     if (at == 0)
         return reader->count;
@@ -448,7 +445,7 @@ static size_t symbol_before(const struct reader *reader, size_t at) {
     return other ? reader->count : before;
 }
 
-/* What names the currency or the percent behind a number: a sign, or a word with few words between. Its place, or count. */
+/* The place of the sign after a number, or of the word that names it with few words between; otherwise count. */
 static size_t sign_behind(const struct reader *reader, size_t at, bool *symbol, bool *strange) {
     *strange = false;
     for (size_t i = at + 1; i < reader->count && i <= at + LOOK_AHEAD; i++) {
@@ -457,7 +454,7 @@ static size_t sign_behind(const struct reader *reader, size_t at, bool *symbol, 
         bool joint = (is_dash(reader, i) || is_mark(reader, i, '\'') || is_mark(reader, i, 0x2019)) && is_attached(reader, i) &&
                      is_attached(reader, i + 1);
         if (sign) {
-            /* a sign that touches the number behind it is that one's: 5 €6 */
+            /* a sign that touches the number after it belongs to that one: 5 €6 */
             bool other = is_kind(reader, i + 1, PIECE_NUMBER) && !(sign & NUMBER_PERCENT) && is_attached(reader, i + 1) &&
                          !is_attached(reader, i);
             *symbol = i == at + 1 || (dot && i == at + 2);
@@ -491,7 +488,7 @@ static struct amount *add_amount(struct reader *reader, const struct amount *amo
     return &longer[reader->amount_count++];
 }
 
-/* Power, sign and hour behind the last piece of a number. Returns the last piece with the power's. */
+/* Reads power, sign and hour after the last piece of a number. Returns the last piece, that of the power if there is one. */
 static size_t read_behind(struct reader *reader, struct amount *amount, size_t at, int least) {
     size_t power = power_behind(reader, at, least);
     while (power > 0) {
@@ -522,7 +519,7 @@ static size_t read_behind(struct reader *reader, struct amount *amount, size_t a
     return at;
 }
 
-/* A minus that touches the number, or its currency, and nothing else before. */
+/* Reads a minus that touches the number or its currency and nothing before it. */
 static void read_minus(const struct reader *reader, struct amount *amount, size_t at, size_t symbol) {
     for (size_t i = 0; i < 2; i++) {
         size_t place = i == 0 ? at : symbol;
@@ -541,8 +538,8 @@ static void read_minus(const struct reader *reader, struct amount *amount, size_
     amount->perhaps_negative = amount->perhaps_negative || (word > 0 && has_role(reader, word - 1, NUMBER_MINUS));
 }
 
-/* What touches the digits: letters before make a code, letters behind an ordinal, a decade, a unit or a code. Returns the last
- * piece of the number. */
+/* Reads the letters that touch the digits: before them they make a code; after them an ordinal, a decade, a unit or a code. Returns
+ * the last piece of the number. */
 static size_t read_touching(struct reader *reader, struct amount *amount, size_t at) {
     if (at > 0 && is_attached(reader, at) && is_kind(reader, at - 1, PIECE_WORD) && !symbol_at(reader, at - 1))
         amount->weak = true;
@@ -578,7 +575,7 @@ static size_t read_touching(struct reader *reader, struct amount *amount, size_t
     return next;
 }
 
-/* The minutes of an hour that has been read: 10:30, 10 h 30, 10 Uhr 30. Returns their piece, or 0. */
+/* The piece of the minutes of an hour that has been read, or 0: 10:30, 10 h 30, 10 Uhr 30. */
 static size_t minutes_of(const struct reader *reader, size_t at) {
     size_t minute = at + 2;
     bool colon = is_mark(reader, at + 1, ':') && is_attached(reader, at + 1) && is_attached(reader, at + 2);
@@ -587,20 +584,20 @@ static size_t minutes_of(const struct reader *reader, size_t at) {
     else if (!colon && !has_role(reader, at + 1, NUMBER_CLOCK))
         return 0;
     return is_kind(reader, minute, PIECE_NUMBER) && reader->pieces[minute].end - reader->pieces[minute].begin == 2 &&
-                   small_integer(reader->pieces[minute].value) < 60 && small_integer(reader->pieces[minute].value) >= 0
+                   number_integer(reader->pieces[minute].value) < 60 && number_integer(reader->pieces[minute].value) >= 0
                ? minute
                : 0;
 }
 
-/* 7.30 before "Uhr" and "p.m." is an hour and its minutes. */
+/* True for 7.30 before "Uhr" and "p.m.", an hour and its minutes. */
 static bool is_hour_with_stop(const struct reader *reader, size_t at) {
     const struct piece *piece = &reader->pieces[at];
-    int hour = small_integer(piece->parts[0]), minute = small_integer(piece->parts[1]);
+    int hour = number_integer(piece->parts[0]), minute = number_integer(piece->parts[1]);
     return piece->cut > 0 && piece->end - piece->cut == 2 && hour >= 0 && hour <= 24 && minute >= 0 && minute < 60 &&
            has_role(reader, at + 1 + is_dash(reader, at + 1), NUMBER_CLOCK);
 }
 
-/* 12 of 2011/12. */
+/* True for 12 of 2011/12. */
 static bool is_second_year(const struct reader *reader, size_t at) {
     const struct piece *piece = &reader->pieces[at];
     return at > 1 && (is_mark(reader, at - 1, '/') || is_dash(reader, at - 1)) && is_attached(reader, at) &&
@@ -608,7 +605,7 @@ static bool is_second_year(const struct reader *reader, size_t at) {
            reader->pieces[at - 2].end - reader->pieces[at - 2].begin == 4 && piece->end - piece->begin <= 4;
 }
 
-/* Both numbers of an hour and its minutes; what a clock shows may be told by half of 24 hours. Returns the last piece, or 0. */
+/* Adds the amount of a number, or two of an hour and its minutes. Returns the piece after it, or 0 if memory is out. */
 static size_t read_number(struct reader *reader, size_t at) {
     struct piece piece = reader->pieces[at];
     struct amount amount = {.span = {piece.begin, piece.end},
@@ -659,7 +656,7 @@ static size_t read_number(struct reader *reader, size_t at) {
 
 /* ---- words ---- */
 
-/* I to XXXIX, with an ending of ordinals (XIXe) or without. -1: it is none. */
+/* The value of a numeral from I to XXXIX, with an ending of ordinals (XIXe) or without; otherwise -1. */
 static int roman_of(const struct reader *reader, const struct piece *piece) {
     static const struct {
         const char *letters;
@@ -680,7 +677,7 @@ static int roman_of(const struct reader *reader, const struct piece *piece) {
     return at == piece->end || (ending && (ending->roles & NUMBER_ORDINAL)) ? value : -1;
 }
 
-/* The sum that number words make: each below a hundred is added where there is room for it (twenty, one), each power multiplies. */
+/* The sum of number words: one below a hundred is added where there is room for it (twenty, one), a power multiplies. */
 struct sum {
     uint64_t total, part;
     bool any;
@@ -715,7 +712,7 @@ static bool sum_add(struct sum *sum, int value, int power) {
     return sum->total < SUM_MOST;
 }
 
-/* Zweihundertfünfzig: as many words of the table as there are, and what is left may be an ending: zweite, dreimal,
+/* Sums the words of the table that are written as one: Zweihundertfünfzig. The rest may be an ending: zweite, dreimal,
  * fünfprozentig. */
 static bool sum_glued(const struct reader *reader, const struct piece *piece, struct sum *sum, number_sign *sign) {
     char key[NUMBER_WORDS_KEY];
@@ -752,8 +749,8 @@ static struct amount *add_words(struct reader *reader, size_t first, size_t last
     return add_amount(reader, &amount);
 }
 
-/* Number words that stand together, as one number, and as the two that a year is read as. Returns the place behind them; 0: memory
- * is out. */
+/* Adds number words that stand together as one number, and, as a year may be read, as two. Returns the place after them, or 0 if
+ * memory is out. */
 static size_t read_words(struct reader *reader, size_t first) {
     struct sum sum = {0};
     size_t at = first, last = first;
@@ -797,7 +794,7 @@ static size_t read_word(struct reader *reader, size_t at) {
     return amount ? at + 1 : 0;
 }
 
-/* 5 to 10 dollars, 5, 10 or 20 %, 3 to 5 million: what has no sign or power may have that of the next. */
+/* 5 to 10 dollars, 5, 10 or 20 %, 3 to 5 million: an amount without a sign or power may have that of the next. */
 static void share_with_next(struct reader *reader) {
     for (size_t i = reader->amount_count; i > 1; i--) {
         struct amount *a = &reader->amounts[i - 2], *b = &reader->amounts[i - 1];

@@ -1,27 +1,103 @@
 /* Amounts in text: numbers with their signs, currencies, percentages, decimals and digit groups. They are read in two languages,
  * compared, and written as the other language writes them.
  *
- * A number in digits has to have its equal on the other side; a number word (two, deux, third, XIX, May) has not, but it may be the
- * equal of one in digits: "2 dogs" and "deux chiens" agree, and so do "one of them" and "a dog". What is glued to letters (A380,
- * 4x4) is a code, not an amount, and counts like a word. Equal are 1,250.50 in English and 1 250,50 in French; $5, 5 $ and 5
+ * A number in digits must have its equal on the other side. A number word (two, deux, third, XIX, May) need not, but it may be the
+ * equal of one in digits: "2 dogs" and "deux chiens" agree, and so do "one of them" and "a dog". A number that touches letters
+ * (A380, 4x4) is a code, not an amount, and counts like a word. Equal are 1,250.50 in English and 1 250,50 in French; $5, 5 $ and 5
  * dollars; $5 million and 5 millions de dollars; 3:30 p.m. and 15 h 30; the 1990s and les années 90. */
 #ifndef ALIGND_NUMBERS_H
 #define ALIGND_NUMBERS_H
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
-#include "model/text/number_words.h"
 #include "model/text/opaque.h"
 #include "model/text/segmenter.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* One of a language; immutable, shared by all threads. *numbers NULL: ICU does not know how that language writes numbers.
- * language: BCP-47. -1 with ERROR_MEMORY. */
-int numbers_open(const char *language, struct number_words **numbers, struct error *err);
+/* ---- how a language writes numbers and what it calls them (number_words.c) ----
+ *
+ * ICU's data is read once, so that reading and writing amounts touches no ICU object and any thread may do it. */
 
-/* True if there is a digit. Costs a look at each byte. */
+enum {
+    NUMBER_WORDS_PHRASE = 4,     /* words of an entry at most: quatre-vingt-dix-neuf */
+    NUMBER_WORDS_KEY = 96,       /* bytes of a key at most */
+    NUMBER_WORDS_ORDINALS = 200, /* known endings; a larger n has that of 100 + n % 100 */
+    NUMBER_WORDS_POWERS = 4,     /* thousand, million, 10^9, 10^12 */
+};
+
+/* The parts that a word may play beside a number; it may play several. */
+enum number_role {
+    NUMBER_ORDINAL = 1 << 0,  /* touches the digits before it: 3rd, 3e */
+    NUMBER_DECADE = 1 << 1,   /* touches the digits before it: 1990s, 90er */
+    NUMBER_DECADES = 1 << 2,  /* precedes: les années 90 */
+    NUMBER_UNIT = 1 << 3,     /* touches the digits before it: 5km */
+    NUMBER_CLOCK = 1 << 4,    /* follows an hour: 7 Uhr, 7 heures, 7 o'clock, 7 p.m. */
+    NUMBER_MINUS = 1 << 5,    /* precedes: minus 5 */
+    NUMBER_FILL = 1 << 6,     /* between a number and the things it counts: 5 millions de dollars */
+    NUMBER_LINK = 1 << 7,     /* between two numbers of one kind: 5 to 10 dollars */
+    NUMBER_HALF = 1 << 8,     /* precedes an hour: halb 8 is half past 7 */
+    NUMBER_CODE = 1 << 9,     /* names a currency in capital letters only: EUR */
+    NUMBER_SIGN = 1 << 10,    /* an abbreviation, which belongs to the amount as a symbol does: EUR, kr */
+    NUMBER_PERHAPS = 1 << 11, /* may have another meaning: livres are pounds and books */
+    NUMBER_ARTICLE = 1 << 12, /* begins a number and never goes on with one: a hundred, but half an hour */
+};
+
+/* Currencies and other signs, one bit for each family: "dollars" are any country's, "$" may be a peso, too. */
+typedef uint64_t number_sign;
+#define NUMBER_PERCENT  ((number_sign)1 << 62)
+#define NUMBER_PERMILLE ((number_sign)1 << 63)
+/* The sign of a currency's symbol such as U+20AC; 0 for other characters. */
+number_sign number_sign_of(int32_t character);
+/* A symbol of this sign; 0 if it has none or may be several. */
+int32_t number_symbol_of(number_sign sign);
+
+struct number_word {
+    const char *key; /* as number_words_key writes it */
+    int value;       /* 0 to 100, or -1 if it is not a number */
+    int power;       /* it multiplies by ten to this power; 0 if it does not */
+    number_sign sign;
+    unsigned roles; /* of enum number_role */
+};
+
+/* Where a sign stands beside a number, and the space between the two. */
+struct number_place {
+    bool before;
+    char space[8];
+};
+
+struct number_words {
+    char decimal[8], group[8]; /* separators, UTF-8 */
+    int32_t decimal_character, group_character;
+    size_t primary, secondary, least; /* digits of the last group, of the others, of the first at least */
+    struct number_place currency, percent, degrees;
+    char decade[4];     /* follows the digits of a decade: 1990s, 1990er; may be "" */
+    char unit_space[8]; /* before a unit: 5 km */
+    bool glued;         /* number words are written as one: zweihundert */
+    /* "million" after a 1, a 1.5 and a 2 */
+    char powers[NUMBER_WORDS_POWERS][3][32];
+    char ordinals[NUMBER_WORDS_ORDINALS][16]; /* "rd" of 3rd */
+    struct arena arena;
+    struct number_word *table; /* [size], a power of two, open addressing; key NULL marks a free entry */
+    size_t size, used;
+};
+
+/* language: BCP-47. Sets *words to NULL if ICU does not know how the language writes numbers. The result is immutable and therefore
+ * thread-safe. Returns -1 with ERROR_MEMORY or ERROR_FILE. */
+int number_words_open(const char *language, struct number_words **words, struct error *err);
+void number_words_free(struct number_words *words); /* NULL allowed */
+size_t number_words_bytes(const struct number_words *words);
+
+/* Appends a word to a key of used bytes: in small letters, without soft hyphens and full stops, with a space between words. Returns
+ * the bytes used, or 0 if the word does not fit. */
+size_t number_words_key(char key[NUMBER_WORDS_KEY], size_t used, const char *word, size_t length);
+/* NULL if the table lacks the key. */
+const struct number_word *number_words_find(const struct number_words *words, const char *key, size_t length);
+
+/* ---- amounts (numbers.c reads them, numbers_compare.c compares and writes them) ---- */
+
+/* True if the text has a digit. */
 bool numbers_any(const char *text, size_t length);
 
 struct number_value {
@@ -29,21 +105,22 @@ struct number_value {
     int exponent;
 };
 enum { NUMBER_LONG = INT16_MIN };
+/* An integer of up to four digits, or -1 if the value is something else. */
+int number_integer(struct number_value value);
 
 struct amount {
-    struct span span;   /* as it is written, sign and unit included */
-    struct span digits; /* the number alone; of words all of them */
-    struct span symbol; /* a currency's or percent's sign, or unit, that belongs to the amount; empty: there is none */
+    struct span span;   /* with its sign and unit */
+    struct span digits; /* the number alone; number words as a whole */
+    struct span symbol; /* the sign of a currency or percent, or the unit, that belongs to the amount; may be empty */
     struct span power;  /* "million" */
-    size_t named;       /* where the word ends that names the sign, with nothing strange before it; 0: there is none */
-    struct number_value value, other; /* other: what it may mean as well, mantissa 0 where it may not */
-    number_sign sign, shared;         /* shared: of its neighbour, which it may have as well: 5 to 10 dollars */
-    uint64_t letters;                 /* inside */
+    size_t named;       /* where the word that names the sign ends, with nothing strange before it; 0 without such a word */
+    struct number_value value, other; /* other: a second meaning; mantissa 0 if it has none */
+    number_sign sign, shared;         /* shared: its neighbour's, which it may have as well: 5 to 10 dollars */
     bool weak;                        /* needs no equal: words, codes */
     bool negative, perhaps_negative;
     bool clock, minute, decade, half, ordinal, grouped;
     bool abbreviated; /* a year without its century: 2011/12, '98 */
-    bool foreign;     /* its separators are another language's */
+    bool foreign;     /* its separators are those of another language */
     int tens;         /* power of ten of .power */
 };
 
@@ -52,28 +129,28 @@ struct amounts {
     size_t count;
 };
 
-/* skip [skip_count]: parts of the text that are left out, in order. text: valid UTF-8. Time: proportional to the length. -1 with
- * ERROR_MEMORY. */
+/* skip [skip_count]: parts of the text to leave out, in order. text: valid UTF-8. Takes time proportional to the length. Returns -1
+ * with ERROR_MEMORY. */
 int numbers_read(const struct number_words *words, const char *text, size_t length, const struct span *skip, size_t skip_count,
                  struct arena *arena, struct amounts *out, struct error *err);
 
-/* Amounts of both sides that have no equal on the other, at most NUMBERS_SHOWN each; both empty: they agree. */
+/* The amounts of both sides that have no equal on the other, at most NUMBERS_SHOWN each; the sides agree if both are empty. */
 enum { NUMBERS_SHOWN = 64 };
 struct number_difference {
     struct span source[NUMBERS_SHOWN], target[NUMBERS_SHOWN];
     size_t source_count, target_count;
 };
-/* Time: that of sorting. -1 with ERROR_MEMORY. */
+/* Takes the time of sorting. Returns -1 with ERROR_MEMORY. */
 int numbers_compare(const struct amounts *source, const struct amounts *target, struct arena *arena, struct number_difference *out,
                     struct error *err);
 
-/* The amount as this language writes it, NUL-terminated; *part: what it takes the place of. NULL in *written: it is better left to
- * the translation (words, codes). -1 with ERROR_MEMORY. */
+/* Writes the amount as this language does, NUL-terminated; it replaces *part of the text. *written is NULL for an amount that is
+ * better left to the translation (words, codes). Returns -1 with ERROR_MEMORY. */
 int numbers_write(const struct number_words *words, const char *text, const struct amount *amount, struct arena *arena,
                   char **written, struct span *part, struct error *err);
 
-/* Gives the runs of text[length] that are amounts, and have no form yet, theirs in the target language; "million" belongs to one
- * with a sign. Nothing changes where one of the languages is NULL. In the arena. -1 with ERROR_MEMORY. */
+/* Gives each run of text[length] that is an amount, and has no written form yet, its form in the target language, in the arena;
+ * "million" belongs to an amount with a sign. Nothing changes if one of the languages is NULL. Returns -1 with ERROR_MEMORY. */
 int numbers_write_runs(const struct number_words *source, const struct number_words *target, const char *text, size_t length,
                        struct opaque_runs *runs, struct arena *arena, struct error *err);
 

@@ -1,4 +1,4 @@
-/* Whether the amounts of two texts agree, and how an amount is written in another language. */
+/* How the amounts of two texts are compared, and how an amount is written in another language. */
 #include "model/text/character.h"
 #include "model/text/numbers.h"
 #include <stdio.h>
@@ -18,14 +18,6 @@ static int compare_amounts(const void *left, const void *right) {
     return a->sign < b->sign ? -1 : a->sign > b->sign;
 }
 
-/* An integer of up to four digits; -1: it is none. */
-static int integer_of(struct number_value value) {
-    int64_t number = value.mantissa <= 9999 && value.exponent >= 0 && value.exponent < 4 ? (int64_t)value.mantissa : -1;
-    for (int i = 0; number >= 0 && i < value.exponent; i++)
-        number *= 10;
-    return number > 9999 ? -1 : (int)number;
-}
-
 static bool same_value(struct number_value a, struct number_value b) {
     return a.mantissa == b.mantissa && a.exponent == b.exponent;
 }
@@ -35,7 +27,7 @@ static bool may_mean(const struct amount *amount, struct number_value value) {
 }
 
 static bool values_agree(const struct amount *a, const struct amount *b) {
-    int left = integer_of(a->value), right = integer_of(b->value);
+    int left = number_integer(a->value), right = number_integer(b->value);
     if (may_mean(a, b->value) || may_mean(b, a->value))
         return true;
     if (left < 0 || right < 0)
@@ -46,18 +38,14 @@ static bool values_agree(const struct amount *a, const struct amount *b) {
     return (a->decade || b->decade || a->abbreviated || b->abbreviated) && left % 100 == right % 100;
 }
 
-static bool signs_agree(const struct amount *a, const struct amount *b) {
-    if (a->sign == 0 && b->sign == 0)
-        return true;
-    return (a->sign & b->sign) || (a->sign == 0 && (a->shared & b->sign)) || (b->sign == 0 && (b->shared & a->sign));
-}
-
 static bool agree(const struct amount *a, const struct amount *b) {
     bool negative = a->negative == b->negative || a->perhaps_negative || b->perhaps_negative;
-    return negative && signs_agree(a, b) && values_agree(a, b);
+    bool sign = (a->sign == 0 && b->sign == 0) || (a->sign & b->sign) || (a->sign == 0 && (a->shared & b->sign)) ||
+                (b->sign == 0 && (b->shared & a->sign));
+    return negative && sign && values_agree(a, b);
 }
 
-/* Amounts of one side in an order; those in `paired` have their equal. */
+/* The amounts of one side; paired: has found its equal. */
 struct side {
     const struct amount **all; /* [count] sorted */
     bool *paired;
@@ -76,7 +64,7 @@ static bool sort_side(const struct amounts *amounts, bool weak, struct arena *ar
     return true;
 }
 
-/* Pairs what is equal in value and sign. */
+/* Pairs amounts that are equal in value and sign. */
 static void pair_equals(struct side *left, struct side *right) {
     for (size_t i = 0, j = 0; i < left->count && j < right->count;) {
         if (left->paired[i] || right->paired[j]) {
@@ -93,7 +81,7 @@ static void pair_equals(struct side *left, struct side *right) {
     }
 }
 
-/* Then what agrees in another way: of the first that are left, so many that their square is nothing to speak of. */
+/* Pairs amounts that agree in another way, among so few of the rest that the square of their number costs nothing. */
 static void pair_others(struct side *left, struct side *right) {
     size_t tried = 0;
     for (size_t i = 0; i < left->count && tried < NUMBERS_SHOWN; i++) {
@@ -114,7 +102,7 @@ static int compare_spans(const void *left, const void *right) {
     return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* What is left over, in the order of the text. Minutes of zero need not be said. */
+/* Lists the rest, in the order of the text. Nobody needs to say minutes of zero. */
 static size_t list_left(const struct side *side, struct span shown[NUMBERS_SHOWN]) {
     size_t count = 0;
     for (size_t i = 0; i < side->count && count < NUMBERS_SHOWN; i++)
@@ -143,7 +131,7 @@ int numbers_compare(const struct amounts *source, const struct amounts *target, 
 
 /* ---- writing ---- */
 
-/* Text that grows in a buffer whose size has been reckoned before. */
+/* Text that grows in a buffer of sufficient size. */
 struct writing {
     char *text;
     size_t used;
@@ -158,25 +146,22 @@ static void write_string(struct writing *out, const char *string) {
     write_bytes(out, string, strlen(string));
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-/* The digits in ASCII, with this language's separators: groups only where the amount had some. False: it is not written so. */
+/* Writes the digits in ASCII with this language's separators, in groups only if the amount had some. False: the amount stays as it
+ * is. */
 static bool write_digits(const struct number_words *words, const char *text, const struct amount *amount, struct writing *out) {
     char digits[64];
     size_t count = 0, decimals = 0;
     for (size_t at = amount->digits.begin; at < amount->digits.end; at++) {
-        if (is_digit(text[at]) && count == sizeof digits)
+        if (ascii_digit(text[at]) && count == sizeof digits)
             return false;
-        if (is_digit(text[at]))
+        if (ascii_digit(text[at]))
             digits[count++] = text[at];
         else if ((unsigned char)text[at] >= 0x80 && amount->grouped == false)
             return false; /* digits of another script stay as they are */
     }
     int tens = amount->value.exponent - amount->tens;
     size_t last = amount->digits.end;
-    while (last > amount->digits.begin && is_digit(text[last - 1]))
+    while (last > amount->digits.begin && ascii_digit(text[last - 1]))
         last--;
     bool one_group = last > amount->digits.begin && amount->digits.end - last == 3 && amount->grouped && tens >= 0;
     if (last > amount->digits.begin && !one_group) {
@@ -213,13 +198,13 @@ static const char *power_written(const struct number_words *words, const struct 
     return *word ? word : NULL;
 }
 
-/* What belongs to the digits, as it is written, and where the language puts it. */
+/* The sign or unit of an amount, and where the language puts it. */
 struct symbol {
     char text[32];
     struct number_place place;
 };
 
-/* Where a sign or a unit stands, and with what space. */
+/* Where a sign or a unit stands, and which space separates it. */
 static struct number_place place_of(const struct number_words *words, const struct amount *amount, const char *symbol) {
     static const char degree[] = "\xc2\xb0";
     struct number_place place = {0};
@@ -238,7 +223,7 @@ static struct number_place place_of(const struct number_words *words, const stru
     return place;
 }
 
-/* The symbol of an amount, or one for what a word names: 5 dollars is $5. False: there is none. */
+/* Finds the symbol of an amount, or one for the word that names it: 5 dollars is $5. False: it has none. */
 static bool find_symbol(const struct number_words *words, const char *text, const struct amount *amount, struct symbol *out) {
     size_t length = amount->symbol.end - amount->symbol.begin;
     if (length > 0 && length < sizeof out->text) {
@@ -274,7 +259,7 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     if (out.text == NULL)
         return error_memory(err);
 
-    /* what it takes the place of: a word that names no symbol, and "million" without one, are better left to the translation */
+    /* a word that names no symbol, and "million" without a symbol, are better left to the translation */
     if (has_symbol) {
         *part = hull(hull(*part, amount->symbol), amount->power);
         part->end = amount->named > part->end ? amount->named : part->end;
@@ -290,7 +275,7 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     if (!write_digits(words, text, amount, &out))
         return 0;
     if (amount->ordinal) {
-        int number = integer_of(amount->value);
+        int number = number_integer(amount->value);
         const char *ending = number < 0 ? "" : words->ordinals[number < NUMBER_WORDS_ORDINALS ? number : 100 + number % 100];
         if (*ending == '\0')
             return 0;
@@ -314,7 +299,7 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     return 0;
 }
 
-/* The amount whose sign or digits are at this place; NULL: there is none. */
+/* The amount whose sign or digits are at this place, or NULL. */
 static const struct amount *amount_at(const struct amounts *amounts, size_t begin, size_t end) {
     for (size_t i = 0; i < amounts->count; i++)
         if (!amounts->all[i].weak && amounts->all[i].span.begin <= begin && amounts->all[i].span.end >= end)

@@ -1,8 +1,7 @@
 /* Runs of a text that are not language and come through a translation byte for byte: addresses, codes, emoji, words in letters that
- * a model cannot read. Each is one token that a model reads as <unk> (model/text/masked.h) and one piece of the translation.
- *
- * This module finds what the characters alone give away (opaque_next), and widens a character that a model cannot read to the run
- * that has to be kept with it (opaque_around). Which characters a model cannot read is known to model/readable.h. */
+ * a model cannot read. Each becomes one token, which hides it from the model (model/text/tokenizer.h), and one piece of the
+ * translation. This module finds those that their characters alone give away; model/text/readable.h finds the runs that a
+ * particular model cannot read. */
 #ifndef ALIGND_OPAQUE_H
 #define ALIGND_OPAQUE_H
 
@@ -15,38 +14,39 @@ enum opaque_kind {
     OPAQUE_EMOJI,
     OPAQUE_SYMBOL,
     OPAQUE_WORD,   /* letters outside the vocabulary */
-    OPAQUE_CODE,   /* what a program or an office has written, and placeholders of programs */
+    OPAQUE_CODE,   /* strings of programs and offices, and placeholders of programs */
     OPAQUE_NUMBER, /* an amount, with its sign */
     OPAQUE_MARKUP,
     OPAQUE_URL,
     OPAQUE_EMAIL,
-    OPAQUE_PROTECT, /* named by the client */
+    OPAQUE_PROTECT, /* the client named it */
     OPAQUE_KINDS
 };
 
 struct opaque_run {
     size_t begin, end; /* bytes, end exclusive */
     enum opaque_kind kind;
-    const char *written; /* what the translation has in its place; NULL: the run's own bytes */
+    const char *written; /* the text that the translation has in its place; NULL: the run's own bytes */
 };
 
-/* In order, none overlaps another. */
+/* In order, without overlaps. */
 struct opaque_runs {
     struct opaque_run *all; /* [count] */
     size_t count;
 };
 
-/* How much of a text counts as opaque. */
+/* Which runs of a text count as opaque. */
 enum opaque_scope {
-    OPAQUE_NOTHING,      /* what the client protects */
-    OPAQUE_PLACEHOLDERS, /* and placeholders of programs, URLs, e-mail addresses */
-    OPAQUE_ALL           /* and everything else below */
+    OPAQUE_NOTHING,      /* only the parts that the client protects */
+    OPAQUE_PLACEHOLDERS, /* also placeholders of programs, URLs, e-mail addresses */
+    OPAQUE_ALL           /* also everything else below */
 };
 
 /* The kind's name in replies: "emoji". */
 const char *opaque_name(enum opaque_kind kind);
 
-/* Finds the next run at or after text[*at] and moves *at to its end. False: there is none, and *at is length. text: valid UTF-8.
+/* Finds the next run at or after text[*at] and moves *at to its end. Returns false and sets *at to length if there is none. text:
+ * valid UTF-8.
  * Time is proportional to the bytes passed.
  *
  * With OPAQUE_PLACEHOLDERS:
@@ -68,16 +68,12 @@ const char *opaque_name(enum opaque_kind kind);
  * - /usr/bin ~/x ./x C:\x, names of files and of hosts */
 bool opaque_next(enum opaque_scope scope, const char *text, size_t length, size_t *at, struct opaque_run *found);
 
-/* The run that the characters text[begin, end), which a model cannot read, belong to: the whole word, the amount of a currency
- * sign, the neighbouring symbols. It contains [begin, end). */
-struct opaque_run opaque_around(const char *text, size_t length, size_t begin, size_t end);
-
-/* Those that lie within text[begin, end), as offsets into that part. In the arena. -1 with ERROR_MEMORY. */
+/* Gives the runs that lie within text[begin, end), as offsets into that part, in the arena. Returns -1 with ERROR_MEMORY. */
 int opaque_within(const struct opaque_runs *held, size_t begin, size_t end, struct arena *arena, struct opaque_runs *out,
                   struct error *err);
 
-/* Adds runs [count], in order, to those that are there: runs that touch or overlap become one, and so do words with only spaces
- * between them. In the arena. -1 with ERROR_MEMORY. */
+/* Adds runs [count], in order, to those that are held, in the arena: runs that touch or overlap become one, and so do words with
+ * only spaces between them. Returns -1 with ERROR_MEMORY. */
 int opaque_merge(struct opaque_runs *held, const char *text, const struct opaque_run *more, size_t count, struct arena *arena,
                  struct error *err);
 

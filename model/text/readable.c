@@ -1,3 +1,5 @@
+/* Which pieces of its source vocabulary a model can read, and what it reads in the place of the others. The folder's opaque.json
+ * and ICU's letters of the language decide. */
 #include "model/text/readable.h"
 #include "model/base/file.h"
 #include "model/base/reserve.h"
@@ -16,7 +18,7 @@
 
 /* ---- the letters of a language ---- */
 
-/* Main letters in both cases, with those that the language knows from names and loans. NULL: ICU has none, or no memory. */
+/* The main letters in both cases, with those that the language knows from names and loans; NULL: ICU has none, or memory is out. */
 static USet *letters_of(const char *language) {
     char name[ULOC_FULLNAME_CAPACITY];
     UErrorCode status = U_ZERO_ERROR;
@@ -30,7 +32,7 @@ static USet *letters_of(const char *language) {
 
 /* ---- pieces ---- */
 
-/* The only character of a piece, its mark apart; -1: it has none, or more. */
+/* The only character of a piece, apart from its mark; -1 if it has another number of characters. */
 static int32_t only_character(const char *piece, const char *mark) {
     size_t marked = strlen(mark), length, next = 0;
     if (marked > 0 && strncmp(piece, mark, marked) == 0 && piece[marked])
@@ -42,7 +44,7 @@ static int32_t only_character(const char *piece, const char *mark) {
     return next == length ? character : -1;
 }
 
-/* Characters that stand in longer pieces: the corpus had them often. NULL: no memory. */
+/* The characters of longer pieces, which the corpus had often. NULL: memory is out. */
 static USet *common_characters(const struct tokenizer *tokenizer) {
     const char *mark = tokenizer_mark(tokenizer);
     size_t marked = strlen(mark);
@@ -78,23 +80,13 @@ static bool is_known(const struct knowledge *knowledge, int32_t c) {
            (category & U_GC_Z_MASK) != 0;
 }
 
-/* ---- making it ---- */
+/* ---- opening ---- */
 
-/* The contents of opaque.json. json: NULL without the file. */
+/* The contents of opaque.json. json: NULL if the folder has no such file. */
 struct measured {
     json_t *json;
     const char *copied, *word, *sign;
 };
-
-static int read_string(const json_t *json, const char *key, const char **value, const char *path, struct error *err) {
-    const json_t *found = json_object_get(json, key);
-    if (!found)
-        return 0;
-    if (!json_is_string(found))
-        return error_set(err, ERROR_FORMAT, "%s: %s must be a string", path, key);
-    *value = json_string_value(found);
-    return 0;
-}
 
 static int read_measured(const char *path, struct measured *measured, struct error *err) {
     enum { MOST_BYTES = 1 << 16 };
@@ -110,37 +102,37 @@ static int read_measured(const char *path, struct measured *measured, struct err
     free(text);
     if (!measured->json || !json_is_object(measured->json))
         return error_set(err, ERROR_FORMAT, "%s: not a JSON object: %s", path, where.text);
-    return read_string(measured->json, "copied", &measured->copied, path, err) != 0 ||
-                   read_string(measured->json, "word", &measured->word, path, err) != 0 ||
-                   read_string(measured->json, "sign", &measured->sign, path, err) != 0
-               ? -1
-               : 0;
+    const struct {
+        const char *key, **value;
+    } strings[] = {{"copied", &measured->copied}, {"word", &measured->word}, {"sign", &measured->sign}};
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        const json_t *found = json_object_get(measured->json, strings[i].key);
+        if (found && !json_is_string(found))
+            return error_set(err, ERROR_FORMAT, "%s: %s must be a string", path, strings[i].key);
+        *strings[i].value = found ? json_string_value(found) : *strings[i].value;
+    }
+    return 0;
 }
 
-static void add_characters(USet *set, const char *text) {
-    for (size_t length = strlen(text), next = 0; next < length;)
-        uset_add(set, character_next(text, length, &next));
+/* The ids of text as a piece of its own, with the mark of a word's beginning and without; -1: the vocabulary lacks it. */
+static void find_piece(const struct tokenizer *tokenizer, const char *text, int *marked, int *unmarked) {
+    char piece[32];
+    int written = snprintf(piece, sizeof piece, "%s%s", tokenizer_mark(tokenizer), text);
+    *marked = *text && written < (int)sizeof piece ? tokenizer_find(tokenizer, piece) : -1;
+    *unmarked = *text && strlen(text) < sizeof piece ? tokenizer_find(tokenizer, text) : -1;
 }
 
-/* The id of text as a piece of its own, with the mark or without; -1: there is none. */
-static int find_piece(const struct tokenizer *tokenizer, bool marked, const char *text) {
-    enum { MOST_BYTES = 32 };
-    char piece[MOST_BYTES];
-    int written = snprintf(piece, sizeof piece, "%s%s", marked ? tokenizer_mark(tokenizer) : "", text);
-    return *text && written < MOST_BYTES ? tokenizer_find(tokenizer, piece) : -1;
-}
-
-/* False: one of the vocabularies does not have it. */
-static bool choose_stand_in(const struct tokenizer *source, const struct tokenizer *target, const char *text,
+/* Leaves *out as it is if one of the vocabularies lacks the text. */
+static void choose_stand_in(const struct tokenizer *source, const struct tokenizer *target, const char *text,
                             struct stand_in *out) {
-    struct stand_in found = {find_piece(source, true, text), find_piece(source, false, text), find_piece(target, true, text),
-                             find_piece(target, false, text)};
+    struct stand_in found;
+    find_piece(source, text, &found.marked, &found.unmarked);
+    find_piece(target, text, &found.target, &found.target_unmarked);
     if (found.marked < 0 || found.target < 0)
-        return false;
+        return;
     found.unmarked = found.unmarked < 0 ? found.marked : found.unmarked;
     found.target_unmarked = found.target_unmarked < 0 ? found.target : found.target_unmarked;
     *out = found;
-    return true;
 }
 
 static int mark_pieces(struct readable *readable, const struct tokenizer *tokenizer, const struct knowledge *knowledge,
@@ -157,31 +149,24 @@ static int mark_pieces(struct readable *readable, const struct tokenizer *tokeni
     return 0;
 }
 
-/* True if the tokenizer makes of this character a piece that cannot be read. */
-static int is_lost(const struct readable *readable, const struct tokenizer *tokenizer, int32_t character, bool *lost,
-                   struct error *err) {
-    char text[8] = "a";
-    size_t length = 1 + character_put(character, text + 1), count;
-    struct arena arena;
-    struct token *tokens;
-    arena_init(&arena, 1024);
-    text[length++] = 'a';
-    int result = tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, &count, err);
-    *lost = false;
-    for (size_t i = 0; result == 0 && i < count; i++)
-        *lost = *lost || readable->unreadable[tokens[i].id];
-    arena_done(&arena);
-    return result;
-}
-
+/* Marks are respelled that the tokenizer makes a piece of that cannot be read. */
 static int choose_marks(struct readable *readable, const struct tokenizer *tokenizer, struct error *err) {
     struct respelling *respelling = &readable->respelling;
-    for (size_t i = 0; preparation_mark(i) >= 0; i++) {
-        if (is_lost(readable, tokenizer, preparation_mark(i), &respelling->marks[i], err) != 0)
-            return -1;
+    int result = 0;
+    for (size_t i = 0; result == 0 && preparation_mark(i) >= 0; i++) {
+        char text[8] = "a";
+        size_t length = 1 + character_put(preparation_mark(i), text + 1), count;
+        struct arena arena;
+        struct token *tokens;
+        arena_init(&arena, 1024);
+        text[length++] = 'a';
+        result = tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, &count, err);
+        for (size_t k = 0; result == 0 && k < count; k++)
+            respelling->marks[i] = respelling->marks[i] || readable->unreadable[tokens[k].id];
         respelling->any = respelling->any || respelling->marks[i];
+        arena_done(&arena);
     }
-    return 0;
+    return result;
 }
 
 int readable_init(struct readable *readable, const struct tokenizer *source, const struct tokenizer *target, const char *language,
@@ -195,7 +180,8 @@ int readable_init(struct readable *readable, const struct tokenizer *source, con
     if (read_measured(path, &measured, err) != 0)
         result = -1;
     if (result == 0) {
-        add_characters(knowledge.copied, measured.copied);
+        for (size_t length = strlen(measured.copied), next = 0; next < length;)
+            uset_add(knowledge.copied, character_next(measured.copied, length, &next));
         result = mark_pieces(readable, source, &knowledge, err);
     }
     if (result == 0)
@@ -219,55 +205,186 @@ void readable_done(struct readable *readable) {
     readable->unreadable = NULL;
 }
 
-/* ---- using it ---- */
+/* ---- around a character that cannot be read ---- */
 
-/* The runs found so far. */
-struct holding {
-    const char *text;
-    size_t length;
-    struct opaque_run *runs; /* [count] */
-    size_t count, room;
-    struct arena *arena;
-};
+static bool is_written(int32_t c) {
+    return c >= 0 && (u_isalpha(c) || (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0 || c == 0x200c || c == 0x200d);
+}
 
-/* Holds each visible character of text[begin, end), which cannot be read, with the run that it belongs to. */
-static int hold_characters(struct holding *holding, size_t begin, size_t end) {
-    for (size_t at = begin, next = begin; at < end; at = next) {
-        int32_t c = character_next(holding->text, holding->length, &next);
-        if (character_is_space(c) || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT))
-            continue;
-        struct opaque_run *runs = arena_grow(holding->arena, holding->runs, holding->count, &holding->room, 1, sizeof *runs);
-        if (!runs)
-            return -1;
-        holding->runs = runs;
-        runs[holding->count] = opaque_around(holding->text, holding->length, at, next);
-        struct opaque_run *last = holding->count > 0 ? &runs[holding->count - 1] : NULL;
-        if (last && runs[holding->count].begin < last->end) { /* they overlap: one run */
-            last->end = runs[holding->count].end > last->end ? runs[holding->count].end : last->end;
-            next = last->end > next ? last->end : next;
+/* The letters around text[begin, end), and hyphens between letters. */
+static struct opaque_run word_around(const char *text, size_t length, size_t begin, size_t end) {
+    struct opaque_run run = {begin, end, OPAQUE_WORD, NULL};
+    for (size_t at = begin; at > 0; run.begin = at) {
+        size_t before = at;
+        int32_t c = character_previous(text, &before);
+        if (c == '-' && before > 0 && at == run.begin) {
+            size_t letter = before;
+            if (!is_written(character_previous(text, &letter)))
+                break;
+            before = letter;
+        } else if (!is_written(c) && !u_isdigit(c)) {
+            break;
+        }
+        at = before;
+    }
+    for (size_t at = end; at < length; run.end = at) {
+        size_t behind = at;
+        int32_t c = character_next(text, length, &behind);
+        if (c == '-' && behind < length) {
+            if (!is_written(character_next(text, length, &behind)))
+                break;
+        } else if (!is_written(c) && !u_isdigit(c)) {
+            break;
+        }
+        at = behind;
+    }
+    return run;
+}
+
+static bool is_narrow_space(int32_t c) {
+    return c == ' ' || c == 0xa0 || c == 0x202f || c == 0x2009;
+}
+
+static size_t skip_digits(const char *text, size_t length, size_t at) {
+    while (at < length && ascii_digit(text[at]))
+        at++;
+    return at;
+}
+
+/* The end of the number that begins at text[at], digits in groups with a mark or a space between them, or at. */
+static size_t number_end(const char *text, size_t length, size_t at) {
+    size_t end = skip_digits(text, length, at);
+    while (end > at && end < length) {
+        size_t next = end;
+        int32_t c = character_next(text, length, &next);
+        size_t group = skip_digits(text, length, next) - next;
+        bool mark = c == '.' || c == ',' || c == '\'';
+        if (!(mark ? group > 0 : is_narrow_space(c) && group == 3))
+            break;
+        end = next + group;
+    }
+    return end;
+}
+
+/* Where the number that ends before text[end] begins. */
+static size_t number_begin(const char *text, size_t end) {
+    size_t begin = end, group = 0;
+    for (size_t at = end; at > 0;) {
+        size_t before = at;
+        int32_t c = character_previous(text, &before);
+        bool separates = group > 0 && before > 0 && ascii_digit(text[before - 1]) &&
+                         (c == '.' || c == ',' || c == '\'' || (is_narrow_space(c) && group == 3));
+        if (c >= '0' && c <= '9') {
+            begin = before;
+            group++;
+        } else if (separates) {
+            group = 0;
         } else {
-            next = runs[holding->count].end;
-            holding->count++;
+            break;
+        }
+        at = before;
+    }
+    return begin;
+}
+
+/* A currency sign and the number beside it: $5, 5 €, US$1,250.50, £20k, -€5. */
+static struct opaque_run amount_around(const char *text, size_t length, size_t begin, size_t end) {
+    struct opaque_run run = {begin, end, OPAQUE_SYMBOL, NULL};
+    size_t at = end, next = end;
+    if (at < length && is_narrow_space(character_next(text, length, &next)) && next < length && ascii_digit(text[next]))
+        at = next;
+    size_t behind = number_end(text, length, at), before = begin;
+    if (behind > at) {
+        run.kind = OPAQUE_NUMBER;
+        run.end = behind;
+        size_t letters = behind;
+        while (letters < length && letters < behind + 3 && ascii_letter(text[letters]))
+            letters++;
+        if (letters > behind && (letters == length || !ascii_word(text[letters])))
+            run.end = letters;
+        while (run.begin > 0 && begin - run.begin < 3 && ascii_upper(text[run.begin - 1]))
+            run.begin--;
+        if (run.begin > 0 && (text[run.begin - 1] == '-' || text[run.begin - 1] == '+'))
+            run.begin--;
+        return run;
+    }
+    if (before > 0) {
+        size_t space = before;
+        if (is_narrow_space(character_previous(text, &space)))
+            before = space;
+        size_t first = number_begin(text, before);
+        if (first < before) {
+            run.kind = OPAQUE_NUMBER;
+            run.begin = first > 0 && (text[first - 1] == '-' || text[first - 1] == '+') ? first - 1 : first;
         }
     }
-    return 0;
+    return run;
 }
+
+/* Symbols side by side, dashes that belong to arrows, and a whole number that touches them. */
+static struct opaque_run symbols_around(const char *text, size_t length, size_t begin, size_t end) {
+    struct opaque_run run = {begin, end, OPAQUE_SYMBOL, NULL};
+    for (size_t before = run.begin; run.begin > 0; run.begin = before) {
+        int32_t c = character_previous(text, &before);
+        if ((U_GET_GC_MASK(c) & U_GC_SM_MASK) == 0 && c != '-')
+            break;
+    }
+    for (size_t behind = run.end; run.end < length; run.end = behind) {
+        int32_t c = character_next(text, length, &behind);
+        if ((U_GET_GC_MASK(c) & U_GC_SM_MASK) == 0 && c != '-')
+            break;
+    }
+    size_t digits = skip_digits(text, length, run.end); /* ±5 */
+    bool fraction = digits + 1 < length && (text[digits] == '.' || text[digits] == ',') && ascii_digit(text[digits + 1]);
+    run.end = fraction || (digits < length && ascii_word(text[digits])) ? run.end : digits;
+    return run;
+}
+
+struct opaque_run readable_around(const char *text, size_t length, size_t begin, size_t end) {
+    size_t next = begin;
+    int32_t c = character_next(text, length, &next);
+    if (is_written(c))
+        return word_around(text, length, begin, end);
+    if (u_charType(c) == U_CURRENCY_SYMBOL)
+        return amount_around(text, length, begin, end);
+    if (u_charType(c) == U_MATH_SYMBOL)
+        return symbols_around(text, length, begin, end);
+    return (struct opaque_run){begin, end, OPAQUE_SYMBOL, NULL};
+}
+
+/* ---- holding ---- */
 
 int readable_hold(const struct readable *readable, const char *text, size_t length, const struct token *tokens, size_t count,
                   struct opaque_runs *held, size_t *found, struct arena *arena, struct error *err) {
-    struct holding holding = {.text = text, .length = length, .arena = arena};
-    size_t next = 0, done = 0; /* next: of what is held; done: bytes that are in a run, or have been looked at */
+    struct opaque_run *runs = NULL;
+    size_t run_count = 0, room = 0, next_held = 0, done = 0; /* done: bytes that are in a run or have been looked at */
     for (size_t i = 0; i < count; i++) {
-        while (next < held->count && held->all[next].end <= tokens[i].begin)
-            next++;
-        bool inside = next < held->count && held->all[next].begin <= tokens[i].begin && tokens[i].begin < held->all[next].end;
-        size_t begin = tokens[i].begin > done ? tokens[i].begin : done;
-        if (inside || !readable->unreadable[tokens[i].id] || begin >= tokens[i].end)
+        while (next_held < held->count && held->all[next_held].end <= tokens[i].begin)
+            next_held++;
+        bool inside = next_held < held->count && held->all[next_held].begin <= tokens[i].begin;
+        if (inside || !readable->unreadable[tokens[i].id])
             continue;
-        if (hold_characters(&holding, begin, tokens[i].end) != 0)
-            return error_memory(err);
-        done = holding.count > 0 ? holding.runs[holding.count - 1].end : done;
+        /* each visible character of the token is held with the run that it belongs to */
+        for (size_t at = tokens[i].begin > done ? tokens[i].begin : done, next; at < tokens[i].end; at = next) {
+            next = at;
+            int32_t c = character_next(text, length, &next);
+            if (character_is_space(c) || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT))
+                continue;
+            runs = arena_grow(arena, runs, run_count, &room, 1, sizeof *runs);
+            if (!runs)
+                return error_memory(err);
+            struct opaque_run run = readable_around(text, length, at, next);
+            struct opaque_run *last = run_count > 0 ? &runs[run_count - 1] : NULL;
+            if (last && run.begin < last->end) { /* they overlap and become one run */
+                last->end = run.end > last->end ? run.end : last->end;
+                next = last->end > next ? last->end : next;
+            } else {
+                runs[run_count++] = run;
+                next = run.end;
+            }
+        }
+        done = run_count > 0 ? runs[run_count - 1].end : done;
     }
-    *found = holding.count;
-    return holding.count > 0 ? opaque_merge(held, text, holding.runs, holding.count, arena, err) : 0;
+    *found = run_count;
+    return run_count > 0 ? opaque_merge(held, text, runs, run_count, arena, err) : 0;
 }

@@ -1,9 +1,22 @@
+/* SentencePiece as a kind of tokenizer, and its model files. The library trusts its file and throws exceptions: here the file is
+ * checked first, and no exception leaves.
+ *
+ * The file is a protocol buffer (sentencepiece_model.proto):
+ *
+ *   ModelProto      1 pieces, 2 trainer_spec, 3 normalizer_spec, 4 self_test_data, 5 denormalizer_spec
+ *   SentencePiece   1 piece, ...
+ *   NormalizerSpec  1 name, 2 precompiled_charsmap, ...
+ *   charsmap        uint32 n, n bytes of trie (a Darts double array of uint32 units), replacement strings, each ended by a NUL
+ *
+ * The library walks the trie and the strings without bounds: a damaged file would make it read wild memory, perhaps only when a
+ * certain character comes. It also accepts a file that was cut between two fields, with other normalisation; normalizer_spec comes
+ * last. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
 extern "C" {
-#include "model/text/sentencepiece.h"
+#include "model/base/file.h"
 #include "model/base/reserve.h"
-#include "model/text/spm_file.h"
+#include "model/text/tokenizer.h"
 }
 #pragma GCC diagnostic pop
 #include <cmath>
@@ -17,7 +30,7 @@ extern "C" {
 #include <string_view>
 #include <vector>
 
-/* Exported by the library, but in none of its installed headers. */
+/* The library exports this, but none of its installed headers declares it. */
 namespace sentencepiece::logging {
 void SetMinLogLevel(int level);
 }
@@ -25,12 +38,153 @@ void SetMinLogLevel(int level);
 using Pieces = sentencepiece::ImmutableSentencePieceText;
 using Processor = sentencepiece::SentencePieceProcessor;
 
-static const int LOG_FATAL_ONLY = 3;
+/* ---- the file ---- */
 
-/* The library joins neighbouring unknown characters in time that grows with the square of their number: long texts go in parts. */
-static const size_t PART_BYTES = 4096;
+enum { MAX_BYTES = 1 << 28 };
+enum { MODEL_PIECES = 1, PIECE_TEXT = 1, MODEL_NORMALIZER = 3, MODEL_DENORMALIZER = 5, NORMALIZER_CHARSMAP = 2 };
+enum { WIRE_VARINT = 0, WIRE_64_BIT = 1, WIRE_BYTES = 2, WIRE_32_BIT = 5 };
 
-/* What C++ calls when an allocation has failed, before it tries again. */
+struct Bytes {
+    const unsigned char *data;
+    size_t size;
+};
+
+struct Field {
+    uint64_t number;
+    unsigned wire;
+    Bytes value; /* WIRE_BYTES only */
+};
+
+static bool take_bytes(Bytes &rest, uint64_t size, Bytes &taken) {
+    if (size > rest.size)
+        return false;
+    taken = {rest.data, static_cast<size_t>(size)};
+    rest.data += size;
+    rest.size -= static_cast<size_t>(size);
+    return true;
+}
+
+static bool take_varint(Bytes &rest, uint64_t &value) {
+    value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        Bytes byte;
+        if (!take_bytes(rest, 1, byte))
+            return false;
+        value |= static_cast<uint64_t>(byte.data[0] & 0x7f) << shift;
+        if (byte.data[0] < 0x80)
+            return true;
+    }
+    return false;
+}
+
+static bool take_field(Bytes &rest, Field &field) {
+    uint64_t tag, number;
+    if (!take_varint(rest, tag))
+        return false;
+    field = {tag >> 3, static_cast<unsigned>(tag & 7), {nullptr, 0}};
+    switch (field.wire) {
+    case WIRE_VARINT:
+        return take_varint(rest, number);
+    case WIRE_64_BIT:
+        return take_bytes(rest, 8, field.value);
+    case WIRE_32_BIT:
+        return take_bytes(rest, 4, field.value);
+    case WIRE_BYTES:
+        return take_varint(rest, number) && take_bytes(rest, number, field.value);
+    default: /* groups: this format has none */
+        return false;
+    }
+}
+
+static uint32_t little_endian(const unsigned char *data) {
+    return static_cast<uint32_t>(data[0]) | static_cast<uint32_t>(data[1]) << 8 | static_cast<uint32_t>(data[2]) << 16 |
+           static_cast<uint32_t>(data[3]) << 24;
+}
+
+/* From unit i the library goes to unit i ^ offset, and from there on to one of the 256 units of that block, by the next byte. If
+ * the unit is marked as the end of a key, unit i ^ offset holds the place of the replacement string. */
+static bool charsmap_valid(Bytes charsmap) {
+    Bytes head, trie;
+    if (charsmap.size == 0) /* there are no replacements */
+        return true;
+    if (!take_bytes(charsmap, 4, head) || !take_bytes(charsmap, little_endian(head.data), trie))
+        return false;
+    const Bytes strings = charsmap;
+    if (strings.size == 0 || strings.data[strings.size - 1] != '\0')
+        return false;
+    const size_t units = trie.size / 4;
+    for (size_t i = 0; i < units; i++) {
+        const uint32_t unit = little_endian(trie.data + 4 * i);
+        if (i > 0 && unit >> 31) /* a place, never walked through; but every walk begins at unit 0, whatever it is */
+            continue;
+        const size_t next = i ^ static_cast<size_t>((unit >> 10) << ((unit & 0x200) >> 6));
+        if ((next | 0xff) >= units)
+            return false;
+        if ((unit & 0x100) && (little_endian(trie.data + 4 * next) & 0x7fffffff) >= strings.size)
+            return false;
+    }
+    return units > 0;
+}
+
+static bool file_valid(Bytes model) {
+    Field field;
+    bool normalizer = false;
+    while (model.size > 0) {
+        if (!take_field(model, field))
+            return false;
+        if ((field.number != MODEL_NORMALIZER && field.number != MODEL_DENORMALIZER) || field.wire != WIRE_BYTES)
+            continue;
+        normalizer |= field.number == MODEL_NORMALIZER;
+        for (Bytes spec = field.value; spec.size > 0;)
+            if (!take_field(spec, field) ||
+                (field.number == NORMALIZER_CHARSMAP && field.wire == WIRE_BYTES && !charsmap_valid(field.value)))
+                return false;
+    }
+    return normalizer;
+}
+
+/* Reads a file that is valid into malloc'd bytes, which the caller owns. */
+static int read_model(const char *path, char **bytes, size_t *size, struct error *err) {
+    char *data;
+    size_t length;
+    if (file_read(path, MAX_BYTES, &data, &length, err) != 0)
+        return -1;
+    if (!file_valid({reinterpret_cast<const unsigned char *>(data), length})) {
+        std::free(data);
+        return error_set(err, ERROR_FORMAT, "%s: not a SentencePiece model, or a damaged one", path);
+    }
+    *bytes = data;
+    *size = length;
+    return 0;
+}
+
+int sentencepiece_pieces(const char *path, sentencepiece_take *take, void *context, struct error *err) {
+    char *bytes;
+    size_t size;
+    if (read_model(path, &bytes, &size, err) != 0)
+        return -1;
+    Bytes model{reinterpret_cast<const unsigned char *>(bytes), size};
+    Field field;
+    bool good = true;
+    for (int id = 0; good && model.size > 0;) {
+        take_field(model, field);
+        if (field.number != MODEL_PIECES || field.wire != WIRE_BYTES)
+            continue;
+        Bytes text{field.value.data, 0}; /* the last text of the message counts; without one it is empty */
+        for (Bytes message = field.value; good && message.size > 0;) {
+            good = take_field(message, field);
+            if (good && field.number == PIECE_TEXT && field.wire == WIRE_BYTES)
+                text = field.value;
+        }
+        good = good && take(context, id++, reinterpret_cast<const char *>(text.data), text.size) == 0;
+    }
+    std::free(bytes);
+    return good ? 0 : error_set(err, ERROR_FORMAT, "%s: not a SentencePiece model, or a damaged one", path);
+}
+
+/* ---- opening ---- */
+
+/* C++ calls this when an allocation has failed, before it tries again. */
 static void release_reserve() {
     if (!reserve_release())
         throw std::bad_alloc();
@@ -51,116 +205,75 @@ template <typename Call> static int guarded(const char *subject, enum error_code
     }
 }
 
-/* pieces: of each id, the processor's; it makes a status for each answer, which all ids together are too many for. */
+/* pieces [size]: the processor's strings, because it would make a status for each answer, which is too slow for all ids together.
+ */
 struct Model {
     Processor processor;
     std::vector<const char *> pieces;
 };
 
-static const Model *model_of(const void *model) {
-    return static_cast<const Model *>(model);
+static const Model &model_of(const void *model) {
+    return *static_cast<const Model *>(model);
 }
 
-static const Processor *processor(const void *model) {
-    return &model_of(model)->processor;
-}
-
-/* Scores that are no numbers break the search for the best pieces; a NUL within a piece breaks our strings. */
-static bool take_pieces(Model &model) {
-    const int size = model.processor.GetPieceSize();
-    model.pieces.reserve(static_cast<size_t>(size));
-    for (int id = 0; id < size; id++) {
-        const std::string &piece = model.processor.IdToPiece(id);
-        if (!std::isfinite(model.processor.GetScore(id)) || piece.find('\0') != std::string::npos)
-            return false;
-        model.pieces.push_back(piece.c_str());
-    }
-    return true;
-}
-
-static int processor_load(const char *path, void **model, struct error *err) {
-    char *bytes;
-    size_t size;
-    if (spm_file_read(path, &bytes, &size, err) != 0)
-        return -1;
-    std::unique_ptr<char, void (*)(void *)> owner(bytes, std::free);
-    auto loaded = std::make_unique<Model>();
-    if (!loaded->processor.LoadFromSerializedProto(std::string_view(bytes, size)).ok() || !take_pieces(*loaded))
-        return error_set(err, ERROR_FORMAT, "%s: not a usable SentencePiece model", path);
-    *model = loaded.release();
-    return 0;
-}
-
-void *sentencepiece_open(const char *path, const struct tokenizer_options *, struct error *err) {
-    void *model = nullptr;
+static void *spm_open(const char *path, const struct tokenizer_options *, struct tokenizer_ids *ids, struct error *err) {
+    static const int LOG_FATAL_ONLY = 3;
+    void *opened = nullptr;
     sentencepiece::logging::SetMinLogLevel(LOG_FATAL_ONLY);
     std::set_new_handler(release_reserve);
-    guarded(path, ERROR_FORMAT, err, [&] { return processor_load(path, &model, err); });
-    return model;
+    guarded(path, ERROR_FORMAT, err, [&] {
+        char *bytes;
+        size_t size;
+        if (read_model(path, &bytes, &size, err) != 0)
+            return -1;
+        std::unique_ptr<char, void (*)(void *)> owner(bytes, std::free);
+        auto model = std::make_unique<Model>();
+        const Processor &processor = model->processor;
+        bool good = model->processor.LoadFromSerializedProto(std::string_view(bytes, size)).ok();
+        const int count = good ? processor.GetPieceSize() : 0;
+        model->pieces.reserve(static_cast<size_t>(count));
+        for (int id = 0; good && id < count; id++) {
+            /* a score that is not a number breaks the search for the best pieces; a NUL within a piece breaks our strings */
+            const std::string &piece = processor.IdToPiece(id);
+            good = std::isfinite(processor.GetScore(id)) && piece.find('\0') == std::string::npos;
+            model->pieces.push_back(piece.c_str());
+        }
+        if (!good)
+            return error_set(err, ERROR_FORMAT, "%s: not a usable SentencePiece model", path);
+        *ids = {model->pieces.size(), processor.unk_id(), processor.bos_id(), processor.eos_id()};
+        opened = model.release();
+        return 0;
+    });
+    return opened;
 }
 
-void sentencepiece_free(void *model) {
+static void spm_free(void *model) {
     delete static_cast<Model *>(model);
 }
 
-size_t sentencepiece_size(const void *model) {
-    return model_of(model)->pieces.size();
+static const char *spm_piece(const void *model, int id) {
+    return model_of(model).pieces[static_cast<size_t>(id)];
 }
 
-int sentencepiece_unknown(const void *model) {
-    return processor(model)->unk_id();
+static int spm_find(const void *model, const char *piece) {
+    const Processor &processor = model_of(model).processor;
+    const int id = processor.PieceToId(piece); /* that of <unk> if the vocabulary lacks the piece */
+    return processor.IsUnknown(id) || processor.IsControl(id) ? -1 : id;
 }
 
-int sentencepiece_begin(const void *model) {
-    return processor(model)->bos_id();
-}
+/* ---- text to tokens ---- */
 
-int sentencepiece_end(const void *model) {
-    return processor(model)->eos_id();
-}
+/* The library joins neighbouring unknown characters in time that grows with the square of their number: long texts go in parts. A
+ * word of over so many bytes may come as several words. */
+static const size_t PART_BYTES = 4096;
 
-const char *sentencepiece_piece(const void *model, int id) {
-    return model_of(model)->pieces[static_cast<size_t>(id)];
-}
-
-int sentencepiece_find(const void *model, const char *piece) {
-    const int id = processor(model)->PieceToId(piece); /* that of <unk> where there is none */
-    return processor(model)->IsUnknown(id) || processor(model)->IsControl(id) ? -1 : id;
-}
-
-/* What the library made of the bytes of a text that begin at offset. */
+/* The pieces of the bytes of a text that begin at offset. */
 struct Part {
     size_t offset;
     Pieces pieces;
 };
 
-static size_t piece_count(const std::vector<Part> &parts) {
-    size_t count = 0;
-    for (const Part &part : parts)
-        count += part.pieces.pieces_size();
-    return count;
-}
-
-/* All pieces as tokens in the arena, their strings end to end in one allocation. */
-static struct token *copy_tokens(const std::vector<Part> &parts, struct arena *arena) {
-    std::string strings;
-    for (const Part &part : parts)
-        for (const auto &piece : part.pieces.pieces())
-            strings.append(piece.piece().c_str()).push_back('\0');
-    auto tokens = static_cast<struct token *>(arena_alloc(arena, piece_count(parts), sizeof(struct token)));
-    const char *string = arena_copy(arena, strings.data(), strings.size());
-    if (!tokens || !string)
-        return nullptr;
-    struct token *token = tokens;
-    for (const Part &part : parts)
-        for (const auto &piece : part.pieces.pieces()) {
-            *token++ = {static_cast<int>(piece.id()), string, part.offset + piece.begin(), part.offset + piece.end()};
-            string += std::strlen(string) + 1;
-        }
-    return tokens;
-}
-
-/* Where the part that begins at begin ends: before white space, where words of a text do not notice, else between characters. */
+/* Where the part that begins at begin ends: before white space, where words of a text are cut anyway, else between characters. */
 static size_t part_end(std::string_view text, size_t begin) {
     if (text.size() - begin <= PART_BYTES)
         return text.size();
@@ -173,31 +286,44 @@ static size_t part_end(std::string_view text, size_t begin) {
     return end;
 }
 
-static int processor_encode(const Processor &model, std::string_view text, std::vector<Part> &parts, struct error *err) {
-    for (size_t begin = 0, end; begin < text.size(); begin = end) {
-        end = part_end(text, begin);
-        parts.push_back({begin, Pieces()});
-        const auto status = model.Encode(text.substr(begin, end - begin), parts.back().pieces.mutable_proto());
-        if (!status.ok())
-            return error_set(err, ERROR_INPUT, "SentencePiece: %s", status.error_message());
-    }
-    return 0;
-}
-
-int sentencepiece_encode(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens,
-                         size_t *count, struct error *err) {
+/* The offsets are the library's: a token has the white space before it as well. */
+static int spm_encode(const void *model, const char *bytes, size_t length, struct arena *arena, struct token **tokens,
+                      size_t *count, struct error *err) {
     return guarded("SentencePiece", ERROR_INPUT, err, [&] {
+        const std::string_view text(bytes, length);
         std::vector<Part> parts;
-        if (processor_encode(*processor(model), std::string_view(text, length), parts, err) != 0)
-            return -1;
-        struct token *copied = copy_tokens(parts, arena);
-        if (!copied)
+        size_t found = 0;
+        for (size_t begin = 0, end; begin < length; begin = end) {
+            end = part_end(text, begin);
+            parts.push_back({begin, Pieces()});
+            const auto status =
+                model_of(model).processor.Encode(text.substr(begin, end - begin), parts.back().pieces.mutable_proto());
+            if (!status.ok())
+                return error_set(err, ERROR_INPUT, "SentencePiece: %s", status.error_message());
+            found += parts.back().pieces.pieces_size();
+        }
+
+        /* all strings lie end to end in one allocation */
+        std::string strings;
+        for (const Part &part : parts)
+            for (const auto &piece : part.pieces.pieces())
+                strings.append(piece.piece().c_str()).push_back('\0');
+        auto made = static_cast<struct token *>(arena_alloc(arena, found, sizeof(struct token)));
+        const char *string = arena_copy(arena, strings.data(), strings.size());
+        if (!made || !string)
             return error_memory(err);
-        *tokens = copied;
-        *count = piece_count(parts);
+        *tokens = made;
+        *count = found;
+        for (const Part &part : parts)
+            for (const auto &piece : part.pieces.pieces()) {
+                *made++ = {static_cast<int>(piece.id()), string, part.offset + piece.begin(), part.offset + piece.end()};
+                string += std::strlen(string) + 1;
+            }
         return 0;
     });
 }
+
+/* ---- tokens to text ---- */
 
 /* The library prints a piece that it does not know as it stands; the mark of a word's beginning is a space all the same. */
 static std::string printed(const char *piece, bool first) {
@@ -206,14 +332,14 @@ static std::string printed(const char *piece, bool first) {
     return text.compare(0, MARK.size(), MARK) == 0 ? (first ? "" : " ") + text.substr(MARK.size()) : text;
 }
 
-int sentencepiece_decode(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text,
-                         struct error *err) {
+static int spm_decode(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text, struct error *err) {
     return guarded("SentencePiece", ERROR_INPUT, err, [&] {
+        const Processor &processor = model_of(model).processor;
         std::vector<std::string> strings;
         for (size_t i = 0; i < count; i++)
-            strings.push_back(tokens[i].piece ? printed(tokens[i].piece, i == 0) : processor(model)->IdToPiece(tokens[i].id));
+            strings.push_back(tokens[i].piece ? printed(tokens[i].piece, i == 0) : processor.IdToPiece(tokens[i].id));
         Pieces pieces;
-        const auto status = processor(model)->Decode(strings, pieces.mutable_proto());
+        const auto status = processor.Decode(strings, pieces.mutable_proto());
         if (!status.ok())
             return error_set(err, ERROR_INPUT, "SentencePiece: %s", status.error_message());
         char *joined = arena_copy(arena, pieces.text().data(), pieces.text().size());
@@ -227,3 +353,6 @@ int sentencepiece_decode(const void *model, struct token *tokens, size_t count, 
         return 0;
     });
 }
+
+const struct tokenizer_kind tokenizer_sentencepiece = {"sentencepiece", "\u2581", spm_open,   spm_free,
+                                                       spm_piece,       spm_find, spm_encode, spm_decode};

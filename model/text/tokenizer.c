@@ -1,129 +1,95 @@
+/* How a text is read: the steps that change it before the vocabulary's own method cuts it, and how tokens find their way back to
+ * the bytes of the text as it was. */
 #include "model/text/tokenizer.h"
 #include "model/base/table.h"
 #include "model/base/utf8.h"
-#include "model/text/capitals.h"
 #include "model/text/character.h"
-#include "model/text/masked.h"
-#include "model/text/numbered.h"
-#include "model/text/plain.h"
-#include "model/text/preparation.h"
 #include "model/text/segmenter.h"
-#include "model/text/sentencepiece.h"
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_OF_STEP = 16 };
-
-/* To add a kind of tokenizer: these functions, and a row in the table. encode and decode may leave white space at tokens' ends. */
-struct tokenizer_kind {
-    const char *name;
-    void *(*open)(const char *path, const struct tokenizer_options *options, struct error *err);
-    void (*free)(void *model);
-    size_t (*size)(const void *model);
-    int (*unknown)(const void *model);
-    int (*begin)(const void *model);
-    int (*end)(const void *model);
-    const char *(*piece)(const void *model, int id);
-    int (*find)(const void *model, const char *piece);
-    int (*encode)(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens, size_t *count,
-                  struct error *err);
-    int (*decode)(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text, struct error *err);
-    const char *mark;
-};
-
-static const struct tokenizer_kind kinds[] = {
-    {"sentencepiece", sentencepiece_open, sentencepiece_free, sentencepiece_size, sentencepiece_unknown, sentencepiece_begin,
-     sentencepiece_end, sentencepiece_piece, sentencepiece_find, sentencepiece_encode, sentencepiece_decode, "\u2581"},
-    {"words", plain_open_words, plain_free, plain_size, plain_unknown, plain_begin, plain_end, plain_piece, plain_find,
-     plain_encode, plain_decode, ""},
-    {"characters", plain_open_characters, plain_free, plain_size, plain_unknown, plain_begin, plain_end, plain_piece, plain_find,
-     plain_encode, plain_decode, ""},
-};
-
-static const struct tokenizer_kind numbered = {"sentencepiece",  numbered_open,   numbered_free,   numbered_size,
-                                               numbered_unknown, numbered_begin,  numbered_end,    numbered_piece,
-                                               numbered_find,    numbered_encode, numbered_decode, "\u2581"};
-
 struct tokenizer {
     const struct tokenizer_kind *kind;
     void *model;
+    struct tokenizer_ids ids;
     bool prepares; /* text, before the model reads it */
     bool lowers;   /* text in capitals */
-    bool lent;     /* the model is another's */
+    bool lent;     /* another tokenizer owns the model */
 };
 
-/* Pieces go into JSON as they are. */
-static int check_pieces(const struct tokenizer *tokenizer, const char *path, struct error *err) {
-    size_t size = tokenizer_size(tokenizer);
-    for (size_t id = 0; id < size; id++) {
-        const char *piece = tokenizer_piece(tokenizer, (int)id);
-        if (!utf8_valid(piece, strlen(piece)))
-            return error_set(err, ERROR_FORMAT, "%s: piece %zu is not valid UTF-8", path, id);
-    }
-    return 0;
-}
-
-struct tokenizer *tokenizer_open(const char *kind, const char *path, const struct tokenizer_options *options, struct error *err) {
+struct tokenizer *tokenizer_open(const char *name, const char *path, const struct tokenizer_options *options, struct error *err) {
     static const struct tokenizer_options none = {0};
-    const struct tokenizer_kind *row = TABLE_FIND(kinds, "tokenizer.type", kind, err);
+    static const struct row {
+        const char *name;
+        const struct tokenizer_kind *kind;
+    } kinds[] = {{"sentencepiece", &tokenizer_sentencepiece}, {"words", &tokenizer_words}, {"characters", &tokenizer_characters}};
+    const struct row *row = TABLE_FIND(kinds, "tokenizer.type", name, err);
     if (row == NULL)
         return NULL;
     if (options == NULL)
         options = &none;
-    if (options->pieces != NULL)
-        row = &numbered;
-    struct tokenizer *tokenizer = malloc(sizeof *tokenizer);
-    if (tokenizer == NULL) {
+    struct tokenizer *t = malloc(sizeof *t);
+    if (t == NULL) {
         error_memory(err);
         return NULL;
     }
-    *tokenizer = (struct tokenizer){
-        .kind = row, .model = row->open(path, options, err), .prepares = options->prepared, .lowers = options->lowers};
-    if (tokenizer->model == NULL || check_pieces(tokenizer, path, err) != 0) {
-        tokenizer_free(tokenizer);
-        return NULL;
+    const struct tokenizer_kind *kind = options->pieces != NULL ? &tokenizer_numbered : row->kind;
+    *t = (struct tokenizer){.kind = kind, .prepares = options->prepared, .lowers = options->lowers};
+    t->model = kind->open(path, options, &t->ids, err);
+    bool good = t->model != NULL;
+    for (size_t id = 0; good && id < t->ids.size; id++) { /* pieces go into JSON as they are */
+        const char *piece = kind->piece(t->model, (int)id);
+        good = utf8_valid(piece, strlen(piece));
+        if (!good)
+            error_set(err, ERROR_FORMAT, "%s: piece %zu is not valid UTF-8", path, id);
     }
-    return tokenizer;
+    if (good)
+        return t;
+    tokenizer_free(t);
+    return NULL;
 }
 
 struct tokenizer *tokenizer_share(const struct tokenizer *tokenizer, const struct tokenizer_options *options, struct error *err) {
     struct tokenizer *shared = malloc(sizeof *shared);
-    if (shared)
-        *shared = (struct tokenizer){tokenizer->kind, tokenizer->model, .prepares = options->prepared, .lowers = options->lowers,
-                                     .lent = true};
-    else
+    if (shared == NULL) {
         error_memory(err);
+        return NULL;
+    }
+    *shared = *tokenizer;
+    shared->prepares = options->prepared;
+    shared->lowers = options->lowers;
+    shared->lent = true;
     return shared;
 }
 
 void tokenizer_free(struct tokenizer *tokenizer) {
     if (tokenizer == NULL)
         return;
-    if (!tokenizer->lent)
+    if (!tokenizer->lent && tokenizer->model != NULL)
         tokenizer->kind->free(tokenizer->model);
     free(tokenizer);
 }
 
 size_t tokenizer_size(const struct tokenizer *tokenizer) {
-    return tokenizer->kind->size(tokenizer->model);
+    return tokenizer->ids.size;
 }
 
 int tokenizer_unknown(const struct tokenizer *tokenizer) {
-    return tokenizer->kind->unknown(tokenizer->model);
+    return tokenizer->ids.unknown;
 }
 
 int tokenizer_begin(const struct tokenizer *tokenizer) {
-    return tokenizer->kind->begin(tokenizer->model);
+    return tokenizer->ids.begin;
 }
 
 int tokenizer_end(const struct tokenizer *tokenizer) {
-    return tokenizer->kind->end(tokenizer->model);
+    return tokenizer->ids.end;
 }
 
 const char *tokenizer_piece(const struct tokenizer *tokenizer, int id) {
-    assert(id >= 0 && (size_t)id < tokenizer_size(tokenizer));
+    assert(id >= 0 && (size_t)id < tokenizer->ids.size);
     return tokenizer->kind->piece(tokenizer->model, id);
 }
 
@@ -131,21 +97,284 @@ int tokenizer_find(const struct tokenizer *tokenizer, const char *piece) {
     return tokenizer->kind->find(tokenizer->model, piece);
 }
 
-static int hexadecimal(char digit) {
-    static const char digits[] = "0123456789ABCDEF";
-    const char *at = digit ? strchr(digits, digit) : NULL;
-    return at ? (int)(at - digits) : -1;
+const char *tokenizer_mark(const struct tokenizer *tokenizer) {
+    return tokenizer->kind->mark;
 }
 
 int tokenizer_byte(const struct tokenizer *tokenizer, int id) {
+    static const char digits[] = "0123456789ABCDEF";
     const char *piece = tokenizer_piece(tokenizer, id);
     if (!*tokenizer->kind->mark || strlen(piece) != 6 || strncmp(piece, "<0x", 3) != 0 || piece[5] != '>')
         return -1;
-    int high = hexadecimal(piece[3]), low = hexadecimal(piece[4]);
-    return high < 0 || low < 0 ? -1 : 16 * high + low;
+    const char *high = strchr(digits, piece[3]), *low = strchr(digits, piece[4]);
+    return high == NULL || low == NULL ? -1 : 16 * (int)(high - digits) + (int)(low - digits);
 }
 
-/* A token keeps its visible characters; one that has none comes to stand, empty, where the next visible character begins. */
+/* ---- capitals ---- */
+
+bool capitals_only(const char *text, size_t length) {
+    size_t letters = 0;
+    for (size_t at = 0; at < length;) {
+        int32_t character = character_next(text, length, &at);
+        if (character != character_upper(character))
+            return false;
+        letters += character != character_lower(character);
+    }
+    return letters >= CAPITALS_LEAST;
+}
+
+/* Writes a character in the place of one of `size` bytes if it has as many. */
+static void replace(char *place, size_t size, int32_t character) {
+    char written[4];
+    if (character_put(character, written) == size)
+        memcpy(place, written, size);
+}
+
+void capitals_lower(char *text, size_t length) {
+    bool first = true;
+    for (size_t at = 0, next = 0; at < length; at = next) {
+        int32_t character = character_next(text, length, &next), lower = character_lower(character);
+        if (character != lower && !first)
+            replace(text + at, next - at, lower);
+        first = first && character == lower;
+    }
+}
+
+void capitals_raise(char *text, size_t length) {
+    for (size_t at = 0, next = 0; at < length; at = next) {
+        int32_t character = character_next(text, length, &next), upper = character_upper(character);
+        if (character != upper)
+            replace(text + at, next - at, upper);
+    }
+}
+
+/* ---- preparing ---- */
+
+enum { MOST_WRITTEN = 3 }; /* bytes that replace a character: no more than its own */
+
+static const struct {
+    int32_t character;
+    char written[MOST_WRITTEN + 1];
+} replacements[] = {
+    {0x2019, "'"}, {0x201c, "\""}, {0x201d, "\""}, {0x2026, "..."}, {0x2236, ":"},  {0x2501, "-"},  {0x3001, ","}, {0x3002, ". "},
+    {0x3008, "<"}, {0x3009, ">"},  {0x300a, "\""}, {0x300b, "\""},  {0x300c, "\""}, {0x300d, "\""}, {0x3010, "["}, {0x3011, "]"},
+    {0xff01, "!"}, {0xff05, "%"},  {0xff08, "("},  {0xff09, ")"},   {0xff0c, ","},  {0xff0e, ". "}, {0xff10, "0"}, {0xff11, "\""},
+    {0xff12, "2"}, {0xff13, "3"},  {0xff14, "4"},  {0xff15, "5"},   {0xff16, "6"},  {0xff17, "7"},  {0xff18, "8"}, {0xff19, "9"},
+    {0xff1a, ":"}, {0xff1b, ";"},  {0xff1f, "?"},  {0xff5e, "~"},
+};
+enum { REPLACEMENTS = sizeof replacements / sizeof *replacements };
+
+/* In ascending order. A plain spelling is no longer than the mark. */
+static const struct {
+    int32_t character;
+    char written[MOST_WRITTEN + 1];
+} marks[] = {
+    {0xab, "\""},  {0xad, ""},    {0xbb, "\""},   {0x200b, ""},   {0x200c, ""},   {0x200d, ""},   {0x200e, ""},    {0x200f, ""},
+    {0x2010, "-"}, {0x2011, "-"}, {0x2012, "-"},  {0x2013, "-"},  {0x2014, "-"},  {0x2015, "-"},  {0x2018, "\""},  {0x2019, "'"},
+    {0x201a, "'"}, {0x201b, "'"}, {0x201c, "\""}, {0x201d, "\""}, {0x201e, "\""}, {0x201f, "\""}, {0x2026, "..."}, {0x202a, ""},
+    {0x202b, ""},  {0x202c, ""},  {0x202d, ""},   {0x202e, ""},   {0x2039, "'"},  {0x203a, "'"},  {0x2060, ""},    {0x2066, ""},
+    {0x2067, ""},  {0x2068, ""},  {0x2069, ""},   {0x2212, "-"},  {0xfeff, ""},
+};
+_Static_assert(sizeof marks / sizeof *marks == PREPARATION_MARKS, "each mark has its place in struct respelling");
+
+int32_t preparation_mark(size_t i) {
+    return i < PREPARATION_MARKS ? marks[i].character : -1;
+}
+
+/* NULL: the mark stays. */
+static const char *respelled(const struct respelling *respelling, int32_t character) {
+    for (size_t i = 0; i < PREPARATION_MARKS && marks[i].character <= character; i++)
+        if (marks[i].character == character && respelling->marks[i])
+            return marks[i].written;
+    return NULL;
+}
+
+/* NULL: the character stays. */
+static const char *replacement_of(const struct preparation *preparation, int32_t character) {
+    if (character == '\n' || character == preparation->kept)
+        return NULL;
+    const char *written = preparation->respelling && character >= 0x80 ? respelled(preparation->respelling, character) : NULL;
+    if (written)
+        return written;
+    for (size_t i = 0; preparation->opus && i < REPLACEMENTS; i++)
+        if (replacements[i].character == character)
+            return replacements[i].written;
+    return preparation->opus && character_is_other(character) ? " " : NULL;
+}
+
+static bool is_prepared(const struct preparation *preparation, const char *text, size_t length) {
+    bool space = true, changes = false;
+    for (size_t at = 0; at < length && !changes;) {
+        int32_t character = character_next(text, length, &at);
+        changes = replacement_of(preparation, character) || (preparation->opus && character == ' ' && space);
+        space = character == ' ';
+    }
+    return !changes && !(preparation->opus && space && length > 0);
+}
+
+int preparation_make(const struct preparation *preparation, const char *text, size_t length, struct arena *arena,
+                     struct prepared_text *out, struct error *err) {
+    enum { OPENING = 0x2018, CLOSING = 0x2019 };
+    bool opus = preparation->opus, quoted = false;
+    if ((!opus && !preparation->respelling) || is_prepared(preparation, text, length)) {
+        *out = (struct prepared_text){text, length, NULL};
+        return 0;
+    }
+    char *made = arena_alloc(arena, length + 1, 1);
+    size_t *origins = arena_alloc(arena, length + 1, sizeof *origins), used = 0, visible_end = 0;
+    if (arena_failed(arena))
+        return error_memory(err);
+    for (size_t at = 0, next = 0; at < length; at = next) {
+        int32_t character = character_next(text, length, &next);
+        const char *replacement = replacement_of(preparation, character);
+
+        /* U+2018 opens a quotation and is read as a double mark, which a model has seen more often than the single one. The U+2019
+         * that ends it must become the same, but one before a letter is an apostrophe. */
+        if (character == OPENING)
+            quoted = preparation->respelling && respelled(preparation->respelling, OPENING);
+        size_t after = next;
+        if (character == CLOSING && quoted && (next == length || !character_is_spaced(character_next(text, length, &after)))) {
+            replacement = "\"";
+            quoted = false;
+        }
+
+        /* for OPUS-MT a space at the beginning or after another is dropped; a space that follows its mark stands for no byte */
+        size_t count = replacement ? strlen(replacement) : next - at;
+        for (size_t i = 0; i < count; i++) {
+            char byte = replacement ? replacement[i] : text[at + i];
+            if (opus && byte == ' ' && (used == 0 || made[used - 1] == ' '))
+                continue;
+            made[used] = byte;
+            origins[used++] = !replacement ? at + i : i > 0 && byte == ' ' ? next : at;
+            visible_end = byte == ' ' && opus ? visible_end : next;
+        }
+    }
+    used -= opus && used > 0 && made[used - 1] == ' ';
+    made[used] = '\0';
+    origins[used] = visible_end;
+    *out = (struct prepared_text){made, used, origins};
+    return 0;
+}
+
+/* ---- hiding ---- */
+
+/* U+E000 hides a run. It is of the private use area, so no vocabulary has it and normalisation leaves it alone. A hidden run is
+ * known by its place, so a text may contain such characters of its own. weights/training/hiding.py has the same. */
+#define HIDDEN "\xee\x80\x80"
+enum { HIDDEN_CHARACTER = 0xe000, HIDDEN_BYTES = sizeof HIDDEN - 1 };
+
+struct hiding {
+    const char *original, *text; /* text: with HIDDEN in the place of each run */
+    size_t length;
+    const struct opaque_run *runs; /* [count] in the original text */
+    const size_t *places;          /* [count] of their characters in text */
+    size_t count;
+};
+
+static int hide_runs(const char *text, size_t length, const struct opaque_runs *held, struct arena *arena, struct hiding *out,
+                     struct error *err) {
+    size_t *places = arena_alloc(arena, held->count, sizeof *places), copied = 0, end = 0;
+    char *made = arena_alloc(arena, length + held->count * HIDDEN_BYTES + 1, 1);
+    if (arena_failed(arena))
+        return error_memory(err);
+    for (size_t i = 0; i < held->count; i++) {
+        const struct opaque_run *run = &held->all[i];
+        memcpy(made + end, text + copied, run->begin - copied);
+        places[i] = end + run->begin - copied;
+        memcpy(made + places[i], HIDDEN, HIDDEN_BYTES);
+        end = places[i] + HIDDEN_BYTES;
+        copied = run->end;
+    }
+    memcpy(made + end, text + copied, length - copied);
+    *out = (struct hiding){text, made, end + length - copied, held->all, places, held->count};
+    return 0;
+}
+
+/* The original place of a byte of the text with hidden runs; the byte is in none of them. */
+static size_t original_place(const struct hiding *hiding, size_t at) {
+    size_t first = 0, end = hiding->count; /* the last run before the byte is before `first` */
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (hiding->places[middle] + HIDDEN_BYTES <= at)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first == 0 ? at : at - hiding->places[first - 1] - HIDDEN_BYTES + hiding->runs[first - 1].end;
+}
+
+/* Makes a token whose piece is the mark and the original text[begin, end). */
+static int make_token(const struct hiding *hiding, int id, const char *mark, size_t begin, size_t end, struct arena *arena,
+                      struct token *out) {
+    size_t marked = strlen(mark), length = end - begin;
+    char *piece = arena_alloc(arena, marked + length + 1, 1);
+    if (!piece)
+        return -1;
+    memcpy(piece, mark, marked);
+    memcpy(piece + marked, hiding->original + begin, length);
+    piece[marked + length] = '\0';
+    *out = (struct token){.id = id, .piece = piece, .begin = begin, .end = end};
+    return 0;
+}
+
+const struct stand_in *stand_in_of(const struct stand_ins *stand_ins, enum opaque_kind kind) {
+    return kind == OPAQUE_EMOJI || kind == OPAQUE_SYMBOL ? &stand_ins->sign : &stand_ins->word;
+}
+
+/* Replaces the tokens of the text with hidden runs by those of the original text. A run's token has the id of its stand-in; its
+ * piece is its text, after the mark if white space or the beginning of the text precedes it. Bytes that share a token with a hidden
+ * run are unknown, too, unless they are white space. */
+static int restore_runs(const struct tokenizer *t, const struct hiding *hiding, const struct stand_ins *stand_ins,
+                        struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
+    struct token *made = arena_alloc(arena, *count + 2 * hiding->count, sizeof *made);
+    size_t used = 0, next = 0; /* next: the first run that is not restored yet */
+    if (!made)
+        return error_memory(err);
+    for (size_t i = 0; i < *count; i++) {
+        const struct token *token = &(*tokens)[i];
+        if (next == hiding->count || hiding->places[next] >= token->end) {
+            /* a vocabulary may spell the hidden character in bytes: all but the last stand for nothing */
+            bool part = next < hiding->count && token->begin == token->end && token->begin == hiding->places[next] &&
+                        strcmp(token->piece, t->kind->mark) != 0;
+            if (part)
+                continue;
+            size_t begin = original_place(hiding, token->begin);
+            made[used++] = (struct token){token->id, token->piece, begin, begin + token->end - token->begin};
+            continue;
+        }
+        for (size_t at = token->begin;;) {
+            bool more = next < hiding->count && hiding->places[next] < token->end;
+            size_t end = more ? hiding->places[next] : token->end, from = original_place(hiding, at);
+            struct span visible = segmenter_trim(hiding->original + from, end - at);
+            if (visible.begin < visible.end &&
+                make_token(hiding, t->ids.unknown, "", from + visible.begin, from + visible.end, arena, &made[used++]) != 0)
+                return error_memory(err);
+            if (!more)
+                break;
+            const struct opaque_run *run = &hiding->runs[next++];
+            size_t before = run->begin;
+            bool touches = before > 0 && !character_is_space(character_previous(hiding->original, &before));
+            const char *mark = touches ? "" : t->kind->mark;
+            /* the mark before it, where the tokenizer writes it as a token of its own, is part of the run's token */
+            if (used > 0 && *mark && strcmp(made[used - 1].piece, mark) == 0)
+                used--;
+            const struct stand_in *stand_in = stand_ins ? stand_in_of(stand_ins, run->kind) : NULL;
+            int id = !stand_in ? t->ids.unknown : *mark ? stand_in->marked : stand_in->unmarked;
+            if (make_token(hiding, id, mark, run->begin, run->end, arena, &made[used++]) != 0)
+                return error_memory(err);
+            at = end + HIDDEN_BYTES;
+        }
+    }
+    if (next < hiding->count)
+        return error_set(err, ERROR_INPUT, "the tokenizer removes private-use characters");
+    *tokens = made;
+    *count = used;
+    return 0;
+}
+
+/* ---- encoding and decoding ---- */
+
+/* A token keeps its visible characters; one that has none ends up empty where the next visible character begins. */
 static void trim_tokens(const char *text, struct token *tokens, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct span visible = segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
@@ -154,63 +383,43 @@ static void trim_tokens(const char *text, struct token *tokens, size_t count) {
     }
 }
 
-const char *tokenizer_mark(const struct tokenizer *tokenizer) {
-    return tokenizer->kind->mark;
-}
-
-/* *lowered: whether it is in capitals; then text is a copy of it in small letters. */
-static int lower_capitals(struct prepared_text *text, struct arena *arena, bool *lowered, struct error *err) {
-    *lowered = capitals_only(text->text, text->length);
-    if (!*lowered)
-        return 0;
-    char *copy = arena_copy(arena, text->text, text->length);
-    if (!copy)
-        return error_memory(err);
-    capitals_lower(copy, text->length);
-    text->text = copy;
-    return 0;
-}
-
-/* Through the text as it is prepared. kept: of struct preparation. */
-static int tokenizer_encode_prepared(const struct tokenizer *tokenizer, const char *text, size_t length,
-                                     const struct respelling *respelling, int32_t kept, bool *lowered, struct arena *arena,
-                                     struct token **tokens, size_t *count, struct error *err) {
-    struct prepared_text prepared;
-    const struct preparation preparation = {tokenizer->prepares, respelling && respelling->any ? respelling : NULL, kept};
-    if (preparation_make(&preparation, text, length, arena, &prepared, err) != 0)
-        return -1;
-    if (tokenizer->lowers && lowered && lower_capitals(&prepared, arena, lowered, err) != 0)
-        return -1;
-    if (tokenizer->kind->encode(tokenizer->model, prepared.text, prepared.length, arena, tokens, count, err) != 0)
-        return -1;
-    preparation_restore(&prepared, *tokens, *count);
-    return 0;
-}
-
-/* Through a text in which what is held is hidden, if there is anything. */
-static int tokenizer_encode_raw(const struct tokenizer *tokenizer, const char *text, size_t length,
-                                const struct tokenizer_reading *how, bool *lowered, struct arena *arena, struct token **tokens,
-                                size_t *count, struct error *err) {
-    struct masked masked;
-    if (how->held.count == 0)
-        return tokenizer_encode_prepared(tokenizer, text, length, how->respelling, -1, lowered, arena, tokens, count, err);
-    if (masked_make(text, length, &how->held, arena, &masked, err) != 0 ||
-        tokenizer_encode_prepared(tokenizer, masked.text, masked.length, how->respelling, MASKED_CHARACTER, lowered, arena, tokens,
-                                  count, err) != 0)
-        return -1;
-    return masked_restore(&masked, text, how->stand_ins, tokenizer_unknown(tokenizer), tokenizer->kind->mark, arena, tokens, count,
-                          err);
-}
-
-int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length, const struct tokenizer_reading *how,
+int tokenizer_encode_around(const struct tokenizer *t, const char *text, size_t length, const struct tokenizer_reading *how,
                             bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
+    enum { BYTES_OF_STEP = 16 };
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
     if (!budget_step(arena->budget, 1 + length / BYTES_OF_STEP))
         return error_memory(err);
     if (lowered)
         *lowered = false;
-    if (tokenizer_encode_raw(tokenizer, text, length, how, lowered, arena, tokens, count, err) != 0)
+
+    bool hides = how->held.count > 0;
+    struct hiding hiding = {.text = text, .length = length};
+    if (hides && hide_runs(text, length, &how->held, arena, &hiding, err) != 0)
+        return -1;
+
+    struct prepared_text prepared;
+    const struct preparation preparation = {t->prepares, how->respelling && how->respelling->any ? how->respelling : NULL,
+                                            hides ? HIDDEN_CHARACTER : -1};
+    if (preparation_make(&preparation, hiding.text, hiding.length, arena, &prepared, err) != 0)
+        return -1;
+
+    if (t->lowers && lowered && capitals_only(prepared.text, prepared.length)) {
+        char *copy = arena_copy(arena, prepared.text, prepared.length);
+        *lowered = true;
+        if (!copy)
+            return error_memory(err);
+        capitals_lower(copy, prepared.length);
+        prepared.text = copy;
+    }
+
+    if (t->kind->encode(t->model, prepared.text, prepared.length, arena, tokens, count, err) != 0)
+        return -1;
+    for (size_t i = 0; prepared.origins && i < *count; i++) {
+        (*tokens)[i].begin = prepared.origins[(*tokens)[i].begin];
+        (*tokens)[i].end = prepared.origins[(*tokens)[i].end];
+    }
+    if (hides && restore_runs(t, &hiding, how->stand_ins, arena, tokens, count, err) != 0)
         return -1;
     trim_tokens(text, *tokens, *count);
     return 0;
@@ -218,20 +427,85 @@ int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text,
 
 int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
                      struct token **tokens, size_t *count, struct error *err) {
-    static const struct tokenizer_reading none = {0};
-    return tokenizer_encode_around(tokenizer, text, length, &none, lowered, arena, tokens, count, err);
+    static const struct tokenizer_reading plain = {0};
+    return tokenizer_encode_around(tokenizer, text, length, &plain, lowered, arena, tokens, count, err);
 }
 
-int tokenizer_decode(const struct tokenizer *tokenizer, struct token *tokens, size_t count, struct arena *arena, char **text,
+int tokenizer_decode(const struct tokenizer *t, struct token *tokens, size_t count, struct arena *arena, char **text,
                      struct error *err) {
     for (size_t i = 0; i < count; i++)
-        if (tokens[i].piece == NULL && (tokens[i].id < 0 || (size_t)tokens[i].id >= tokenizer_size(tokenizer)))
+        if (tokens[i].piece == NULL && (tokens[i].id < 0 || (size_t)tokens[i].id >= t->ids.size))
             return error_set(err, ERROR_INPUT, "token %d is not in the vocabulary", tokens[i].id);
-    if (tokenizer->kind->decode(tokenizer->model, tokens, count, arena, text, err) != 0)
+    if (t->kind->decode(t->model, tokens, count, arena, text, err) != 0)
         return -1;
     for (size_t i = 0; i < count; i++)
         if (tokens[i].piece == NULL)
-            tokens[i].piece = tokenizer_piece(tokenizer, tokens[i].id);
+            tokens[i].piece = tokenizer_piece(t, tokens[i].id);
     trim_tokens(*text, tokens, count);
     return 0;
+}
+
+/* ---- labels ---- */
+
+/* Adds the piece if it is a label: >>NAME<<. The arrays have room for a power of two. */
+static int add_label(struct labels *labels, int id, const char *piece, size_t length) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    if (length <= 4 || memcmp(piece, ">>", 2) != 0 || memcmp(piece + length - 2, "<<", 2) != 0)
+        return 0;
+    for (size_t i = 2; i < length - 2; i++)
+        if (!memchr(allowed, piece[i], sizeof allowed - 1))
+            return 0;
+    size_t count = labels->count, room = count > 0 ? 2 * count : 1;
+    if ((count & (count - 1)) == 0) {
+        char **names = realloc(labels->names, room * sizeof *names);
+        labels->names = names ? names : labels->names;
+        int *ids = names ? realloc(labels->ids, room * sizeof *ids) : NULL;
+        labels->ids = ids ? ids : labels->ids;
+        if (!ids)
+            return -1;
+    }
+    char *copy = strndup(piece + 2, length - 4);
+    if (!copy)
+        return -1;
+    labels->ids[count] = id;
+    labels->names[labels->count++] = copy;
+    return 0;
+}
+
+int labels_find(const struct tokenizer *tokenizer, struct labels *labels, struct error *err) {
+    *labels = (struct labels){0};
+    for (size_t id = 0; id < tokenizer->ids.size; id++) {
+        const char *piece = tokenizer_piece(tokenizer, (int)id);
+        if (add_label(labels, (int)id, piece, strlen(piece)) != 0) {
+            labels_done(labels);
+            return error_memory(err);
+        }
+    }
+    return 0;
+}
+
+struct label_reading {
+    struct labels *labels;
+    struct error *err;
+};
+
+static int take_label(void *context, int id, const char *piece, size_t length) {
+    struct label_reading *reading = context;
+    return add_label(reading->labels, id, piece, length) == 0 ? 0 : error_memory(reading->err);
+}
+
+int labels_read(const char *path, struct labels *labels, struct error *err) {
+    *labels = (struct labels){0};
+    if (sentencepiece_pieces(path, take_label, &(struct label_reading){labels, err}, err) == 0)
+        return 0;
+    labels_done(labels);
+    return -1;
+}
+
+void labels_done(struct labels *labels) {
+    for (size_t i = 0; i < labels->count; i++)
+        free(labels->names[i]);
+    free(labels->names);
+    free(labels->ids);
+    *labels = (struct labels){0};
 }

@@ -1,65 +1,181 @@
-/* Text <-> ids, with byte offsets. One table of kinds (tokenizer.c); SentencePiece is reached through model/text/sentencepiece.cc,
- * words and characters are model/text/plain.c.
- * A tokenizer is immutable after opening: thread-safe. */
+/* Text <-> ids, with byte offsets.
+ *
+ * Reading a text takes four steps, each of which keeps track of the bytes that it changes, so that every offset is one of the
+ * caller's text: opaque runs are hidden behind a private-use character, the text is prepared as the model's training data was,
+ * a text in capitals becomes small letters, and the vocabulary's own method cuts it (tokenizer.c). SentencePiece is reached
+ * through sentencepiece.cc; vocabulary.c has the tokenizers whose vocabulary is a list. A tokenizer is immutable after opening and
+ * therefore thread-safe. */
 #ifndef ALIGND_TOKENIZER_H
 #define ALIGND_TOKENIZER_H
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
-#include "model/text/masked.h"
 #include "model/text/opaque.h"
-#include "model/text/preparation.h"
-#include "model/text/token.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Offsets: tokens rise, do not overlap, and cover every visible character except those at the ends of the text that normalisation
+ * removes, such as U+200B. White space lies between tokens, never at their ends. A token without a character of its own has
+ * begin == end: </s>, at the end of the text; a piece that is only white space; and, where one character became several pieces
+ * (an ellipsis that is normalised to three full stops), all of these but the last. Such a token belongs to the next one that is
+ * not empty. */
+struct token {
+    int id;
+    const char *piece; /* as the vocabulary writes it; for an unknown piece, the normalised text. NUL-terminated, in the arena */
+    size_t begin, end; /* the visible bytes of the text that this token stands for, end exclusive */
+};
+
+/* lowercase and punctuation concern vocabularies that are lists; a SentencePiece file says itself how it normalises. */
+struct tokenizer_options {
+    const char *pieces; /* sentencepiece: the path of a list whose ids the model uses instead of the file's, or NULL */
+    bool prepared;      /* sentencepiece: text is prepared as for OPUS-MT (struct preparation) */
+    bool lowers;        /* reads a text in capitals in small letters, where the caller asks for it (tokenizer_encode) */
+    bool lowercase;
+    bool punctuation; /* words: punctuation marks are tokens of their own */
+};
 
 struct tokenizer;
 
-/* kind: config's tokenizer.type. options: NULL for none. NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; the message names the
- * file. */
+/* kind: config's tokenizer.type. options: NULL for none. Returns NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; the message
+ * names the file. */
 struct tokenizer *tokenizer_open(const char *kind, const char *path, const struct tokenizer_options *options, struct error *err);
-/* The same vocabulary with other options, of which prepared and lowers count. Its tokenizer must outlive it. NULL with
- * ERROR_MEMORY. */
+/* Returns the same vocabulary with other options, of which prepared and lowers count. The given tokenizer must outlive the result.
+ * NULL with ERROR_MEMORY. */
 struct tokenizer *tokenizer_share(const struct tokenizer *tokenizer, const struct tokenizer_options *options, struct error *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
-/* V, and the ids of the special pieces (-1: there is none). */
+/* V, and the ids of the special pieces; -1 if the vocabulary lacks one. */
 size_t tokenizer_size(const struct tokenizer *tokenizer);
 int tokenizer_unknown(const struct tokenizer *tokenizer);
 int tokenizer_begin(const struct tokenizer *tokenizer); /* <s> */
 int tokenizer_end(const struct tokenizer *tokenizer);   /* </s> */
-/* The piece of an id 0..V-1; owned by the tokenizer. */
+/* The piece of an id 0..V-1, owned by the tokenizer. */
 const char *tokenizer_piece(const struct tokenizer *tokenizer, int id);
-/* The id that text becomes as this piece, or -1: the vocabulary does not have it. <unk>, <s> and </s> are no text. */
+/* The id that text becomes as this piece, or -1 if the vocabulary lacks it. <unk>, <s> and </s> are not text. */
 int tokenizer_find(const struct tokenizer *tokenizer, const char *piece);
-
-/* The byte that a piece stands for, written <0x41>; -1: it stands for text, or for nothing. */
+/* The byte that a piece such as <0x41> stands for, or -1 if it stands for text or for nothing. */
 int tokenizer_byte(const struct tokenizer *tokenizer, int id);
-
-/* What a piece begins with that has white space before it; "": nothing tells. */
+/* The beginning of a piece that has white space before it; "" if pieces do not show that. */
 const char *tokenizer_mark(const struct tokenizer *tokenizer);
 
-/* text: valid UTF-8, length bytes. Tokens (no </s>) go to the arena; offsets lie on character boundaries. Blank text gives none,
- * and neither do characters that normalisation takes away (U+200B). lowered: NULL, and letters are read as they are; or set to
- * whether the text is in capitals and was read in small letters (model/text/capitals.h), which a tokenizer with that option does.
- * Returns 0, or -1 with ERROR_LENGTH (over INT_MAX bytes), ERROR_INPUT or ERROR_MEMORY. */
-int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
-                     struct token **tokens, size_t *count, struct error *err);
+/* Texts that are written in capitals: training data has few of them, and their pieces are single letters. A model does better with
+ * the same text in small letters whose translation is put into capitals again. Letters change by Unicode's simple mappings, one
+ * character for one; a character that would then take another number of bytes stays, so that every offset holds.
+ * weights/model/capitals.py does the same; tests/data/capitals.json holds both to it. */
+enum { CAPITALS_LEAST = 5 }; /* letters: an abbreviation alone does not make such a text */
+/* True if the text has at least so many capital letters and no small one. text: UTF-8. */
+bool capitals_only(const char *text, size_t length);
+void capitals_lower(char *text, size_t length); /* all letters but the first, in place */
+void capitals_raise(char *text, size_t length); /* all letters, in place */
+
+/* OPUS-MT's preprocess.sh, in training and in translation, before SentencePiece cuts the text:
+ *
+ *   full-width marks, digits and kinds of quotation marks become ASCII's, and U+FF11 (a slip of the script) a quotation mark
+ *   an ideographic or full-width full stop becomes ". ", which includes the spaces that follow it
+ *   U+2026 becomes "..."; characters of Unicode's category C, except line feeds, become spaces
+ *   several spaces become one, and spaces at the ends are removed
+ *
+ * weights/model/tokenizer.py does the same; tests/data/prepared.json holds both to it.
+ *
+ * Respelling concerns marks that a vocabulary lacks or has hardly met and that have a plain spelling: typographic quotation marks,
+ * dashes, the ellipsis, and invisible characters (U+00AD, U+200B). model/text/readable.h chooses them by vocabulary. */
+enum { PREPARATION_MARKS = 37 };
+struct respelling {
+    bool any, marks[PREPARATION_MARKS]; /* [preparation_mark(i)] */
+};
+/* The i-th of these characters; -1 after the last. */
+int32_t preparation_mark(size_t i);
+
+struct preparation {
+    bool opus;                           /* do as OPUS-MT does */
+    const struct respelling *respelling; /* NULL: no mark is respelled */
+    int32_t kept;                        /* a character that stays whatever its category, or -1 */
+};
+struct prepared_text {
+    const char *text; /* [length] */
+    size_t length;
+    /* [length + 1] the byte of the original text that each byte stands for, and where that ends; NULL if nothing has changed */
+    const size_t *origins;
+};
+/* text: valid UTF-8. The result is in the arena. Returns -1 with ERROR_MEMORY. */
+int preparation_make(const struct preparation *preparation, const char *text, size_t length, struct arena *arena,
+                     struct prepared_text *out, struct error *err);
+
+/* The model reads these ids in the place of an opaque run, and the decoder reads `target` after it has written the run. Their
+ * pieces are such as the model copies well. */
+struct stand_in {
+    int marked, unmarked; /* source ids; marked: white space or the beginning of the text precedes the run */
+    int target, target_unmarked;
+};
+struct stand_ins {
+    struct stand_in word, sign; /* sign: for emoji and symbols */
+};
+const struct stand_in *stand_in_of(const struct stand_ins *stand_ins, enum opaque_kind kind);
+
 /* How a source text is read. */
 struct tokenizer_reading {
-    struct opaque_runs held;             /* each is one token, whose piece is its text as it stands */
+    struct opaque_runs held;             /* each becomes one token, whose piece is its text as it stands */
     const struct stand_ins *stand_ins;   /* whose ids these tokens have; NULL: they are unknown */
     const struct respelling *respelling; /* NULL: marks are read as they are */
 };
-/* The same, reading in this way. */
+
+/* text: valid UTF-8, length bytes. Tokens (without </s>) go to the arena; offsets lie on character boundaries. Blank text gives no
+ * tokens, and neither do characters that normalisation removes (U+200B). lowered: NULL to read letters as they are; otherwise a
+ * tokenizer with the option `lowers` reads a text in capitals in small letters and sets it to true.
+ * Returns 0, or -1 with ERROR_LENGTH (over INT_MAX bytes), ERROR_INPUT or ERROR_MEMORY. */
+int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
+                     struct token **tokens, size_t *count, struct error *err);
+/* The same, reading the text in this way. */
 int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length, const struct tokenizer_reading *how,
                             bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err);
 
-/* Tokens -> text (NUL-terminated, in the arena). tokens [count], without </s>: id 0..V-1 and piece NULL; or, with any id, a piece
- * that the vocabulary need not have, as encoding writes it. Sets begin and end to their bytes within the text, and piece where it
- * was NULL. <unk> becomes U+2047, between spaces unless tokens are characters. Returns 0, or -1 with ERROR_MEMORY or ERROR_INPUT.
- */
+/* Tokens -> text (NUL-terminated, in the arena). tokens [count], without </s>, have either an id 0..V-1 and piece NULL or, with any
+ * id, a piece that the vocabulary need not have, as encoding writes it. Sets begin and end to their bytes within the text, and
+ * piece where it was NULL. <unk> becomes U+2047, between spaces unless tokens are characters. Returns 0, or -1 with ERROR_MEMORY or
+ * ERROR_INPUT. */
 int tokenizer_decode(const struct tokenizer *tokenizer, struct token *tokens, size_t count, struct arena *arena, char **text,
                      struct error *err);
+
+/* Labels of languages in a vocabulary, such as ">>fra<<": models of several target languages (OPUS-MT) read one of these entries to
+ * know which language to write. In the vocabulary's order. */
+struct labels {
+    char **names; /* [count] without the brackets: letters, digits, '-' and '_' */
+    int *ids;     /* [count] */
+    size_t count;
+};
+/* Returns -1 with ERROR_MEMORY; there is nothing to free then. */
+int labels_find(const struct tokenizer *tokenizer, struct labels *labels, struct error *err);
+/* The same from a SentencePiece file, without opening a tokenizer, which takes a hundred times as long. Returns -1 with ERROR_FILE,
+ * ERROR_FORMAT or ERROR_MEMORY. */
+int labels_read(const char *path, struct labels *labels, struct error *err);
+void labels_done(struct labels *labels);
+
+/* ---- for the kinds of tokenizers ---- */
+
+struct tokenizer_ids {
+    size_t size;
+    int unknown, begin, end; /* -1: the vocabulary lacks it */
+};
+
+/* To add a kind, write these functions and add a row to the table in tokenizer.c. Tokens that encode and decode make may have white
+ * space at their ends. */
+struct tokenizer_kind {
+    const char *name, *mark; /* mark: see tokenizer_mark */
+    void *(*open)(const char *path, const struct tokenizer_options *options, struct tokenizer_ids *ids, struct error *err);
+    void (*free)(void *model);
+    const char *(*piece)(const void *model, int id);
+    int (*find)(const void *model, const char *piece);
+    int (*encode)(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens, size_t *count,
+                  struct error *err);
+    int (*decode)(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text, struct error *err);
+};
+extern const struct tokenizer_kind tokenizer_sentencepiece, tokenizer_words, tokenizer_characters;
+extern const struct tokenizer_kind tokenizer_numbered; /* SentencePiece cuts, a list gives the ids (options.pieces) */
+
+/* Hands each piece of a SentencePiece file to take, in the order of ids, until it returns other than 0. Returns -1 with ERROR_FILE,
+ * ERROR_FORMAT or ERROR_MEMORY, or because take did, which has set err. */
+typedef int sentencepiece_take(void *context, int id, const char *piece, size_t length);
+int sentencepiece_pieces(const char *path, sentencepiece_take *take, void *context, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* This file hides how config.json is read and checked: weights/config.def lists the keys and the rules between them, as data that
- * weights/config.py reads, too. First come the sizes that follow from several keys, then the keys, then the rules. */
+ * weights/model/config.py reads, too. First come the sizes that follow from several keys, then the keys, then the rules. */
 #include "model/weights/config.h"
 #include "model/base/file.h"
 #include <assert.h>

@@ -46,8 +46,8 @@ struct tokenizer_side {
     char file[CONFIG_NAME_BYTES];   /* in the folder, without '/' */
     char pieces[CONFIG_NAME_BYTES]; /* the list that numbers the pieces; "none": the tokenizer file does */
     bool lowercase, punctuation;    /* model/text/tokenizer.h */
-    bool prepared;                  /* preparation: "opus" (model/text/preparation.h) rather than "none" */
-    bool lowers;                    /* capitals: "lowered" (model/text/capitals.h) rather than "kept" */
+    bool prepared;                  /* preparation: "opus" (model/text/tokenizer.h) rather than "none" */
+    bool lowers;                    /* capitals: "lowered" (model/text/tokenizer.h) rather than "kept" */
 };
 
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };

@@ -1,6 +1,6 @@
 /* The vocabulary shortlist of a model: target ids that are likely in any sentence, and those that each source piece asks for
- * (weights/shortlist.py makes the file). The output layer then scores a few hundred ids of a sentence instead of the vocabulary.
- * Immutable: one object serves all threads. */
+ * (weights/training/shortlist.py makes the file). The output layer then scores a few hundred ids of a sentence instead of the
+ * vocabulary. Immutable: one object serves all threads. */
 #ifndef ALIGND_SHORTLIST_H
 #define ALIGND_SHORTLIST_H
 

@@ -88,11 +88,12 @@ enum stored weights_stored(const struct weights *weights);
 const char *weights_storage(const struct weights *weights);
 
 /* ---- the weights of quality estimates ----
- * model/quality.h uses two logistic regressions over the same features, one for words and one for sentences, or, as Bergamot does,
- * one for words over other features. FOLDER/quality.safetensors has words and sentence, F32 [QUALITY_FEATURES + 1], a weight for
- * each feature and a constant, which weights/quality.py fits; or log_probs, F32 [QUALITY_LOG_PROB_FEATURES + 1], which
- * weights/marian_quality.py converts. Words and sentence may come with doubt, F32 [QUALITY_DOUBT_FEATURES + 2]: a regression that
- * estimates cheaply whether a sentence is right, and the estimate below which it is doubtful (weights/doubt.py). */
+ * model/rendering.h uses two logistic regressions over the same features, one for words and one for sentences, or, as Bergamot
+ * does, one for words over other features. FOLDER/quality.safetensors has words and sentence, F32 [QUALITY_FEATURES + 1], a weight
+ * for each feature and a constant, which weights/evaluation/quality.py fits; or log_probs, F32 [QUALITY_LOG_PROB_FEATURES + 1],
+ * which weights/conversion/marian_quality.py converts. Words and sentence may come with doubt, F32 [QUALITY_DOUBT_FEATURES + 2]: a
+ * regression that estimates cheaply whether a sentence is right, and the estimate below which it is doubtful
+ * (weights/evaluation/doubt.py). */
 
 enum quality_feature { QUALITY_LOG_PROB, QUALITY_ENTROPY, QUALITY_GAP, QUALITY_COVERAGE, QUALITY_SHARPNESS, QUALITY_FEATURES };
 

@@ -3,7 +3,7 @@
  * Looks the phrases of glossaries of 10, 1,000, 10,000 and 100,000 entries up in each line. The entries are one to three words of
  * the lines themselves, so that many are found, then words with numbers behind them, which begin as these do. Prints microseconds a
  * line: the median of some runs, and of the slowest line. */
-#include "model/lexicon.h"
+#include "model/glossary.h"
 #include "tests/bench/measure.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What is held of a text: placeholders, strings and patterns together. */
-#include "model/guard.h"
+#include "model/glossary.h"
 #include "tests/suites.h"
 #include <stdio.h>
 #include <string.h>

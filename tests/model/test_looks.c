@@ -1,6 +1,6 @@
 /* What a transformer's heads looked at: PyTorch's weights for forced targets (tests/golden heads.json, weights/golden/heads.py);
  * the very weights of the search, however a hypothesis was found and in whatever company; nothing where nobody asks. */
-#include "model/looks.h"
+#include "model/alignment.h"
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/models.h"

@@ -1,6 +1,6 @@
 /* Estimated quality: weights/golden/quality.py's numbers, of hypotheses that were made up. */
 #include "model/model.h"
-#include "model/quality.h"
+#include "model/rendering.h"
 #include "tests/models.h"
 #include "tests/suites.h"
 #include <jansson.h>

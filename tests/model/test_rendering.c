@@ -1,5 +1,5 @@
 /* Tokens back to text: what stands in the place of <unk>, what a given target keeps, capitals. */
-#include "model/text/capitals.h"
+#include "model/text/tokenizer.h"
 #include "model/translator.h"
 #include "tests/models.h"
 #include "tests/suites.h"

@@ -1,7 +1,7 @@
 /* The alignment head's rows as the batch makes them: PyTorch's for a forced target; the same bits for a hypothesis however it was
  * found and in whatever company; nothing where nobody asks. */
+#include "model/alignment.h"
 #include "model/model.h"
-#include "model/soft_alignment.h"
 #include "model/translator.h"
 #include "tests/models.h"
 #include "tests/suites.h"

@@ -1,6 +1,6 @@
 /* model/text, and model/character beneath it. */
 #include "model/base/utf8.h"
-#include "model/text.h"
+#include "model/model.h"
 #include "model/text/character.h"
 #include "model/translator.h"
 #include "tests/suites.h"

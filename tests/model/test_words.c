@@ -1,7 +1,6 @@
 /* What a word is, and which words a token has characters of. */
-#include "model/text/elision.h"
+#include "model/rendering.h"
 #include "model/translator.h"
-#include "model/words.h"
 #include "tests/models.h"
 #include "tests/suites.h"
 #include <string.h>
@@ -64,12 +63,15 @@ END_TEST
 
 START_TEST(elisions) {
     static const struct {
-        const char *word;
-        size_t length;
-    } words[] = {{"j'ai", 2}, {"Qu\u2019il", 5}, {"L'\u00e9t\u00e9", 2}, {"don't", 0}, {"l'", 0}, {"j", 0}, {"'", 0}, {"''", 0},
-                 {"", 0}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        ck_assert_uint_eq(elision_length(words[i].word, strlen(words[i].word)), words[i].length);
+        const char *text;
+        size_t first; /* bytes of the first word; 0: there is none */
+    } beginnings[] = {
+        {"j'ai", 2}, {"Qu\u2019il", 5}, {"L'\u00e9t\u00e9", 2}, {"don't", 5}, {"l'", 1}, {"j", 1}, {"'", 1}, {"''", 1}, {"", 0}};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
+        size_t count;
+        const struct span *words = cut(WORDS_UNICODE, beginnings[i].text, &count);
+        ck_assert_uint_eq(count > 0 ? words[0].end : 0, beginnings[i].first);
+    }
 }
 END_TEST
 

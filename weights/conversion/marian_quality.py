@@ -1,4 +1,4 @@
-"""Bergamot's quality models (qualityModel.SRCTRG.bin) -> quality.safetensors (model/quality.h).
+"""Bergamot's quality models (qualityModel.SRCTRG.bin) -> quality.safetensors (model/rendering.h).
 
 In the file, little-endian: u64 magic, u64 4, float32 deviation [4], mean [4], coefficient [4], intercept: a logistic regression of whether a word is wrong, over
 the mean and the least of its tokens' log-probabilities, how many they are, and the mean over all tokens of the sentence. Here its complement, a weight for each

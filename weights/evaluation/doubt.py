@@ -1,7 +1,7 @@
 """When a translation is doubtful: python3 -m weights.evaluation.doubt MODEL [MODEL ...] --data DATA [--alignd build/alignd] [--judged]
 
 Input: model folders that estimate quality, and DATA with a folder PAIR of everyday sentences for each, tatoeba-en-fr and the like: valid.allrefs.tsv.gz has each source
-with each of its translations. The daemon translates them. Output: in quality.safetensors of each folder, by which alignd warns `doubtful` (model/quality.h has the
+with each of its translations. The daemon translates them. Output: in quality.safetensors of each folder, by which alignd warns `doubtful` (model/rendering.h has the
 same arithmetic),
 
     doubt   F32 [5]    a weight for each of FEATURES, a constant, and the estimate below which a sentence is doubtful

@@ -2,7 +2,7 @@
 
 Input: a model folder, and text that the model was not trained on, each PAIRS a folder with valid.tsv.gz (to learn from) and test.tsv.gz (to measure on), or a
 file of source TAB target, of which every other line is learned from. The daemon translates it with its defaults. Output: MODEL_FOLDER/quality.safetensors, by which
-alignd answers `"include": ["quality"]` (model/quality.h has the same arithmetic): two logistic regressions, of words and of sentences,
+alignd answers `"include": ["quality"]` (model/rendering.h has the same arithmetic): two logistic regressions, of words and of sentences,
 
     words, sentence   F32 [6]    a weight for each of FEATURES, and a constant
 

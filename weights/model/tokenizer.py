@@ -6,7 +6,7 @@ mark, U+FFED, on each side where it touches its neighbour (of two that touch, th
 characters: one token a character; U+2581 stands for white space between them.
 Both read a vocabulary file: UTF-8, one token a line, whose id is the line's number from 0. `lowercase` folds their pieces, character by character.
 <unk>, <s> and </s> stand anywhere in a vocabulary, which needs the last two only where its model does; those trained here have them at 0, 1
-and 2, and PyTorch's searches (weights/model/search.py) need them there. model/text/plain.c and model/text/vocabulary.c do the same; tests/data/plain_tokens.json
+and 2, and PyTorch's searches (weights/model/search.py) need them there. model/text/vocabulary.c does the same; tests/data/plain_tokens.json
 holds both to it.
 """
 
@@ -81,7 +81,7 @@ class Tokenizer:
         return found[::-1]
 
 
-# What OPUS-MT does to text before it cuts it (model/text/preparation.h); "\uff11" is a slip of its script.
+# What OPUS-MT does to text before it cuts it (model/text/tokenizer.h); "\uff11" is a slip of its script.
 PREPARED = {ord(character): written for characters, written in (
     ("，、", ","), ("。．", ". "), ("”“《》」「", '"'), ("∶：", ":"), ("？", "?"), ("！", "!"), ("；", ";"), ("（", "("), ("）", ")"), ("％", "%"), ("～", "~"),
     ("１", '"'), ("’", "'"), ("…", "..."), ("━", "-"), ("〈", "<"), ("〉", ">"), ("【", "["), ("】", "]"), *((chr(0xff10 + digit), str(digit)) for digit in (0, *range(2, 10)))
@@ -148,7 +148,7 @@ class SentencePiece(Tokenizer):
 
 
 class Numbered(SentencePiece):
-    """Its pieces, numbered by a list (model/text/numbered.c): it may lack some of them, and have others."""
+    """Its pieces, numbered by a list (model/text/vocabulary.c): it may lack some of them, and have others."""
 
     def __init__(self, path: Path, options: dict) -> None:
         super().__init__(path, options)

@@ -15,7 +15,7 @@ from . import noise
 from .noise import Edit, Example
 from ..model.tokenizer import UNK, SentencePiece
 
-HIDDEN = "\ue000"  # as model/text/masked.h has it
+HIDDEN = "\ue000"  # as model/text/tokenizer.c has it
 COPIED, AMOUNTS, ADDED, SYMBOLS = 0.05, 0.15, 0.05, 0.03  # shares of the examples; of those that have amounts
 SHARE = 0.7  # of the words that may be hidden, in an example whose copied words are
 # What the server always hides (model/text/opaque.h): addresses, what programs fill in, emoji and symbols, codes of letters and digits, long digits and groups of them,

@@ -1,6 +1,5 @@
 /* model/text/capitals: tests/data/capitals.json, which weights/model/capitals.py is held to as well, and tokens of texts in
  * capitals. */
-#include "model/text/capitals.h"
 #include "model/text/tokenizer.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"

@@ -1,6 +1,5 @@
-/* model/text/labels and spm_file: what a file's pieces are, with a tokenizer and without. */
-#include "model/text/labels.h"
-#include "model/text/spm_file.h"
+/* model/text/tokenizer and sentencepiece: what a file's pieces are, with a tokenizer and without. */
+#include "model/text/tokenizer.h"
 #include "tests/files.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -26,7 +25,7 @@ START_TEST(pieces_are_the_tokenizers) {
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct tokenizer *tokenizer = tokenizer_open("sentencepiece", paths[i], NULL, &err);
         ck_assert_msg(tokenizer != NULL, "%s", err.message);
-        ck_assert_int_eq(spm_file_pieces(paths[i], compare_piece, tokenizer, NULL),
+        ck_assert_int_eq(sentencepiece_pieces(paths[i], compare_piece, tokenizer, NULL),
                          -1); /* at the last, which it has had enough of */
         struct labels labels;
         ck_assert_int_eq(labels_read(paths[i], &labels, &err), 0);

@@ -33,7 +33,7 @@ static void close_languages(void) {
 
 static struct number_words *open_language(const char *language) {
     struct number_words *words = NULL;
-    ck_assert_int_eq(numbers_open(language, &words, &err), 0);
+    ck_assert_int_eq(number_words_open(language, &words, &err), 0);
     ck_assert_msg(words != NULL, "no numbers for %s", language);
     return words;
 }
@@ -275,9 +275,9 @@ END_TEST
 
 START_TEST(a_language_without_numbers_is_not_opened) {
     struct number_words *words = NULL;
-    ck_assert_int_eq(numbers_open("qaa", &words, &err), 0);
+    ck_assert_int_eq(number_words_open("qaa", &words, &err), 0);
     ck_assert_ptr_null(words);
-    ck_assert_int_eq(numbers_open("not a language", &words, &err), 0);
+    ck_assert_int_eq(number_words_open("not a language", &words, &err), 0);
     ck_assert_ptr_null(words);
 }
 END_TEST

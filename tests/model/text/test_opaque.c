@@ -1,6 +1,6 @@
 /* Opaque runs: found in text, widened, merged, and read by a tokenizer that hides them. */
-#include "model/guard.h"
-#include "model/text/tokenizer.h"
+#include "model/glossary.h"
+#include "model/text/readable.h"
 #include "tests/suites.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,7 +164,7 @@ START_TEST(runs_are_widened) {
                 {"a \xc2\xa7 5", "\xc2\xa7", "\xc2\xa7", "symbol"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t begin = (size_t)(strstr(rows[i].text, rows[i].part) - rows[i].text);
-        struct opaque_run run = opaque_around(rows[i].text, strlen(rows[i].text), begin, begin + strlen(rows[i].part));
+        struct opaque_run run = readable_around(rows[i].text, strlen(rows[i].text), begin, begin + strlen(rows[i].part));
         ck_assert_msg(run.end - run.begin == strlen(rows[i].run) &&
                           memcmp(rows[i].text + run.begin, rows[i].run, run.end - run.begin) == 0,
                       "%s: %.*s", rows[i].text, (int)(run.end - run.begin), rows[i].text + run.begin);

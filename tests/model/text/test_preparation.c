@@ -1,6 +1,5 @@
 /* model/preparation: tests/data/prepared.json, which weights/model/tokenizer.py is held to as well, and tokens of prepared texts.
  */
-#include "model/text/preparation.h"
 #include "model/text/tokenizer.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"

@@ -1,5 +1,5 @@
 /* What a vocabulary cannot read is found, held and respelled. */
-#include "model/text.h"
+#include "model/model.h"
 #include "model/text/readable.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
