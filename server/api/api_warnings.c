@@ -5,7 +5,7 @@
 #include "server/api/api_plan.h"
 #include "server/api/language.h"
 #include "server/decode/model_set.h"
-#include "server/decode/omission.h"
+#include "server/decode/render.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
