@@ -138,14 +138,18 @@ int render_words(const struct sentence *sentence, enum word_kind kind, const str
     struct glossary_runs runs = {NULL, NULL, 0};
     if (kind == WORDS_UNICODE && glossary_runs_find(sentence, hypothesis, rendering->tokens, arena, &runs, err) != 0)
         return -1;
-    const struct tokenized source = {sentence_text(sentence),
-                                     sentence_text_length(sentence),
-                                     sentence->tokens,
-                                     sentence->length,
-                                     runs.source,
-                                     runs.count},
-                           target = {rendering->text, strlen(rendering->text), rendering->tokens, hypothesis->length, runs.target,
-                                     runs.count};
+    const struct tokenized source = {.text = sentence_text(sentence),
+                                     .length = sentence_text_length(sentence),
+                                     .tokens = sentence->tokens,
+                                     .count = sentence->length,
+                                     .runs = runs.source,
+                                     .run_count = runs.count};
+    const struct tokenized target = {.text = rendering->text,
+                                     .length = strlen(rendering->text),
+                                     .tokens = rendering->tokens,
+                                     .count = hypothesis->length,
+                                     .runs = runs.target,
+                                     .run_count = runs.count};
     out->source_end = translator_info(sentence->translator).source_end;
     if (find_side(sentence->translator, kind, &source, arena, &out->source, err) != 0)
         return -1;
