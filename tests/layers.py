@@ -34,12 +34,13 @@ ROOMS = {
     "model/search": Room("model/base model/compute model/network", "phrase search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),
     "server/base": Room("model/base", "*"),
-    "server/decode": Room("model/base model server/base", "*"),
+    "server/glossaries": Room("model/base model server/base", "glossaries"),
+    "server/decode": Room("model/base model server/base server/glossaries", "*"),
     "server/html": Room("model/base model server/base", "html html_buffer html_build html_marks html_piece"),
     "server/document": Room("model/base model/text model server/decode server/html", "document key_globs"),
-    "server/api": Room("model/base model server/base server/decode server/html server/document", "api form keys language service"),
+    "server/api": Room("model/base model server/base server/glossaries server/decode server/html server/document", "api form keys language service"),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),
-    "server": Room("model/base model server/base server/decode server/html server/document server/api server/http", ""),
+    "server": Room("model/base model server/base server/glossaries server/decode server/html server/document server/api server/http", ""),
 }
 
 LIBRARIES = {  # pattern of the header: files that may include it

@@ -10,8 +10,8 @@
 #include "server/base/metrics.h"
 #include "server/base/name_list.h"
 #include "server/decode/catalog.h"
-#include "server/decode/glossaries.h"
 #include "server/decode/scheduler.h"
+#include "server/glossaries/glossaries.h"
 
 enum service_state { SERVICE_LOADING, SERVICE_READY, SERVICE_DRAINING };
 
