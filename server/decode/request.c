@@ -1,9 +1,9 @@
 /* This module hides the life of a request: how its texts become jobs, who cancels it, and what is released at its end. */
 #include "server/decode/request.h"
 #include "server/base/clock.h"
-#include "server/decode/model_set.h"
 #include "server/decode/parameters.h"
 #include "server/glossaries/glossaries.h"
+#include "server/models/catalog.h"
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

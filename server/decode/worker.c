@@ -1,7 +1,7 @@
 /* This module hides the round of a decoding thread: which jobs are live in it, and when they enter and leave its batches. */
 #include "server/decode/worker.h"
 #include "server/base/clock.h"
-#include "server/decode/loaded_model.h"
+#include "server/models/loaded_model.h"
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,6 +18,15 @@ struct holder {
     uint64_t client;
     enum priority priority;
     size_t work; /* rows x steps */
+};
+
+/* The worker's state of a model (worker_batch.state). */
+struct slot {
+    const struct loaded_model *model; /* NULL: not used yet */
+    struct batch *batch;
+    struct admission_load load; /* owner: this slot */
+    size_t encoding_tokens;     /* admitted and not all encoded yet, */
+    int64_t encoding_us;        /* and the time that this has taken so far */
 };
 
 struct worker {
@@ -45,9 +54,17 @@ struct workers {
     size_t running;
 };
 
-/* The batch stays as long as a job of the model has not ended. */
-static struct worker_batch *batch_of(const struct worker *worker, const struct job *job) {
-    return &job->model->batches[worker->index];
+size_t worker_state_bytes(void) {
+    return sizeof(struct slot);
+}
+
+/* The slot stays as long as a job of the model has not ended. */
+static struct slot *slot_of(const struct worker *worker, const struct job *job) {
+    const struct worker_batch *own = &job->model->batches[worker->index];
+    struct slot *slot = own->state;
+    if (!slot->model)
+        *slot = (struct slot){.model = job->model, .batch = own->batch, .load = {.owner = slot, .grows = batch_grows(own->batch)}};
+    return slot;
 }
 
 static struct holder holder_of(const struct job *job) {
@@ -91,7 +108,7 @@ static bool has_memory(const struct worker *worker, const struct job *job, bool 
 /* The scheduler asks for room (struct scheduler_room). What is kept for newcomers, and the lane, are not for batch jobs. */
 static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     struct worker *worker = owner;
-    struct worker_batch *slot = batch_of(worker, job);
+    struct slot *slot = slot_of(worker, job);
     bool shared = worker->pool->options.shared, interactive = job->request->priority == PRIORITY_INTERACTIVE;
     size_t own = work_of(worker, job->request);
     enum admission_share share = !shared ? ADMISSION_ALL : own > 0 || !interactive ? ADMISSION_MOST : ADMISSION_NEWCOMER;
@@ -132,7 +149,7 @@ static void add_live(struct worker *worker, struct job *job) {
     worker->followed += job->request->progress != NULL;
     worker->held[job->express].count++;
     worker->held[job->express].bytes += job->bytes;
-    admission_enter(worker->admission, &batch_of(worker, job)->load, job->rows, length_of(job), job->express);
+    admission_enter(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
     metrics_rows_changed(metrics, (int64_t)job->rows);
     metrics_decoding_changed(metrics, (int64_t)job->bytes);
 }
@@ -146,13 +163,13 @@ static void remove_live(struct worker *worker, struct job *job) {
     worker->followed -= job->request->progress != NULL;
     worker->held[job->express].count--;
     worker->held[job->express].bytes -= job->bytes;
-    admission_leave(worker->admission, &batch_of(worker, job)->load, job->rows, length_of(job), job->express);
+    admission_leave(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
     metrics_rows_changed(metrics, -(int64_t)job->rows);
     metrics_decoding_changed(metrics, -(int64_t)job->bytes);
 }
 
 /* The duration of an encoding is known when all of its parts are done. */
-static void note_encoded(struct worker_batch *slot, int64_t duration_us) {
+static void note_encoded(struct slot *slot, int64_t duration_us) {
     slot->encoding_us += duration_us;
     if (batch_encodes(slot->batch))
         return;
@@ -162,7 +179,7 @@ static void note_encoded(struct worker_batch *slot, int64_t duration_us) {
 }
 
 /* The sentences for one model among the jobs taken join its batch together. */
-static void admit_to(struct worker *worker, struct worker_batch *slot, struct job *jobs) {
+static void admit_to(struct worker *worker, struct slot *slot, struct job *jobs) {
     size_t count = 0, tokens = 0;
     for (struct job *job = jobs; job; job = job->next) {
         if (job->model == slot->model) {
@@ -235,7 +252,7 @@ static void expire(struct worker *worker) {
 }
 
 /* Encodes one part, if there is something to encode, and decodes one step. */
-static void worker_step(struct worker *worker, struct worker_batch *slot) {
+static void worker_step(struct worker *worker, struct slot *slot) {
     int64_t began_us = clock_us();
     if (batch_encodes(slot->batch)) {
         batch_encode(slot->batch);

@@ -7,12 +7,17 @@
 #define ALIGND_WORKER_H
 
 #include "server/base/metrics.h"
+#include "server/decode/admission.h"
 #include "server/decode/scheduler.h"
 
 struct workers;
 
+/* Returns the bytes of state that a worker needs for each model (struct loading). */
+size_t worker_state_bytes(void);
+
 struct worker_options {
-    size_t workers, rows; /* threads, and rows of each: the models of all jobs must be loaded for as many */
+    size_t workers, rows; /* threads, and rows of each. The models of all jobs must be loaded for as many workers, with batches of
+                             admission_all_rows(rows) */
     size_t bytes;         /* of each worker: the sum of its live jobs' bytes, unless there is only one; 0: no limit */
     bool shared;     /* clients share the workers: part of the room (admission.h) is kept for those who have nothing live, and an
                         express lane, with an eighth of the rows and bytes on top, for those who have little */
