@@ -140,7 +140,7 @@ void admission_round(struct admission *admission) {
         forget_claims(admission->loads[i]);
 }
 
-/* What the rows will look back on when the sentence ends. */
+/* Returns the number of earlier steps that the rows look back on when the sentence ends. */
 static size_t past_of(const struct admission_load *load, size_t rows, size_t tokens) {
     return load->grows ? rows * tokens : 0;
 }

@@ -39,8 +39,8 @@ struct admission_rows {
     size_t rows, past, work, new_rows, new_past, new_work; /* work: rows x tokens */
 };
 
-/* What the batch of one model costs, and what it holds. Zeroed at first, except for the caller's members; it must live as long as
- * it is in use. */
+/* The costs of the batch of one model, and the rows in it. Zeroed at first, except for the caller's members; it must live as long
+ * as it is in use. */
 struct admission_load {
     void *owner;                  /* the caller's */
     bool grows;                   /* the caller's: its rows have a past */
@@ -65,7 +65,7 @@ void admission_free(struct admission *admission); /* NULL is allowed */
 
 /* Begins a round: what is claimed from now on adds to the rows that are live. */
 void admission_round(struct admission *admission);
-/* What a sentence may take of the target and, if there are 128 or more, of the rows. */
+/* The part that a sentence may take of the target and, if there are 128 or more, of the rows. */
 enum admission_share {
     ADMISSION_MOST,    /* all but an eighth, which is kept for clients that have nothing live; for batch jobs all but that, too */
     ADMISSION_ALL,     /* all */

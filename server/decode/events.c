@@ -101,7 +101,7 @@ static size_t note_token(struct feed *feed, struct sentence *sentence) {
     return count;
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void wake(struct events *events) {
     if (!events->parked)
         return;

@@ -98,7 +98,7 @@ int pivot_go_on(struct request *request, struct error *err) {
 
 /* ---- one from two ---- */
 
-/* What one sentence became on its way. */
+/* One sentence on its way through both models. */
 struct middle {
     const struct sentence *first, *second;
     const struct hypothesis *written;  /* by the first, */

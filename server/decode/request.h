@@ -20,7 +20,7 @@ enum { REQUEST_MAX_BEAM = SEARCH_MAX_ROWS };
 
 enum cancel_reason { CANCEL_NONE, CANCEL_CLIENT, CANCEL_DEADLINE, CANCEL_SHUTDOWN, CANCEL_REASONS };
 
-/* What an answer may contain beside the text. */
+/* Parts that an answer may contain beside the text. */
 enum include {
     INCLUDE_TOKENS = 1 << 0,
     INCLUDE_LOG_PROBS = 1 << 1,

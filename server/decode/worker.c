@@ -105,7 +105,8 @@ static bool has_memory(const struct worker *worker, const struct job *job, bool 
     return taken <= most && job->bytes <= most - taken;
 }
 
-/* The scheduler asks for room (struct scheduler_room). What is kept for newcomers, and the lane, are not for batch jobs. */
+/* The scheduler asks for room (struct scheduler_room). The room that is kept for newcomers, and the lane, are not for batch jobs.
+ */
 static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     struct worker *worker = owner;
     struct slot *slot = slot_of(worker, job);
@@ -125,7 +126,7 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     return taken ? CLAIM_TAKEN : CLAIM_EXPRESS;
 }
 
-/* What is still queued when the pool is abandoned must be cancelled before it is admitted. */
+/* Jobs that are still queued when the pool is abandoned must be cancelled before they are admitted. */
 static struct job *worker_take(struct worker *worker) {
     admission_round(worker->admission);
     worker->claimed = 0;

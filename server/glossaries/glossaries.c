@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define FIRST_LINE "alignd glossaries 1"
-enum { ARENA_BLOCK_BYTES = 4096, FIELDS = 7, LINE_BYTES = 512, MOST_FILE_BYTES = 1 << 26 };
+enum { ARENA_BLOCK_BYTES = 4096, LINE_BYTES = 512, MOST_FILE_BYTES = 1 << 26 };
 
 /* ---- text -> entries ---- */
 
@@ -231,38 +231,30 @@ static bool copy_text(const char *text, size_t length, char *to, size_t bytes) {
     return snprintf(to, bytes, "%.*s", (int)length, text) < (int)bytes;
 }
 
-static bool read_number(const char *field, uint64_t most, uint64_t *number) {
-    char *end;
-    *number = strtoull(field, &end, 10);
-    return *field >= '0' && *field <= '9' && *end == '\0' && *number <= most;
-}
-
 /* Reads the heading of a glossary: what it says about it, and how many lines its entries have. */
 static bool read_heading(char *line, struct glossary_about *about, uint64_t *entries) {
-    char *fields[FIELDS];
     uint64_t created;
-    for (size_t i = 0; i < FIELDS; i++) {
-        if (!(fields[i] = i + 1 < FIELDS ? strsep(&line, "\t") : line))
-            return false;
-    }
     const struct {
-        const char *field;
-        char *to;
+        char *text;
         size_t bytes;
-    } texts[] = {{fields[0], about->id, sizeof about->id},
-                 {fields[1], about->source, sizeof about->source},
-                 {fields[2], about->target, sizeof about->target},
-                 {fields[4], about->owner, sizeof about->owner},
-                 {fields[6], about->name, sizeof about->name}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (!copy_text(texts[i].field, strlen(texts[i].field), texts[i].to, texts[i].bytes))
+        uint64_t *number, most; /* number: NULL: it is a text */
+    } fields[] = {{about->id, sizeof about->id, NULL, 0},         {about->source, sizeof about->source, NULL, 0},
+                  {about->target, sizeof about->target, NULL, 0}, {NULL, 0, &created, INT64_MAX},
+                  {about->owner, sizeof about->owner, NULL, 0},   {NULL, 0, entries, GLOSSARY_MOST_ENTRIES},
+                  {about->name, sizeof about->name, NULL, 0}};
+    size_t count = sizeof fields / sizeof *fields;
+    for (size_t i = 0; i < count; i++) {
+        char *field = i + 1 < count ? strsep(&line, "\t") : line, *end;
+        if (!field || (fields[i].text && !copy_text(field, strlen(field), fields[i].text, fields[i].bytes)))
             return false;
+        if (fields[i].number) {
+            *fields[i].number = strtoull(field, &end, 10);
+            if (*field < '0' || *field > '9' || *end != '\0' || *fields[i].number > fields[i].most)
+                return false;
+        }
     }
-    if (*about->id == '\0' || !read_number(fields[3], INT64_MAX, &created) ||
-        !read_number(fields[5], GLOSSARY_MOST_ENTRIES, entries))
-        return false;
     about->created_ms = (int64_t)created;
-    return true;
+    return *about->id != '\0';
 }
 
 static struct kept_glossary *read_one(struct lines *lines, struct error *err) {

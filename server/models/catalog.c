@@ -2,7 +2,7 @@
  *
  * Threads. The loader loads one model after the other, beside decoding and at a lower priority. The keeper unloads what is idle or
  * too much, and ends the waits whose deadline passes. The reloader makes the next set; otherwise it compares the larger files of
- * loaded models with their manifests, while the models are in use already. Whoever waits is told without the lock held.
+ * loaded models with their manifests, while the models are in use already. Waits end (finish is called) without the lock held.
  *
  * The lock protects the state of every model in service, and the lists. References are counted without it, but the first one to a
  * model is only taken with it: a model found unused with the lock held stays unused. */
@@ -44,7 +44,7 @@ struct catalog {
     struct served_model *orders; /* by next, oldest first, with a reference each */
     struct served_model *kept;   /* by next_kept: ready models in service, with a reference each */
     struct model_wait *waiting;
-    size_t wait_count; /* with those that are being told */
+    size_t wait_count; /* with those whose finish is being called */
     bool closed;
 };
 
@@ -133,12 +133,12 @@ static struct loaded_model *load_model(const struct catalog *catalog, const stru
         is->attention == was->attention && is->alignment_head == was->alignment_head && is->heads == was->heads &&
         is->quality == was->quality)
         return loaded;
-    error_set(err, ERROR_FILE, "the folder has another model by now: reload the models");
+    error_set(err, ERROR_FILE, "the folder contains another model now: reload the models");
     loaded_model_release(loaded);
     return NULL;
 }
 
-/* Takes over the reference. With the lock, unless the model is not in service yet. */
+/* Takes over the reference. Called with the lock held, unless the model is not in service yet. */
 static void set_loaded(struct served_model *model, struct loaded_model *loaded) {
     model->loaded = loaded;
     model->state = MODEL_READY;
@@ -148,7 +148,7 @@ static void set_loaded(struct served_model *model, struct loaded_model *loaded) 
     model->unchecked = loaded->files.listed && !loaded->files.checked;
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void set_failed(struct served_model *model, const struct error *error) {
     model->error = *error;
     model_hide_folder(model->folder, model->error.message);
@@ -196,7 +196,7 @@ static bool has_model(const struct model_set *models, const struct served_model 
 
 int model_set_add(struct model_set *models, struct served_model *model, struct error *err) {
     int result = 0;
-    if (find_name(models, model->info.name)) { /* they could not be told apart */
+    if (find_name(models, model->info.name)) { /* their names would be ambiguous */
         result = error_set(err, ERROR_INPUT, "a model named \"%s\" is already loaded", model->info.name);
     } else {
         struct served_model **all = reallocarray(models->all, models->count + 1, sizeof *all);
@@ -267,7 +267,7 @@ static void unload(struct catalog *catalog, struct served_model *model, const ch
     unkeep(catalog, model);
 }
 
-/* Without the lock. Returns the memory to the system. */
+/* Called without the lock. Returns the memory to the system. */
 static void free_gone(struct loaded_model *gone) {
     bool any = gone != NULL;
     for (struct loaded_model *next; gone; gone = next) {
@@ -315,7 +315,7 @@ static bool is_over(const struct catalog *catalog) {
 
 /* ---- waits for a model ---- */
 
-/* With the lock. Takes off the list the waits for this model or, if it is NULL, those that are over. */
+/* Called with the lock held. Takes off the list the waits for this model or, if it is NULL, those that are over. */
 static struct model_wait *take_waits(struct catalog *catalog, const struct served_model *model) {
     struct model_wait *taken = NULL;
     int64_t now_us = clock_us();
@@ -333,7 +333,7 @@ static struct model_wait *take_waits(struct catalog *catalog, const struct serve
     return taken;
 }
 
-/* With the lock. Sets the outcome of each wait: the model or the error. */
+/* Called with the lock held. Sets the outcome of each wait: the model or the error. */
 static void set_outcome(struct model_wait *waits, struct loaded_model *loaded, const struct error *error) {
     for (struct model_wait *wait = waits; wait; wait = wait->next) {
         wait->loaded = loaded ? loaded_model_acquire(loaded) : NULL;
@@ -341,7 +341,7 @@ static void set_outcome(struct model_wait *waits, struct loaded_model *loaded, c
     }
 }
 
-/* Without the lock. */
+/* Called without the lock. */
 static void finish_waits(struct catalog *catalog, struct model_wait *waits) {
     size_t count = 0;
     for (struct model_wait *next; waits; waits = next, count++) {
@@ -355,20 +355,19 @@ static void finish_waits(struct catalog *catalog, struct model_wait *waits) {
     pthread_mutex_unlock(&catalog->lock);
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static bool has_failed(const struct served_model *model) {
     return model->state == MODEL_FAILED && (!model->card || clock_us() - model->changed_us < RETRY_US);
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void order(struct catalog *catalog, struct served_model *model) {
-    if (model->ordered || catalog->closed)
+    if (model->state == MODEL_LOADING || catalog->closed)
         return;
     struct served_model **end = &catalog->orders;
     while (*end)
         end = &(*end)->next;
     model->state = MODEL_LOADING;
-    model->ordered = true;
     model->changed_us = clock_us();
     model->next = NULL;
     *end = served_model_acquire(model);
@@ -413,7 +412,7 @@ bool catalog_await(struct catalog *catalog, struct model_wait *wait) {
     return taken;
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void sleep_until(struct catalog *catalog, int64_t until_us) {
     struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
     if (until_us == INT64_MAX)
@@ -450,7 +449,7 @@ struct model_view catalog_view(struct catalog *catalog, struct served_model *mod
 
 /* ---- the loader ---- */
 
-/* With the lock. Takes the first order that can be dealt with now: *fits, or err says why not. */
+/* Called with the lock held. Takes the first order that can be dealt with now: *fits, or err says why not. */
 static struct served_model *take_order(struct catalog *catalog, bool *fits, struct loaded_model **gone, struct error *err) {
     size_t most = catalog->options.most_bytes;
     int64_t now_us = clock_us();
@@ -472,7 +471,7 @@ static struct served_model *take_order(struct catalog *catalog, bool *fits, stru
     return NULL;
 }
 
-/* With the lock, which is released meanwhile. The reference of the order is released. */
+/* Called with the lock held, which is released meanwhile. The reference of the order is released. */
 static void load_ordered(struct catalog *catalog, struct served_model *model, bool fits, struct loaded_model *gone,
                          struct error *error) {
     struct loaded_model *loaded = NULL;
@@ -482,7 +481,6 @@ static void load_ordered(struct catalog *catalog, struct served_model *model, bo
     if (fits)
         loaded = load_model(catalog, model, INTEGRITY_QUICK, error);
     pthread_mutex_lock(&catalog->lock);
-    model->ordered = false;
     if (loaded)
         set_loaded(model, loaded);
     else if (later)
@@ -732,7 +730,7 @@ enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, s
 
 /* ---- the reloader ---- */
 
-/* Without the lock. */
+/* Called without the lock. */
 static void finish_reloads(struct reload *reloads, size_t generation, const struct error *error) {
     for (struct reload *next; reloads; reloads = next) {
         next = reloads->next;
@@ -742,7 +740,7 @@ static void finish_reloads(struct reload *reloads, size_t generation, const stru
     }
 }
 
-/* With the lock, which is released meanwhile; nobody else makes a set. */
+/* Called with the lock held, which is released meanwhile; nobody else makes a set. */
 static void reload(struct catalog *catalog) {
     struct reload *reloads = catalog->reloads;
     struct error error = {0};
@@ -772,8 +770,8 @@ static void reload(struct catalog *catalog) {
     pthread_mutex_lock(&catalog->lock);
 }
 
-/* Compares all files of a model in use with its manifest. With the lock, which is released meanwhile. If they differ, nobody else
- * gets the model, but requests that have it go on. */
+/* Compares all files of a model in use with its manifest. Called with the lock held, which is released meanwhile. If they differ,
+ * nobody else gets the model, but requests that have it go on. */
 static void check_files(struct catalog *catalog, struct served_model *model) {
     struct error error = {0};
     struct integrity_found found;

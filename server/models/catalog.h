@@ -47,8 +47,7 @@ struct served_model {
     size_t bytes;                          /* that it takes loaded, or is expected to take */
     struct error error;                    /* MODEL_FAILED: why, without the folder's path */
     int64_t asked_us;                      /* when it was last asked for, or loaded */
-    int64_t changed_us;                    /* when it failed; when it was ordered */
-    bool ordered;                          /* it is to be loaded, or is being loaded */
+    int64_t changed_us;                    /* when it failed; MODEL_LOADING: when that was ordered */
     bool left;                             /* it is not in service any more */
     bool unchecked;                        /* MODEL_READY: its larger files have not been compared with its manifest yet */
     struct served_model *next, *next_kept; /* in the catalog's lists */
@@ -110,7 +109,7 @@ int catalog_open(struct catalog *catalog, struct error *err);
 /* Returns the set in service with a reference, which the caller must release before the catalog is freed. NULL: there is none yet.
  */
 struct model_set *catalog_acquire(struct catalog *catalog);
-/* Waits for the load that runs, if any. Whoever waits for a reload or a model is told so; nothing is loaded afterwards. */
+/* Waits for the load that runs, if any. All waits for reloads and models end; nothing is loaded afterwards. */
 void catalog_close(struct catalog *catalog);
 /* Closes the catalog first. NULL is allowed. */
 void catalog_free(struct catalog *catalog);
@@ -124,7 +123,8 @@ struct reload {
     struct reload *next;
 };
 /* Orders a reload that begins after this call, and returns at once. While a reload runs at most one more follows, however many are
- * ordered. reload: told of the end; NULL: nobody is. Returns false if the catalog is closed: nobody is told. */
+ * ordered. reload: its finish is called at the end; NULL: nobody waits. Returns false if the catalog is closed: finish is not
+ * called. */
 bool catalog_reload(struct catalog *catalog, struct reload *reload);
 /* Returns the state of the last reload: "none" yet, "running", "done" or "failed". */
 const char *catalog_reloading(struct catalog *catalog);

@@ -9,7 +9,7 @@
 #include "server/models/manifest.h"
 #include <stdatomic.h>
 
-/* What one worker decodes one model with. Only that worker's thread uses it. */
+/* The batch in which one worker decodes one model. Only that worker's thread uses it. */
 struct worker_batch {
     struct batch *batch;
     void *state; /* [loading.state_bytes] the worker's own, zeroed at first */

@@ -144,7 +144,7 @@ static bool same_identity(const struct identity *a, const struct identity *b) {
            same_time(&a->changed, &b->changed);
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static struct known *find_known(const struct integrity *integrity, const char *path) {
     struct known *known = integrity->known;
     while (known && strcmp(known->path, path) != 0)
