@@ -233,7 +233,7 @@ struct model_set *catalog_acquire(struct catalog *catalog) {
     return models;
 }
 
-/* ---- room: with the lock ----
+/* ---- room: called with the lock held ----
  *
  * A model that is unloaded is cold at once. It is put on a list, gone, and freed by free_gone without the lock; until then its
  * bytes count as taken. */
@@ -245,16 +245,16 @@ static void keep(struct catalog *catalog, struct served_model *model) {
         pthread_cond_broadcast(&catalog->changed);
 }
 
-/* The reference that is released is never the last: a model that is kept is in service, or its caller has another. */
-static bool unkeep(struct catalog *catalog, struct served_model *model) {
+/* Does nothing if the model is not kept. The reference that is released is never the last: a kept model is in service, or its
+ * caller has another. */
+static void unkeep(struct catalog *catalog, struct served_model *model) {
     struct served_model **link = &catalog->kept;
     while (*link && *link != model)
         link = &(*link)->next_kept;
     if (!*link)
-        return false;
+        return;
     *link = model->next_kept;
     served_model_release(model);
-    return true;
 }
 
 static void unload(struct catalog *catalog, struct served_model *model, const char *reason, struct loaded_model **gone) {
