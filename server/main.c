@@ -100,7 +100,7 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
     sd_notify(0, "STOPPING=1");
     http_quiesce(http);
     int64_t until_us = clock_us() + (int64_t)daemon->options->grace_ms * 1000;
-    bool clean = residence_wait(catalog_residence(service->catalog), left_ms(until_us));
+    bool clean = catalog_wait(service->catalog, left_ms(until_us));
     clean &= http_wait_prepared(http, left_ms(until_us));
     scheduler_close(service->scheduler);
     clean &= workers_wait(workers, left_ms(until_us));
@@ -266,7 +266,8 @@ static int serve(const struct options *options, const struct shipped *shipped, b
                                            .shortlist = options->shortlist,
                                            .half_past = options->half_past,
                                            .workers = options->workers,
-                                           .rows = options->rows,
+                                           .rows = admission_all_rows(options->rows),
+                                           .state_bytes = worker_state_bytes(),
                                            .most_bytes = options->model_memory,
                                            .most_waiting = options->queue,
                                            .idle_us = (int64_t)options->idle_unload_s * 1000000};

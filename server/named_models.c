@@ -1,8 +1,8 @@
 #include "server/named_models.h"
 #include "model/translator.h"
 #include "server/api/language.h"
-#include "server/decode/model_folders.h"
-#include "server/decode/variant.h"
+#include "server/models/manifest.h"
+#include "server/models/variant.h"
 #include "server/shipped.h"
 #include <limits.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "server/offline.h"
-#include "server/decode/loaded_model.h"
 #include "server/decode/parameters.h"
-#include "server/decode/variant.h"
 #include "server/decode/worker.h"
+#include "server/models/loaded_model.h"
+#include "server/models/variant.h"
 #include "server/offline_modes.h"
 #include <assert.h>
 #include <errno.h>
@@ -106,7 +106,8 @@ static int decode_with_models(struct offline *offline, struct metrics *metrics, 
                                     .shortlist = offline->options->shortlist,
                                     .half_past = offline->options->half_past,
                                     .workers = offline->options->workers,
-                                    .rows = offline->options->rows,
+                                    .rows = admission_all_rows(offline->options->rows),
+                                    .state_bytes = worker_state_bytes(),
                                     .metrics = metrics,
                                     .taken = &taken,
                                     .integrity = integrity,

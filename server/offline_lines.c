@@ -2,9 +2,9 @@
  * place in the ring is free again once it is written, so memory is bounded however long the input is. */
 #include "model/base/utf8.h"
 #include "server/base/clock.h"
-#include "server/decode/links.h"
-#include "server/decode/loaded_model.h"
+#include "server/decode/render.h"
 #include "server/headway.h"
+#include "server/models/loaded_model.h"
 #include "server/offline_modes.h"
 #include "server/offline_resume.h"
 #include <errno.h>

@@ -1,8 +1,8 @@
 #include "server/offline_resume.h"
 #include "server/base/clock.h"
-#include "server/decode/loaded_model.h"
-#include "server/decode/manifest.h"
 #include "server/decode/parameters.h"
+#include "server/models/loaded_model.h"
+#include "server/models/manifest.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

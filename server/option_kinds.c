@@ -2,8 +2,8 @@
 #include "server/api/keys.h"
 #include "server/base/log.h"
 #include "server/base/name_list.h"
-#include "server/decode/links.h"
 #include "server/decode/parameters.h"
+#include "server/decode/render.h"
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>

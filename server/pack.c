@@ -1,5 +1,5 @@
 #include "server/pack.h"
-#include "server/decode/integrity.h"
+#include "server/models/manifest.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "server/shipped.h"
-#include "server/decode/model_folders.h"
+#include "server/models/manifest.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -244,7 +244,7 @@ enum scheduler_verdict api_submit(const struct service *service, struct request 
         return catalog_reload(service->catalog, request->reload) ? SCHEDULER_ACCEPTED : SCHEDULER_CLOSED;
     if (!api_waits(request))
         return scheduler_submit(service->scheduler, request);
-    if (residence_await(catalog_residence(service->catalog), request->wait)) /* the request may be gone */
+    if (catalog_await(service->catalog, request->wait)) /* the request may be gone */
         return SCHEDULER_ACCEPTED;
     return service_state(service) == SERVICE_DRAINING ? SCHEDULER_CLOSED : SCHEDULER_FULL;
 }

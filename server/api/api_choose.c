@@ -1,6 +1,6 @@
 #include "server/api/api_choose.h"
 #include "server/api/language.h"
-#include "server/decode/variant.h"
+#include "server/models/variant.h"
 #include <stdio.h>
 #include <string.h>
 

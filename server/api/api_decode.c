@@ -129,13 +129,13 @@ static bool has_model(const struct service *service, struct served_model *model,
     }
     if (held->loaded)
         return true;
-    switch (residence_take(catalog_residence(service->catalog), model, &held->loaded, &error)) {
-    case RESIDENCE_READY:
+    switch (catalog_take(service->catalog, model, &held->loaded, &error)) {
+    case CATALOG_READY:
         return true;
-    case RESIDENCE_FAILED:
+    case CATALOG_FAILED:
         fail_model(service, model, &error, reply);
         return false;
-    case RESIDENCE_NOT_YET:
+    case CATALOG_NOT_YET:
         break;
     }
     return begin_wait(request, model, reply);

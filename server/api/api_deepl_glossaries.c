@@ -1,4 +1,5 @@
-/* DeepL's calls for glossaries (version 2 of its API): what a client makes is its key's, and kept (server/decode/glossaries.h). */
+/* DeepL's calls for glossaries (version 2 of its API): what a client makes is its key's, and kept (server/glossaries/glossaries.h).
+ */
 #include "server/api/api_plan.h"
 #include "server/api/language.h"
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* glossary: {"source phrase": "target phrase", ...}, or the name of one that is kept. */
 #include "server/api/api_form.h"
 #include "server/api/language.h"
-#include "server/decode/variant.h"
+#include "server/models/variant.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -67,7 +67,7 @@ static void put_card(struct writer *w, const struct translator_info *info) {
 }
 
 static void put_model(struct writer *w, const struct service *service, struct served_model *model, bool administrator) {
-    struct model_view view = residence_view(catalog_residence(service->catalog), model);
+    struct model_view view = catalog_view(service->catalog, model);
     writer_begin_object(w, NULL);
     writer_string(w, "name", model->info.name);
     if (model->card)
@@ -248,7 +248,7 @@ static struct metrics_served served_of(const struct served_model *model, const s
 static void look_at(const struct service *service, const struct model_set *models, struct metrics_served *served,
                     struct loaded_model **loaded) {
     for (size_t i = 0; i < models->count; i++) {
-        loaded[i] = residence_view(catalog_residence(service->catalog), models->all[i]).loaded;
+        loaded[i] = catalog_view(service->catalog, models->all[i]).loaded;
         served[i] = served_of(models->all[i], loaded[i]);
     }
 }
@@ -267,7 +267,7 @@ void api_metrics(const struct service *service, const struct call *call, struct 
         look_at(service, request->models, served, loaded);
     struct metrics_state state = {.models = served,
                                   .model_count = count,
-                                  .model_bytes = residence_bytes(catalog_residence(service->catalog)),
+                                  .model_bytes = catalog_bytes(service->catalog),
                                   .model_memory = service->options.model_memory,
                                   .cache_bytes = service->cache ? cache_bytes(service->cache) : 0};
     for (int i = 0; i < PRIORITIES; i++)

@@ -4,8 +4,8 @@
 #define ALIGND_API_PLAN_H
 
 #include "server/api/api_dialect.h"
-#include "server/decode/variant.h"
 #include "server/document/document.h"
+#include "server/models/variant.h"
 
 /* A language that a text is likely in. */
 struct plan_guess {

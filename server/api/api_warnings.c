@@ -4,8 +4,8 @@
 #include "model/translator.h"
 #include "server/api/api_plan.h"
 #include "server/api/language.h"
-#include "server/decode/model_set.h"
-#include "server/decode/omission.h"
+#include "server/decode/render.h"
+#include "server/models/catalog.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

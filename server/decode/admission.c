@@ -1,28 +1,31 @@
+/* This module hides how the time of a round is predicted and shared: durations are fitted by least squares. */
 #include "server/decode/admission.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-static const double KEEP = 0.95;  /* of the weight of earlier observations at each new one */
-static const double ORIGIN = 0.1; /* weight of the knowledge that nothing costs nothing */
-static const double WORTH = 3;    /* a round may always cost this many times what it would with a single row */
-static const double SPARE = 0.125;
-static const double APART = 0.02;  /* of the variance of rows and past, this much at least must be each one's own */
-static const double EXPRESS = 0.5; /* of the target that the lane takes on top, unless it has but EXPRESS_LEAST rows */
+static const double KEEP = 0.95;   /* the weight of earlier observations at each new one */
+static const double ORIGIN = 0.1;  /* the weight of the knowledge that nothing costs nothing */
+static const double WORTH = 3;     /* a round may always cost this many times what it would with a single row */
+static const double SPARE = 0.125; /* the part that is kept for newcomers */
+static const double APART = 0.02;  /* so much of the variance of rows and of past must be each one's own */
+static const double EXPRESS = 0.5; /* the part of the target that the lane takes on top, unless it has but EXPRESS_LEAST rows */
 enum { EXPRESS_LEAST = 4, EXPRESS_TOKENS = 24 }; /* the lane has work for so many tokens a row: short sentences */
-enum { SPARE_OF_ROWS = 128 }; /* with fewer, an eighth would often be less than a beam: they are not held back in vain */
+enum { SPARE_OF_ROWS = 128 };                    /* of fewer rows, an eighth would often be less than a beam, so none are kept */
 
 struct admission {
     size_t max_rows;
-    double target_us, over_us;     /* over: added beyond the target in this round, for newcomers */
-    struct admission_load **loads; /* [count], each with a row at least: there is room for all rows */
+    double target_us, over_us;     /* over: what newcomers have added to this round beyond the target */
+    struct admission_load **loads; /* [count]; each has a row at least, so there is room for all rows */
     size_t count;
 };
+
+/* ---- what things cost ---- */
 
 void admission_observe(struct admission_cost *cost, size_t amount, int64_t duration_us) {
     double x = (double)amount, us = (double)duration_us;
     if (amount == 0)
-        return; /* says nothing, and a line needs an amount */
+        return; /* it would say nothing about the line */
     cost->weight = KEEP * cost->weight + 1;
     cost->x = KEEP * cost->x + x;
     cost->us = KEEP * cost->us + us;
@@ -30,8 +33,8 @@ void admission_observe(struct admission_cost *cost, size_t amount, int64_t durat
     cost->xus = KEEP * cost->xus + x * us;
 }
 
-/* Least squares, the origin being one more observation: while all amounts are alike, the line is the one through it, and a large
- * step is not thought to be as cheap as the small ones seen so far. */
+/* The origin is one more observation: while all amounts are alike, the line goes through it, and a large step is not expected to be
+ * as cheap as the small ones seen so far. */
 double admission_predict(const struct admission_cost *cost, size_t amount) {
     if (amount == 0 || cost->weight <= 0)
         return 0;
@@ -42,8 +45,6 @@ double admission_predict(const struct admission_cost *cost, size_t amount) {
         return cost->xus / cost->xx * (double)amount;
     return fixed + slope * (double)amount;
 }
-
-/* ---- steps ---- */
 
 void admission_observe_step(struct admission_step *step, size_t rows, size_t past, int64_t duration_us) {
     double x = (double)rows, p = (double)past;
@@ -56,42 +57,27 @@ void admission_observe_step(struct admission_step *step, size_t rows, size_t pas
     step->past_us = KEEP * step->past_us + p * (double)duration_us;
 }
 
-/* us = fixed + row rows + back past, by least squares; the origin as in admission_predict. */
-struct plane {
-    double fixed, row, back;
-};
-
-/* False: rows and past, or the noise, do not tell what each of them costs. */
-static bool find_plane(const struct admission_step *step, struct plane *plane) {
+/* us = fixed + row rows + back past. If the observations do not tell what each of the two costs, rows alone predict. */
+double admission_predict_step(const struct admission_step *step, size_t rows, size_t past) {
     const struct admission_cost *c = &step->by_rows;
+    if (rows == 0 || c->weight <= 0)
+        return 0;
     double n = c->weight + ORIGIN;
     double xx = c->xx - c->x * c->x / n, xp = step->cross - c->x * step->past / n, pp = step->past2 - step->past * step->past / n;
     double xu = c->xus - c->x * c->us / n, pu = step->past_us - step->past * c->us / n, all = xx * pp - xp * xp;
     if (all <= APART * xx * pp)
-        return false;
-    plane->row = (xu * pp - pu * xp) / all;
-    plane->back = (pu * xx - xu * xp) / all;
-    plane->fixed = (c->us - plane->row * c->x - plane->back * step->past) / n;
-    return plane->row >= 0 && plane->back >= 0 && plane->fixed >= 0;
+        return admission_predict(c, rows);
+    double row = (xu * pp - pu * xp) / all, back = (pu * xx - xu * xp) / all;
+    double fixed = (c->us - row * c->x - back * step->past) / n;
+    if (row < 0 || back < 0 || fixed < 0)
+        return admission_predict(c, rows);
+    return fixed + row * (double)rows + back * (double)past;
 }
 
-double admission_predict_step(const struct admission_step *step, size_t rows, size_t past) {
-    struct plane plane;
-    if (rows == 0 || step->by_rows.weight <= 0)
-        return 0;
-    if (!find_plane(step, &plane))
-        return admission_predict(&step->by_rows, rows);
-    return plane.fixed + plane.row * (double)rows + plane.back * (double)past;
-}
-
-/* ---- what is let in ---- */
-
-static size_t express_rows(size_t max_rows) {
-    return max_rows / ADMISSION_EXPRESS_SHARE;
-}
+/* ---- the loads ---- */
 
 size_t admission_all_rows(size_t max_rows) {
-    return max_rows + express_rows(max_rows);
+    return max_rows + max_rows / ADMISSION_EXPRESS_SHARE;
 }
 
 struct admission *admission_create(size_t max_rows, int64_t target_us) {
@@ -122,21 +108,19 @@ static void use(struct admission *admission, struct admission_load *load) {
     admission->loads[admission->count++] = load;
 }
 
-static void forget_new(struct admission_load *load) {
+static void forget_claims(struct admission_load *load) {
     load->main.new_rows = load->main.new_past = load->express.new_rows = load->express.new_past = 0;
     load->main.new_work = load->express.new_work = load->new_tokens = 0;
 }
 
-static void forget(struct admission *admission, struct admission_load *load) {
+static void forget_if_empty(struct admission *admission, struct admission_load *load) {
+    if (load->main.rows + load->express.rows > 0)
+        return;
     struct admission_load *last = admission->loads[--admission->count];
     last->index = load->index;
     admission->loads[last->index] = last;
     load->used = false;
-    forget_new(load);
-}
-
-static bool is_empty(const struct admission_load *load) {
-    return load->main.rows + load->express.rows == 0;
+    forget_claims(load);
 }
 
 struct admission_load *const *admission_loads(const struct admission *admission, size_t *count) {
@@ -145,20 +129,42 @@ struct admission_load *const *admission_loads(const struct admission *admission,
 }
 
 void admission_settle(struct admission *admission) {
-    for (size_t i = admission->count; i-- > 0;) {
-        if (is_empty(admission->loads[i]))
-            forget(admission, admission->loads[i]);
-    }
+    for (size_t i = admission->count; i-- > 0;)
+        forget_if_empty(admission, admission->loads[i]);
 }
 
 void admission_round(struct admission *admission) {
     admission_settle(admission);
     admission->over_us = 0;
     for (size_t i = 0; i < admission->count; i++)
-        forget_new(admission->loads[i]);
+        forget_claims(admission->loads[i]);
 }
 
-/* What all models have to do in this round, as claimed so far. */
+/* Returns the number of earlier steps that the rows look back on when the sentence ends. */
+static size_t past_of(const struct admission_load *load, size_t rows, size_t tokens) {
+    return load->grows ? rows * tokens : 0;
+}
+
+void admission_enter(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express) {
+    struct admission_rows *part = express ? &load->express : &load->main;
+    use(admission, load);
+    part->rows += rows;
+    part->past += past_of(load, rows, tokens);
+    part->work += rows * tokens;
+}
+
+void admission_leave(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express) {
+    struct admission_rows *part = express ? &load->express : &load->main;
+    assert(part->rows >= rows && part->past >= past_of(load, rows, tokens));
+    part->rows -= rows;
+    part->past -= past_of(load, rows, tokens);
+    part->work -= rows * tokens;
+    forget_if_empty(admission, load);
+}
+
+/* ---- what is let in ---- */
+
+/* The work of all models in this round, as claimed so far. */
 struct work {
     size_t rows, tokens;
     double step_us, encode_us, least_us; /* least: a step with one row */
@@ -181,7 +187,7 @@ static void add_work(struct work *work, const struct admission_load *load) {
 }
 
 /* load: counted in, whether it is in use or not. */
-static struct work work(const struct admission *admission, const struct admission_load *load) {
+static struct work sum_work(const struct admission *admission, const struct admission_load *load) {
     struct work work = {0};
     for (size_t i = 0; i < admission->count; i++)
         add_work(&work, admission->loads[i]);
@@ -190,17 +196,13 @@ static struct work work(const struct admission *admission, const struct admissio
     return work;
 }
 
-static double work_us(const struct work *work, bool encoding) {
-    return work->step_us + (encoding ? work->encode_us : 0);
-}
-
-/* Where a single row takes most of the target, as it does when the weights come from memory, turning others away would spoil the
+/* If a single row takes most of the target, as it does when the weights come from memory, turning others away would spoil the
  * throughput and save little time. */
 static double limit_us(const struct admission *admission, const struct work *work) {
     return fmax(admission->target_us, WORTH * work->least_us);
 }
 
-/* What a newcomer adds to a round beyond the target; false: others added too much before it. */
+/* Adds what a newcomer takes of a round beyond the target. Returns false if others took too much before it. */
 static bool add_over(struct admission *admission, double added_us, double most_us) {
     if (admission->over_us + added_us > most_us)
         return false;
@@ -208,37 +210,26 @@ static bool add_over(struct admission *admission, double added_us, double most_u
     return true;
 }
 
-/* One sentence of it has been let in, and how long that takes is not known yet. */
+/* One sentence has been let in, and how long that takes is not known yet. */
 static bool is_unknown(const struct admission_load *load) {
     const struct admission_rows *main = &load->main, *express = &load->express;
     return load->step.by_rows.weight <= 0 && main->rows + main->new_rows + express->rows + express->new_rows > 0;
 }
 
-/* before, after: without and with the sentence in question. */
-static bool within_target(struct admission *admission, const struct admission_load *load, const struct work *before,
+/* before, after: the work without and with the sentence in question. former: the load without it. */
+static bool within_target(struct admission *admission, const struct admission_load *former, const struct work *before,
                           const struct work *after, enum admission_share share) {
-    if (before->rows == 0)
+    if (admission->target_us <= 0 || before->rows == 0)
         return true;
-    if (is_unknown(load))
+    if (is_unknown(former))
         return false;
     bool encoding = before->tokens > 0; /* the first to be encoded is, however long it is */
     double most_us = limit_us(admission, after), spare_us = SPARE * most_us;
-    double us = work_us(after, encoding), added_us = us - work_us(before, encoding);
+    double us = after->step_us + (encoding ? after->encode_us : 0);
+    double before_us = before->step_us + (encoding ? before->encode_us : 0);
     if (us <= most_us - (share == ADMISSION_MOST ? spare_us : 0))
         return true;
-    return share == ADMISSION_NEWCOMER && add_over(admission, added_us, spare_us);
-}
-
-/* For a worker with nothing there all of them. */
-static bool rows_fit(const struct admission *admission, size_t live, size_t rows, enum admission_share share) {
-    bool all = share != ADMISSION_MOST || live == 0 || admission->max_rows < SPARE_OF_ROWS;
-    size_t most = all ? admission->max_rows : admission->max_rows - (size_t)(SPARE * (double)admission->max_rows);
-    return live <= most && rows <= most - live;
-}
-
-/* What the rows look back on when the sentence ends. */
-static size_t past_of(const struct admission_load *load, size_t rows, size_t tokens) {
-    return load->grows ? rows * tokens : 0;
+    return share == ADMISSION_NEWCOMER && add_over(admission, us - before_us, spare_us);
 }
 
 static void claim(struct admission_load *load, struct admission_rows *part, size_t rows, size_t tokens) {
@@ -250,74 +241,51 @@ static void claim(struct admission_load *load, struct admission_rows *part, size
 
 bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens,
                      enum admission_share share) {
-    struct admission_load unchanged = *load;
-    struct work before = work(admission, load);
-    if (!rows_fit(admission, before.rows, rows, share))
+    const struct admission_load former = *load;
+    struct work before = sum_work(admission, load);
+    /* An idle worker has all rows for anybody. */
+    bool spare = share == ADMISSION_MOST && before.rows > 0 && admission->max_rows >= SPARE_OF_ROWS;
+    size_t most = admission->max_rows - (spare ? (size_t)(SPARE * (double)admission->max_rows) : 0);
+    if (before.rows > most || rows > most - before.rows)
         return false;
     claim(load, &load->main, rows, tokens);
-    struct work after = work(admission, load);
-    if (admission->target_us <= 0 || within_target(admission, &unchanged, &before, &after, share)) {
+    struct work after = sum_work(admission, load);
+    if (within_target(admission, &former, &before, &after, share)) {
         use(admission, load);
         return true;
     }
-    *load = unchanged;
+    *load = former;
     return false;
 }
 
-/* The lane's rows, at most: as many as take its time, as far as is known. */
+/* Returns how many rows the lane has: as many as take its time, as far as is known. */
 static size_t lane_rows(const struct admission *admission, const struct work *after) {
-    size_t most = express_rows(admission->max_rows), least = most < EXPRESS_LEAST ? most : EXPRESS_LEAST;
+    size_t most = admission->max_rows / ADMISSION_EXPRESS_SHARE, least = most < EXPRESS_LEAST ? most : EXPRESS_LEAST;
     double each_us = after->express_us / (double)after->express_rows, most_us = EXPRESS * limit_us(admission, after);
     if (admission->target_us <= 0 || each_us * (double)most <= most_us)
         return most;
     return each_us * (double)least >= most_us ? least : (size_t)(most_us / each_us);
 }
 
-/* own: work of its client, with the sentence's. */
-static bool within_lane(struct admission *admission, const struct admission_load *load, const struct work *before,
+/* own: the work of its client, with the sentence's. */
+static bool within_lane(struct admission *admission, const struct admission_load *former, const struct work *before,
                         const struct work *after, size_t own) {
     size_t rows = lane_rows(admission, after), most = rows * EXPRESS_TOKENS;
-    if (is_unknown(load) || after->express_rows > rows || after->express_work > most || own > most - after->express_work)
+    if (is_unknown(former) || after->express_rows > rows || after->express_work > most || own > most - after->express_work)
         return false;
     double encode_us = after->encode_us - before->encode_us;
     return admission->target_us <= 0 || before->tokens == 0 || add_over(admission, encode_us, EXPRESS * limit_us(admission, after));
 }
 
 bool admission_claim_express(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, size_t own) {
-    struct admission_load unchanged = *load;
-    struct work before = work(admission, load);
+    const struct admission_load former = *load;
+    struct work before = sum_work(admission, load);
     claim(load, &load->express, rows, tokens);
-    struct work after = work(admission, load);
-    if (within_lane(admission, &unchanged, &before, &after, own + rows * tokens)) {
+    struct work after = sum_work(admission, load);
+    if (within_lane(admission, &former, &before, &after, own + rows * tokens)) {
         use(admission, load);
         return true;
     }
-    *load = unchanged;
+    *load = former;
     return false;
-}
-
-void admission_enter(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express) {
-    struct admission_rows *part = express ? &load->express : &load->main;
-    use(admission, load);
-    part->rows += rows;
-    part->past += past_of(load, rows, tokens);
-    part->work += rows * tokens;
-}
-
-void admission_leave(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express) {
-    struct admission_rows *part = express ? &load->express : &load->main;
-    assert(part->rows >= rows && part->past >= past_of(load, rows, tokens));
-    part->rows -= rows;
-    part->past -= past_of(load, rows, tokens);
-    part->work -= rows * tokens;
-    if (is_empty(load))
-        forget(admission, load);
-}
-
-void admission_encoded(struct admission_load *load, size_t tokens, int64_t duration_us) {
-    admission_observe(&load->encode, tokens, duration_us);
-}
-
-void admission_stepped(struct admission_load *load, size_t rows, size_t past, int64_t duration_us) {
-    admission_observe_step(&load->step, rows, past, duration_us);
 }

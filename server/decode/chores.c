@@ -1,3 +1,4 @@
+/* This module hides which chore has its slice on which thread. */
 #include "server/decode/chores.h"
 #include "server/base/clock.h"
 #include "server/base/meter.h"
@@ -6,13 +7,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* SLICE_US is 20 ms less the time between two looks at the clock. For each thread that works, MOST_LARGE and MOST_SMALL chores may
- * be in progress, because each holds memory and a thread. SMALL_RUN: slices of small chores in a row while a large one waits. */
-enum { SLICE_US = 16000, MOST_LARGE = 3, MOST_SMALL = 8, MOST_SMALL_OF_CLIENT = 4, MOST_WAITING = 8, SMALL_RUN = 3 };
-
-/* Chores by turns; of one turn, in the order in which they came. */
-struct chore_list {
-    struct chore *first;
+enum {
+    SLICE_US = 16000, /* 20 ms less the time between two looks at the clock */
+    /* Bounds on the chores in progress, since each holds memory and a thread: for each working thread, and for each client. */
+    MOST_LARGE = 3,
+    MOST_SMALL = 8,
+    MOST_LARGE_OF_CLIENT = 1, /* so that others find room */
+    MOST_SMALL_OF_CLIENT = 4,
+    MOST_WAITING = 8, /* for a disk */
+    SMALL_RUN = 3     /* slices of small chores in a row while a large one waits */
 };
 
 /* A chore in progress. Only its thread may look at the chore itself, whose owner may free it at any time. */
@@ -29,46 +32,37 @@ struct chore_resumed {
 
 struct chores {
     struct chores_options options; /* constant */
+    size_t most_threads;           /* constant */
 
-    pthread_mutex_t lock;                    /* guards everything below */
-    pthread_cond_t ready;                    /* something was handed, or there will be nothing more */
-    pthread_cond_t ended;                    /* one of pending became 0 */
-    pthread_t *threads;                      /* [started], room for all that there may be */
-    size_t started, idle;                    /* idle: threads that do no chore */
-    struct chore_list small, large, waiting; /* chores that have not begun; waiting: those that will wait for a disk */
-    struct chore_list paused;                /* chores that have begun and wait for their next slice */
-    struct chore *handed;                    /* [handed_count] chores for threads that are still idle */
+    pthread_mutex_t lock;                  /* protects everything below */
+    pthread_cond_t ready;                  /* a chore was handed over, or there will be no more */
+    pthread_cond_t ended;                  /* one of pending became 0 */
+    pthread_t *threads;                    /* [started], room for most_threads */
+    size_t started, idle;                  /* idle: threads that do no chore */
+    struct chore *small, *large, *waiting; /* chores that have not begun, by turns; waiting: those that will wait for a disk */
+    struct chore *paused;                  /* chores that have begun and wait for their next slice, by turns */
+    struct chore *handed;                  /* [handed_count] chores for threads that are still idle */
     size_t handed_count;
-    struct chore_place *places;  /* [most_threads] of the chores that are handed, running or paused */
-    size_t running;              /* handed or running: at most options.threads */
-    size_t small_run;            /* slices of small ones since the last of a large one */
+    struct chore_place *places;  /* [most_threads] the chores that are handed over, running or paused */
+    size_t running;              /* handed over or running: at most options.threads */
+    size_t small_run;            /* slices of small chores since the last of a large one */
     size_t count, bytes;         /* of the chores that have not begun */
     size_t pending[CHORE_KINDS]; /* waiting, or being done */
-    uint64_t turn;               /* of the last one taken */
-    struct meter meter;          /* of the bytes taken */
+    uint64_t turn;               /* of the chore taken last */
+    struct meter meter;          /* the bytes taken */
     bool closed, abandoned, tidy;
 };
 
-static size_t most_threads(const struct chores *chores) {
-    return chores->options.threads * (MOST_LARGE + MOST_SMALL) + MOST_WAITING;
-}
+/* ---- whose turn it is ---- */
 
-/* ---- lists ---- */
-
-static const struct chore *find_client(const struct chore_list *list, uint64_t client) {
-    const struct chore *chore = list->first;
-    while (chore && chore->request->client != client)
-        chore = chore->next;
-    return chore;
-}
-
-/* Behind all of its turn, which is the one after the client's last: a client has one chore in each. */
-static void list_insert(const struct chores *chores, struct chore_list *list, struct chore *chore) {
-    struct chore **link = &list->first;
+/* Inserts the chore after all others of its turn, which is the one after the client's last: a client has one chore in each. */
+static void list_insert(const struct chores *chores, struct chore **list, struct chore *chore) {
+    struct chore **link = list;
     chore->turn = chores->turn + 1;
-    for (const struct chore *other = list->first; other; other = other->next)
+    for (const struct chore *other = *list; other; other = other->next) {
         if (other->request->client == chore->request->client)
             chore->turn = other->turn + 1;
+    }
     while (*link && (*link)->turn <= chore->turn)
         link = &(*link)->next;
     chore->next = *link;
@@ -82,16 +76,10 @@ static struct chore *list_take(struct chore **link) {
     return chore;
 }
 
-/* ---- whose turn it is ---- */
-
-static bool is_over(const struct chore *chore, int64_t now_us) {
-    return now_us >= chore->request->deadline_us || request_reason(chore->request) != CANCEL_NONE;
-}
-
-/* There are a thread and memory for it. A client has one large chore in progress, so that others find room. */
+/* Returns whether there are a thread and memory for the chore. */
 static bool may_begin(const struct chores *chores, const struct chore *chore) {
     size_t all = 0, own = 0;
-    for (size_t i = 0; i < most_threads(chores); i++) {
+    for (size_t i = 0; i < chores->most_threads; i++) {
         const struct chore_place *place = &chores->places[i];
         bool alike = place->taken && place->waits == chore->waits && (place->large == chore->large || chore->waits);
         all += alike;
@@ -99,32 +87,29 @@ static bool may_begin(const struct chores *chores, const struct chore *chore) {
     }
     if (chore->waits)
         return all < MOST_WAITING;
-    size_t most = chores->options.threads * (chore->large ? MOST_LARGE : MOST_SMALL);
-    return all < most && own < (chore->large ? 1 : MOST_SMALL_OF_CLIENT);
+    return all < chores->options.threads * (chore->large ? MOST_LARGE : MOST_SMALL) &&
+           own < (chore->large ? MOST_LARGE_OF_CLIENT : MOST_SMALL_OF_CLIENT);
 }
 
-/* The first that may begin; NULL: none. */
-static struct chore **first_to_begin(const struct chores *chores, struct chore_list *list) {
-    struct chore **link = &list->first;
-    while (*link && !may_begin(chores, *link))
-        link = &(*link)->next;
-    return *link ? link : NULL;
+static struct chore **first_to_begin(const struct chores *chores, struct chore **list) {
+    while (*list && !may_begin(chores, *list))
+        list = &(*list)->next;
+    return *list ? list : NULL;
 }
 
-static struct chore **first_over(struct chore_list *list, int64_t now_us) {
-    struct chore **link = &list->first;
-    while (*link && !is_over(*link, now_us))
-        link = &(*link)->next;
-    return *link ? link : NULL;
+/* Returns the first chore whose request is over. */
+static struct chore **first_over(struct chore **list, int64_t now_us) {
+    while (*list && now_us < (*list)->request->deadline_us && request_reason((*list)->request) == CANCEL_NONE)
+        list = &(*list)->next;
+    return *list ? list : NULL;
 }
 
-/* The link to the next chore; NULL: nothing can be done now. begin: it need not be a paused one. A chore whose request is over
- * comes first, whatever its turn: it is answered at once. Then small ones come before large ones and before what has used up a
- * slice, of which each has its turn now and then all the same. */
+/* Returns the link to the next chore, or NULL if there is nothing to do now. begin: it need not be a paused one. A chore whose
+ * request is over comes first, whatever its turn: it is answered at once. Otherwise small chores come before large ones and before
+ * those that have used up a slice, each of which still has its turn now and then. */
 static struct chore **next_chore(struct chores *chores, bool begin) {
     int64_t now_us = clock_us();
-    struct chore **link = first_over(&chores->paused, now_us);
-    struct chore_list *const lists[] = {&chores->small, &chores->large};
+    struct chore **link = first_over(&chores->paused, now_us), **lists[] = {&chores->small, &chores->large};
     for (size_t i = 0; begin && !link && i < 2; i++) {
         link = first_over(lists[i], now_us);
         if (link && !may_begin(chores, *link))
@@ -132,23 +117,22 @@ static struct chore **next_chore(struct chores *chores, bool begin) {
     }
     if (link)
         return link;
+    struct chore **paused = chores->paused ? &chores->paused : NULL;
     if (!begin)
-        return chores->paused.first ? &chores->paused.first : NULL;
+        return paused;
     struct chore **small = first_to_begin(chores, &chores->small), **large = first_to_begin(chores, &chores->large);
-    if (chores->paused.first && (!large || chores->paused.first->turn <= (*large)->turn))
-        large = &chores->paused.first;
-    if (!small || (large && chores->small_run >= SMALL_RUN))
-        return large;
-    return small;
+    if (paused && (!large || (*paused)->turn <= (*large)->turn))
+        large = paused;
+    return !small || (large && chores->small_run >= SMALL_RUN) ? large : small;
 }
 
 static void *chores_run(void *argument);
 
-/* True: there is a thread that could begin a chore. */
+/* Returns whether there is a thread that could begin a chore; starts one if it is needed. */
 static bool has_thread(struct chores *chores) {
     if (chores->idle > chores->handed_count)
         return true;
-    if (chores->started == most_threads(chores) || pthread_create(&chores->threads[chores->started], NULL, chores_run, chores) != 0)
+    if (chores->started == chores->most_threads || pthread_create(&chores->threads[chores->started], NULL, chores_run, chores) != 0)
         return false;
     chores->started++;
     chores->idle++;
@@ -156,10 +140,10 @@ static bool has_thread(struct chores *chores) {
 }
 
 static void hand_over(struct chores *chores, struct chore *chore) {
-    struct chore **link = &chores->handed;
-    while (*link)
-        link = &(*link)->next;
-    *link = chore;
+    struct chore **end = &chores->handed;
+    while (*end)
+        end = &(*end)->next;
+    *end = chore;
     chores->handed_count++;
     while (chores->places[chore->place].taken)
         chore->place++;
@@ -171,10 +155,10 @@ static void hand_over(struct chores *chores, struct chore *chore) {
     pthread_cond_signal(&chores->ready);
 }
 
-/* Lets begin and go on what can. Called with the lock whenever a chore came, paused or ended. */
+/* Lets chores begin and go on as far as they can. Called with the lock whenever a chore came, paused or ended. */
 static void dispatch(struct chores *chores) {
-    while (chores->waiting.first && may_begin(chores, chores->waiting.first) && has_thread(chores))
-        hand_over(chores, list_take(&chores->waiting.first));
+    while (chores->waiting && may_begin(chores, chores->waiting) && has_thread(chores))
+        hand_over(chores, list_take(&chores->waiting));
     while (chores->running < chores->options.threads) {
         struct chore **link = next_chore(chores, true);
         if (link && !(*link)->resumed && !has_thread(chores))
@@ -194,7 +178,9 @@ static void dispatch(struct chores *chores) {
     }
 }
 
-/* Waits for the chore's next slice. With the lock; the chore does not run. */
+/* ---- called by chores ---- */
+
+/* Waits for the chore's next slice. Called with the lock, while the chore is not counted as running. */
 static void await_slice(struct chores *chores, struct chore *chore) {
     struct chore_resumed resumed = {.now = false};
     pthread_cond_init(&resumed.condition, NULL);
@@ -234,12 +220,17 @@ void chores_away(struct chores *chores, struct chore *chore, bool away) {
     pthread_mutex_unlock(&chores->lock);
 }
 
-/* ---- in ---- */
+/* ---- called by others ---- */
 
-/* The bytes by which too much would wait; if too many chores would wait, the bytes of one. */
-static size_t excess(const struct chores *chores, const struct chore *chore) {
-    uint64_t client = chore->request->client;
-    size_t share = find_client(&chores->small, client) || find_client(&chores->large, client) ? 8 : SIZE_MAX;
+/* Returns the bytes by which too much would wait; if too many chores would wait, the bytes of one. */
+static size_t find_excess(const struct chores *chores, const struct chore *chore) {
+    const struct chore *const lists[] = {chores->small, chores->large};
+    bool has_some = false;
+    for (size_t i = 0; i < 2; i++) {
+        for (const struct chore *other = lists[i]; other && !has_some; other = other->next)
+            has_some = other->request->client == chore->request->client;
+    }
+    size_t share = has_some ? 8 : SIZE_MAX;
     size_t most = chores->options.chores - chores->options.chores / share;
     size_t most_bytes = chores->options.bytes - chores->options.bytes / share, bytes = chores->bytes + chore->bytes;
     size_t over = bytes > most_bytes && chores->count > 0 ? bytes - most_bytes : 0; /* an empty queue has room for any one */
@@ -249,10 +240,10 @@ static size_t excess(const struct chores *chores, const struct chore *chore) {
 bool chores_submit(struct chores *chores, struct chore *chore) {
     pthread_mutex_lock(&chores->lock);
     assert(!chores->closed);
-    bool taken = chore->kind == CHORE_RENDERING || excess(chores, chore) == 0;
-    if (taken && chores->abandoned)
-        request_cancel(chore->request, CANCEL_SHUTDOWN);
+    bool taken = chore->kind == CHORE_RENDERING || find_excess(chores, chore) == 0;
     if (taken) {
+        if (chores->abandoned)
+            request_cancel(chore->request, CANCEL_SHUTDOWN);
         list_insert(chores, chore->waits ? &chores->waiting : chore->large ? &chores->large : &chores->small, chore);
         chores->count++;
         chores->bytes += chore->bytes;
@@ -266,7 +257,7 @@ bool chores_submit(struct chores *chores, struct chore *chore) {
 
 double chores_wait_s(struct chores *chores, const struct chore *chore) {
     pthread_mutex_lock(&chores->lock);
-    double seconds = meter_seconds(&chores->meter, (double)excess(chores, chore));
+    double seconds = meter_seconds(&chores->meter, (double)find_excess(chores, chore));
     pthread_mutex_unlock(&chores->lock);
     return seconds;
 }
@@ -281,10 +272,11 @@ void chores_tidy(struct chores *chores) {
 void chores_abandon(struct chores *chores) {
     pthread_mutex_lock(&chores->lock);
     chores->abandoned = true;
-    const struct chore_list lists[] = {chores->small, chores->large, chores->paused, chores->waiting};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (struct chore *chore = lists[i].first; chore; chore = chore->next)
+    struct chore *const lists[] = {chores->small, chores->large, chores->paused, chores->waiting};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        for (struct chore *chore = lists[i]; chore; chore = chore->next)
             request_cancel(chore->request, CANCEL_SHUTDOWN);
+    }
     pthread_mutex_unlock(&chores->lock);
 }
 
@@ -302,11 +294,12 @@ bool chores_wait(struct chores *chores, enum metrics_chore kind, size_t timeout_
 
 /* ---- the threads ---- */
 
-/* run may free the chore. */
+/* Does a chore without the lock, which is held before and after. run may free the chore. */
 static void perform(struct chores *chores, struct chore *chore) {
     enum metrics_chore kind = chore->kind;
     size_t place = chore->place;
     bool waits = chore->waits;
+    pthread_mutex_unlock(&chores->lock);
     int64_t began_us = chore->slice_us = clock_us();
     chore->run(chore->owner);
     metrics_chore(chores->options.metrics, kind, clock_us() - began_us);
@@ -317,7 +310,6 @@ static void perform(struct chores *chores, struct chore *chore) {
     if (--chores->pending[kind] == 0)
         pthread_cond_broadcast(&chores->ended);
     dispatch(chores);
-    pthread_mutex_unlock(&chores->lock);
 }
 
 static void *chores_run(void *argument) {
@@ -329,9 +321,7 @@ static void *chores_run(void *argument) {
             struct chore *chore = list_take(&chores->handed);
             chores->handed_count--;
             chores->idle--;
-            pthread_mutex_unlock(&chores->lock);
             perform(chores, chore);
-            pthread_mutex_lock(&chores->lock);
         } else if (chores->tidy) {
             chores->tidy = false;
             pthread_mutex_unlock(&chores->lock);
@@ -347,19 +337,6 @@ static void *chores_run(void *argument) {
     return NULL;
 }
 
-/* ---- life ---- */
-
-static int prepare_threads(struct chores *chores, struct error *err) {
-    chores->threads = calloc(most_threads(chores), sizeof *chores->threads);
-    chores->places = calloc(most_threads(chores), sizeof *chores->places);
-    if (!chores->threads || !chores->places)
-        return error_memory(err);
-    pthread_mutex_lock(&chores->lock);
-    bool enough = has_thread(chores); /* the others begin when they are needed */
-    pthread_mutex_unlock(&chores->lock);
-    return enough ? 0 : error_set(err, ERROR_MEMORY, "cannot start the thread that prepares large requests");
-}
-
 struct chores *chores_start(const struct chores_options *options, struct error *err) {
     assert(options->threads > 0);
     struct chores *chores = calloc(1, sizeof *chores);
@@ -368,11 +345,24 @@ struct chores *chores_start(const struct chores_options *options, struct error *
         return NULL;
     }
     chores->options = *options;
+    chores->most_threads = options->threads * (MOST_LARGE + MOST_SMALL) + MOST_WAITING;
     pthread_mutex_init(&chores->lock, NULL);
     pthread_cond_init(&chores->ready, NULL);
     clock_condition_init(&chores->ended);
-    if (prepare_threads(chores, err) == 0)
+    chores->threads = calloc(chores->most_threads, sizeof *chores->threads);
+    chores->places = calloc(chores->most_threads, sizeof *chores->places);
+    bool allocated = chores->threads && chores->places, started = false;
+    if (allocated) { /* one thread is enough: others are started when they are needed */
+        pthread_mutex_lock(&chores->lock);
+        started = has_thread(chores);
+        pthread_mutex_unlock(&chores->lock);
+    }
+    if (started)
         return chores;
+    if (allocated)
+        error_set(err, ERROR_MEMORY, "cannot start the thread that prepares large requests");
+    else
+        error_memory(err);
     chores_free(chores);
     return NULL;
 }
@@ -386,7 +376,7 @@ void chores_free(struct chores *chores) {
     chores->closed = true;
     pthread_mutex_unlock(&chores->lock);
     pthread_cond_broadcast(&chores->ready);
-    for (size_t i = 0; i < chores->started; i++) /* nobody starts any more */
+    for (size_t i = 0; i < chores->started; i++) /* no more are started now */
         pthread_join(chores->threads[i], NULL);
     pthread_cond_destroy(&chores->ended);
     pthread_cond_destroy(&chores->ready);

@@ -1,33 +1,41 @@
+/* This module hides how workers hand news of a request to the thread that sends it, and how a client that hung up is noticed. */
 #include "server/decode/events.h"
+#include "server/base/clock.h"
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
-/* WINDOW: rendering all tokens again for each that comes would take time that grows with the square of their number. */
-enum { SCRATCH_BYTES = 16 * 1024, WINDOW = 16 };
+/* WINDOW: rendering all tokens again for each new one would take time that grows with the square of their number. */
+enum { SCRATCH_BYTES = 16 * 1024, WINDOW = 16, POLLED_EVENTS = 32 };
+static const uint64_t STOP_SERIAL = 0;
 
 /* One sentence. */
 struct feed {
     const struct job *job;
     size_t text; /* index of its text */
 
+    /* protected by the lock */
     struct feed *next; /* in the list of those with news */
     bool listed;
     size_t noted; /* tokens */
     bool ended;
 
-    size_t decided; /* tokens that are below, the worker's; the last ones may still be replaced */
+    size_t decided; /* tokens below; only the worker uses it; the last ones may still be replaced */
     /* [decided] the worker's until the lock has published them; constant then */
     int *tokens;
     float *log_probs;
     const float **attention, **alignment;
 
-    /* the reader's */
-    size_t known, sent; /* tokens: noted when last looked, and sent */
-    size_t first;       /* of the tokens that are still rendered with each that comes */
-    size_t printed;     /* bytes of their text sent */
-    bool over, done;    /* ended when last looked; and all of its tokens are sent */
+    /* only the reader uses these */
+    size_t known, sent; /* tokens: noted at the last look, and sent */
+    size_t first;       /* the first token that is still rendered with each new one */
+    size_t printed;     /* bytes of the text from there that were sent */
+    bool over, done;    /* ended at the last look; and all of its tokens are sent */
 };
 
 struct events {
@@ -35,27 +43,26 @@ struct events {
     struct events_reader reader;
     struct feed *feeds; /* [request->job_count] */
 
-    /* the reader's */
+    /* only the reader uses these */
     struct feed *current; /* being sent */
     size_t *next;         /* [request->text_count] the sentence of each text to be sent next, */
     size_t *first;        /* and the feed of its first */
     struct arena scratch; /* of one event */
 
-    pthread_mutex_t lock;      /* guards everything below, and the first part of each feed */
+    pthread_mutex_t lock;      /* protects everything below, and part of each feed */
     struct feed *head, **tail; /* with news, oldest first */
     bool parked, pulse, ended, closed;
 };
 
 /* ---- the workers' side ---- */
 
-/* The only row's token is final: no other path will take its place. Of a sentence whose amounts are compared with those of its
- * translation nothing is final until that is done: the worker may put a second attempt in its place. */
+/* The token of a single row is final, since no other path takes its place. */
 static bool sends_tokens(const struct sentence *sentence) {
     const struct search_options *options = &sentence->options;
     return options->strategy == &search_greedy || (options->strategy == &search_sample && options->n_best == 1);
 }
 
-/* Room for all tokens there can be, when the first comes. */
+/* Makes room for all tokens there can be, when the first comes. */
 static int feed_make_room(struct feed *feed, struct sentence *sentence) {
     size_t most = sentence->options.max_length;
     if (feed->alignment)
@@ -71,19 +78,11 @@ static int feed_make_room(struct feed *feed, struct sentence *sentence) {
     return 0;
 }
 
-/* Tokens that will not change any more: of a question or an exclamation the marks at its end may (model/ending.h). */
-static size_t count_final(const struct feed *feed, const struct sentence *sentence) {
-    size_t count = feed->decided;
-    if (ending_is_asked(sentence))
-        while (count > feed->noted && ending_may_replace(sentence, feed->tokens[count - 1]))
-            count--;
-    return count;
-}
-
-/* Notes the token that the last step decided; returns how many there are that stay. Without memory for it the sentence's tokens are
- * sent when it is done. */
+/* Notes the token that the last step decided. Returns how many there are that stay. While the amounts of a sentence are compared
+ * with those of its translation none does, since the worker may put a second attempt in its place. Without memory the sentence's
+ * tokens are sent when it is done. */
 static size_t note_token(struct feed *feed, struct sentence *sentence) {
-    size_t count = feed->decided; /* only its worker changes it */
+    size_t count = feed->decided;
     if (sentence->amounts || !sends_tokens(sentence) || sentence->search.step != count + 1 || feed_make_room(feed, sentence) != 0)
         return feed->noted;
     assert(sentence->search.rows == 1 && count < sentence->options.max_length);
@@ -95,10 +94,14 @@ static size_t note_token(struct feed *feed, struct sentence *sentence) {
     feed->log_probs[count] = last.log_prob;
     feed->attention[count] = last.attention;
     feed->alignment[count] = alignment;
-    feed->decided++;
-    return count_final(feed, sentence);
+    feed->decided = ++count;
+    /* The marks at the end of a question or an exclamation may change (model/ending.h). */
+    while (ending_is_asked(sentence) && count > feed->noted && ending_may_replace(sentence, feed->tokens[count - 1]))
+        count--;
+    return count;
 }
 
+/* Called with the lock held. */
 static void wake(struct events *events) {
     if (!events->parked)
         return;
@@ -106,7 +109,14 @@ static void wake(struct events *events) {
     events->reader.wake(events->reader.owner);
 }
 
-static void publish(struct events *events, struct feed *feed, size_t noted, bool ended) {
+/* Only the worker of the job changes noted and ended, so it may look at them without the lock. */
+static void events_note(struct job *job) {
+    struct events *events = job->request->events;
+    struct feed *feed = &events->feeds[job - job->request->jobs];
+    bool ended = job->done_us != 0;
+    size_t noted = ended ? feed->noted : note_token(feed, job->sentence);
+    if (!ended && noted <= feed->noted)
+        return;
     pthread_mutex_lock(&events->lock);
     feed->noted = noted;
     feed->ended = ended;
@@ -120,13 +130,35 @@ static void publish(struct events *events, struct feed *feed, size_t noted, bool
     pthread_mutex_unlock(&events->lock);
 }
 
-static void events_note(struct job *job) {
-    struct events *events = job->request->events;
-    struct feed *feed = &events->feeds[job - job->request->jobs];
-    bool ended = job->done_us != 0;
-    size_t noted = ended ? feed->noted : note_token(feed, job->sentence);
-    if (ended || noted > feed->noted)
-        publish(events, feed, noted, ended);
+int events_follow(struct request *request, const struct events_reader *reader) {
+    struct events *events = arena_zalloc(&request->arena, 1, sizeof *events);
+    struct feed *feeds = arena_zalloc(&request->arena, request->job_count, sizeof *feeds);
+    size_t *next = arena_zalloc(&request->arena, request->text_count, sizeof *next);
+    size_t *first = arena_zalloc(&request->arena, request->text_count, sizeof *first);
+    if (arena_failed(&request->arena))
+        return -1;
+    *events =
+        (struct events){.request = request, .reader = *reader, .feeds = feeds, .next = next, .first = first, .tail = &events->head};
+    size_t count = 0;
+    for (size_t i = 0; i < request->text_count; i++) {
+        first[i] = count;
+        for (size_t j = 0; j < request->texts[i].count; j++, count++) {
+            feeds[count].job = sentence_job(&request->texts[i].sentences[j]);
+            feeds[count].text = i;
+        }
+    }
+    arena_init(&events->scratch, SCRATCH_BYTES);
+    pthread_mutex_init(&events->lock, NULL);
+    request->events = events;
+    request->progress = events_note;
+    return 0;
+}
+
+void events_done(struct events *events) {
+    if (!events)
+        return;
+    pthread_mutex_destroy(&events->lock);
+    arena_done(&events->scratch);
 }
 
 bool events_end(struct events *events) {
@@ -147,7 +179,7 @@ void events_pulse(struct events *events) {
 
 /* ---- the reader's side ---- */
 
-/* The oldest of the sentences with news; otherwise says what there is instead. */
+/* Takes the oldest of the sentences with news. If there is none, the event says what there is instead. */
 static bool events_take(struct events *events, struct event *event) {
     pthread_mutex_lock(&events->lock);
     struct feed *feed = events->head;
@@ -167,79 +199,58 @@ static bool events_take(struct events *events, struct event *event) {
     return feed != NULL;
 }
 
-/* The tokens so far. Of a sentence that is done they may be more than were noted. */
-static struct hypothesis decided(const struct feed *feed) {
-    const struct sentence *sentence = feed->job->sentence;
-    if (feed->over && sentence->hypotheses)
-        return sentence->hypotheses[0];
-    return (struct hypothesis){.tokens = feed->tokens,
-                               .length = feed->known,
-                               .log_probs = feed->log_probs,
-                               .attention = feed->attention,
-                               .alignment = feed->alignment};
-}
-
-/* Bytes that further tokens will not change: incomplete characters at the end are U+FFFD until the rest of their bytes has come. */
-static size_t settled(const char *text) {
-    size_t length = strlen(text);
-    while (length >= 3 && memcmp(text + length - 3, "\xEF\xBF\xBD", 3) == 0)
-        length -= 3;
-    return length;
-}
-
-/* What stands far behind a settled token does not change any more: it alone is rendered before those that follow. */
-static void move_on(struct events *events, struct feed *feed, const struct hypothesis *part, const struct token *last) {
-    const struct sentence *sentence = feed->job->sentence;
-    struct rendering rendering;
-    size_t place = part->length - 1;
-    if (place - feed->first < WINDOW || place < sentence->options.prefix_length || last->begin == last->end ||
-        translator_render_rest(sentence, part, place, &events->scratch, &rendering, NULL) != 0)
-        return;
-    feed->first = place;
-    feed->printed = strlen(rendering.text);
-}
-
-/* The last token known waits for the next if its text is not settled. */
+/* Sets the text of the token after those sent. Returns false if the last token known must wait for the next, because its text is
+ * not settled. */
 static bool send_text(struct events *events, struct feed *feed, const struct hypothesis *all, struct event *event) {
+    const struct sentence *sentence = feed->job->sentence;
     struct rendering rendering;
     struct hypothesis part = *all;
-    part.length = feed->sent + 1;
-    if (translator_render_rest(feed->job->sentence, &part, feed->first, &events->scratch, &rendering, NULL) != 0)
+    size_t place = feed->sent;
+    part.length = place + 1;
+    if (translator_render_rest(sentence, &part, feed->first, &events->scratch, &rendering, NULL) != 0)
         return false;
-    const struct token *token = &rendering.tokens[feed->sent - feed->first];
+    const struct token *token = &rendering.tokens[place - feed->first];
     bool last = part.length == all->length;
-    size_t whole = strlen(rendering.text), length = last && feed->over ? whole : settled(rendering.text);
+    size_t whole = strlen(rendering.text), length = whole;
+    /* An incomplete character at the end is U+FFFD until the rest of its bytes has come. */
+    while (!(last && feed->over) && length >= 3 && memcmp(rendering.text + length - 3, "\xEF\xBF\xBD", 3) == 0)
+        length -= 3;
     if (last && length < whole)
         return false;
     event->piece = token->piece;
     event->added = rendering.text + feed->printed;
     event->added_length = length > feed->printed ? length - feed->printed : 0;
     feed->printed += event->added_length;
-    if (length == whole)
-        move_on(events, feed, &part, token);
-    return true;
-}
 
-/* What was given comes as it was given, with its last token. */
-static bool send_given(const struct feed *feed, struct event *event) {
-    const struct sentence *sentence = feed->job->sentence;
-    if (feed->sent + 1 >= sentence->options.prefix_length)
-        return false;
-    event->piece = sentence->given_tokens[feed->sent].piece;
-    event->added = "";
+    /* Text far before a settled token does not change any more: from now on rendering starts at this token. */
+    if (length == whole && place - feed->first >= WINDOW && place >= sentence->options.prefix_length &&
+        token->begin != token->end && translator_render_rest(sentence, &part, place, &events->scratch, &rendering, NULL) == 0) {
+        feed->first = place;
+        feed->printed = strlen(rendering.text);
+    }
     return true;
 }
 
 static bool send_token(struct events *events, struct event *event) {
     struct feed *feed = events->current;
     const struct sentence *sentence = feed->job->sentence;
-    struct hypothesis all = decided(feed);
-    size_t count = all.length + (all.ended && (events->request->include & INCLUDE_EOS));
-    if (!sends_tokens(sentence) || feed->sent >= count)
+    if (!sends_tokens(sentence))
         return false;
+    struct hypothesis all = {.tokens = feed->tokens,
+                             .length = feed->known,
+                             .log_probs = feed->log_probs,
+                             .attention = feed->attention,
+                             .alignment = feed->alignment};
+    if (feed->over && sentence->hypotheses) /* there may be more tokens than were noted */
+        all = sentence->hypotheses[0];
+    if (feed->sent >= all.length + (all.ended && (events->request->include & INCLUDE_EOS)))
+        return false;
+    event->added = "";
     if (feed->sent == all.length)
-        *event = (struct event){.text = feed->text, .piece = "</s>", .added = ""};
-    else if (!send_given(feed, event) && !send_text(events, feed, &all, event))
+        event->piece = "</s>";
+    else if (feed->sent + 1 < sentence->options.prefix_length) /* a given prefix comes as it was given, with its last token */
+        event->piece = sentence->given_tokens[feed->sent].piece;
+    else if (!send_text(events, feed, &all, event))
         return false;
     event->kind = EVENT_TOKEN;
     event->sentence = (size_t)(sentence - events->request->texts[event->text].sentences);
@@ -247,16 +258,13 @@ static bool send_token(struct events *events, struct event *event) {
     return true;
 }
 
-/* The next sentence of the current one's text, if it is done. One that failed has no object, nor have those behind it: their places
- * in the text are unknown. */
+/* Sends the next sentence of the current one's text, if it is done. A sentence that failed is not sent, nor are those after it:
+ * their places in the text are unknown. */
 static bool send_sentence(struct events *events, struct event *event) {
     events->current->done = events->current->over;
     const struct text *text = &events->request->texts[event->text];
     size_t *next = &events->next[event->text];
-    if (*next == text->count)
-        return false;
-    const struct sentence *sentence = &text->sentences[*next];
-    if (!events->feeds[events->first[event->text] + *next].done || !sentence->hypotheses)
+    if (*next == text->count || !events->feeds[events->first[event->text] + *next].done || !text->sentences[*next].hypotheses)
         return false;
     event->kind = EVENT_SENTENCE;
     event->sentence = (*next)++;
@@ -290,45 +298,123 @@ bool events_close(struct events *events) {
     events->closed = true;
     events->parked = false;
     bool ended = events->ended;
-    if (!ended) /* after the lock is released, it may be gone */
+    if (!ended) /* after the lock is released, the request may be gone */
         request_cancel(events->request, CANCEL_CLIENT);
     pthread_mutex_unlock(&events->lock);
     return ended;
 }
 
-/* ---- life ---- */
+/* ---- clients that hang up ---- */
 
-static void find_feeds(struct events *events, const struct request *request) {
-    size_t count = 0;
-    for (size_t i = 0; i < request->text_count; i++) {
-        events->first[i] = count;
-        for (size_t j = 0; j < request->texts[i].count; j++, count++) {
-            events->feeds[count].job = sentence_job(&request->texts[i].sentences[j]);
-            events->feeds[count].text = i;
+struct watch {
+    int epoll, stop; /* stop: an eventfd that ends the thread */
+    pthread_t thread;
+    int64_t pulse_us;
+
+    pthread_mutex_t lock; /* protects the list and last_serial; while it is held, a listed request stays alive */
+    struct watched *first;
+    uint64_t last_serial;
+};
+
+static void *watch_run(void *argument) {
+    struct watch *watch = argument;
+    struct epoll_event events[POLLED_EVENTS];
+    for (int64_t pulse_us = clock_us() + watch->pulse_us;;) {
+        int64_t left_us = pulse_us - clock_us();
+        if (left_us <= 0) {
+            pthread_mutex_lock(&watch->lock);
+            for (struct watched *watched = watch->first; watched; watched = watched->next) {
+                if (watched->request->events)
+                    events_pulse(watched->request->events);
+            }
+            pthread_mutex_unlock(&watch->lock);
+            pulse_us += watch->pulse_us - left_us;
+            continue;
+        }
+        int count = epoll_wait(watch->epoll, events, POLLED_EVENTS, (int)(left_us / 1000 + 1));
+        assert(count >= 0 || errno == EINTR);
+        for (int i = 0; i < count; i++) {
+            uint64_t serial = events[i].data.u64;
+            if (serial == STOP_SERIAL)
+                return NULL;
+            pthread_mutex_lock(&watch->lock);
+            struct watched *watched = watch->first;
+            while (watched && watched->serial != serial)
+                watched = watched->next;
+            if (watched)
+                request_cancel(watched->request, CANCEL_CLIENT);
+            pthread_mutex_unlock(&watch->lock);
         }
     }
 }
 
-int events_follow(struct request *request, const struct events_reader *reader) {
-    struct events *events = arena_zalloc(&request->arena, 1, sizeof *events);
-    struct feed *feeds = arena_zalloc(&request->arena, request->job_count, sizeof *feeds);
-    size_t *next = arena_zalloc(&request->arena, request->text_count, sizeof *next);
-    size_t *first = arena_zalloc(&request->arena, request->text_count, sizeof *first);
-    if (arena_failed(&request->arena))
-        return -1;
-    *events =
-        (struct events){.request = request, .reader = *reader, .feeds = feeds, .next = next, .first = first, .tail = &events->head};
-    find_feeds(events, request);
-    arena_init(&events->scratch, SCRATCH_BYTES);
-    pthread_mutex_init(&events->lock, NULL);
-    request->events = events;
-    request->progress = events_note;
-    return 0;
+static void watch_release(struct watch *watch) {
+    if (watch->epoll >= 0)
+        close(watch->epoll);
+    if (watch->stop >= 0)
+        close(watch->stop);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
 }
 
-void events_done(struct events *events) {
-    if (!events)
+struct watch *watch_start(size_t pulse_ms, struct error *err) {
+    struct watch *watch = calloc(1, sizeof *watch);
+    if (!watch) {
+        error_memory(err);
+        return NULL;
+    }
+    watch->last_serial = STOP_SERIAL;
+    watch->pulse_us = (int64_t)pulse_ms * 1000;
+    pthread_mutex_init(&watch->lock, NULL);
+    watch->epoll = epoll_create1(EPOLL_CLOEXEC);
+    watch->stop = eventfd(0, EFD_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = STOP_SERIAL};
+    int result = 0;
+    if (watch->epoll < 0 || watch->stop < 0 || epoll_ctl(watch->epoll, EPOLL_CTL_ADD, watch->stop, &event) != 0)
+        result = error_set(err, ERROR_FILE, "cannot poll sockets: %s", strerror(errno));
+    else if (pthread_create(&watch->thread, NULL, watch_run, watch) != 0)
+        result = error_set(err, ERROR_MEMORY, "cannot start the thread that watches sockets");
+    if (result != 0) {
+        watch_release(watch);
+        return NULL;
+    }
+    return watch;
+}
+
+void watch_free(struct watch *watch) {
+    if (!watch)
         return;
-    pthread_mutex_destroy(&events->lock);
-    arena_done(&events->scratch);
+    assert(!watch->first);
+    uint64_t one = 1;
+    ssize_t written = write(watch->stop, &one, sizeof one);
+    assert(written == sizeof one);
+    (void)written;
+    pthread_join(watch->thread, NULL);
+    watch_release(watch);
+}
+
+void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd) {
+    pthread_mutex_lock(&watch->lock);
+    *watched = (struct watched){.request = request, .fd = fd, .serial = ++watch->last_serial, .next = watch->first};
+    if (watch->first)
+        watch->first->previous = watched;
+    watch->first = watched;
+    /* One event is enough: a peer that has hung up does not come back. */
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLONESHOT, .data.u64 = watched->serial};
+    if (epoll_ctl(watch->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+        watched->fd = -1;
+    pthread_mutex_unlock(&watch->lock);
+}
+
+void watch_remove(struct watch *watch, struct watched *watched) {
+    pthread_mutex_lock(&watch->lock);
+    if (watched->serial != STOP_SERIAL) {
+        if (watched->fd >= 0)
+            epoll_ctl(watch->epoll, EPOLL_CTL_DEL, watched->fd, NULL);
+        *(watched->previous ? &watched->previous->next : &watch->first) = watched->next;
+        if (watched->next)
+            watched->next->previous = watched->previous;
+        watched->serial = STOP_SERIAL;
+    }
+    pthread_mutex_unlock(&watch->lock);
 }

@@ -1,15 +1,16 @@
-/* What a streamed request sends while it is decoded: a queue from the workers to the one thread that sends it, the reader.
+/* The client of a request, as decoding sees it: what is streamed to it, and whether it is still there.
  *
- * Workers note the tokens that are decided and the sentences that are done; the reader turns notes into events when it has room for
- * them. A sentence has room for the notes of all the tokens that it can get, so that nothing is lost, memory is bounded and no
- * worker ever waits, however slow the reader. */
+ * A streamed request has a queue from the workers to the one thread that sends, the reader. Workers note the tokens that are
+ * decided and the sentences that are done; the reader turns notes into events when it has room for them. A sentence has room for
+ * the notes of all tokens that it can get, so that nothing is lost, memory is bounded and no worker ever waits, however slow the
+ * reader. */
 #ifndef ALIGND_EVENTS_H
 #define ALIGND_EVENTS_H
 
 #include "server/decode/request.h"
 
 enum event_kind {
-    EVENT_NONE,     /* nothing to send yet */
+    EVENT_NONE,     /* there is nothing to send yet */
     EVENT_TOKEN,    /* a token was decided */
     EVENT_SENTENCE, /* a sentence is done, and so are those before it in its text */
     EVENT_PULSE,    /* nothing was sent for a while */
@@ -18,43 +19,68 @@ enum event_kind {
 
 struct event {
     enum event_kind kind;
-    size_t text, sentence; /* indexes: of the text, of the sentence within it */
-    /* EVENT_TOKEN; valid until the next event. `added` [added_length] is what the token adds to the sentence's text: together they
-     * are the text. A token whose characters are not complete adds nothing, the one that completes them adds all. */
+    size_t text, sentence; /* indexes: of the text, and of the sentence within it */
+    /* EVENT_TOKEN; valid until the next event. added [added_length] is what the token adds to the sentence's text: together they
+     * are the text. A token with an incomplete character adds nothing; the one that completes the character adds it. */
     const char *piece, *added;
     size_t added_length;
     double log_prob;
 };
 
-/* How the reader is told to come back. Called with the events locked: park after events_park found nothing to read, wake when
- * there is something again. */
+/* Parks and wakes the reader. Called with the events locked: park after events_park found nothing to read, wake when there is
+ * something again. */
 struct events_reader {
     void (*park)(void *owner);
     void (*wake)(void *owner);
     void *owner;
 };
 
-/* Follows a request whose jobs are prepared but not submitted: sets its progress and events. Tokens are sent of sentences of which
- * each step decides one for good (greedy, one sample). -1: memory is out. */
+/* Follows a request whose jobs are prepared but not submitted: sets its progress and events. Tokens are sent for sentences in which
+ * each step decides one for good (greedy, one sample). Returns -1 when memory is out. */
 int events_follow(struct request *request, const struct events_reader *reader);
-/* NULL allowed. */
+/* NULL is allowed. */
 void events_done(struct events *events);
 
-/* ---- the reader's side ---- */
+/* ---- called by the reader ---- */
 
 void events_next(struct events *events, struct event *event);
-/* True: parked, there is nothing to read. */
+/* Returns true if there is nothing to read: the reader is parked. */
 bool events_park(struct events *events);
-/* The reader leaves. True: all jobs have ended, events and request are its own. False: the request is cancelled (CANCEL_CLIENT) and
- * belongs to whoever calls events_end. */
+/* The reader leaves. Returns true if all jobs have ended: events and request are its own. Otherwise the request is cancelled
+ * (CANCEL_CLIENT) and belongs to whoever calls events_end. */
 bool events_close(struct events *events);
 
-/* ---- the others' ---- */
+/* ---- called by others ---- */
 
-/* All jobs have ended and the answer is ready. True: the reader has left, events and request are the caller's. False: they are the
- * reader's, and must not be touched any more. */
+/* All jobs have ended and the answer is ready. Returns true if the reader has left: events and request are the caller's. Otherwise
+ * they are the reader's, and must not be touched any more. */
 bool events_end(struct events *events);
 /* A parked reader gets EVENT_PULSE. The request must be alive, not ended. */
 void events_pulse(struct events *events);
+
+/* ---- clients that hang up ---- */
+
+/* A thread that polls the sockets of the requests registered with it and cancels the request (CANCEL_CLIENT) whose peer hung up. It
+ * also gives streamed requests a pulse now and then (events_pulse). */
+struct watch;
+
+/* A registered request; lives in its owner's memory. */
+struct watched {
+    struct request *request;
+    int fd;
+    uint64_t serial; /* never used twice, so that a late event finds no other request */
+    struct watched *next, *previous;
+};
+
+/* Starts the thread. pulse_ms: time between pulses. Returns NULL with ERROR_FILE or ERROR_MEMORY. */
+struct watch *watch_start(size_t pulse_ms, struct error *err);
+/* Ends the thread; nothing may be registered. NULL is allowed. */
+void watch_free(struct watch *watch);
+
+/* fd must stay open until watch_remove. If the system refuses to poll it, the request is simply not watched. Thread-safe. */
+void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd);
+/* When this returns, the watch does not touch the request any more. It may be called twice, or for what was zeroed and never added.
+ * Thread-safe. */
+void watch_remove(struct watch *watch, struct watched *watched);
 
 #endif

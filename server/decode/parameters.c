@@ -1,3 +1,4 @@
+/* This module hides which parameters there are: each is a row of one table. */
 #include "server/decode/parameters.h"
 #include <stdlib.h>
 
@@ -45,30 +46,29 @@ const struct parameter *parameters_nth(size_t i) {
     return i < sizeof table / sizeof *table ? &table[i] : NULL;
 }
 
-static void set_default(const struct parameter *p, void *place) {
-    switch (p->type) {
-    case PARAMETER_STRATEGY:
-        *(const struct search_kind **)place = search_find(p->fallback);
-        break;
-    case PARAMETER_INTEGER:
-        *(size_t *)place = strtoul(p->fallback, NULL, 10);
-        break;
-    case PARAMETER_REAL:
-        *(double *)place = strtod(p->fallback, NULL);
-        break;
-    case PARAMETER_SEED:
-        *(uint64_t *)place = strtoull(p->fallback, NULL, 10);
-    }
-}
-
 bool parameters_beam(const struct search_options *options) {
     return options->strategy == &search_beam || options->strategy == &search_exact;
 }
 
 struct search_options parameters_default(void) {
     struct search_options options = {0};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        set_default(&table[i], (char *)&options + table[i].offset);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const char *fallback = table[i].fallback;
+        void *place = (char *)&options + table[i].offset;
+        switch (table[i].type) {
+        case PARAMETER_STRATEGY:
+            *(const struct search_kind **)place = search_find(fallback);
+            break;
+        case PARAMETER_INTEGER:
+            *(size_t *)place = strtoul(fallback, NULL, 10);
+            break;
+        case PARAMETER_REAL:
+            *(double *)place = strtod(fallback, NULL);
+            break;
+        case PARAMETER_SEED:
+            *(uint64_t *)place = strtoull(fallback, NULL, 10);
+        }
+    }
     return options;
 }
 

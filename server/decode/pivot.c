@@ -1,82 +1,87 @@
+/* This module hides that a translation went through a third language: it starts the second decoding and composes one from two. */
 #include "server/decode/pivot.h"
-#include "server/decode/loaded_model.h"
 #include "server/decode/render.h"
+#include "server/models/loaded_model.h"
 #include <string.h>
 
 /* ---- the second decoding ---- */
 
 bool pivot_goes_on(const struct request *request) {
     bool more = false;
-    for (size_t i = 0; i < request->job_count; i++)
+    for (size_t i = 0; i < request->job_count; i++) {
         if (!request->jobs[i].sentence->hypotheses)
             return false;
+    }
     for (size_t i = 0; i < request->text_count; i++)
         more |= request->texts[i].second && !request->texts[i].pivot && request->texts[i].count > 0;
     return more;
 }
 
-/* One sentence, or none where the text is blank. */
-static int prepare_sentence(struct request *request, const struct translator *translator, struct guard *guard, const char *written,
-                            size_t length, struct sentence **sentence, size_t *count, struct error *err) {
-    struct translator_text text = {written, length, {0}, false, request->verbatim};
-    if (request_hold(request, translator, guard, &text, &request->arena, err) != 0)
-        return -1;
-    return translator_prepare_text(translator, &text, &request->search, &request->arena, sentence, count, err);
-}
-
-/* What was written of sentence i is a sentence of its own; if that is nothing, what was read. */
+/* The translation of sentence i becomes a sentence of its own; if it is blank, the source sentence does. */
 static int prepare_second(struct request *request, const struct text *text, size_t i, struct guard *guard, struct error *err) {
     struct pivot *pivot = text->pivot;
     const struct translator *translator = text->second_loaded->translator;
+    const struct sentence *source = &pivot->first[i];
     const char *written = pivot->renderings[i].text;
+    const struct translator_text candidates[] = {
+        {written, strlen(written), {0}, false, request->verbatim},
+        {sentence_text(source), sentence_text_length(source), {0}, false, request->verbatim}};
+    struct sentence *sentence = NULL;
     size_t count = 0;
-    struct sentence *sentences;
-    if (prepare_sentence(request, translator, guard, written, strlen(written), &sentences, &count, err) != 0)
-        return -1;
-    const struct sentence *read = &pivot->first[i];
-    if (count == 0 &&
-        prepare_sentence(request, translator, guard, sentence_text(read), sentence_text_length(read), &sentences, &count, err) != 0)
-        return -1;
-    pivot->second[i] = sentences;
-    if (text->second_variant && translator_choose_variant(sentences, text->second_variant, err) != 0)
-        return -1;
-    return translator_constrain(sentences, &request->glossary, err);
-}
-
-/* What the first model made of the text, which a twin's has made already. */
-static int fill_first(const struct text *text, struct arena *arena, struct pivot *pivot, struct error *err) {
-    struct rendered rendered;
-    if (text->twin) {
-        *pivot = *text->twin->pivot;
-        return 0;
+    for (size_t c = 0; c < 2 && count == 0; c++) {
+        struct translator_text candidate = candidates[c];
+        if (request_hold(request, translator, guard, &candidate, &request->arena, err) != 0 ||
+            translator_prepare_text(translator, &candidate, &request->search, &request->arena, &sentence, &count, err) != 0)
+            return -1;
     }
-    if (render_text(text, arena, &rendered, err) != 0)
+    pivot->second[i] = sentence;
+    if (text->second_variant && translator_choose_variant(sentence, text->second_variant, err) != 0)
         return -1;
-    *pivot = (struct pivot){.first = text->sentences,
-                            .renderings = rendered.sentences,
-                            .text = rendered.text,
-                            .length = rendered.length,
-                            .count = text->count};
-    return 0;
+    return translator_constrain(sentence, &request->glossary, err);
 }
 
 static int go_on(struct request *request, struct text *text, struct guard *guard, struct error *err) {
     struct arena *arena = &request->arena;
     struct pivot *pivot = arena_zalloc(arena, 1, sizeof *pivot);
     struct sentence **second = arena_zalloc(arena, text->count, sizeof(struct sentence *));
+    struct rendered rendered;
     if (!pivot || !second)
         return error_memory(err);
-    if (fill_first(text, arena, pivot, err) != 0)
-        return -1;
+    if (text->twin) {
+        *pivot = *text->twin->pivot;
+    } else {
+        if (render_text(text, arena, &rendered, err) != 0)
+            return -1;
+        *pivot = (struct pivot){.first = text->sentences,
+                                .renderings = rendered.sentences,
+                                .text = rendered.text,
+                                .length = rendered.length,
+                                .count = text->count};
+    }
     pivot->second = second;
     text->pivot = pivot;
-    for (size_t i = 0; i < pivot->count; i++)
+    for (size_t i = 0; i < pivot->count; i++) {
         if (prepare_second(request, text, i, guard, err) != 0)
             return -1;
+    }
     return 0;
 }
 
-static int make_jobs(struct request *request, size_t count, struct error *err) {
+int pivot_go_on(struct request *request, struct error *err) {
+    struct guard guard;
+    size_t count = 0;
+    int result = guard_open(&guard, request->protection, err);
+    for (size_t i = 0; result == 0 && i < request->text_count; i++) {
+        struct text *text = &request->texts[i];
+        if (!text->second || text->count == 0)
+            continue;
+        result = go_on(request, text, &guard, err);
+        count += text->count;
+    }
+    guard_done(&guard);
+    if (result != 0)
+        return -1;
+
     struct job *jobs = arena_zalloc(&request->arena, count, sizeof *jobs);
     if (!jobs)
         return error_memory(err);
@@ -91,47 +96,24 @@ static int make_jobs(struct request *request, size_t count, struct error *err) {
     return 0;
 }
 
-/* count: of the sentences that go on. */
-static int go_on_all(struct request *request, struct guard *guard, size_t *count, struct error *err) {
-    for (size_t i = 0; i < request->text_count; i++) {
-        struct text *text = &request->texts[i];
-        if (!text->second || text->count == 0)
-            continue;
-        if (go_on(request, text, guard, err) != 0)
-            return -1;
-        *count += text->count;
-    }
-    return 0;
-}
-
-int pivot_go_on(struct request *request, struct error *err) {
-    struct guard guard;
-    size_t count = 0;
-    int result = guard_open(&guard, request->protection, err);
-    if (result == 0)
-        result = go_on_all(request, &guard, &count, err);
-    guard_done(&guard);
-    return result == 0 ? make_jobs(request, count, err) : -1;
-}
-
 /* ---- one from two ---- */
 
-/* What sentence i became in between. */
+/* One sentence on its way through both models. */
 struct middle {
     const struct sentence *first, *second;
     const struct hypothesis *written;  /* by the first, */
     const struct rendering *rendering; /* as text */
-    struct span read, own;             /* tokens of the source: those of the text; of the second's: the same */
-    bool first_end, second_end;        /* they have </s> behind */
-    size_t columns;                    /* of what is composed: the source's tokens, and </s> where the second reads one */
+    struct span read, own;             /* the text's own tokens: the source's, and the second's */
+    bool first_end, second_end;        /* they are followed by </s> */
+    size_t columns;                    /* of the composed rows: the source's tokens, and </s> if the second reads one */
 };
 
-static size_t shared(struct span a, struct span b) {
-    size_t begin = a.begin > b.begin ? a.begin : b.begin, end = a.end < b.end ? a.end : b.end;
+static size_t shared_bytes(struct span place, const struct token *token) {
+    size_t begin = place.begin > token->begin ? place.begin : token->begin, end = place.end < token->end ? place.end : token->end;
     return end > begin ? end - begin : 0;
 }
 
-/* Adds weight times the row of the first's token i. Its weight of </s> is </s>'s, too. */
+/* Adds weight times the row of the first's token i. Its weight of </s> becomes that of </s>, too. */
 static void add_written(const struct middle *middle, const float *const *rows, size_t i, float weight, float *out) {
     for (size_t j = 0; j < middle->columns && j < middle->read.end; j++)
         out[j] += weight * rows[i][j];
@@ -139,140 +121,121 @@ static void add_written(const struct middle *middle, const float *const *rows, s
         out[middle->columns - 1] += weight * rows[i][middle->read.end];
 }
 
-/* A token that shares no byte with any, such as a blank, is the one behind it. */
+/* Adds weight times the rows of the tokens that share bytes with the second's token k. If there are none, as for a blank, the token
+ * after it stands for it. */
 static void add_read(const struct middle *middle, const float *const *rows, size_t k, float weight, float *out) {
     const struct token *token = &middle->second->tokens[k], *tokens = middle->rendering->tokens;
-    size_t begin = middle->second->source.begin, all = 0, behind = 0, length = middle->written->length;
+    size_t begin = middle->second->source.begin, all = 0, before = 0, length = middle->written->length;
     struct span place = {begin + token->begin, begin + token->end};
     for (size_t i = 0; i < length; i++) {
-        all += shared(place, (struct span){tokens[i].begin, tokens[i].end});
-        behind += tokens[i].end <= place.begin;
+        all += shared_bytes(place, &tokens[i]);
+        before += tokens[i].end <= place.begin;
     }
     for (size_t i = 0; i < length && all > 0; i++) {
-        size_t part = shared(place, (struct span){tokens[i].begin, tokens[i].end});
+        size_t part = shared_bytes(place, &tokens[i]);
         if (part > 0)
             add_written(middle, rows, i, weight * (float)part / (float)all, out);
     }
     if (all == 0 && length > 0)
-        add_written(middle, rows, behind < length ? behind : length - 1, weight, out);
+        add_written(middle, rows, before < length ? before : length - 1, weight, out);
 }
 
-/* What fell on labels, or on </s> where there is no place for it, is shared by the rest. */
-static void scale(float *row, size_t count) {
-    float sum = 0;
-    for (size_t j = 0; j < count; j++)
-        sum += row[j];
-    for (size_t j = 0; j < count && sum > 0; j++)
-        row[j] /= sum;
-}
-
-/* row: of the second model. */
+/* Composes one row; row: of the second model. The weight of labels, or of </s> if it has no column, is shared by the rest. */
 static void compose_row(const struct middle *middle, const float *const *first, const float *row, float *out) {
-    for (size_t k = middle->own.begin; k < middle->own.end; k++)
+    float sum = 0;
+    for (size_t k = middle->own.begin; k < middle->own.end; k++) {
         if (row[k] > 0)
             add_read(middle, first, k, row[k], out);
+    }
     if (middle->second_end)
         out[middle->columns - 1] += row[middle->own.end];
-    scale(out, middle->columns);
+    for (size_t j = 0; j < middle->columns; j++)
+        sum += out[j];
+    for (size_t j = 0; j < middle->columns && sum > 0; j++)
+        out[j] /= sum;
 }
 
-/* Rows [length + ended] of [columns], with `behind` floats that stand behind each of the second's. NULL: memory is out. */
+/* Composes rows [count] of [columns], followed by as many of the floats, extra, that follow each of the second's. Returns NULL when
+ * memory is out. */
 static const float *const *compose_rows(const struct middle *middle, const float *const *first, const float *const *second,
-                                        size_t count, size_t behind, struct arena *arena) {
-    size_t columns = middle->columns, wide = columns + behind;
+                                        size_t count, size_t extra, struct arena *arena) {
+    size_t columns = middle->columns, wide = columns + extra;
     const float **rows = arena_alloc(arena, count, sizeof(const float *));
     float *weights = arena_zalloc(arena, count * wide, sizeof *weights);
     if (!rows || !weights)
         return NULL;
     for (size_t t = 0; t < count; t++) {
         compose_row(middle, first, second[t], weights + t * wide);
-        memcpy(weights + t * wide + columns, second[t] + middle->second->length, behind * sizeof *weights);
+        memcpy(weights + t * wide + columns, second[t] + middle->second->length, extra * sizeof *weights);
         rows[t] = weights + t * wide;
     }
     return rows;
 }
 
-static int compose_hypothesis(const struct middle *middle, struct hypothesis *hypothesis, struct arena *arena) {
-    size_t count = hypothesis->length + hypothesis->ended;
-    hypothesis->attention =
-        compose_rows(middle, middle->written->attention, hypothesis->attention, count, sentence_readout(middle->second), arena);
-    hypothesis->alignment = compose_rows(middle, middle->written->alignment, hypothesis->alignment, count, 0, arena);
-    return hypothesis->attention && hypothesis->alignment ? 0 : -1;
-}
-
-/* The source's tokens as the second model would have read them: with </s> if it reads one. */
+/* Makes the source's tokens as the second model would have read them: with </s> if it reads one. */
 static struct token *find_tokens(const struct middle *middle, struct arena *arena) {
     struct token *tokens = arena_zalloc(arena, middle->columns, sizeof *tokens);
     if (!tokens)
         return NULL;
     memcpy(tokens, middle->first->tokens, middle->read.end * sizeof *tokens);
     if (middle->second_end) {
-        size_t end = sentence_text_length(middle->first);
-        tokens[middle->read.end] = middle->second->tokens[middle->own.end];
-        tokens[middle->read.end].begin = tokens[middle->read.end].end = end;
+        struct token *end = &tokens[middle->read.end];
+        *end = middle->second->tokens[middle->own.end];
+        end->begin = end->end = sentence_text_length(middle->first);
     }
     return tokens;
 }
 
-static struct middle middle_of(const struct pivot *pivot, size_t i) {
-    const struct sentence *first = &pivot->first[i], *second = pivot->second[i];
+/* out may only be read, and only as long as the two sentences exist. */
+static int compose_sentence(const struct pivot *pivot, size_t index, struct arena *arena, struct sentence *out) {
+    const struct sentence *first = &pivot->first[index], *second = pivot->second[index];
     struct span read = sentence_own(first), own = sentence_own(second);
-    bool second_end = own.end < second->length;
-    return (struct middle){first,
-                           second,
-                           &first->hypotheses[0],
-                           &pivot->renderings[i],
-                           read,
-                           own,
-                           read.end < first->length,
-                           second_end,
-                           read.end + second_end};
-}
-
-/* out: to be read only, and as long as the two are. */
-static int compose_sentence(const struct middle *middle, struct arena *arena, struct sentence *out) {
-    const struct sentence *first = middle->first;
-    bool attends = first->search.source_length > 0 && middle->second->search.source_length > 0;
-    struct hypothesis *hypotheses = arena_alloc(arena, middle->second->count, sizeof *hypotheses);
-    struct token *tokens = find_tokens(middle, arena);
+    bool first_end = read.end < first->length, second_end = own.end < second->length;
+    const struct middle middle = {first,     second,     &first->hypotheses[0], &pivot->renderings[index], read, own,
+                                  first_end, second_end, read.end + second_end};
+    bool attends = first->search.source_length > 0 && second->search.source_length > 0;
+    struct hypothesis *hypotheses = arena_alloc(arena, second->count, sizeof *hypotheses);
+    struct token *tokens = find_tokens(&middle, arena);
     if (!hypotheses || !tokens)
         return -1;
-    *out = *middle->second;
+
+    *out = *second;
     out->text = first->text;
     out->source = first->source;
     out->tokens = tokens;
-    out->length = middle->columns;
+    out->length = middle.columns;
     out->labelled = first->labelled;
     out->unknown = first->unknown;
-    out->search.source_length = attends ? middle->columns : 0;
+    out->search.source_length = attends ? middle.columns : 0;
     out->hypotheses = hypotheses;
-    memcpy(hypotheses, middle->second->hypotheses, out->count * sizeof *hypotheses);
-    for (size_t i = 0; attends && i < out->count; i++)
-        if (compose_hypothesis(middle, &hypotheses[i], arena) != 0)
+    memcpy(hypotheses, second->hypotheses, out->count * sizeof *hypotheses);
+    for (size_t i = 0; attends && i < out->count; i++) {
+        struct hypothesis *hypothesis = &hypotheses[i];
+        size_t count = hypothesis->length + hypothesis->ended, extra = sentence_readout(second);
+        hypothesis->attention = compose_rows(&middle, middle.written->attention, hypothesis->attention, count, extra, arena);
+        hypothesis->alignment = compose_rows(&middle, middle.written->alignment, hypothesis->alignment, count, 0, arena);
+        if (!hypothesis->attention || !hypothesis->alignment)
             return -1;
+    }
     return 0;
-}
-
-static bool has_decoded(const struct pivot *pivot) {
-    for (size_t i = 0; i < pivot->count; i++)
-        if (!pivot->second[i] || !pivot->second[i]->hypotheses)
-            return false;
-    return true;
 }
 
 int pivot_compose(struct request *request, struct error *err) {
     for (size_t i = 0; i < request->text_count; i++) {
         struct text *text = &request->texts[i];
-        if (!text->pivot || !has_decoded(text->pivot) || text->sentences != text->pivot->first)
+        const struct pivot *pivot = text->pivot;
+        bool decoded = pivot && text->sentences == pivot->first;
+        for (size_t j = 0; decoded && j < pivot->count; j++)
+            decoded = pivot->second[j] && pivot->second[j]->hypotheses;
+        if (!decoded)
             continue;
         struct sentence *composed = arena_alloc(&request->arena, text->count, sizeof *composed);
-        for (size_t j = 0; composed && j < text->count; j++) {
-            const struct middle middle = middle_of(text->pivot, j);
-            if (compose_sentence(&middle, &request->arena, &composed[j]) != 0)
-                return error_memory(err);
-        }
         if (!composed)
             return error_memory(err);
+        for (size_t j = 0; j < text->count; j++) {
+            if (compose_sentence(pivot, j, &request->arena, &composed[j]) != 0)
+                return error_memory(err);
+        }
         text->sentences = composed;
     }
     return 0;

@@ -1,41 +1,21 @@
+/* This module hides how tokens and their weights become text, words and links. */
 #include "server/decode/render.h"
 #include <assert.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+/* ---- text ---- */
 
 struct span render_gap(const struct text *text, size_t i) {
     return (struct span){.begin = i == 0 ? 0 : text->sentences[i - 1].source.end,
                          .end = i == text->count ? text->source_length : text->sentences[i].source.begin};
 }
 
-static size_t text_append(char *out, size_t at, const char *bytes, size_t length) {
-    memcpy(out + at, bytes, length);
-    return at + length;
-}
-
 static size_t append_gap(char *out, size_t at, const struct text *text, size_t i) {
     struct span span = render_gap(text, i);
-    return text_append(out, at, text->source + span.begin, span.end - span.begin);
-}
-
-static int text_join(const struct text *text, struct arena *arena, struct rendered *out, struct error *err) {
-    size_t length = 0;
-    for (size_t i = 0; i < text->count; i++)
-        length += strlen(out->sentences[i].text);
-    /* the gaps together are no longer than the source */
-    out->text = arena_alloc(arena, length + text->source_length + 1, 1);
-    if (!out->text)
-        return error_memory(err);
-    size_t at = 0;
-    for (size_t i = 0; i < text->count; i++) {
-        at = append_gap(out->text, at, text, i);
-        out->begins[i] = at;
-        at = text_append(out->text, at, out->sentences[i].text, strlen(out->sentences[i].text));
-    }
-    at = append_gap(out->text, at, text, text->count);
-    out->text[at] = '\0';
-    out->length = at;
-    return 0;
+    memcpy(out + at, text->source + span.begin, span.end - span.begin);
+    return at + span.end - span.begin;
 }
 
 int render_text(const struct text *text, struct arena *arena, struct rendered *out, struct error *err) {
@@ -43,21 +23,40 @@ int render_text(const struct text *text, struct arena *arena, struct rendered *o
                             .begins = arena_zalloc(arena, text->count, sizeof *made.begins)};
     if (arena_failed(arena))
         return error_memory(err);
+    size_t most = text->source_length; /* the gaps together are no longer than the source */
     for (size_t i = 0; i < text->count; i++) {
         const struct sentence *sentence = &text->sentences[i];
         assert(sentence->hypotheses);
         if (translator_render(sentence, &sentence->hypotheses[0], arena, &made.sentences[i], err) != 0)
             return -1;
+        most += strlen(made.sentences[i].text);
     }
-    if (text_join(text, arena, &made, err) != 0)
-        return -1;
+    made.text = arena_alloc(arena, most + 1, 1);
+    if (!made.text)
+        return error_memory(err);
+    size_t at = 0;
+    for (size_t i = 0; i < text->count; i++) {
+        size_t length = strlen(made.sentences[i].text);
+        at = append_gap(made.text, at, text, i);
+        made.begins[i] = at;
+        memcpy(made.text + at, made.sentences[i].text, length);
+        at += length;
+    }
+    at = append_gap(made.text, at, text, text->count);
+    made.text[at] = '\0';
+    made.length = at;
     *out = made;
     return 0;
 }
 
 /* ---- words ---- */
 
-/* A text with its tokens. runs [run_count]: opaque runs, of which each is one word. */
+/* A run of more words than RUN_WORDS within one token, with no white space between them, is one word: an address of thousands of
+ * slashes is kept as it is and aligns with itself. If a side still has more than MOST_WORDS, all words of a token are one: the
+ * weights between words take memory for their product, and the number of tokens is bounded. */
+enum { RUN_WORDS = 8, MOST_WORDS = 512 };
+
+/* A text with its tokens. runs [run_count]: opaque runs, each of which is one word. */
 struct tokenized {
     const char *text;
     size_t length;
@@ -95,12 +94,7 @@ static int keep_runs(const struct tokenized *from, struct arena *arena, struct w
     return 0;
 }
 
-/* A run of more words than RUN_WORDS within one token, with no white space between them, is one word: an address of thousands of
- * slashes came through as it is and aligns with itself. If a side still has more than MOST_WORDS, all words of a token are one:
- * the weights between words take memory for their product, and the number of tokens is bounded. */
-enum { RUN_WORDS = 8, MOST_WORDS = 512 };
-
-/* Words that stand side by side in a token of many become one. runs: only if there is no white space between them. */
+/* Joins the words of each token that has many. runs: only those with no white space between them. */
 static void join_words(const struct tokenized *from, bool runs, struct word_side *side) {
     size_t kept = 0, word = 0;
     for (size_t i = 0; i < side->token_count; i++) {
@@ -141,25 +135,31 @@ static int find_side(const struct translator *translator, enum word_kind kind, c
 
 int render_words(const struct sentence *sentence, enum word_kind kind, const struct hypothesis *hypothesis,
                  const struct rendering *rendering, struct arena *arena, struct word_sides *out, struct error *err) {
-    struct tokenized source =
-                         {sentence_text(sentence), sentence_text_length(sentence), sentence->tokens, sentence->length, NULL, 0},
-                     target = {rendering->text, strlen(rendering->text), rendering->tokens, hypothesis->length, NULL, 0};
     struct glossary_runs runs = {NULL, NULL, 0};
     if (kind == WORDS_UNICODE && glossary_runs_find(sentence, hypothesis, rendering->tokens, arena, &runs, err) != 0)
         return -1;
-    source.runs = runs.source;
-    target.runs = runs.target;
-    source.run_count = target.run_count = runs.count;
+    const struct tokenized source = {.text = sentence_text(sentence),
+                                     .length = sentence_text_length(sentence),
+                                     .tokens = sentence->tokens,
+                                     .count = sentence->length,
+                                     .runs = runs.source,
+                                     .run_count = runs.count};
+    const struct tokenized target = {.text = rendering->text,
+                                     .length = strlen(rendering->text),
+                                     .tokens = rendering->tokens,
+                                     .count = hypothesis->length,
+                                     .runs = runs.target,
+                                     .run_count = runs.count};
     out->source_end = translator_info(sentence->translator).source_end;
     if (find_side(sentence->translator, kind, &source, arena, &out->source, err) != 0)
         return -1;
-    if (sentence->labelled) /* no word's */
-        out->source.tokens[0] = (struct word_range){0, 0};
+    if (sentence->labelled)
+        out->source.tokens[0] = (struct word_range){0, 0}; /* the label is part of no word */
     return find_side(sentence->translator, kind, &target, arena, &out->target, err);
 }
 
-/* The row of a piece, for one of its words. A piece of several words gives each its share, but to a piece of as many each to its
- * own: a placeholder's words stay what they are. */
+/* Adds the row of a piece to that of one of its words, target. Of a source piece with several words each gets its share; if the
+ * target piece has as many words, each gets its own: the words of a placeholder stay what they are. */
 static void add_row(const struct word_sides *sides, const float *from, struct word_range piece, size_t target, float *row,
                     float *end) {
     const struct word_side *source = &sides->source;
@@ -175,11 +175,6 @@ static void add_row(const struct word_sides *sides, const float *from, struct wo
     *end += sides->source_end ? from[source->token_count - 1] : 0;
 }
 
-static void divide(float *values, size_t count, float by) {
-    for (size_t i = 0; i < count; i++)
-        values[i] /= by;
-}
-
 int render_merge(const struct word_sides *sides, const float *const *rows, struct arena *arena, struct word_matrix *out,
                  struct error *err) {
     const struct word_side *target = &sides->target;
@@ -189,35 +184,193 @@ int render_merge(const struct word_sides *sides, const float *const *rows, struc
     size_t *pieces = arena_zalloc(arena, target->count, sizeof *pieces);
     if (!weights || !ends || !pieces)
         return error_memory(err);
-    for (size_t i = 0; i < target->token_count; i++)
+    for (size_t i = 0; i < target->token_count; i++) {
         for (size_t word = target->tokens[i].first; word < target->tokens[i].end; word++) {
             add_row(sides, rows[i], target->tokens[i], word, weights + word * sources, &ends[word]);
             pieces[word]++;
         }
-    for (size_t word = 0; word < target->count; word++)
-        if (pieces[word] > 1) {
-            divide(weights + word * sources, sources, (float)pieces[word]);
-            divide(&ends[word], 1, (float)pieces[word]);
-        }
+    }
+    for (size_t word = 0; word < target->count; word++) {
+        if (pieces[word] <= 1)
+            continue;
+        for (size_t j = 0; j < sources; j++)
+            weights[word * sources + j] /= (float)pieces[word];
+        ends[word] /= (float)pieces[word];
+    }
     *out = (struct word_matrix){sources, target->count, weights, ends};
     return 0;
-}
-
-/* ---- alignment ---- */
-
-size_t render_argmax(const float *values, size_t n) {
-    assert(n > 0);
-    size_t best = 0;
-    for (size_t i = 1; i < n; i++) {
-        if (values[i] > values[best])
-            best = i;
-    }
-    return best;
 }
 
 bool render_aligned(const float *row, size_t n, float end, size_t *j) {
     if (n == 0 || end >= 0.5F)
         return false;
-    *j = render_argmax(row, n);
-    return row[*j] > 0;
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++) {
+        if (row[i] > row[best])
+            best = i;
+    }
+    *j = best;
+    return row[best] > 0;
+}
+
+/* ---- links ---- */
+
+enum { BALANCING_ROUNDS = 5 };
+static const double TENSION = 4; /* of the pull to the diagonal, as in fast_align (Dyer et al. 2013) */
+static const float LEAST_WEIGHT = 1e-6f;
+
+struct links_kind {
+    const char *name;
+    bool mutual, balanced;
+};
+
+const struct links_kind *links_kind_find(const char *name) {
+    static const struct links_kind kinds[] = {{"best", false, false}, {"mutual", true, false}, {"balanced", true, true}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+/* Scales n values, `stride` apart, to sum 1, unless their sum is 0. */
+static void scale_to_one(float *weights, size_t n, size_t stride) {
+    float sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += weights[i * stride];
+    for (size_t i = 0; sum > 0 && i < n; i++)
+        weights[i * stride] /= sum;
+}
+
+static void scale_rows(struct word_matrix *words) {
+    for (size_t i = 0; i < words->target_count; i++)
+        scale_to_one(words->weights + i * words->source_count, words->source_count, 1);
+}
+
+bool links_merge(struct word_matrix *words, const struct word_matrix *reverse) {
+    size_t targets = words->target_count, sources = words->source_count;
+    if (reverse->source_count != targets || reverse->target_count != sources)
+        return false;
+    scale_rows(words);
+    memset(words->ends, 0, targets * sizeof *words->ends);
+    for (size_t j = 0; j < sources; j++) {
+        const float *row = reverse->weights + j * targets;
+        float sum = 0;
+        for (size_t i = 0; i < targets; i++)
+            sum += row[i];
+        for (size_t i = 0; i < targets; i++) {
+            float *weight = &words->weights[i * sources + j];
+            *weight = sum > 0 ? sqrtf(*weight * row[i] / sum) : 0;
+        }
+    }
+    return true;
+}
+
+/* exp(-TENSION d), where d is the distance between the words' middles and each text is 1 long; rows sum to 1. */
+static void pull_to_diagonal(struct word_matrix *words) {
+    for (size_t i = 0; i < words->target_count; i++) {
+        float *row = words->weights + i * words->source_count;
+        double middle = ((double)i + 0.5) / (double)words->target_count, sum = 0;
+        for (size_t j = 0; j < words->source_count; j++)
+            sum += exp(-TENSION * fabs(middle - ((double)j + 0.5) / (double)words->source_count));
+        for (size_t j = 0; j < words->source_count; j++)
+            row[j] *= (float)(exp(-TENSION * fabs(middle - ((double)j + 0.5) / (double)words->source_count)) / sum);
+    }
+}
+
+void links_prepare(const struct links_kind *kind, struct word_matrix *words, bool diagonal) {
+    if (!kind->balanced)
+        return;
+    scale_rows(words);
+    if (diagonal)
+        pull_to_diagonal(words);
+    for (size_t i = 0; i < words->target_count * words->source_count; i++)
+        words->weights[i] += LEAST_WEIGHT;
+    for (int round = 0; round < BALANCING_ROUNDS; round++) {
+        for (size_t j = 0; j < words->source_count; j++)
+            scale_to_one(words->weights + j, words->target_count, words->source_count);
+        scale_rows(words);
+    }
+}
+
+bool links_of(const struct links_kind *kind, const struct word_matrix *words, size_t i, size_t *j) {
+    size_t sources = words->source_count, best = 0;
+    if (!render_aligned(words->weights + i * sources, sources, words->ends[i], j))
+        return false;
+    for (size_t k = 1; kind->mutual && k < words->target_count; k++) {
+        if (words->weights[k * sources + *j] > words->weights[best * sources + *j])
+            best = k;
+    }
+    return !kind->mutual || best == i;
+}
+
+int links_find(const struct sentence *sentence, const struct word_sides *sides, struct arena *arena, struct word_matrix *out,
+               struct error *err) {
+    bool head = translator_info(sentence->translator).alignment_head;
+    if (render_merge(sides, sentence->hypotheses[0].alignment, arena, out, err) != 0)
+        return -1;
+    for (size_t i = 0; !head && i < out->target_count; i++)
+        out->ends[i] = 0;
+    return 0;
+}
+
+int links_print(const struct links_kind *kind, const struct links_direction *directions, size_t count, FILE *out,
+                struct error *err) {
+    struct word_matrix words[2];
+    bool head = translator_info(directions[0].sentence->translator).alignment_head;
+    for (size_t i = 0; i < count; i++) {
+        const struct sentence *sentence = directions[i].sentence;
+        const struct hypothesis *hypothesis = &sentence->hypotheses[0];
+        struct arena *arena = directions[i].arena;
+        struct word_sides sides;
+        struct rendering rendering;
+        if (translator_render(sentence, hypothesis, arena, &rendering, err) != 0 ||
+            render_words(sentence, WORDS_SPACED, hypothesis, &rendering, arena, &sides, err) != 0 ||
+            links_find(sentence, &sides, arena, &words[i], err) != 0)
+            return -1;
+    }
+    if (count > 1)
+        links_merge(&words[0], &words[1]);
+    links_prepare(kind, &words[0], !head);
+    const char *space = "";
+    for (size_t i = 0, j; i < words[0].target_count; i++) {
+        if (!links_of(kind, &words[0], i, &j))
+            continue;
+        fprintf(out, "%s%zu-%zu", space, j, i);
+        space = " ";
+    }
+    return 0;
+}
+
+/* ---- omissions ---- */
+
+/* With a third instead of three eighths, one in twenty whole translations would be suspected, of models whose attention was not
+ * guided. */
+enum { LEAST_TOKENS = 8, LEAST_EIGHTHS = 3 };
+static const float LEAST_COVERAGE = 0.2f;
+
+int omission_add(const float *const *rows, size_t target, struct span source, const bool *held, struct arena *arena,
+                 struct omission *sum, struct error *err) {
+    struct arena_mark mark = arena_mark(arena);
+    size_t count = source.end - source.begin;
+    float *coverage = arena_zalloc(arena, count, sizeof *coverage);
+    if (!coverage)
+        return error_memory(err);
+    for (size_t i = 0; i < target; i++) {
+        const float *row = rows[i] + source.begin;
+        float all = 0;
+        for (size_t j = 0; j < count; j++)
+            all += row[j];
+        for (size_t j = 0; j < count && all > 0; j++)
+            coverage[j] += row[j] / all;
+    }
+    for (size_t j = 0; j < count; j++)
+        sum->left += coverage[j] < LEAST_COVERAGE && !(held && held[j]);
+    sum->tokens += count;
+    arena_release(arena, mark);
+    return 0;
+}
+
+bool omission_is_much(const struct omission *sum) {
+    return sum->tokens >= LEAST_TOKENS && 8 * sum->left > LEAST_EIGHTHS * sum->tokens;
 }

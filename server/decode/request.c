@@ -1,8 +1,9 @@
+/* This module hides the life of a request: how its texts become jobs, who cancels it, and what is released at its end. */
 #include "server/decode/request.h"
 #include "server/base/clock.h"
-#include "server/decode/kept_glossary.h"
-#include "server/decode/model_set.h"
 #include "server/decode/parameters.h"
+#include "server/glossaries/glossaries.h"
+#include "server/models/catalog.h"
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -18,40 +19,88 @@ void request_init(struct request *request) {
     atomic_init(&request->cancelled, false);
 }
 
-/* Of one that was decoded twice the two parts; what was put together of them owns nothing, and a twin not the first part. */
-static void text_done(struct text *text) {
-    const struct pivot *pivot = text->pivot;
-    for (size_t i = 0; i < text->count; i++) {
-        if (!text->twin)
-            sentence_done(pivot ? &pivot->first[i] : &text->sentences[i]);
-        if (pivot && pivot->second[i])
-            sentence_done(pivot->second[i]);
-    }
-}
-
 void request_done(struct request *request) {
     assert(atomic_load(&request->pending) == 0);
-    for (size_t i = 0; i < request->text_count; i++)
-        text_done(&request->texts[i]);
+    for (size_t i = 0; i < request->text_count; i++) {
+        /* A text that was decoded twice owns both parts, but not what was composed of them; a twin does not own the first part. */
+        struct text *text = &request->texts[i];
+        const struct pivot *pivot = text->pivot;
+        for (size_t j = 0; j < text->count; j++) {
+            if (!text->twin)
+                sentence_done(pivot ? &pivot->first[j] : &text->sentences[j]);
+            if (pivot && pivot->second[j])
+                sentence_done(pivot->second[j]);
+        }
+    }
+    for (struct held_model *held = request->held; held; held = held->next)
+        loaded_model_release(held->loaded);
+    arena_done(&request->arena);
+    kept_glossary_release(request->kept);
+    loaded_model_release(request->loaded);
+    model_set_release(request->models);
     request->texts = NULL;
     request->text_count = 0;
     request->plan = NULL;
     request->question = NULL;
     request->key = NULL;
-    for (struct held_model *held = request->held; held; held = held->next)
-        loaded_model_release(held->loaded);
     request->held = NULL;
-    arena_done(&request->arena);
-    kept_glossary_release(request->kept);
     request->kept = NULL;
-    loaded_model_release(request->loaded);
     request->loaded = NULL;
-    model_set_release(request->models);
     request->models = NULL;
     request->model = NULL;
 }
 
-/* What is for one sentence alone. */
+void request_cancel(struct request *request, enum cancel_reason reason) {
+    int none = CANCEL_NONE;
+    if (atomic_compare_exchange_strong(&request->reason, &none, reason))
+        atomic_store(&request->cancelled, true);
+}
+
+enum cancel_reason request_reason(const struct request *request) {
+    return (enum cancel_reason)atomic_load(&request->reason);
+}
+
+bool request_is_over(struct request *request) {
+    if (request->deadline_us != INT64_MAX && clock_us() >= request->deadline_us)
+        request_cancel(request, CANCEL_DEADLINE);
+    return request_reason(request) != CANCEL_NONE;
+}
+
+/* ---- sizes ---- */
+
+size_t job_work(const struct job *job) {
+    return job->tokens * job->rows;
+}
+
+size_t request_work(const struct request *request) {
+    size_t work = 0;
+    for (size_t i = 0; i < request->job_count; i++)
+        work += job_work(&request->jobs[i]);
+    return work;
+}
+
+size_t request_decoding_bytes(const struct request *request) {
+    size_t most = 0;
+    for (size_t i = 0; i < request->job_count; i++)
+        most = request->jobs[i].bytes > most ? request->jobs[i].bytes : most;
+    return most;
+}
+
+size_t request_bytes(const struct request *request) {
+    size_t bytes = arena_bytes(&request->arena);
+    for (size_t i = 0; i < request->job_count; i++)
+        bytes += arena_bytes(&request->jobs[i].sentence->arena);
+    return bytes;
+}
+
+/* ---- texts -> sentences ---- */
+
+/* Nobody waits for the answer any more if the request is over: the rest need not be prepared. */
+static int check_time(struct request *request, struct error *err) {
+    return request_is_over(request) ? error_set(err, ERROR_INPUT, "the request is over") : 0;
+}
+
+/* what: a field that is for one sentence alone. */
 static int check_single(const struct text *text, const char *what, enum request_input *input, struct error *err) {
     if (text->count <= 1)
         return 0;
@@ -60,26 +109,7 @@ static int check_single(const struct text *text, const char *what, enum request_
                      text->count);
 }
 
-static int prepare_target(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
-    if (check_single(text, request->target_name, input, err) != 0)
-        return -1;
-    *input = REQUEST_TARGET;
-    return translator_force(&text->sentences[0], text->target, text->target_length, err);
-}
-
-static int prepare_forced(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
-    if (check_single(text, "force_attention", input, err) != 0)
-        return -1;
-    *input = REQUEST_FORCE;
-    for (size_t i = 0; i < request->forced_count; i++) {
-        const struct forced_step *forced = &request->forced[i];
-        if (translator_attend(&text->sentences[0], forced->step, forced->weights, forced->count, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* A usual limit of the translation is lowered; one that was asked for, and a given translation, must be within it. */
+/* Lowers the model's limit of the translation; one that the client asked for, and a given translation, must be within it. */
 static int prepare_heads(struct text *text, enum request_input *input, struct error *err) {
     struct sentence *sentence = text->sentences;
     struct search_options *options = &sentence->options;
@@ -98,79 +128,130 @@ static int prepare_heads(struct text *text, enum request_input *input, struct er
     return 0;
 }
 
-/* What is given of the answer, if there will be one: nothing is said about a blank text. */
+/* Sets what the client gives of the answer, which has a sentence and is not decoded twice. */
 static int prepare_given(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
-    if (text->count == 0 || text->second)
-        return 0;
-    if (text->target && prepare_target(request, text, input, err) != 0)
-        return -1;
-    if (request->forced_count > 0 && prepare_forced(request, text, input, err) != 0)
-        return -1;
+    struct sentence *sentence = &text->sentences[0];
+    if (text->target) {
+        if (check_single(text, request->target_name, input, err) != 0)
+            return -1;
+        *input = REQUEST_TARGET;
+        if (translator_force(sentence, text->target, text->target_length, err) != 0)
+            return -1;
+    }
+    if (request->forced_count > 0) {
+        if (check_single(text, "force_attention", input, err) != 0)
+            return -1;
+        *input = REQUEST_FORCE;
+        for (size_t i = 0; i < request->forced_count; i++) {
+            const struct forced_step *forced = &request->forced[i];
+            if (translator_attend(sentence, forced->step, forced->weights, forced->count, err) != 0)
+                return -1;
+        }
+    }
     *input = REQUEST_PREFIX;
-    if (request->prefix_length > 0 && translator_begin_with(&text->sentences[0], request->prefix, request->prefix_length, err) != 0)
+    if (request->prefix_length > 0 && translator_begin_with(sentence, request->prefix, request->prefix_length, err) != 0)
         return -1;
     return request->include & INCLUDE_HEADS ? prepare_heads(text, input, err) : 0;
 }
 
-/* Nobody waits for the answer any more: the rest need not be prepared. */
-static int check_time(struct request *request, struct error *err) {
-    return request_is_over(request) ? error_set(err, ERROR_INPUT, "the request is over") : 0;
-}
-
-static int prepare_variant(const struct request *request, struct text *text, struct error *err) {
-    const char *variant = text->model ? text->variant : request->variant;
-    for (size_t i = 0; variant && i < text->count; i++)
-        if (translator_choose_variant(&text->sentences[i], variant, err) != 0)
-            return -1;
-    return 0;
-}
-
-static int prepare_phrases(struct request *request, struct text *text, enum request_input *input, struct error *err) {
-    *input = REQUEST_GLOSSARY;
-    for (size_t i = 0; i < text->count; i++) {
-        if (check_time(request, err) != 0)
-            return -1;
-        if (translator_constrain(&text->sentences[i], &request->glossary, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* How the first of two models searches: as its folder says, for one translation. */
-static struct search_options first_options(const struct request *request, const struct text *text) {
-    struct search_options options = parameters_default();
-    if (request->search.strategy == &search_greedy)
-        options.strategy = &search_greedy;
-    size_t most = request->search.max_rows, beam = request->search.beam_size;
-    options.max_rows = most;
-    parameters_settle(&options, &text->loaded->info, most > 0 ? most : beam > 0 ? beam : 1);
-    options.n_best = 1;
-    return options;
-}
-
-/* Those of one text: of a given target it is known from the start, for the source is then read as it stands. */
+/* Returns the options of one text. The first of two models searches as its folder says, for one translation. If the target is given
+ * it is known from the start, since the source is then read as it stands. */
 static struct search_options options_of(const struct request *request, const struct text *text) {
-    struct search_options options = text->second ? first_options(request, text) : request->search;
+    struct search_options options = request->search;
+    if (text->second) {
+        size_t most = options.max_rows, beam = options.beam_size;
+        bool greedy = options.strategy == &search_greedy;
+        options = parameters_default();
+        options.strategy = greedy ? &search_greedy : options.strategy;
+        options.max_rows = most;
+        parameters_settle(&options, &text->loaded->info, most > 0 ? most : beam > 0 ? beam : 1);
+        options.n_best = 1;
+    }
     if (text->target)
         options.strategy = &search_forced;
     return options;
 }
 
-/* A translation is taken to become as long as its source, unless it is said to be longer; a search that comes back to earlier steps
- * may take any number. */
-static size_t steps_of(const struct sentence *sentence) {
-    const struct search_options *options = &sentence->options;
-    size_t given = options->min_length > options->prefix_length ? options->min_length : options->prefix_length;
-    if (search_resumes(options))
-        return UINT32_MAX;
-    return given > sentence->length ? given : sentence->length;
+int request_hold(const struct request *request, const struct translator *translator, struct guard *guard,
+                 struct translator_text *text, struct arena *arena, struct error *err) {
+    if (request->protection && !translator_holds(translator))
+        return error_set(err, ERROR_INPUT, "this model cannot keep text as it is");
+    return guard_find(guard, translator_scope(translator, text->verbatim), text->text, text->length, arena, &text->held, err);
 }
 
+static int prepare_text(struct request *request, struct text *text, const struct translator *translator, struct guard *guard,
+                        enum request_input *input, struct error *err) {
+    const struct translator *reader = text->loaded ? text->loaded->translator : translator;
+    const char *variant = text->model ? text->variant : request->variant;
+    struct translator_text read = {text->source, text->source_length, {0}, request->split, request->verbatim};
+    struct search_options options = options_of(request, text);
+    *input = REQUEST_PROTECT;
+    if (check_time(request, err) != 0 || request_hold(request, reader, guard, &read, &request->arena, err) != 0)
+        return -1;
+
+    *input = REQUEST_TEXT;
+    if (translator_prepare_text(reader, &read, &options, &request->arena, &text->sentences, &text->count, err) != 0)
+        return -1;
+    for (size_t i = 0; variant && i < text->count; i++) {
+        if (translator_choose_variant(&text->sentences[i], variant, err) != 0)
+            return -1;
+    }
+
+    if (text->count > 0 && !text->second && prepare_given(request, text, input, err) != 0)
+        return -1;
+
+    *input = REQUEST_GLOSSARY;
+    for (size_t i = 0; i < text->count; i++) {
+        if (check_time(request, err) != 0 || translator_constrain(&text->sentences[i], &request->glossary, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err) {
+    struct guard guard;
+    *input = REQUEST_PROTECT;
+    int result = guard_open(&guard, request->protection, err);
+    size_t count = 0;
+    for (size_t i = 0; result == 0 && i < request->text_count; i++) {
+        struct text *text = &request->texts[i];
+        if (text->twin) {
+            text->sentences = text->twin->sentences;
+            text->count = text->twin->count;
+        } else {
+            result = prepare_text(request, text, translator, &guard, input, err);
+            count += text->count;
+        }
+    }
+    guard_done(&guard);
+    if (result != 0)
+        return -1;
+
+    struct job *jobs = arena_zalloc(&request->arena, count, sizeof *jobs);
+    if (!jobs)
+        return error_memory(err);
+    struct job *job = jobs;
+    for (size_t i = 0; i < request->text_count; i++) {
+        const struct text *text = &request->texts[i];
+        for (size_t j = 0; !text->twin && j < text->count; j++, job++)
+            job_init(job, request, &text->sentences[j], text->loaded ? text->loaded : request->loaded, (size_t)(job - jobs));
+    }
+    request->jobs = jobs;
+    request->job_count = count;
+    return 0;
+}
+
+/* ---- jobs ---- */
+
+/* A translation is expected to become as long as its source, unless it must be longer; a search that returns to earlier steps may
+ * take any number of them. */
 static void job_measure(struct job *job) {
     const struct sentence *sentence = job_sentence(job);
+    const struct search_options *options = &sentence->options;
+    size_t given = options->min_length > options->prefix_length ? options->min_length : options->prefix_length;
     job->rows = sentence_max_rows(sentence);
     job->tokens = sentence->length;
-    job->steps = steps_of(sentence);
+    job->steps = search_resumes(options) ? UINT32_MAX : given > sentence->length ? given : sentence->length;
     job->bytes = sentence_max_bytes(sentence);
 }
 
@@ -207,111 +288,6 @@ void job_gives_up(struct job *job) {
     if (job->second)
         sentence_done(job->second);
     job->second = NULL;
-}
-
-static int prepare_jobs(struct request *request, struct error *err) {
-    size_t count = 0;
-    for (size_t i = 0; i < request->text_count; i++)
-        count += request->texts[i].twin ? 0 : request->texts[i].count;
-    struct job *jobs = arena_zalloc(&request->arena, count, sizeof *jobs);
-    if (!jobs)
-        return error_memory(err);
-    struct job *job = jobs;
-    for (size_t i = 0; i < request->text_count; i++) {
-        const struct text *text = &request->texts[i];
-        for (size_t j = 0; !text->twin && j < text->count; j++, job++)
-            job_init(job, request, &text->sentences[j], text->loaded ? text->loaded : request->loaded, (size_t)(job - jobs));
-    }
-    request->jobs = jobs;
-    request->job_count = count;
-    return 0;
-}
-
-int request_hold(const struct request *request, const struct translator *translator, struct guard *guard,
-                 struct translator_text *text, struct arena *arena, struct error *err) {
-    if (request->protection && !translator_holds(translator))
-        return error_set(err, ERROR_INPUT, "this model cannot keep text as it is");
-    return guard_find(guard, translator_scope(translator, text->verbatim), text->text, text->length, arena, &text->held, err);
-}
-
-static int prepare_text(struct request *request, struct text *text, const struct translator *translator, struct guard *guard,
-                        enum request_input *input, struct error *err) {
-    const struct translator *reader = text->loaded ? text->loaded->translator : translator;
-    struct translator_text read = {text->source, text->source_length, {0}, request->split, request->verbatim};
-    struct search_options options = options_of(request, text);
-    *input = REQUEST_PROTECT;
-    if (check_time(request, err) != 0 || request_hold(request, reader, guard, &read, &request->arena, err) != 0)
-        return -1;
-    *input = REQUEST_TEXT;
-    if (translator_prepare_text(reader, &read, &options, &request->arena, &text->sentences, &text->count, err) != 0 ||
-        prepare_variant(request, text, err) != 0)
-        return -1;
-    return prepare_given(request, text, input, err) != 0 ? -1 : prepare_phrases(request, text, input, err);
-}
-
-static int prepare_texts(struct request *request, const struct translator *translator, struct guard *guard,
-                         enum request_input *input, struct error *err) {
-    for (size_t i = 0; i < request->text_count; i++) {
-        struct text *text = &request->texts[i];
-        if (text->twin) {
-            text->sentences = text->twin->sentences;
-            text->count = text->twin->count;
-        } else if (prepare_text(request, text, translator, guard, input, err) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err) {
-    struct guard guard;
-    *input = REQUEST_PROTECT;
-    int result = guard_open(&guard, request->protection, err);
-    if (result == 0)
-        result = prepare_texts(request, translator, &guard, input, err);
-    guard_done(&guard);
-    return result == 0 ? prepare_jobs(request, err) : -1;
-}
-
-void request_cancel(struct request *request, enum cancel_reason reason) {
-    int none = CANCEL_NONE;
-    if (atomic_compare_exchange_strong(&request->reason, &none, reason))
-        atomic_store(&request->cancelled, true);
-}
-
-enum cancel_reason request_reason(const struct request *request) {
-    return (enum cancel_reason)atomic_load(&request->reason);
-}
-
-bool request_is_over(struct request *request) {
-    if (request->deadline_us != INT64_MAX && clock_us() >= request->deadline_us)
-        request_cancel(request, CANCEL_DEADLINE);
-    return request_reason(request) != CANCEL_NONE;
-}
-
-size_t request_bytes(const struct request *request) {
-    size_t bytes = arena_bytes(&request->arena);
-    for (size_t i = 0; i < request->job_count; i++)
-        bytes += arena_bytes(&request->jobs[i].sentence->arena);
-    return bytes;
-}
-
-size_t job_work(const struct job *job) {
-    return job->tokens * job->rows;
-}
-
-size_t request_work(const struct request *request) {
-    size_t work = 0;
-    for (size_t i = 0; i < request->job_count; i++)
-        work += job_work(&request->jobs[i]);
-    return work;
-}
-
-size_t request_decoding_bytes(const struct request *request) {
-    size_t most = 0;
-    for (size_t i = 0; i < request->job_count; i++)
-        most = request->jobs[i].bytes > most ? request->jobs[i].bytes : most;
-    return most;
 }
 
 void job_end(struct job *job) {

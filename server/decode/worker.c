@@ -1,22 +1,32 @@
+/* This module hides the round of a decoding thread: which jobs are live in it, and when they enter and leave its batches. */
 #include "server/decode/worker.h"
 #include "server/base/clock.h"
-#include "server/decode/loaded_model.h"
+#include "server/models/loaded_model.h"
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 enum { ARENA_BLOCK_BYTES = 64 * 1024 };
 
-/* Jobs of the main room or of the express lane (admission.h). */
+/* The jobs of the main room or of the express lane (admission.h). */
 struct held {
-    size_t count, bytes; /* bytes: the sum of theirs */
+    size_t count, bytes; /* bytes: the sum of the jobs' */
 };
 
-/* What one job is of its client's work. */
+/* The part that one job has in its client's work. */
 struct holder {
     uint64_t client;
     enum priority priority;
     size_t work; /* rows x steps */
+};
+
+/* The worker's state of a model (worker_batch.state). */
+struct slot {
+    const struct loaded_model *model; /* NULL: not used yet */
+    struct batch *batch;
+    struct admission_load load; /* owner: this slot */
+    size_t encoding_tokens;     /* admitted and not all encoded yet, */
+    int64_t encoding_us;        /* and the time that this has taken so far */
 };
 
 struct worker {
@@ -24,25 +34,47 @@ struct worker {
     size_t index; /* of its batch of every model */
     struct admission *admission;
     struct job **live;                  /* [live_count] */
-    size_t live_count, claimed;         /* claimed: jobs being taken, live soon */
-    struct held held[2], taking[2];     /* by job.express: of the live, and of the claimed */
+    size_t live_count, claimed;         /* claimed: jobs being taken, which will be live soon */
+    struct held held[2], taking[2];     /* by job.express: of the live, and of the claimed jobs */
     struct holder *holders;             /* [live_count + claimed] of the live jobs, then of the claimed ones */
-    size_t followed;                    /* live jobs whose requests want to hear of each step */
+    size_t followed;                    /* live jobs whose requests follow each step */
     struct sentence **admitted, **done; /* [all rows] scratch */
 };
 
 struct workers {
     struct worker_options options;
     atomic_bool abandoned;
-    struct arena arena; /* of what all of them have, from before they start */
+    struct arena arena; /* what the workers have, allocated before they start */
     struct worker *all; /* [options.workers] */
     pthread_t *threads;
     size_t started;
 
-    pthread_mutex_t lock; /* guards running */
+    pthread_mutex_t lock; /* protects running */
     pthread_cond_t ended; /* running fell */
     size_t running;
 };
+
+size_t worker_state_bytes(void) {
+    return sizeof(struct slot);
+}
+
+/* The slot stays as long as a job of the model has not ended. */
+static struct slot *slot_of(const struct worker *worker, const struct job *job) {
+    const struct worker_batch *own = &job->model->batches[worker->index];
+    struct slot *slot = own->state;
+    if (!slot->model)
+        *slot = (struct slot){.model = job->model, .batch = own->batch, .load = {.owner = slot, .grows = batch_grows(own->batch)}};
+    return slot;
+}
+
+static struct holder holder_of(const struct job *job) {
+    return (struct holder){job->request->client, job->request->priority, job->rows * job->steps};
+}
+
+/* The length that the admission counts: in the lane the translation must be short, too. */
+static size_t length_of(const struct job *job) {
+    return job->express ? job->steps : job->tokens;
+}
 
 static void end_job(struct job *job) {
     job->done_us = clock_us();
@@ -51,74 +83,104 @@ static void end_job(struct job *job) {
     job_end(job);
 }
 
-/* It stays as long as a job of the model has not ended. */
-static struct worker_batch *batch_of(const struct worker *worker, const struct job *job) {
-    return &job->model->batches[worker->index];
+/* ---- what is taken from the scheduler ---- */
+
+/* Batch jobs of a client do not count when it asks for something interactive, nor the other way round. */
+static size_t work_of(const struct worker *worker, const struct request *request) {
+    size_t work = 0;
+    for (size_t i = 0; i < worker->live_count + worker->claimed; i++) {
+        const struct holder *holder = &worker->holders[i];
+        work += holder->client == request->client && holder->priority == request->priority ? holder->work : 0;
+    }
+    return work;
 }
 
-static void hold(struct held held[2], const struct job *job) {
-    held[job->express].count++;
-    held[job->express].bytes += job->bytes;
+/* The main room takes any job if it has none. */
+static bool has_memory(const struct worker *worker, const struct job *job, bool express) {
+    const struct held *live = &worker->held[express], *claimed = &worker->taking[express];
+    size_t most = worker->pool->options.bytes, taken = live->bytes + claimed->bytes;
+    if (most == 0 || (!express && live->count + claimed->count == 0))
+        return true;
+    most /= express ? ADMISSION_EXPRESS_SHARE : 1;
+    return taken <= most && job->bytes <= most - taken;
 }
 
-static void let_go(struct held held[2], const struct job *job) {
-    held[job->express].count--;
-    held[job->express].bytes -= job->bytes;
+/* The scheduler asks for room (struct scheduler_room). The room that is kept for newcomers, and the lane, are not for batch jobs.
+ */
+static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
+    struct worker *worker = owner;
+    struct slot *slot = slot_of(worker, job);
+    bool shared = worker->pool->options.shared, interactive = job->request->priority == PRIORITY_INTERACTIVE;
+    size_t own = work_of(worker, job->request);
+    enum admission_share share = !shared ? ADMISSION_ALL : own > 0 || !interactive ? ADMISSION_MOST : ADMISSION_NEWCOMER;
+    bool wanted = batch_wants(slot->batch);
+    bool taken = wanted && !express && has_memory(worker, job, false) &&
+                 admission_claim(worker->admission, &slot->load, job->rows, job->tokens, share);
+    job->express = !taken && wanted && shared && interactive && has_memory(worker, job, true) &&
+                   admission_claim_express(worker->admission, &slot->load, job->rows, job->steps, own);
+    if (!taken && !job->express)
+        return own > 0 ? CLAIM_SERVED : CLAIM_NO_ROOM;
+    worker->holders[worker->live_count + worker->claimed++] = holder_of(job);
+    worker->taking[job->express].count++;
+    worker->taking[job->express].bytes += job->bytes;
+    return taken ? CLAIM_TAKEN : CLAIM_EXPRESS;
 }
 
-static struct holder holder_of(const struct job *job) {
-    return (struct holder){job->request->client, job->request->priority, job->rows * job->steps};
+/* Jobs that are still queued when the pool is abandoned must be cancelled before they are admitted. */
+static struct job *worker_take(struct worker *worker) {
+    admission_round(worker->admission);
+    worker->claimed = 0;
+    worker->taking[false] = worker->taking[true] = (struct held){0};
+    const struct scheduler_room room = {claim, worker};
+    struct job *jobs = scheduler_take(worker->pool->options.scheduler, &room, worker->live_count == 0);
+    if (atomic_load(&worker->pool->abandoned)) {
+        for (struct job *job = jobs; job; job = job->next)
+            request_cancel(job->request, CANCEL_SHUTDOWN);
+    }
+    return jobs;
 }
 
-/* As admission.h takes it: what goes by the lane must be short, its translation, too. */
-static size_t length_of(const struct job *job) {
-    return job->express ? job->steps : job->tokens;
-}
+/* ---- what enters and leaves ---- */
 
 static void add_live(struct worker *worker, struct job *job) {
+    struct metrics *metrics = worker->pool->options.metrics;
     job->live_index = worker->live_count;
     worker->holders[worker->live_count] = holder_of(job);
     worker->live[worker->live_count++] = job;
     worker->followed += job->request->progress != NULL;
-    hold(worker->held, job);
-    admission_enter(worker->admission, &batch_of(worker, job)->load, job->rows, length_of(job), job->express);
-    metrics_rows_changed(worker->pool->options.metrics, (int64_t)job->rows);
-    metrics_decoding_changed(worker->pool->options.metrics, (int64_t)job->bytes);
+    worker->held[job->express].count++;
+    worker->held[job->express].bytes += job->bytes;
+    admission_enter(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
+    metrics_rows_changed(metrics, (int64_t)job->rows);
+    metrics_decoding_changed(metrics, (int64_t)job->bytes);
 }
 
 static void remove_live(struct worker *worker, struct job *job) {
+    struct metrics *metrics = worker->pool->options.metrics;
     struct job *last = worker->live[--worker->live_count];
     last->live_index = job->live_index;
     worker->live[last->live_index] = last;
     worker->holders[last->live_index] = worker->holders[worker->live_count];
     worker->followed -= job->request->progress != NULL;
-    let_go(worker->held, job);
-    admission_leave(worker->admission, &batch_of(worker, job)->load, job->rows, length_of(job), job->express);
-    metrics_rows_changed(worker->pool->options.metrics, -(int64_t)job->rows);
-    metrics_decoding_changed(worker->pool->options.metrics, -(int64_t)job->bytes);
+    worker->held[job->express].count--;
+    worker->held[job->express].bytes -= job->bytes;
+    admission_leave(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
+    metrics_rows_changed(metrics, -(int64_t)job->rows);
+    metrics_decoding_changed(metrics, -(int64_t)job->bytes);
 }
 
-/* What an encoding took is known when all of its parts are done. */
-static void note_encoded(struct worker_batch *slot, int64_t duration_us) {
+/* The duration of an encoding is known when all of its parts are done. */
+static void note_encoded(struct slot *slot, int64_t duration_us) {
     slot->encoding_us += duration_us;
     if (batch_encodes(slot->batch))
         return;
-    admission_encoded(&slot->load, slot->encoding_tokens, slot->encoding_us);
+    admission_observe(&slot->load.encode, slot->encoding_tokens, slot->encoding_us);
     slot->encoding_tokens = 0;
     slot->encoding_us = 0;
 }
 
-/* One part, if there is something to encode. */
-static void encode_part(struct worker_batch *slot) {
-    if (!batch_encodes(slot->batch))
-        return;
-    int64_t began_us = clock_us();
-    batch_encode(slot->batch);
-    note_encoded(slot, clock_us() - began_us);
-}
-
 /* The sentences for one model among the jobs taken join its batch together. */
-static void admit_to(struct worker *worker, struct worker_batch *slot, struct job *jobs) {
+static void admit_to(struct worker *worker, struct slot *slot, struct job *jobs) {
     size_t count = 0, tokens = 0;
     for (struct job *job = jobs; job; job = job->next) {
         if (job->model == slot->model) {
@@ -134,42 +196,33 @@ static void admit_to(struct worker *worker, struct worker_batch *slot, struct jo
     note_encoded(slot, clock_us() - began_us);
 }
 
-/* Jobs of cancelled requests come first: the rest of the list behind them. */
-static struct job *skip_cancelled(struct job *jobs) {
-    while (jobs && request_reason(jobs->request) != CANCEL_NONE)
-        jobs = jobs->next;
-    return jobs;
-}
-
-/* Those before the rest. */
-static void end_cancelled(struct job *jobs, const struct job *rest) {
-    while (jobs != rest) {
-        struct job *job = jobs;
-        jobs = job->next;
-        job->sentence->dropped = true;
-        job_gives_up(job);
-        end_job(job);
-    }
-}
-
-/* Cancelled jobs may have been claimed: their models must not be in use any more when they end. */
+/* Jobs of cancelled requests come first in the list. They may have been claimed: their models must not be in use any more when they
+ * end, since they may be freed then. */
 static void admit(struct worker *worker, struct job *jobs) {
-    struct job *fresh = skip_cancelled(jobs);
+    struct job *fresh = jobs;
     int64_t now_us = clock_us();
+    while (fresh && request_reason(fresh->request) != CANCEL_NONE)
+        fresh = fresh->next;
     for (struct job *job = fresh; job; job = job->next) {
         job->admitted_us = now_us;
         metrics_queued(worker->pool->options.metrics, job->model->metrics, job->request->priority, now_us - job->queued_us);
         add_live(worker, job);
     }
     admission_settle(worker->admission);
-    end_cancelled(jobs, fresh);
+    while (jobs != fresh) {
+        struct job *job = jobs;
+        jobs = job->next;
+        job->sentence->dropped = true;
+        job_gives_up(job);
+        end_job(job);
+    }
     size_t count;
     struct admission_load *const *loads = admission_loads(worker->admission, &count);
     for (size_t i = 0; fresh && i < count; i++)
         admit_to(worker, loads[i]->owner, fresh);
 }
 
-/* With the last of its jobs a model may go. One that goes on waits for its turn as any. */
+/* The model may be freed with the last of its jobs. A job that goes on waits for its turn as any other. */
 static void worker_finish(struct worker *worker, struct sentence *sentence) {
     struct job *job = sentence->owner;
     remove_live(worker, job);
@@ -184,34 +237,7 @@ static void worker_finish(struct worker *worker, struct sentence *sentence) {
     end_job(job);
 }
 
-static void worker_step(struct worker *worker, struct worker_batch *slot) {
-    encode_part(slot);
-    size_t rows = batch_rows(slot->batch), past = batch_past(slot->batch);
-    int64_t began_us = clock_us();
-    size_t count = batch_step(slot->batch, worker->done);
-    int64_t duration_us = clock_us() - began_us;
-    metrics_step(worker->pool->options.metrics, rows, duration_us);
-    admission_stepped(&slot->load, rows, past, duration_us);
-    for (size_t i = 0; i < count; i++)
-        worker_finish(worker, worker->done[i]);
-}
-
-/* From the last: a slot whose sentences have all left gives its place to one that was stepped. */
-static void step_all(struct worker *worker) {
-    size_t count;
-    struct admission_load *const *loads = admission_loads(worker->admission, &count);
-    while (count-- > 0)
-        worker_step(worker, loads[count]->owner);
-}
-
-/* Nothing, unless there is someone to tell. */
-static void tell_progress(struct worker *worker) {
-    for (size_t i = 0; worker->followed > 0 && i < worker->live_count; i++) {
-        struct job *job = worker->live[i];
-        if (job->request->progress)
-            job->request->progress(job);
-    }
-}
+/* ---- the round ---- */
 
 /* Sets the cancel flag of requests whose time is up: their sentences leave at the next step. */
 static void expire(struct worker *worker) {
@@ -226,72 +252,21 @@ static void expire(struct worker *worker) {
     }
 }
 
-/* What a client has given for batch is not in the way of what it asks for beside that. */
-static size_t work_of(const struct worker *worker, const struct request *request) {
-    size_t work = 0;
-    for (size_t i = 0; i < worker->live_count + worker->claimed; i++) {
-        const struct holder *holder = &worker->holders[i];
-        work += holder->client == request->client && holder->priority == request->priority ? holder->work : 0;
+/* Encodes one part, if there is something to encode, and decodes one step. */
+static void worker_step(struct worker *worker, struct slot *slot) {
+    int64_t began_us = clock_us();
+    if (batch_encodes(slot->batch)) {
+        batch_encode(slot->batch);
+        note_encoded(slot, clock_us() - began_us);
     }
-    return work;
-}
-
-/* What is kept for newcomers, and the lane, are not for batch. */
-static bool is_interactive(const struct job *job) {
-    return job->request->priority == PRIORITY_INTERACTIVE;
-}
-
-static enum admission_share share_of(const struct worker *worker, const struct job *job, size_t own) {
-    if (!worker->pool->options.shared)
-        return ADMISSION_ALL;
-    return own > 0 || !is_interactive(job) ? ADMISSION_MOST : ADMISSION_NEWCOMER;
-}
-
-/* The main room, where it has nothing, takes any job. */
-static bool has_memory(const struct worker *worker, const struct job *job, bool express) {
-    const struct held *live = &worker->held[express], *claimed = &worker->taking[express];
-    size_t most = worker->pool->options.bytes, taken = live->bytes + claimed->bytes;
-    if (most == 0 || (!express && live->count + claimed->count == 0))
-        return true;
-    most /= express ? ADMISSION_EXPRESS_SHARE : 1;
-    return taken <= most && job->bytes <= most - taken;
-}
-
-/* own: work of its client. */
-static bool claim_main(struct worker *worker, const struct job *job, size_t own) {
-    return has_memory(worker, job, false) &&
-           admission_claim(worker->admission, &batch_of(worker, job)->load, job->rows, job->tokens, share_of(worker, job, own));
-}
-
-static bool claim_express(struct worker *worker, const struct job *job, size_t own) {
-    return worker->pool->options.shared && is_interactive(job) && has_memory(worker, job, true) &&
-           admission_claim_express(worker->admission, &batch_of(worker, job)->load, job->rows, job->steps, own);
-}
-
-static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
-    struct worker *worker = owner;
-    size_t own = work_of(worker, job->request);
-    bool wanted = batch_wants(batch_of(worker, job)->batch), taken = wanted && !express && claim_main(worker, job, own);
-    job->express = !taken && wanted && claim_express(worker, job, own);
-    if (!taken && !job->express)
-        return own > 0 ? CLAIM_SERVED : CLAIM_NO_ROOM;
-    worker->holders[worker->live_count + worker->claimed++] = holder_of(job);
-    hold(worker->taking, job);
-    return taken ? CLAIM_TAKEN : CLAIM_EXPRESS;
-}
-
-/* What is still queued when the pool is abandoned must be cancelled before it is admitted. */
-static struct job *worker_take(struct worker *worker) {
-    const struct worker_options *options = &worker->pool->options;
-    admission_round(worker->admission);
-    worker->claimed = 0;
-    worker->taking[false] = worker->taking[true] = (struct held){0};
-    struct job *jobs = scheduler_take(options->scheduler, &(struct scheduler_room){claim, worker}, worker->live_count == 0);
-    if (atomic_load(&worker->pool->abandoned)) {
-        for (struct job *job = jobs; job; job = job->next)
-            request_cancel(job->request, CANCEL_SHUTDOWN);
-    }
-    return jobs;
+    size_t rows = batch_rows(slot->batch), past = batch_past(slot->batch);
+    began_us = clock_us();
+    size_t count = batch_step(slot->batch, worker->done);
+    int64_t duration_us = clock_us() - began_us;
+    metrics_step(worker->pool->options.metrics, rows, duration_us);
+    admission_observe_step(&slot->load.step, rows, past, duration_us);
+    for (size_t i = 0; i < count; i++)
+        worker_finish(worker, worker->done[i]);
 }
 
 static void *worker_run(void *argument) {
@@ -302,8 +277,15 @@ static void *worker_run(void *argument) {
             break; /* closed and empty */
         admit(worker, jobs);
         expire(worker);
-        step_all(worker);
-        tell_progress(worker);
+        /* Backwards: a slot that all sentences have left gives its place to one that was stepped already. */
+        size_t count;
+        struct admission_load *const *loads = admission_loads(worker->admission, &count);
+        while (count-- > 0)
+            worker_step(worker, loads[count]->owner);
+        for (size_t i = 0; worker->followed > 0 && i < worker->live_count; i++) {
+            if (worker->live[i]->request->progress)
+                worker->live[i]->request->progress(worker->live[i]);
+        }
     }
     pthread_mutex_lock(&worker->pool->lock);
     worker->pool->running--;
@@ -311,6 +293,8 @@ static void *worker_run(void *argument) {
     pthread_mutex_unlock(&worker->pool->lock);
     return NULL;
 }
+
+/* ---- the threads ---- */
 
 static int prepare_worker(struct workers *pool, size_t index, struct error *err) {
     struct worker *worker = &pool->all[index];
@@ -330,7 +314,7 @@ static int start_threads(struct workers *workers, struct error *err) {
         if (prepare_worker(workers, i, err) != 0)
             return -1;
     }
-    workers->running = workers->options.workers; /* before there are threads that take themselves off */
+    workers->running = workers->options.workers; /* set before there are threads that take themselves off */
     for (; workers->started < workers->options.workers; workers->started++) {
         if (pthread_create(&workers->threads[workers->started], NULL, worker_run, &workers->all[workers->started]) != 0)
             return error_set(err, ERROR_MEMORY, "cannot start worker thread %zu", workers->started + 1);
@@ -353,7 +337,7 @@ struct workers *workers_start(const struct worker_options *options, struct error
     workers->threads = arena_zalloc(&workers->arena, options->workers, sizeof *workers->threads);
     int result = arena_failed(&workers->arena) ? error_memory(err) : start_threads(workers, err);
     if (result != 0) {
-        scheduler_close(options->scheduler); /* those already started end */
+        scheduler_close(options->scheduler); /* the threads that were started end */
         workers_free(workers);
         return NULL;
     }

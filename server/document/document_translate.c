@@ -1,5 +1,4 @@
 /* What has been decoded, as html_write takes it: the translation of a text, its words, and the words that these came from. */
-#include "server/decode/links.h"
 #include "server/decode/render.h"
 #include "server/document/document.h"
 
@@ -27,7 +26,7 @@ static struct span shifted(struct span span, size_t by) {
 }
 
 /* What each word is aligned with; without an alignment head, the best source word, after each source word got its share of the
- * attention (server/decode/links.h). sides: of the sentence; first: its first word in the list. */
+ * attention (server/decode/render.h). sides: of the sentence; first: its first word in the list. */
 static int add_links(const struct sentence *sentence, const struct word_sides *sides, size_t first, struct arena *scratch,
                      struct word_list *list) {
     bool head = translator_info(sentence->translator).alignment_head;

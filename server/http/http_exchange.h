@@ -4,7 +4,7 @@
 
 #include "server/api/api.h"
 #include "server/decode/chores.h"
-#include "server/decode/watch.h"
+#include "server/decode/events.h"
 #include "server/http/http_body.h"
 #include "server/http/http_connection.h"
 #include "server/http/http_sent.h"

@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     request_init(&request);
     request.models = catalog_acquire(service->catalog);
     request.model = request.models->all[0];
-    FUZZ_CHECK(residence_take(catalog_residence(service->catalog), request.model, &request.loaded, NULL) == RESIDENCE_READY);
+    FUZZ_CHECK(catalog_take(service->catalog, request.model, &request.loaded, NULL) == CATALOG_READY);
     if (!batch)
         batch = batch_create(request.loaded->translator, ROWS, NULL);
     fill(&request, data, size);

@@ -1,6 +1,6 @@
 /* Glossaries: the first byte chooses TSV, CSV or the file that keeps several, the rest is the text. What is read once can be
  * written, and is then read as the same. */
-#include "server/decode/glossary_file.h"
+#include "server/glossaries/glossaries.h"
 #include "tests/fuzz/fuzz.h"
 #include <stdlib.h>
 #include <string.h>

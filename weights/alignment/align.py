@@ -222,7 +222,7 @@ def near_diagonal(words: ndarray) -> ndarray:
     return words / numpy.maximum(words.sum(axis=1, keepdims=True), 1e-9) * lexicon.diagonal_prior(*words.shape)
 
 
-# From attention to links; `alignd attention` has the best of them (server/decode/links.c). forward, backward: [target words, source words + 1], each in its own model's direction.
+# From attention to links; `alignd attention` has the best of them (server/decode/render.c). forward, backward: [target words, source words + 1], each in its own model's direction.
 # name -> (rows to look ahead, function of (forward) or, where there is a second model, of (forward, backward)).
 ONE_WAY: dict[str, tuple[int, Callable[[ndarray], Links]]] = {
     "best, </s> among them": (0, best_with_end),

@@ -22,8 +22,8 @@ static void teardown(void) {
 static void measure(size_t model) {
     for (size_t i = 0; i < 100; i++) {
         size_t rows = 1 + i % 20;
-        admission_stepped(&loads[model], rows, 0, (int64_t)(1000 + 100 * rows));
-        admission_encoded(&loads[model], rows, (int64_t)(20 * rows));
+        admission_observe_step(&loads[model].step, rows, 0, (int64_t)(1000 + 100 * rows));
+        admission_observe(&loads[model].encode, rows, (int64_t)(20 * rows));
     }
 }
 
@@ -275,7 +275,7 @@ START_TEST(a_sentence_too_long_goes_in_alone) {
 END_TEST
 
 START_TEST(an_idle_worker_takes_any_job) {
-    admission_stepped(&loads[0], 1, 0, 100 * TARGET_US);
+    admission_observe_step(&loads[0].step, 1, 0, 100 * TARGET_US);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], ROWS, 10000, ADMISSION_ALL));
     ck_assert(!admission_claim(admission, &loads[1], 1, 1, ADMISSION_ALL));
@@ -285,11 +285,11 @@ END_TEST
 /* 9000 us for a row, and 100 more for each other. */
 START_TEST(rows_that_cost_little_are_not_turned_away) {
     for (size_t i = 0; i < 100; i++)
-        admission_stepped(&loads[0], 1 + i % 20, 0, (int64_t)(9000 + 100 * (i % 20)));
+        admission_observe_step(&loads[0].step, 1 + i % 20, 0, (int64_t)(9000 + 100 * (i % 20)));
     admission_enter(admission, &loads[0], 1, 0, false);
     ck_assert_uint_gt(claims(0, 1), 60);
     for (size_t i = 0; i < 100; i++)
-        admission_stepped(&loads[1], 1, 0, 9000); /* as far as is known, each row costs as much */
+        admission_observe_step(&loads[1].step, 1, 0, 9000); /* as far as is known, each row costs as much */
     admission_leave(admission, &loads[0], 1, 0, false);
     admission_enter(admission, &loads[1], 1, 0, false);
     ck_assert_uint_ge(claims(1, 1), 1);
@@ -359,7 +359,7 @@ START_TEST(the_lane_is_bounded_in_time) {
     fill_main_room(TARGET_US);
     ck_assert_uint_eq(enter_lane(1), 32);
     for (size_t i = 0; i < 200; i++)
-        admission_stepped(&loads[0], 1 + i % 20, 0, (int64_t)(100000 + 10000 * (1 + i % 20)));
+        admission_observe_step(&loads[0].step, 1 + i % 20, 0, (int64_t)(100000 + 10000 * (1 + i % 20)));
     admission_leave(admission, &loads[0], 32, 1, true);
     admission_round(admission);
     size_t count = enter_lane(1);

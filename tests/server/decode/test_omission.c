@@ -1,5 +1,5 @@
 /* Which source tokens a translation leaves out. */
-#include "server/decode/omission.h"
+#include "server/decode/render.h"
 #include "tests/suites.h"
 
 enum { SOURCE = 9, END = SOURCE }; /* with </s> behind them */

@@ -1,8 +1,7 @@
-/* server/decode/glossaries: what text is a glossary, what a file keeps of those that are made, what stays when something fails,
+/* server/glossaries: what text is a glossary, what a file keeps of those that are made, what stays when something fails,
  * and that looking phrases up does not grow with the entries. */
 #include "model/base/file.h"
-#include "server/decode/glossaries.h"
-#include "server/decode/glossary_file.h"
+#include "server/glossaries/glossaries.h"
 #include "tests/files.h"
 #include "tests/suites.h"
 #include <pthread.h>
@@ -67,8 +66,8 @@ static const struct {
     {"a\tb\nc\td\na\te\n", GLOSSARY_TSV, "\"a\" has two entries"},
     {"a\tb\nA\td\na\te\n", GLOSSARY_TSV, "\"a\" has two entries"},
     {"a,b\nc\n", GLOSSARY_CSV, "line 2: there must be two phrases with a comma between them"},
-    {"a,\"b\n\nc", GLOSSARY_CSV, "line 3: a quotation mark is wrong"},
-    {"\"a\"b,c", GLOSSARY_CSV, "line 1: a quotation mark is wrong"},
+    {"a,\"b\n\nc", GLOSSARY_CSV, "line 3: invalid quotation marks"},
+    {"\"a\"b,c", GLOSSARY_CSV, "line 1: invalid quotation marks"},
 };
 
 START_TEST(what_is_refused) {

@@ -1,36 +1,33 @@
-#include "server/decode/variant.h"
+/* This module hides how language codes are compared with the labels of models: ICU and CLDR know what a code is likely to mean. */
+#include "server/models/variant.h"
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unicode/uloc.h>
 
-/* A language with its likely script and region, as ICU's data have them; region: said, not only likely. */
+/* A language with its likely script and region according to ICU. region: the code itself has the region. */
 struct language {
     char language[ULOC_LANG_CAPACITY], script[ULOC_SCRIPT_CAPACITY], likely[ULOC_COUNTRY_CAPACITY];
     bool region;
 };
 
-/* Labels name languages that codes count to wider ones (CLDR's aliases). */
-static const struct {
-    const char *label, *wide;
-} aliases[] = {{"arb", "ar"}, {"azj", "az"}, {"cmn", "zh"}, {"ekk", "et"}, {"khk", "mn"}, {"lvs", "lv"},
-               {"npi", "ne"}, {"pes", "fa"}, {"plt", "mg"}, {"swh", "sw"}, {"uzn", "uz"}, {"zsm", "ms"}};
-
-static void widen(char language[ULOC_LANG_CAPACITY]) {
-    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-        if (strcmp(language, aliases[i].label) == 0)
-            snprintf(language, ULOC_LANG_CAPACITY, "%s", aliases[i].wide);
-}
-
-/* False: it is no language code. */
+/* Returns false if it is not a language code. */
 static bool language_read(const char *code, struct language *out) {
+    /* Labels name languages that codes count to wider ones (CLDR's aliases). */
+    static const struct {
+        const char *label, *wide;
+    } aliases[] = {{"arb", "ar"}, {"azj", "az"}, {"cmn", "zh"}, {"ekk", "et"}, {"khk", "mn"}, {"lvs", "lv"},
+                   {"npi", "ne"}, {"pes", "fa"}, {"plt", "mg"}, {"swh", "sw"}, {"uzn", "uz"}, {"zsm", "ms"}};
     char plain[ULOC_FULLNAME_CAPACITY], own[ULOC_LANG_CAPACITY], likely[ULOC_FULLNAME_CAPACITY], region[ULOC_COUNTRY_CAPACITY];
     UErrorCode status = U_ZERO_ERROR;
     uloc_getLanguage(code, own, sizeof own, &status);
     uloc_getCountry(code, region, sizeof region, &status);
     if (U_FAILURE(status) || status == U_STRING_NOT_TERMINATED_WARNING || strlen(own) < 2 || strlen(own) > 3)
         return false;
-    widen(own);
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        if (strcmp(own, aliases[i].label) == 0)
+            snprintf(own, sizeof own, "%s", aliases[i].wide);
+    }
     snprintf(plain, sizeof plain, "%s%s", own, code + strcspn(code, "-_"));
     uloc_addLikelySubtags(plain, likely, sizeof likely, &status);
     uloc_getLanguage(likely, out->language, sizeof out->language, &status);
@@ -40,7 +37,7 @@ static bool language_read(const char *code, struct language *out) {
     return U_SUCCESS(status);
 }
 
-/* 0: another; 1: the language, where the label says nothing of a region; 2: the region, too. */
+/* Returns 0 for another language, 1 if the label has the language and no region, 2 if it has the region, too. */
 static int language_fits(const struct language *label, const struct language *asked) {
     if (strcmp(label->language, asked->language) != 0 || strcmp(label->script, asked->script) != 0)
         return 0;
@@ -49,7 +46,7 @@ static int language_fits(const struct language *label, const struct language *as
     return 1;
 }
 
-/* '-' and '_' are the same. */
+/* Compares without regard to case; '-' and '_' are equal. */
 static bool is_same(const char *a, const char *b) {
     for (; *a && *b; a++, b++)
         if (strncasecmp(a, b, 1) != 0 && !(strchr("-_", *a) && strchr("-_", *b)))

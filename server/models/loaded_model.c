@@ -1,77 +1,72 @@
-#include "server/decode/loaded_model.h"
+/* This module hides what it takes to make a model ready: open, warm up, and allocate a batch for each worker. */
+#include "server/models/loaded_model.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include <stdlib.h>
 
 enum { WARM_UP_TOKENS = 8, ARENA_BLOCK_BYTES = 4096, BATCH_BYTES = 64 * 1024, BATCH_ROW_BYTES = 256 };
 
-static int decode_all(const struct translator *translator, struct sentence *sentences, size_t count, struct error *err) {
-    struct sentence *done[1];
-    struct batch *batch = batch_create(translator, 1, err);
-    if (!batch)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
+/* Decodes a text, so that the pages of the file that decoding needs come in before anybody waits. */
+static int warm_up(const struct translator *translator, struct error *err) {
+    static const char text[] = "one two three";
+    const struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_length = WARM_UP_TOKENS};
+    struct arena arena;
+    arena_init(&arena, ARENA_BLOCK_BYTES);
+    struct sentence *sentences, *done[1];
+    size_t count;
+    int result = translator_prepare(translator, text, sizeof text - 1, false, &options, &arena, &sentences, &count, err);
+    struct batch *batch = result == 0 ? batch_create(translator, 1, err) : NULL;
+    result = batch ? 0 : -1;
+    for (size_t i = 0; batch && i < count; i++) {
         struct sentence *sentence = &sentences[i];
         batch_admit(batch, &sentence, 1);
         while (batch_step(batch, done) == 0) {
         }
         if (sentence->error.code != ERROR_NONE)
-            error_set(err, sentence->error.code, "%s", sentence->error.message);
+            result = error_set(err, sentence->error.code, "%s", sentence->error.message);
         sentence_done(sentence);
     }
     batch_free(batch);
-    return 0;
-}
-
-/* Touches the weights that a decode touches: pages of the file come in before anybody waits. */
-static int warm_up(const struct translator *translator, struct error *err) {
-    static const char text[] = "one two three";
-    struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_length = WARM_UP_TOKENS};
-    struct arena arena;
-    arena_init(&arena, ARENA_BLOCK_BYTES);
-    struct sentence *sentences;
-    size_t count;
-    int result = translator_prepare(translator, text, sizeof text - 1, false, &options, &arena, &sentences, &count, err);
-    if (result == 0)
-        result = decode_all(translator, sentences, count, err);
     arena_done(&arena);
     return result;
 }
 
-static int make_batches(struct loaded_model *model, size_t workers, size_t rows, struct error *err) {
-    model->batches = calloc(workers, sizeof *model->batches);
+static int make_batches(struct loaded_model *model, const struct loading *loading, struct error *err) {
+    model->batches = calloc(loading->workers, sizeof *model->batches);
     if (!model->batches)
         return error_memory(err);
-    model->workers = workers;
-    for (size_t i = 0; i < workers; i++) {
+    model->workers = loading->workers;
+    for (size_t i = 0; i < model->workers; i++) {
         struct worker_batch *slot = &model->batches[i];
-        slot->model = model;
-        slot->load.owner = slot;
-        slot->batch = batch_create(model->translator, admission_all_rows(rows), err);
+        slot->batch = batch_create(model->translator, loading->rows, err);
         if (!slot->batch)
             return -1;
-        slot->load.grows = batch_grows(slot->batch);
+        slot->state = calloc(1, loading->state_bytes + 1); /* not NULL if that is 0 */
+        if (!slot->state)
+            return error_memory(err);
         model->bytes += batch_bytes(slot->batch);
     }
     return 0;
 }
 
 static void model_free(struct loaded_model *model) {
-    for (size_t i = 0; i < model->workers; i++)
+    for (size_t i = 0; i < model->workers; i++) {
         batch_free(model->batches[i].batch);
+        free(model->batches[i].state);
+    }
     free(model->batches);
     translator_free(model->translator);
     atomic_fetch_sub(model->taken, model->bytes);
     free(model);
 }
 
-/* What was loaded before an error is in the model all the same. */
+/* After an error, what was loaded before it is in the model all the same. */
 static int model_load(struct loaded_model *model, const char *folder, const char *compute, const struct loading *loading,
                       struct error *err) {
-    struct translator_options choices = {.compute = compute ? compute : loading->compute,
-                                         .shortlist = loading->shortlist,
-                                         .half_past = loading->half_past,
-                                         .sha256 = model->files.sha256};
+    const struct translator_options choices = {.compute = compute ? compute : loading->compute,
+                                               .shortlist = loading->shortlist,
+                                               .half_past = loading->half_past,
+                                               .sha256 = model->files.sha256};
     int64_t began_us = clock_us();
     if (loading->integrity && integrity_check(loading->integrity, folder, loading->extent, &model->files, err) != 0)
         return -1;
@@ -80,7 +75,7 @@ static int model_load(struct loaded_model *model, const char *folder, const char
         return -1;
     model->info = translator_info(model->translator);
     size_t bytes = translator_bytes(model->translator);
-    if (warm_up(model->translator, err) != 0 || make_batches(model, loading->workers, loading->rows, err) != 0)
+    if (warm_up(model->translator, err) != 0 || make_batches(model, loading, err) != 0)
         return -1;
     model->metrics = metrics_model(loading->metrics, model->info.name, err);
     if (!model->metrics)
@@ -115,8 +110,7 @@ struct loaded_model *loaded_model_open(const char *folder, const char *compute, 
 }
 
 size_t loaded_model_estimate(const struct translator_card *card, const struct loading *loading) {
-    return translator_card_bytes(card, loading->compute) +
-           loading->workers * (BATCH_BYTES + admission_all_rows(loading->rows) * BATCH_ROW_BYTES);
+    return translator_card_bytes(card, loading->compute) + loading->workers * (BATCH_BYTES + loading->rows * BATCH_ROW_BYTES);
 }
 
 struct loaded_model *loaded_model_acquire(struct loaded_model *model) {

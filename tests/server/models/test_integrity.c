@@ -1,5 +1,5 @@
-/* server/integrity: files that are the manifest's, and files that are not. */
-#include "server/decode/integrity.h"
+/* server/models/manifest: files that are the manifest's, and files that are not. */
+#include "server/models/manifest.h"
 #include "tests/suites.h"
 #include <stdio.h>
 #include <stdlib.h>

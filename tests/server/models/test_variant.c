@@ -1,5 +1,5 @@
 /* Which variant a language code means. */
-#include "server/decode/variant.h"
+#include "server/models/variant.h"
 #include "tests/suites.h"
 #include <string.h>
 

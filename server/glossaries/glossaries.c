@@ -1,0 +1,613 @@
+/* This module hides how glossaries are read, kept in a file, and replaced while requests use them. */
+#include "server/glossaries/glossaries.h"
+#include "model/base/file.h"
+#include "model/base/utf8.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_LINE "alignd glossaries 1"
+enum { ARENA_BLOCK_BYTES = 4096, LINE_BYTES = 512, MOST_FILE_BYTES = 1 << 26 };
+
+/* ---- text -> entries ---- */
+
+/* The text while it is read, in place: strings are terminated where they stand. */
+struct reading {
+    char *at, *end; /* what is left */
+    size_t line;    /* from 1 */
+    struct glossary_entry *entries;
+    size_t count;
+};
+
+static int refuse_line(size_t line, const char *problem, struct error *err) {
+    return error_set(err, ERROR_INPUT, "line %zu: %s", line, problem);
+}
+
+/* Trims blanks, and checks the phrase. Of a target, something must remain without the bars between its variants. */
+static int read_phrase(const struct reading *reading, char *text, const char *which, const char **phrase, struct error *err) {
+    size_t line = reading->line;
+    text += strspn(text, " ");
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == ' ')
+        text[--length] = '\0';
+    if (length == 0 || (*which == 't' && text[strspn(text, " |")] == '\0'))
+        return error_set(err, ERROR_INPUT, "line %zu: the %s phrase is empty", line, which);
+    if (length > GLOSSARY_PHRASE_BYTES)
+        return error_set(err, ERROR_INPUT, "line %zu: the %s phrase must have at most %d bytes, got %zu", line, which,
+                         GLOSSARY_PHRASE_BYTES, length);
+    if (!utf8_valid(text, length))
+        return error_set(err, ERROR_INPUT, "line %zu: the %s phrase is not valid UTF-8", line, which);
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            return error_set(err, ERROR_INPUT, "line %zu: the %s phrase contains a control character", line, which);
+    }
+    *phrase = text;
+    return 0;
+}
+
+static int add_entry(struct reading *reading, char *source, char *target, struct error *err) {
+    struct glossary_entry entry;
+    if (read_phrase(reading, source, "source", &entry.source, err) != 0 ||
+        read_phrase(reading, target, "target", &entry.target, err) != 0)
+        return -1;
+    if (reading->count == GLOSSARY_MOST_ENTRIES)
+        return error_set(err, ERROR_INPUT, "a glossary must have at most %d entries", GLOSSARY_MOST_ENTRIES);
+    reading->entries[reading->count++] = entry;
+    return 0;
+}
+
+static int read_tsv(struct reading *reading, struct error *err) {
+    char *source = reading->at, *feed = memchr(source, '\n', (size_t)(reading->end - source));
+    char *end = feed ? feed : reading->end;
+    reading->at = feed ? feed + 1 : reading->end;
+    if (end > source && end[-1] == '\r')
+        end--;
+    *end = '\0';
+    if (source[strspn(source, " ")] == '\0')
+        return 0;
+    char *tab = strchr(source, '\t');
+    if (!tab || strchr(tab + 1, '\t'))
+        return refuse_line(reading->line, "there must be two phrases with a tab between them", err);
+    *tab = '\0';
+    return add_entry(reading, source, tab + 1, err);
+}
+
+/* Returns the next field, unquoted; *ended is the comma or line feed after it. NULL if its quotation marks are invalid. */
+static char *take_field(struct reading *reading, char *ended) {
+    char *at = reading->at, *end = reading->end;
+    bool quoted = at < end && *at == '"';
+    char *field = at += quoted, *to = field;
+    for (; at < end && (quoted || (*at != ',' && *at != '\n')); *to++ = *at++) {
+        if (quoted && *at == '"' && (at + 1 == end || at[1] != '"'))
+            break;
+        at += quoted && *at == '"'; /* two stand for one */
+        reading->line += *at == '\n';
+    }
+    if (quoted) {
+        if (at == end)
+            return NULL;
+        at++;
+        at += at < end && *at == '\r';
+    }
+    *ended = at < end ? *at : '\n';
+    reading->at = at + (at < end);
+    if (!quoted && *ended == '\n' && to > field && to[-1] == '\r')
+        to--;
+    *to = '\0';
+    return *ended == ',' || *ended == '\n' ? field : NULL;
+}
+
+/* Fields after the second, such as languages, are ignored. */
+static int read_csv(struct reading *reading, struct error *err) {
+    char *fields[2] = {NULL}, ended = ',';
+    size_t count = 0;
+    for (; ended == ','; count++) {
+        char *field = take_field(reading, &ended);
+        if (!field)
+            return refuse_line(reading->line, "invalid quotation marks", err);
+        if (count < 2)
+            fields[count] = field;
+    }
+    if (count == 1 && fields[0][strspn(fields[0], " ")] == '\0')
+        return 0;
+    return count < 2 ? refuse_line(reading->line, "there must be two phrases with a comma between them", err)
+                     : add_entry(reading, fields[0], fields[1], err);
+}
+
+static int fill(struct kept_glossary *glossary, const char *text, size_t length, enum glossary_format format, struct error *err) {
+    if (memchr(text, '\0', length))
+        return error_set(err, ERROR_INPUT, "there is a zero byte");
+    size_t lines = 1;
+    for (const char *at = text, *end = text + length; lines < GLOSSARY_MOST_ENTRIES && (at = memchr(at, '\n', (size_t)(end - at)));
+         at++)
+        lines++;
+    struct reading reading = {.entries = arena_alloc(&glossary->arena, lines, sizeof *reading.entries)};
+    glossary->text = reading.entries ? malloc(length + 1) : NULL;
+    if (!glossary->text)
+        return error_memory(err);
+    memcpy(glossary->text, text, length);
+    reading.at = glossary->text;
+    reading.end = glossary->text + length;
+    while (reading.at < reading.end) {
+        reading.line++;
+        if ((format == GLOSSARY_CSV ? read_csv(&reading, err) : read_tsv(&reading, err)) != 0)
+            return -1;
+    }
+    if (reading.count == 0)
+        return error_set(err, ERROR_INPUT, "there are no entries");
+
+    struct lexicon *lexicon = &glossary->lexicon;
+    if (lexicon_init(lexicon, reading.entries, reading.count, &glossary->arena, err) != 0)
+        return -1;
+    /* Equal phrases are neighbours, except for a phrase between them whose first letter has the other case. */
+    for (size_t i = 1; i < lexicon->count; i++) {
+        for (size_t j = i; j-- > 0 && j + 3 > i;) {
+            if (strcmp(lexicon->order[i]->source, lexicon->order[j]->source) == 0)
+                return error_set(err, ERROR_INPUT, "\"%.60s\" has two entries", lexicon->order[i]->source);
+        }
+    }
+    glossary->bytes = length;
+    return 0;
+}
+
+struct kept_glossary *kept_glossary_create(const struct glossary_about *about, const char *text, size_t length,
+                                           enum glossary_format format, struct error *err) {
+    struct kept_glossary *glossary = calloc(1, sizeof *glossary);
+    if (!glossary) {
+        error_memory(err);
+        return NULL;
+    }
+    glossary->about = *about;
+    atomic_init(&glossary->references, 1);
+    arena_init(&glossary->arena, ARENA_BLOCK_BYTES);
+    if (fill(glossary, text, length, format, err) == 0)
+        return glossary;
+    kept_glossary_release(glossary);
+    return NULL;
+}
+
+struct kept_glossary *kept_glossary_acquire(struct kept_glossary *glossary) {
+    atomic_fetch_add(&glossary->references, 1);
+    return glossary;
+}
+
+void kept_glossary_release(struct kept_glossary *glossary) {
+    if (!glossary || atomic_fetch_sub(&glossary->references, 1) > 1)
+        return;
+    arena_done(&glossary->arena);
+    free(glossary->text);
+    free(glossary);
+}
+
+/* ---- the file ---- */
+
+char *glossary_file_write(struct kept_glossary *const *glossaries, size_t count, size_t *length) {
+    char *text = NULL;
+    FILE *out = open_memstream(&text, length);
+    if (!out)
+        return NULL;
+    fprintf(out, FIRST_LINE "\n");
+    for (size_t i = 0; i < count; i++) {
+        const struct glossary_about *about = &glossaries[i]->about;
+        const struct lexicon *lexicon = &glossaries[i]->lexicon;
+        fprintf(out, "%s\t%s\t%s\t%" PRId64 "\t%s\t%zu\t%s\n", about->id, about->source, about->target, about->created_ms,
+                about->owner, lexicon->count, about->name);
+        for (size_t j = 0; j < lexicon->count; j++)
+            fprintf(out, "%s\t%s\n", lexicon->entries[j].source, lexicon->entries[j].target);
+    }
+    bool failed = ferror(out) != 0;
+    if (fclose(out) == 0 && !failed)
+        return text;
+    free(text);
+    return NULL;
+}
+
+struct lines {
+    const char *at, *end; /* what is left */
+    size_t line;          /* the line read last, from 1 */
+};
+
+/* Copies the next line without its end, cut to fit. Returns false if there is none, or it has no end. */
+static bool next_line(struct lines *lines, char line[LINE_BYTES]) {
+    const char *feed = lines->at < lines->end ? memchr(lines->at, '\n', (size_t)(lines->end - lines->at)) : NULL;
+    lines->line++;
+    if (!feed)
+        return false;
+    size_t length = (size_t)(feed - lines->at);
+    length = length < LINE_BYTES ? length : LINE_BYTES - 1;
+    memcpy(line, lines->at, length);
+    line[length] = '\0';
+    lines->at = feed + 1;
+    return true;
+}
+
+static bool copy_text(const char *text, size_t length, char *to, size_t bytes) {
+    return snprintf(to, bytes, "%.*s", (int)length, text) < (int)bytes;
+}
+
+/* Reads the heading of a glossary: what it says about it, and how many lines its entries have. */
+static bool read_heading(char *line, struct glossary_about *about, uint64_t *entries) {
+    uint64_t created;
+    const struct {
+        char *text;
+        size_t bytes;
+        uint64_t *number, most; /* number: NULL: it is a text */
+    } fields[] = {{about->id, sizeof about->id, NULL, 0},         {about->source, sizeof about->source, NULL, 0},
+                  {about->target, sizeof about->target, NULL, 0}, {NULL, 0, &created, INT64_MAX},
+                  {about->owner, sizeof about->owner, NULL, 0},   {NULL, 0, entries, GLOSSARY_MOST_ENTRIES},
+                  {about->name, sizeof about->name, NULL, 0}};
+    size_t count = sizeof fields / sizeof *fields;
+    for (size_t i = 0; i < count; i++) {
+        char *field = i + 1 < count ? strsep(&line, "\t") : line, *end;
+        if (!field || (fields[i].text && !copy_text(field, strlen(field), fields[i].text, fields[i].bytes)))
+            return false;
+        if (fields[i].number) {
+            *fields[i].number = strtoull(field, &end, 10);
+            if (*field < '0' || *field > '9' || *end != '\0' || *fields[i].number > fields[i].most)
+                return false;
+        }
+    }
+    about->created_ms = (int64_t)created;
+    return *about->id != '\0';
+}
+
+static struct kept_glossary *read_one(struct lines *lines, struct error *err) {
+    char line[LINE_BYTES];
+    struct glossary_about about = {.name = ""};
+    struct error why = {0};
+    uint64_t count;
+    if (!next_line(lines, line) || !read_heading(line, &about, &count)) {
+        refuse_line(lines->line, "this is not the heading of a glossary", err);
+        return NULL;
+    }
+    const char *entries = lines->at;
+    size_t heading = lines->line;
+    for (; count > 0; count--) {
+        if (!next_line(lines, line)) {
+            refuse_line(lines->line, "there are fewer entries than the heading says", err);
+            return NULL;
+        }
+    }
+    struct kept_glossary *glossary = kept_glossary_create(&about, entries, (size_t)(lines->at - entries), GLOSSARY_TSV, &why);
+    if (!glossary)
+        error_set(err, why.code, "after line %zu, %s", heading, why.message);
+    return glossary;
+}
+
+int glossary_file_read(const char *text, size_t length, size_t most, struct kept_glossary **all, size_t *count, struct error *err) {
+    struct lines lines = {.at = text, .end = text + length};
+    char line[LINE_BYTES];
+    size_t read = 0;
+    int result = 0;
+    if (length > 0 && (!next_line(&lines, line) || strcmp(line, FIRST_LINE) != 0))
+        return refuse_line(lines.line, "this is not a file of glossaries that alignd wrote", err);
+    while (result == 0 && lines.at < lines.end) {
+        if (read == most)
+            result = error_set(err, ERROR_INPUT, "there are more than %zu glossaries", most);
+        else if (!(all[read] = read_one(&lines, err)))
+            result = -1;
+        else
+            read++;
+    }
+    if (result == 0)
+        *count = read;
+    while (result != 0 && read > 0)
+        kept_glossary_release(all[--read]);
+    return result;
+}
+
+/* ---- all in service ---- */
+
+/* A list of references. */
+struct list {
+    struct kept_glossary **all; /* [count] */
+    size_t count;
+};
+
+/* One writing of the file. The last of those who wait for it frees it. */
+struct writing {
+    size_t waiting;
+    bool done;
+    struct error error; /* ERROR_NONE: the file is durable */
+};
+
+struct glossaries {
+    const struct name_list *options;
+    char *path;
+
+    pthread_mutex_t lock;   /* protects everything below */
+    pthread_cond_t written; /* a writing is done */
+    struct list fixed, made;
+    size_t number;              /* of the glossary that came into service last */
+    const struct list *writing; /* the list that one of the callers writes; NULL: nobody writes */
+    struct list wanted;         /* replaces made once it is written; empty: nothing more is to be written */
+    struct writing *turn;       /* the writing of wanted */
+};
+
+static void list_done(struct list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        kept_glossary_release(list->all[i]);
+    free(list->all);
+    *list = (struct list){0};
+}
+
+/* Called with the lock, except before anybody else knows the glossaries. Returns the old list. */
+static struct list set_list(struct glossaries *glossaries, struct list *list, struct list with) {
+    struct list old = *list;
+    *list = with;
+    for (size_t i = 0; i < with.count; i++) {
+        if (with.all[i]->number == 0)
+            with.all[i]->number = ++glossaries->number;
+    }
+    return old;
+}
+
+/* Reads NAME=FILE or NAME:SOURCE:TARGET=FILE. */
+static struct kept_glossary *read_option(const char *option, struct error *err) {
+    struct glossary_about about = {.fixed = true};
+    struct error why = {0};
+    const char *equals = strchr(option, '='), *end = equals ? equals : option + strlen(option);
+    const char *first = memchr(option, ':', (size_t)(end - option));
+    const char *second = first ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
+    size_t name = (size_t)((first ? first : end) - option), length;
+    bool right = equals && equals[1] != '\0' && name > 0 && copy_text(option, name, about.name, sizeof about.name) &&
+                 copy_text(option, name, about.id, sizeof about.id);
+    if (right && first)
+        right = second && second > first + 1 && end > second + 1 &&
+                copy_text(first + 1, (size_t)(second - first - 1), about.source, sizeof about.source) &&
+                copy_text(second + 1, (size_t)(end - second - 1), about.target, sizeof about.target);
+    if (!right) {
+        error_set(err, ERROR_INPUT, "--glossary must be NAME=FILE or NAME:SOURCE:TARGET=FILE, got \"%.60s\"", option);
+        return NULL;
+    }
+    char *text;
+    if (file_read(equals + 1, MOST_FILE_BYTES, &text, &length, err) != 0)
+        return NULL;
+    struct kept_glossary *glossary = kept_glossary_create(&about, text, length, GLOSSARY_TSV, &why);
+    free(text);
+    if (!glossary)
+        error_set(err, why.code, "%.100s: %s", equals + 1, why.message);
+    return glossary;
+}
+
+int glossaries_reload(struct glossaries *glossaries, struct error *err) {
+    const struct name_list *options = glossaries->options;
+    struct list list = {.all = calloc(options->count + 1, sizeof *list.all)};
+    if (!list.all)
+        return error_memory(err);
+    for (; list.count < options->count; list.count++) {
+        if (!(list.all[list.count] = read_option(options->names[list.count], err))) {
+            list_done(&list);
+            return -1;
+        }
+    }
+    pthread_mutex_lock(&glossaries->lock);
+    struct list old = set_list(glossaries, &glossaries->fixed, list);
+    pthread_mutex_unlock(&glossaries->lock);
+    list_done(&old);
+    return 0;
+}
+
+static int read_made(struct glossaries *glossaries, struct error *err) {
+    struct list list = {.all = calloc(GLOSSARIES_MOST, sizeof *list.all)};
+    struct error why = {0};
+    char *text = NULL;
+    size_t length = 0;
+    if (!list.all)
+        return error_memory(err);
+    if ((access(glossaries->path, F_OK) == 0 || errno != ENOENT) &&
+        file_read(glossaries->path, MOST_FILE_BYTES, &text, &length, err) != 0) {
+        free(list.all);
+        return -1;
+    }
+    int result = text ? glossary_file_read(text, length, GLOSSARIES_MOST, list.all, &list.count, &why) : 0;
+    free(text);
+    if (result != 0) {
+        free(list.all);
+        return error_set(err, why.code, "%.100s: %s", glossaries->path, why.message);
+    }
+    set_list(glossaries, &glossaries->made, list);
+    return 0;
+}
+
+struct glossaries *glossaries_open(const struct glossaries_options *options, struct error *err) {
+    struct glossaries *glossaries = calloc(1, sizeof *glossaries);
+    if (!glossaries || (options->path && !(glossaries->path = strdup(options->path)))) {
+        free(glossaries);
+        error_memory(err);
+        return NULL;
+    }
+    glossaries->options = options->fixed;
+    pthread_mutex_init(&glossaries->lock, NULL);
+    pthread_cond_init(&glossaries->written, NULL);
+    if (glossaries_reload(glossaries, err) == 0 && (!glossaries->path || read_made(glossaries, err) == 0))
+        return glossaries;
+    glossaries_free(glossaries);
+    return NULL;
+}
+
+void glossaries_free(struct glossaries *glossaries) {
+    if (!glossaries)
+        return;
+    list_done(&glossaries->fixed);
+    list_done(&glossaries->made);
+    pthread_cond_destroy(&glossaries->written);
+    pthread_mutex_destroy(&glossaries->lock);
+    free(glossaries->path);
+    free(glossaries);
+}
+
+bool glossaries_keep(const struct glossaries *glossaries) {
+    return glossaries->path != NULL;
+}
+
+struct kept_glossary **glossaries_all(struct glossaries *glossaries, size_t *count) {
+    const struct list *const lists[] = {&glossaries->fixed, &glossaries->made};
+    *count = 0;
+    pthread_mutex_lock(&glossaries->lock);
+    struct kept_glossary **all = calloc(glossaries->fixed.count + glossaries->made.count + 1, sizeof *all);
+    for (size_t l = 0; all && l < 2; l++) {
+        for (size_t i = 0; i < lists[l]->count; i++)
+            all[(*count)++] = kept_glossary_acquire(lists[l]->all[i]);
+    }
+    pthread_mutex_unlock(&glossaries->lock);
+    return all;
+}
+
+struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits)(const struct kept_glossary *, const void *),
+                                      const void *context) {
+    const struct list *const lists[] = {&glossaries->fixed, &glossaries->made};
+    struct kept_glossary *found = NULL;
+    pthread_mutex_lock(&glossaries->lock);
+    for (size_t l = 0; l < 2; l++) {
+        for (size_t i = 0; !found && i < lists[l]->count; i++) {
+            if (fits(lists[l]->all[i], context))
+                found = kept_glossary_acquire(lists[l]->all[i]);
+        }
+    }
+    pthread_mutex_unlock(&glossaries->lock);
+    return found;
+}
+
+/* ---- changes: everything with the lock, which is released while the file is written ---- */
+
+/* Returns the list that changes build on: made as it will be once everything is written. */
+static const struct list *latest(const struct glossaries *glossaries) {
+    return glossaries->wanted.all ? &glossaries->wanted : glossaries->writing ? glossaries->writing : &glossaries->made;
+}
+
+/* Lets those who wait for a writing go on. NULL is allowed. */
+static void end_writing(struct glossaries *glossaries, struct writing *writing, const struct error *error) {
+    if (!writing)
+        return;
+    writing->error = *error;
+    writing->done = true;
+    pthread_cond_broadcast(&glossaries->written);
+}
+
+/* Writes the wanted list, which has all changes until now. */
+static void write_wanted(struct glossaries *glossaries) {
+    struct list list = glossaries->wanted;
+    struct writing *turn = glossaries->turn;
+    struct error error = {0};
+    size_t length;
+    glossaries->wanted = (struct list){0};
+    glossaries->turn = NULL;
+    glossaries->writing = &list;
+    pthread_mutex_unlock(&glossaries->lock);
+    char *text = glossary_file_write(list.all, list.count, &length);
+    if (!text)
+        error_memory(&error);
+    else
+        file_replace(glossaries->path, text, length, &error);
+    free(text);
+    pthread_mutex_lock(&glossaries->lock);
+    glossaries->writing = NULL;
+    if (error.code == ERROR_NONE) {
+        list = set_list(glossaries, &glossaries->made, list);
+    } else { /* later changes were built on this list, so they fail, too */
+        end_writing(glossaries, glossaries->turn, &error);
+        glossaries->turn = NULL;
+        list_done(&glossaries->wanted);
+    }
+    list_done(&list);
+    end_writing(glossaries, turn, &error);
+}
+
+/* Writes the latest list without one glossary and with another (either may be NULL), by this thread or by another that has more to
+ * write. Returns when the file is durable. */
+static enum glossaries_verdict change(struct glossaries *glossaries, const struct kept_glossary *without,
+                                      struct kept_glossary *with, struct error *err) {
+    const struct list *made = latest(glossaries);
+    struct list list = {.all = calloc(made->count + 1, sizeof *list.all)};
+    struct writing *writing = glossaries->turn ? glossaries->turn : calloc(1, sizeof *writing);
+    if (!list.all || !writing) {
+        free(list.all);
+        if (writing != glossaries->turn)
+            free(writing);
+        error_memory(err);
+        return GLOSSARIES_FAILED;
+    }
+    for (size_t i = 0; i < made->count; i++) {
+        if (made->all[i] != without)
+            list.all[list.count++] = kept_glossary_acquire(made->all[i]);
+    }
+    if (with)
+        list.all[list.count++] = kept_glossary_acquire(with);
+    list_done(&glossaries->wanted);
+    glossaries->wanted = list;
+    glossaries->turn = writing;
+    writing->waiting++;
+    while (!writing->done) {
+        if (glossaries->writing)
+            pthread_cond_wait(&glossaries->written, &glossaries->lock);
+        else
+            write_wanted(glossaries);
+    }
+    bool failed = writing->error.code != ERROR_NONE;
+    if (failed)
+        error_set(err, writing->error.code, "%s", writing->error.message);
+    if (--writing->waiting == 0)
+        free(writing);
+    return failed ? GLOSSARIES_FAILED : GLOSSARIES_DONE;
+}
+
+/* Makes an id as RFC 9562, version 4. */
+static int make_id(char id[GLOSSARY_ID_BYTES], struct error *err) {
+    unsigned char b[16];
+    if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b)
+        return error_set(err, ERROR_FILE, "cannot get random numbers");
+    b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+    snprintf(id, GLOSSARY_ID_BYTES, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
+             b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    return 0;
+}
+
+enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err) {
+    struct timespec now;
+    enum glossaries_verdict verdict = GLOSSARIES_FULL;
+    if (make_id(glossary->about.id, err) != 0)
+        return GLOSSARIES_FAILED;
+    clock_gettime(CLOCK_REALTIME, &now);
+    glossary->about.created_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+
+    pthread_mutex_lock(&glossaries->lock);
+    const struct list *made = latest(glossaries);
+    size_t own = 0, entries = glossary->lexicon.count, bytes = glossary->bytes;
+    for (size_t i = 0; i < made->count; i++) {
+        own += strcmp(made->all[i]->about.owner, glossary->about.owner) == 0;
+        entries += made->all[i]->lexicon.count;
+        bytes += made->all[i]->bytes;
+    }
+    if (own >= GLOSSARIES_MOST_OF_OWNER)
+        error_set(err, ERROR_INPUT, "there may be at most %d glossaries of one key", GLOSSARIES_MOST_OF_OWNER);
+    else if (made->count >= GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES || bytes > GLOSSARIES_MOST_BYTES)
+        error_set(err, ERROR_INPUT, "there may be at most %d glossaries, with %d entries in %d bytes in all of them together",
+                  GLOSSARIES_MOST, GLOSSARIES_MOST_ENTRIES, GLOSSARIES_MOST_BYTES);
+    else
+        verdict = change(glossaries, NULL, glossary, err);
+    pthread_mutex_unlock(&glossaries->lock);
+    return verdict;
+}
+
+enum glossaries_verdict glossaries_remove(struct glossaries *glossaries, const char *id, const char *owner, struct error *err) {
+    enum glossaries_verdict verdict = GLOSSARIES_UNKNOWN;
+    pthread_mutex_lock(&glossaries->lock);
+    const struct list *made = latest(glossaries);
+    for (size_t i = 0; i < made->count; i++) {
+        const struct glossary_about *about = &made->all[i]->about;
+        if (strcmp(about->id, id) == 0 && strcmp(about->owner, owner) == 0) {
+            verdict = change(glossaries, made->all[i], NULL, err);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&glossaries->lock);
+    return verdict;
+}

@@ -1,0 +1,914 @@
+/* This module hides the life of the models in service: how sets follow each other, and when a model is loaded and unloaded.
+ *
+ * Threads. The loader loads one model after the other, beside decoding and at a lower priority. The keeper unloads what is idle or
+ * too much, and ends the waits whose deadline passes. The reloader makes the next set; otherwise it compares the larger files of
+ * loaded models with their manifests, while the models are in use already. Waits end (finish is called) without the lock held.
+ *
+ * The lock protects the state of every model in service, and the lists. References are counted without it, but the first one to a
+ * model is only taken with it: a model found unused with the lock held stays unused. */
+#include "server/models/catalog.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    LOADER_NICE = 5,
+    RETRY_US = 10 * 1000 * 1000, /* a model that failed is not tried again earlier */
+    ROOM_US = 1000 * 1000,       /* a load waits for models in use at most so long */
+    LOOK_US = 20 * 1000,         /* between two looks at what nobody signals */
+    MOST_LOOK_US = 1000 * 1000,  /* between two looks for idle models */
+    THREADS = 3
+};
+
+struct catalog {
+    struct catalog_options options; /* constant */
+    struct loading loading;         /* constant */
+    struct metrics *metrics;
+    atomic_size_t taken;        /* bytes of all models in memory */
+    pthread_t threads[THREADS]; /* [started]; the owner's */
+    size_t started;
+
+    pthread_mutex_t lock;     /* protects everything below, and the state of the models */
+    pthread_cond_t changed;   /* something changed that a thread or a caller waits for */
+    struct model_set *models; /* in service; NULL: none yet */
+    bool changing;            /* somebody makes the next set */
+    struct name_list added;   /* folders; used by whoever set changing */
+    struct reload *reloads;   /* waits for the next reload */
+    bool reload_ordered;
+    const char *reloading;
+    struct served_model *orders; /* by next, oldest first, with a reference each */
+    struct served_model *kept;   /* by next_kept: ready models in service, with a reference each */
+    struct model_wait *waiting;
+    size_t wait_count; /* with those whose finish is being called */
+    bool closed;
+};
+
+/* ---- a model in service ---- */
+
+const char *model_state_name(enum model_state state) {
+    static const char *const names[MODEL_STATES] = {"cold", "loading", "ready", "failed"};
+    return names[state];
+}
+
+void model_hide_folder(const char *folder, char *message) {
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    bool path = memchr(folder, '/', length) != NULL;
+    for (char *at = message; (at = memmem(at, strlen(at), folder, length)) != NULL;) {
+        /* A path is removed as a whole, too; a folder such as "." or "a" also occurs in sentences that do not name it. */
+        bool begins = at == message || strchr(" \"'(", at[-1]);
+        bool names = begins && (at[length] == '/' || (path && strchr(" :,\"')", at[length])));
+        size_t skip = !names ? 0 : at[length] == '/' ? length + 1 : length;
+        memmove(at, at + skip, strlen(at + skip) + 1);
+        at += skip == 0;
+    }
+}
+
+/* Reads the folder, loads nothing. If broken is true, a folder that cannot be read is a model that has failed. Otherwise the error
+ * names the folder. */
+static struct served_model *read_model(const struct catalog *catalog, const char *folder, bool broken, struct error *err) {
+    struct error inner = {0};
+    struct served_model *model = calloc(1, sizeof *model);
+    if (!model || !(model->folder = strdup(folder))) {
+        free(model);
+        error_memory(err);
+        return NULL;
+    }
+    for (size_t length = strlen(folder); length > 1 && model->folder[length - 1] == '/';)
+        model->folder[--length] = '\0';
+    atomic_init(&model->references, 1);
+    model->card = translator_card_read(model->folder, &inner);
+    if (model->card) {
+        model->info = translator_card_info(model->card);
+        model->bytes = loaded_model_estimate(model->card, &catalog->loading);
+    } else if (broken && inner.code != ERROR_MEMORY) {
+        const char *slash = strrchr(model->folder, '/');
+        const char *name = slash && slash[1] ? slash + 1 : model->folder;
+        model->info = (struct translator_info){.name = name, .source = "", .target = "", .task = "", .beam_size = 1};
+        model->state = MODEL_FAILED;
+        model->error = inner;
+        model_hide_folder(model->folder, model->error.message);
+    } else {
+        error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
+        served_model_release(model);
+        return NULL;
+    }
+    model->metrics = metrics_model(catalog->metrics, model->info.name, err);
+    if (model->metrics)
+        return model;
+    served_model_release(model);
+    return NULL;
+}
+
+struct served_model *served_model_acquire(struct served_model *model) {
+    atomic_fetch_add_explicit(&model->references, 1, memory_order_relaxed);
+    return model;
+}
+
+void served_model_release(struct served_model *model) {
+    if (!model || atomic_fetch_sub_explicit(&model->references, 1, memory_order_acq_rel) > 1)
+        return;
+    loaded_model_release(model->loaded);
+    translator_card_free(model->card);
+    free(model->folder);
+    free(model);
+}
+
+/* Loads the model, whose state stays untouched meanwhile. The error does not name the folder. */
+static struct loaded_model *load_model(const struct catalog *catalog, const struct served_model *model,
+                                       enum integrity_extent extent, struct error *err) {
+    struct loading loading = catalog->loading;
+    loading.extent = extent;
+    struct loaded_model *loaded = loaded_model_open(model->folder, model->compute, &loading, err);
+    if (!loaded)
+        return NULL;
+    const struct translator_info *is = &loaded->info, *was = &model->info;
+    if (strcmp(is->name, was->name) == 0 && strcmp(is->source, was->source) == 0 && strcmp(is->target, was->target) == 0 &&
+        is->attention == was->attention && is->alignment_head == was->alignment_head && is->heads == was->heads &&
+        is->quality == was->quality)
+        return loaded;
+    error_set(err, ERROR_FILE, "the folder contains another model now: reload the models");
+    loaded_model_release(loaded);
+    return NULL;
+}
+
+/* Takes over the reference. Called with the lock held, unless the model is not in service yet. */
+static void set_loaded(struct served_model *model, struct loaded_model *loaded) {
+    model->loaded = loaded;
+    model->state = MODEL_READY;
+    model->compute = loaded->info.compute;
+    model->bytes = loaded->bytes;
+    model->asked_us = clock_us();
+    model->unchecked = loaded->files.listed && !loaded->files.checked;
+}
+
+/* Called with the lock held. */
+static void set_failed(struct served_model *model, const struct error *error) {
+    model->error = *error;
+    model_hide_folder(model->folder, model->error.message);
+    model->state = MODEL_FAILED;
+    model->changed_us = clock_us();
+}
+
+/* ---- a set of models ---- */
+
+struct model_set *model_set_create(size_t generation, struct metrics *metrics) {
+    struct model_set *models = calloc(1, sizeof *models);
+    if (!models)
+        return NULL;
+    models->generation = generation;
+    models->metrics = metrics;
+    atomic_init(&models->references, 1);
+    if (metrics)
+        metrics_model_sets_changed(metrics, 1);
+    return models;
+}
+
+static struct served_model *find_name(const struct model_set *models, const char *name) {
+    for (size_t i = 0; i < models->count; i++) {
+        if (strcmp(models->all[i]->info.name, name) == 0)
+            return models->all[i];
+    }
+    return NULL;
+}
+
+static struct served_model *find_folder(const struct model_set *models, const char *folder) {
+    for (size_t i = 0; i < models->count; i++) {
+        if (strcmp(models->all[i]->folder, folder) == 0)
+            return models->all[i];
+    }
+    return NULL;
+}
+
+static bool has_model(const struct model_set *models, const struct served_model *model) {
+    for (size_t i = 0; models && i < models->count; i++) {
+        if (models->all[i] == model)
+            return true;
+    }
+    return false;
+}
+
+int model_set_add(struct model_set *models, struct served_model *model, struct error *err) {
+    int result = 0;
+    if (find_name(models, model->info.name)) { /* their names would be ambiguous */
+        result = error_set(err, ERROR_INPUT, "a model named \"%s\" is already loaded", model->info.name);
+    } else {
+        struct served_model **all = reallocarray(models->all, models->count + 1, sizeof *all);
+        result = all ? 0 : error_memory(err);
+        models->all = all ? all : models->all;
+    }
+    if (result == 0)
+        models->all[models->count++] = model;
+    else
+        served_model_release(model);
+    return result;
+}
+
+struct model_set *model_set_acquire(struct model_set *models) {
+    atomic_fetch_add_explicit(&models->references, 1, memory_order_relaxed);
+    return models;
+}
+
+void model_set_release(struct model_set *models) {
+    if (!models || atomic_fetch_sub_explicit(&models->references, 1, memory_order_acq_rel) > 1)
+        return;
+    for (size_t i = 0; i < models->count; i++)
+        served_model_release(models->all[i]);
+    if (models->metrics)
+        metrics_model_sets_changed(models->metrics, -1);
+    free(models->all);
+    free(models);
+}
+
+struct model_set *catalog_acquire(struct catalog *catalog) {
+    pthread_mutex_lock(&catalog->lock);
+    struct model_set *models = catalog->models ? model_set_acquire(catalog->models) : NULL;
+    pthread_mutex_unlock(&catalog->lock);
+    return models;
+}
+
+/* ---- room: called with the lock held ----
+ *
+ * A model that is unloaded is cold at once. It is put on a list, gone, and freed by free_gone without the lock; until then its
+ * bytes count as taken. */
+
+static void keep(struct catalog *catalog, struct served_model *model) {
+    model->next_kept = catalog->kept;
+    catalog->kept = served_model_acquire(model);
+    if (model->unchecked)
+        pthread_cond_broadcast(&catalog->changed);
+}
+
+/* Does nothing if the model is not kept. The reference that is released is never the last: a kept model is in service, or its
+ * caller has another. */
+static void unkeep(struct catalog *catalog, struct served_model *model) {
+    struct served_model **link = &catalog->kept;
+    while (*link && *link != model)
+        link = &(*link)->next_kept;
+    if (!*link)
+        return;
+    *link = model->next_kept;
+    served_model_release(model);
+}
+
+static void unload(struct catalog *catalog, struct served_model *model, const char *reason, struct loaded_model **gone) {
+    model->loaded->next = *gone;
+    *gone = model->loaded;
+    model->loaded = NULL;
+    model->state = MODEL_COLD;
+    log_event(LOG_INFO, "model_unloaded", "model=%s bytes=%zu reason=%s", model->info.name, model->bytes, reason);
+    metrics_model_unloaded(catalog->metrics);
+    unkeep(catalog, model);
+}
+
+/* Called without the lock. Returns the memory to the system. */
+static void free_gone(struct loaded_model *gone) {
+    bool any = gone != NULL;
+    for (struct loaded_model *next; gone; gone = next) {
+        next = gone->next;
+        loaded_model_release(gone);
+    }
+    if (any)
+        malloc_trim(0);
+}
+
+/* Returns the least recently used of the models that nobody uses now. */
+static struct served_model *find_oldest(const struct catalog *catalog) {
+    struct served_model *oldest = NULL;
+    for (struct served_model *model = catalog->kept; model; model = model->next_kept) {
+        if (!loaded_model_used(model->loaded) && (!oldest || model->asked_us < oldest->asked_us))
+            oldest = model;
+    }
+    return oldest;
+}
+
+/* Returns whether so many bytes would fit if all models that nobody uses were unloaded. */
+static bool could_fit(const struct catalog *catalog, size_t bytes) {
+    size_t most = catalog->options.most_bytes, taken = atomic_load(&catalog->taken), unused = 0;
+    for (const struct served_model *model = catalog->kept; model; model = model->next_kept)
+        unused += loaded_model_used(model->loaded) ? 0 : model->loaded->bytes;
+    size_t rest = taken > unused ? taken - unused : 0;
+    return most == 0 || (bytes <= most && rest <= most - bytes);
+}
+
+static bool make_room(struct catalog *catalog, size_t bytes, struct loaded_model **gone) {
+    size_t most = catalog->options.most_bytes, taken = atomic_load(&catalog->taken);
+    struct served_model *model;
+    if (!could_fit(catalog, bytes))
+        return false;
+    while (most > 0 && taken + bytes > most && (model = find_oldest(catalog)) != NULL) {
+        taken -= model->loaded->bytes;
+        unload(catalog, model, "room", gone);
+    }
+    return true;
+}
+
+static bool is_over(const struct catalog *catalog) {
+    return catalog->options.most_bytes > 0 && atomic_load(&catalog->taken) > catalog->options.most_bytes;
+}
+
+/* ---- waits for a model ---- */
+
+/* Called with the lock held. Takes off the list the waits for this model or, if it is NULL, those that are over. */
+static struct model_wait *take_waits(struct catalog *catalog, const struct served_model *model) {
+    struct model_wait *taken = NULL;
+    int64_t now_us = clock_us();
+    for (struct model_wait **link = &catalog->waiting; *link;) {
+        struct model_wait *wait = *link;
+        bool over = catalog->closed || now_us >= wait->deadline_us || (wait->cancelled && atomic_load(wait->cancelled));
+        if (model ? wait->model != model : !over) {
+            link = &wait->next;
+            continue;
+        }
+        *link = wait->next;
+        wait->next = taken;
+        taken = wait;
+    }
+    return taken;
+}
+
+/* Called with the lock held. Sets the outcome of each wait: the model or the error. */
+static void set_outcome(struct model_wait *waits, struct loaded_model *loaded, const struct error *error) {
+    for (struct model_wait *wait = waits; wait; wait = wait->next) {
+        wait->loaded = loaded ? loaded_model_acquire(loaded) : NULL;
+        wait->error = *error;
+    }
+}
+
+/* Called without the lock. */
+static void finish_waits(struct catalog *catalog, struct model_wait *waits) {
+    size_t count = 0;
+    for (struct model_wait *next; waits; waits = next, count++) {
+        next = waits->next;
+        waits->finish(waits);
+    }
+    pthread_mutex_lock(&catalog->lock);
+    catalog->wait_count -= count;
+    if (catalog->wait_count == 0)
+        pthread_cond_broadcast(&catalog->changed);
+    pthread_mutex_unlock(&catalog->lock);
+}
+
+/* Called with the lock held. */
+static bool has_failed(const struct served_model *model) {
+    return model->state == MODEL_FAILED && (!model->card || clock_us() - model->changed_us < RETRY_US);
+}
+
+/* Called with the lock held. */
+static void order(struct catalog *catalog, struct served_model *model) {
+    if (model->state == MODEL_LOADING || catalog->closed)
+        return;
+    struct served_model **end = &catalog->orders;
+    while (*end)
+        end = &(*end)->next;
+    model->state = MODEL_LOADING;
+    model->changed_us = clock_us();
+    model->next = NULL;
+    *end = served_model_acquire(model);
+    pthread_cond_broadcast(&catalog->changed);
+}
+
+enum catalog_readiness catalog_take(struct catalog *catalog, struct served_model *model, struct loaded_model **loaded,
+                                    struct error *err) {
+    enum catalog_readiness readiness = CATALOG_NOT_YET;
+    pthread_mutex_lock(&catalog->lock);
+    if (model->state == MODEL_READY) {
+        model->asked_us = clock_us();
+        *loaded = loaded_model_acquire(model->loaded);
+        readiness = CATALOG_READY;
+    } else if (has_failed(model)) {
+        error_set(err, model->error.code, "%s", model->error.message);
+        readiness = CATALOG_FAILED;
+    }
+    pthread_mutex_unlock(&catalog->lock);
+    return readiness;
+}
+
+bool catalog_await(struct catalog *catalog, struct model_wait *wait) {
+    struct served_model *model = wait->model;
+    pthread_mutex_lock(&catalog->lock);
+    bool taken = !catalog->closed && catalog->wait_count < catalog->options.most_waiting;
+    bool at_once = taken && (model->state == MODEL_READY || has_failed(model));
+    wait->next = NULL;
+    model->asked_us = clock_us();
+    if (at_once) {
+        set_outcome(wait, model->loaded, &model->error);
+    } else if (taken) {
+        order(catalog, model);
+        wait->next = catalog->waiting;
+        catalog->waiting = wait;
+        pthread_cond_broadcast(&catalog->changed);
+    }
+    catalog->wait_count += taken;
+    pthread_mutex_unlock(&catalog->lock);
+    if (at_once)
+        finish_waits(catalog, wait);
+    return taken;
+}
+
+/* Called with the lock held. */
+static void sleep_until(struct catalog *catalog, int64_t until_us) {
+    struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
+    if (until_us == INT64_MAX)
+        pthread_cond_wait(&catalog->changed, &catalog->lock);
+    else
+        pthread_cond_timedwait(&catalog->changed, &catalog->lock, &until);
+}
+
+bool catalog_wait(struct catalog *catalog, size_t timeout_ms) {
+    int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
+    pthread_mutex_lock(&catalog->lock);
+    while (catalog->wait_count > 0 && clock_us() < until_us)
+        sleep_until(catalog, until_us);
+    bool nobody = catalog->wait_count == 0;
+    pthread_mutex_unlock(&catalog->lock);
+    return nobody;
+}
+
+size_t catalog_bytes(const struct catalog *catalog) {
+    return atomic_load(&catalog->taken);
+}
+
+struct model_view catalog_view(struct catalog *catalog, struct served_model *model) {
+    pthread_mutex_lock(&catalog->lock);
+    struct model_view view = {.state = model->state,
+                              .bytes = model->bytes,
+                              .compute = model->compute,
+                              .unchecked = model->unchecked,
+                              .loaded = model->loaded ? loaded_model_acquire(model->loaded) : NULL,
+                              .error = model->error};
+    pthread_mutex_unlock(&catalog->lock);
+    return view;
+}
+
+/* ---- the loader ---- */
+
+/* Called with the lock held. Takes the first order that can be dealt with now: *fits, or err says why not. */
+static struct served_model *take_order(struct catalog *catalog, bool *fits, struct loaded_model **gone, struct error *err) {
+    size_t most = catalog->options.most_bytes;
+    int64_t now_us = clock_us();
+    for (struct served_model **link = &catalog->orders; *link; link = &(*link)->next) {
+        struct served_model *model = *link;
+        bool never = most > 0 && model->bytes > most;
+        *fits = make_room(catalog, model->bytes, gone);
+        if (!*fits && !never && now_us - model->changed_us < ROOM_US)
+            continue;
+        *link = model->next;
+        if (never)
+            error_set(err, ERROR_MEMORY, "it needs about %zu bytes, which is more than --model-memory (%zu)", model->bytes, most);
+        else if (!*fits)
+            error_set(err, ERROR_MEMORY,
+                      "it needs about %zu bytes, which do not fit into --model-memory (%zu) beside the models in use", model->bytes,
+                      most);
+        return model;
+    }
+    return NULL;
+}
+
+/* Called with the lock held, which is released meanwhile. The reference of the order is released. */
+static void load_ordered(struct catalog *catalog, struct served_model *model, bool fits, struct loaded_model *gone,
+                         struct error *error) {
+    struct loaded_model *loaded = NULL;
+    bool later = !fits && model->bytes <= catalog->options.most_bytes; /* it may fit another time */
+    pthread_mutex_unlock(&catalog->lock);
+    free_gone(gone);
+    if (fits)
+        loaded = load_model(catalog, model, INTEGRITY_QUICK, error);
+    pthread_mutex_lock(&catalog->lock);
+    if (loaded)
+        set_loaded(model, loaded);
+    else if (later)
+        model->state = MODEL_COLD;
+    else
+        set_failed(model, error);
+    if (loaded && !model->left)
+        keep(catalog, model);
+    struct model_wait *waits = take_waits(catalog, model);
+    set_outcome(waits, loaded, loaded ? &(struct error){0} : later ? error : &model->error);
+    pthread_cond_broadcast(&catalog->changed);
+    pthread_mutex_unlock(&catalog->lock);
+    metrics_model_loaded(catalog->metrics, loaded != NULL);
+    if (!loaded)
+        log_event(LOG_ERROR, "model_failed", "model=%s reason=%s", model->info.name, error->message);
+    finish_waits(catalog, waits);
+    served_model_release(model);
+    pthread_mutex_lock(&catalog->lock);
+}
+
+static void *loader_run(void *argument) {
+    struct catalog *catalog = argument;
+    setpriority(PRIO_PROCESS, 0, LOADER_NICE); /* on Linux only of this thread: decoding goes before loading */
+    pthread_mutex_lock(&catalog->lock);
+    while (!catalog->closed) {
+        struct loaded_model *gone = NULL;
+        struct error error = {0};
+        bool fits;
+        struct served_model *model = take_order(catalog, &fits, &gone, &error);
+        if (model)
+            load_ordered(catalog, model, fits, gone, &error);
+        else
+            sleep_until(catalog, catalog->orders ? clock_us() + LOOK_US : INT64_MAX);
+    }
+    pthread_mutex_unlock(&catalog->lock);
+    return NULL;
+}
+
+/* ---- the keeper ---- */
+
+/* Returns when to look again; INT64_MAX: when something changes. */
+static int64_t next_look_us(const struct catalog *catalog) {
+    int64_t now_us = clock_us(), pause_us = catalog->options.idle_us / 4;
+    if (catalog->waiting || (catalog->kept && is_over(catalog)))
+        return now_us + LOOK_US;
+    if (pause_us == 0 || !catalog->kept)
+        return INT64_MAX;
+    return now_us + (pause_us > MOST_LOOK_US ? MOST_LOOK_US : pause_us < LOOK_US ? LOOK_US : pause_us);
+}
+
+static void *keeper_run(void *argument) {
+    struct catalog *catalog = argument;
+    int64_t idle_us = catalog->options.idle_us;
+    pthread_mutex_lock(&catalog->lock);
+    while (!catalog->closed) {
+        struct loaded_model *gone = NULL;
+        struct model_wait *over = take_waits(catalog, NULL);
+        int64_t now_us = clock_us();
+        for (struct served_model *model = catalog->kept, *next; idle_us > 0 && model; model = next) {
+            next = model->next_kept;
+            if (!loaded_model_used(model->loaded) && model->asked_us <= now_us - idle_us)
+                unload(catalog, model, "idle", &gone);
+        }
+        /* One at a time, and not beside others, since the bytes of models on their way out still count. */
+        struct served_model *excess = !gone && is_over(catalog) ? find_oldest(catalog) : NULL;
+        if (excess)
+            unload(catalog, excess, "room", &gone);
+        if (!over && !gone) {
+            sleep_until(catalog, next_look_us(catalog));
+            continue;
+        }
+        pthread_mutex_unlock(&catalog->lock);
+        free_gone(gone);
+        finish_waits(catalog, over);
+        pthread_mutex_lock(&catalog->lock);
+    }
+    pthread_mutex_unlock(&catalog->lock);
+    return NULL;
+}
+
+/* ---- the next set: by one thread at a time, which has set changing ---- */
+
+/* Adds the folders that are not in the set yet. broken: a folder that cannot be read is added as a model that has failed, and one
+ * whose name is taken is left out. */
+static int add_folders(const struct catalog *catalog, struct model_set *models, const struct name_list *folders, bool broken,
+                       struct error *err) {
+    for (size_t i = 0; i < folders->count; i++) {
+        const char *folder = folders->names[i];
+        struct error inner = {0};
+        struct served_model *model = read_model(catalog, folder, broken, err);
+        if (!model)
+            return -1;
+        if (find_folder(models, model->folder)) {
+            served_model_release(model);
+        } else if (model_set_add(models, model, &inner) != 0) {
+            if (!broken || inner.code != ERROR_INPUT)
+                return error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
+            log_event(LOG_WARN, "model_left_out", "folder=%s reason=%s", folder, inner.message);
+        }
+    }
+    return 0;
+}
+
+/* At the start, the models of --model are loaded as far as there is room (given); later, those that are in memory. */
+static bool wants_loading(struct catalog *catalog, const struct model_set *former, struct served_model *model, bool given) {
+    const struct served_model *old = former ? find_folder(former, model->folder) : NULL;
+    pthread_mutex_lock(&catalog->lock);
+    bool wanted = former ? old && old->state == MODEL_READY : given && could_fit(catalog, model->bytes);
+    if (old)
+        model->compute = old->compute;
+    pthread_mutex_unlock(&catalog->lock);
+    return wanted;
+}
+
+/* Returns the next set with a reference. former: NULL at the start. Otherwise the error names the folder. */
+static struct model_set *make_set(struct catalog *catalog, const struct model_set *former, struct error *err) {
+    const struct catalog_options *options = &catalog->options;
+    struct model_set *models = model_set_create(former ? former->generation + 1 : 1, catalog->metrics);
+    struct name_list found = {0};
+    int result = models ? add_folders(catalog, models, options->folders, false, err) : error_memory(err);
+    size_t given = models ? models->count : 0;
+    if (result == 0 && options->directory)
+        result = model_folders_list(&found, options->directory, err);
+    if (result == 0)
+        result = add_folders(catalog, models, &found, true, err);
+    name_list_done(&found);
+    if (result == 0)
+        result = add_folders(catalog, models, &catalog->added, true, err);
+    if (result == 0 && !former && options->usual && !find_name(models, options->usual))
+        result =
+            error_set(err, ERROR_INPUT, "--default-model: there is no model \"%.60s\" among those that are served", options->usual);
+
+    /* At the start the larger files are compared while the model is in use already; a reload has the time. */
+    enum integrity_extent extent = former ? INTEGRITY_WHOLE : INTEGRITY_QUICK;
+    for (size_t i = 0; result == 0 && i < models->count; i++) {
+        struct served_model *model = models->all[i];
+        if (!wants_loading(catalog, former, model, i < given))
+            continue;
+        struct error inner = {0};
+        struct loaded_model *loaded = model->card ? load_model(catalog, model, extent, &inner) : NULL;
+        if (loaded)
+            set_loaded(model, loaded);
+        else
+            result = error_set(err, model->card ? inner.code : model->error.code, "cannot load %s: %s", model->folder,
+                               model->card ? inner.message : model->error.message);
+    }
+    if (result == 0)
+        return models;
+    model_set_release(models);
+    return NULL;
+}
+
+/* Puts a set into service, whose reference is taken over. */
+static void put_in_service(struct catalog *catalog, struct model_set *models) {
+    const char *usual = catalog->options.usual;
+    if (usual && !find_name(models, usual))
+        log_event(LOG_WARN, "default_model_missing", "model=%s", usual);
+    pthread_mutex_lock(&catalog->lock);
+    struct model_set *old = catalog->models;
+    catalog->models = models;
+    for (size_t i = 0; i < models->count; i++) {
+        if (!has_model(old, models->all[i]) && models->all[i]->state == MODEL_READY)
+            keep(catalog, models->all[i]);
+    }
+    for (size_t i = 0; old && i < old->count; i++) {
+        if (!has_model(models, old->all[i])) {
+            old->all[i]->left = true;
+            unkeep(catalog, old->all[i]);
+        }
+    }
+    pthread_mutex_unlock(&catalog->lock);
+    model_set_release(old); /* it may be the last reference */
+}
+
+/* Returns false if somebody else makes a set. */
+static bool begin_change(struct catalog *catalog) {
+    pthread_mutex_lock(&catalog->lock);
+    bool begun = !catalog->changing;
+    catalog->changing = true;
+    pthread_mutex_unlock(&catalog->lock);
+    return begun;
+}
+
+static void end_change(struct catalog *catalog) {
+    pthread_mutex_lock(&catalog->lock);
+    catalog->changing = false;
+    pthread_cond_broadcast(&catalog->changed);
+    pthread_mutex_unlock(&catalog->lock);
+}
+
+/* Puts the set in service without one model and with another (either may be NULL) into service. */
+static int change_set(struct catalog *catalog, const struct served_model *without, struct served_model *with, struct error *err) {
+    struct model_set *former = catalog_acquire(catalog), *models = model_set_create(former->generation + 1, catalog->metrics);
+    int result = models ? 0 : error_memory(err);
+    for (size_t i = 0; result == 0 && i < former->count; i++) {
+        if (former->all[i] != without)
+            result = model_set_add(models, served_model_acquire(former->all[i]), err);
+    }
+    if (result == 0 && with)
+        result = model_set_add(models, served_model_acquire(with), err);
+    if (result == 0 && with && !name_list_has(&catalog->added, with->folder) &&
+        name_list_add(&catalog->added, with->folder, strlen(with->folder)) != 0)
+        result = error_memory(err);
+    if (result == 0)
+        put_in_service(catalog, models);
+    else
+        model_set_release(models);
+    model_set_release(former);
+    return result;
+}
+
+enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, struct served_model **added, struct error *err) {
+    if (!begin_change(catalog))
+        return CATALOG_BUSY;
+    struct served_model *model = read_model(catalog, folder, false, err);
+    int result = model ? change_set(catalog, NULL, model, err) : -1;
+    end_change(catalog);
+    if (result != 0) {
+        served_model_release(model);
+        return CATALOG_REFUSED;
+    }
+    pthread_mutex_lock(&catalog->lock);
+    if (model->state != MODEL_READY && !has_failed(model))
+        order(catalog, model);
+    pthread_mutex_unlock(&catalog->lock);
+    log_event(LOG_INFO, "model_added", "model=%s folder=%s", model->info.name, model->folder);
+    *added = model;
+    return CATALOG_DONE;
+}
+
+enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, struct error *err) {
+    if (!begin_change(catalog))
+        return CATALOG_BUSY;
+    struct model_set *former = catalog_acquire(catalog);
+    const struct served_model *model = find_name(former, name);
+    enum catalog_verdict verdict = !model                                       ? CATALOG_UNKNOWN
+                                   : change_set(catalog, model, NULL, err) == 0 ? CATALOG_DONE
+                                                                                : CATALOG_REFUSED;
+    if (verdict == CATALOG_DONE) {
+        name_list_remove(&catalog->added, model->folder);
+        log_event(LOG_INFO, "model_removed", "model=%s", model->info.name);
+    }
+    end_change(catalog);
+    model_set_release(former);
+    return verdict;
+}
+
+/* ---- the reloader ---- */
+
+/* Called without the lock. */
+static void finish_reloads(struct reload *reloads, size_t generation, const struct error *error) {
+    for (struct reload *next; reloads; reloads = next) {
+        next = reloads->next;
+        reloads->generation = generation;
+        reloads->error = *error;
+        reloads->finish(reloads);
+    }
+}
+
+/* Called with the lock held, which is released meanwhile; nobody else makes a set. */
+static void reload(struct catalog *catalog) {
+    struct reload *reloads = catalog->reloads;
+    struct error error = {0};
+    catalog->reloads = NULL;
+    catalog->reload_ordered = false;
+    catalog->reloading = "running";
+    catalog->changing = true;
+    pthread_mutex_unlock(&catalog->lock);
+
+    int64_t began_us = clock_us();
+    struct model_set *former = catalog_acquire(catalog), *models = make_set(catalog, former, &error);
+    model_set_release(former);
+    long long duration_ms = (clock_us() - began_us) / 1000;
+    size_t generation = models ? models->generation : 0;
+    if (models) {
+        put_in_service(catalog, models);
+        log_event(LOG_INFO, "reloaded", "what=models generation=%zu duration_ms=%lld", generation, duration_ms);
+    } else {
+        log_event(LOG_ERROR, "reload_failed", "what=models duration_ms=%lld reason=%s", duration_ms, error.message);
+    }
+    pthread_mutex_lock(&catalog->lock);
+    catalog->reloading = models ? "done" : "failed";
+    pthread_mutex_unlock(&catalog->lock);
+    end_change(catalog);
+    metrics_reloaded(catalog->metrics, generation > 0);
+    finish_reloads(reloads, generation, &error);
+    pthread_mutex_lock(&catalog->lock);
+}
+
+/* Compares all files of a model in use with its manifest. Called with the lock held, which is released meanwhile. If they differ,
+ * nobody else gets the model, but requests that have it go on. */
+static void check_files(struct catalog *catalog, struct served_model *model) {
+    struct error error = {0};
+    struct integrity_found found;
+    struct loaded_model *loaded = loaded_model_acquire(model->loaded), *gone = NULL;
+    served_model_acquire(model);
+    pthread_mutex_unlock(&catalog->lock);
+    integrity_check(catalog->loading.integrity, model->folder, INTEGRITY_WHOLE, &found, &error);
+    pthread_mutex_lock(&catalog->lock);
+    if (model->loaded == loaded && !catalog->closed) {
+        model->unchecked = false;
+        if (error.code != ERROR_NONE) {
+            if (!model->left)
+                unload(catalog, model, "files", &gone);
+            set_failed(model, &error);
+            metrics_model_loaded(catalog->metrics, false);
+            log_event(LOG_ERROR, "model_failed", "model=%s reason=%s", model->info.name, model->error.message);
+        }
+    }
+    pthread_mutex_unlock(&catalog->lock);
+    loaded_model_release(loaded);
+    free_gone(gone);
+    served_model_release(model);
+    pthread_mutex_lock(&catalog->lock);
+}
+
+static void *reloader_run(void *argument) {
+    struct catalog *catalog = argument;
+    setpriority(PRIO_PROCESS, 0, LOADER_NICE);
+    pthread_mutex_lock(&catalog->lock);
+    while (!catalog->closed) {
+        struct served_model *unchecked = catalog->kept;
+        while (unchecked && !unchecked->unchecked)
+            unchecked = unchecked->next_kept;
+        if (catalog->reload_ordered && !catalog->changing)
+            reload(catalog);
+        else if (unchecked)
+            check_files(catalog, unchecked);
+        else
+            sleep_until(catalog, INT64_MAX);
+    }
+    struct reload *reloads = catalog->reloads;
+    catalog->reloads = NULL;
+    pthread_mutex_unlock(&catalog->lock);
+    finish_reloads(reloads, 0, &(struct error){0});
+    return NULL;
+}
+
+bool catalog_reload(struct catalog *catalog, struct reload *reload) {
+    pthread_mutex_lock(&catalog->lock);
+    bool open = !catalog->closed;
+    if (open && reload) {
+        reload->next = catalog->reloads;
+        catalog->reloads = reload;
+    }
+    catalog->reload_ordered = open;
+    if (open)
+        log_event(LOG_INFO, "reload_asked", "what=models"); /* before it can begin */
+    pthread_cond_broadcast(&catalog->changed);
+    pthread_mutex_unlock(&catalog->lock);
+    return open;
+}
+
+const char *catalog_reloading(struct catalog *catalog) {
+    pthread_mutex_lock(&catalog->lock);
+    const char *reloading = catalog->reloading;
+    pthread_mutex_unlock(&catalog->lock);
+    return reloading;
+}
+
+/* ---- the owner ---- */
+
+struct catalog *catalog_create(const struct catalog_options *options, struct metrics *metrics) {
+    struct catalog *catalog = calloc(1, sizeof *catalog);
+    struct integrity *integrity = integrity_create();
+    if (!catalog || !integrity) {
+        free(catalog);
+        integrity_free(integrity);
+        return NULL;
+    }
+    catalog->options = *options;
+    catalog->metrics = metrics;
+    catalog->reloading = "none";
+    catalog->loading = (struct loading){.compute = options->compute,
+                                        .shortlist = options->shortlist,
+                                        .half_past = options->half_past,
+                                        .workers = options->workers,
+                                        .rows = options->rows,
+                                        .state_bytes = options->state_bytes,
+                                        .metrics = metrics,
+                                        .taken = &catalog->taken,
+                                        .integrity = integrity};
+    pthread_mutex_init(&catalog->lock, NULL);
+    clock_condition_init(&catalog->changed);
+    return catalog;
+}
+
+int catalog_open(struct catalog *catalog, struct error *err) {
+    static void *(*const runs[THREADS])(void *) = {loader_run, keeper_run, reloader_run};
+    struct model_set *models = make_set(catalog, NULL, err);
+    if (!models)
+        return -1;
+    put_in_service(catalog, models);
+    for (; catalog->started < THREADS; catalog->started++) {
+        if (pthread_create(&catalog->threads[catalog->started], NULL, runs[catalog->started], catalog) != 0)
+            return error_set(err, ERROR_MEMORY, "cannot start the threads that load and unload models");
+    }
+    return 0;
+}
+
+void catalog_close(struct catalog *catalog) {
+    pthread_mutex_lock(&catalog->lock);
+    catalog->closed = true;
+    struct model_wait *over = take_waits(catalog, NULL);
+    struct served_model *orders = catalog->orders;
+    catalog->orders = NULL;
+    pthread_cond_broadcast(&catalog->changed);
+    pthread_mutex_unlock(&catalog->lock);
+    integrity_stop(catalog->loading.integrity);
+    finish_waits(catalog, over);
+    for (struct served_model *next; orders; orders = next) {
+        next = orders->next;
+        served_model_release(orders);
+    }
+    while (catalog->started > 0)
+        pthread_join(catalog->threads[--catalog->started], NULL);
+}
+
+void catalog_free(struct catalog *catalog) {
+    if (!catalog)
+        return;
+    catalog_close(catalog);
+    while (catalog->kept)
+        unkeep(catalog, catalog->kept);
+    model_set_release(catalog->models);
+    integrity_free(catalog->loading.integrity);
+    name_list_done(&catalog->added);
+    pthread_cond_destroy(&catalog->changed);
+    pthread_mutex_destroy(&catalog->lock);
+    free(catalog);
+}

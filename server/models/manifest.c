@@ -1,0 +1,275 @@
+/* This module hides how a model folder is found and compared with its manifest. */
+#include "server/models/manifest.h"
+#include "model/base/file.h"
+#include "server/base/hex.h"
+#include <dirent.h>
+#include <errno.h>
+#include <gnutls/crypto.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MANIFEST_FORMAT = 1,
+    MAX_MANIFEST_BYTES = 1 << 20,
+    READ_BYTES = 1 << 16,
+    PATH_BYTES = 4096,
+    SMALL_BYTES = 1 << 20, /* such a file is read in a few milliseconds */
+};
+
+/* name: of the file in messages. */
+static int make_path(char path[PATH_BYTES], const char *folder, const char *name, struct error *err) {
+    int length = snprintf(path, PATH_BYTES, "%s/%s", folder, name);
+    return length >= 0 && length < PATH_BYTES ? 0 : error_set(err, ERROR_FILE, "%.100s: the path is too long", name);
+}
+
+/* ---- folders ---- */
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int model_folders_list(struct name_list *list, const char *directory, struct error *err) {
+    size_t former = list->count;
+    int result = 0;
+    DIR *open = opendir(directory);
+    if (!open)
+        return error_set(err, ERROR_FILE, "cannot open %s: %s", directory, strerror(errno));
+    for (const struct dirent *entry; result == 0 && (entry = readdir(open)) != NULL;) {
+        char path[PATH_BYTES];
+        struct stat status;
+        int length = snprintf(path, sizeof path, "%s/%s/config.json", directory, entry->d_name);
+        if (entry->d_name[0] != '.' && length >= 0 && length < PATH_BYTES && stat(path, &status) == 0)
+            result = name_list_add(list, path, (size_t)length - strlen("/config.json"));
+    }
+    closedir(open);
+    if (list->count > former)
+        qsort(list->names + former, list->count - former, sizeof *list->names, compare_names);
+    return result == 0 ? 0 : error_memory(err);
+}
+
+/* ---- digests ---- */
+
+/* Computes the SHA-256 of a file. Once *stop is true it gives up with -1 and no error; NULL: never. */
+static int digest_file(const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err) {
+    size_t size;
+    gnutls_hash_hd_t hash;
+    int descriptor = file_open(path, SIZE_MAX / 2, &size, err);
+    if (descriptor < 0)
+        return -1;
+    char *buffer = malloc(READ_BYTES);
+    int result = buffer && gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) == 0 ? 0 : error_memory(err);
+    bool started = result == 0;
+    for (ssize_t count = 1; result == 0 && count != 0;) {
+        count = read(descriptor, buffer, READ_BYTES);
+        if (stop && atomic_load(stop))
+            result = -1;
+        else if (count < 0 && errno != EINTR)
+            result = error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
+        else if (count > 0 && gnutls_hash(hash, buffer, (size_t)count) != 0)
+            result = error_set(err, ERROR_FILE, "SHA-256 is not available");
+    }
+    if (started)
+        gnutls_hash_deinit(hash, sha256);
+    free(buffer);
+    close(descriptor);
+    return result;
+}
+
+int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err) {
+    char path[PATH_BYTES];
+    unsigned char bytes[SHA256_BYTES];
+    if (make_path(path, folder, "model.safetensors", err) != 0 || digest_file(path, NULL, bytes, err) != 0)
+        return -1;
+    hex_print(bytes, sizeof bytes, sha256);
+    return 0;
+}
+
+/* These change with a file's content. */
+struct identity {
+    dev_t device;
+    ino_t inode;
+    off_t bytes;
+    struct timespec modified, changed;
+};
+
+struct known {
+    char *path;
+    struct identity identity;
+    unsigned char sha256[SHA256_BYTES];
+    struct known *next;
+};
+
+struct integrity {
+    atomic_bool stopped;
+    pthread_mutex_t lock; /* protects known */
+    struct known *known;
+};
+
+struct integrity *integrity_create(void) {
+    struct integrity *integrity = calloc(1, sizeof *integrity);
+    if (integrity)
+        pthread_mutex_init(&integrity->lock, NULL);
+    return integrity;
+}
+
+void integrity_free(struct integrity *integrity) {
+    if (!integrity)
+        return;
+    for (struct known *known = integrity->known, *next; known; known = next) {
+        next = known->next;
+        free(known->path);
+        free(known);
+    }
+    pthread_mutex_destroy(&integrity->lock);
+    free(integrity);
+}
+
+void integrity_stop(struct integrity *integrity) {
+    atomic_store(&integrity->stopped, true);
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b) {
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool same_identity(const struct identity *a, const struct identity *b) {
+    return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes && same_time(&a->modified, &b->modified) &&
+           same_time(&a->changed, &b->changed);
+}
+
+/* Called with the lock held. */
+static struct known *find_known(const struct integrity *integrity, const char *path) {
+    struct known *known = integrity->known;
+    while (known && strcmp(known->path, path) != 0)
+        known = known->next;
+    return known;
+}
+
+static bool recall(struct integrity *integrity, const char *path, const struct identity *identity,
+                   unsigned char sha256[SHA256_BYTES]) {
+    pthread_mutex_lock(&integrity->lock);
+    const struct known *known = find_known(integrity, path);
+    bool found = known && same_identity(&known->identity, identity);
+    if (found)
+        memcpy(sha256, known->sha256, SHA256_BYTES);
+    pthread_mutex_unlock(&integrity->lock);
+    return found;
+}
+
+/* If memory is out, the digest is computed again the next time. */
+static void remember(struct integrity *integrity, const char *path, const struct identity *identity,
+                     const unsigned char sha256[SHA256_BYTES]) {
+    pthread_mutex_lock(&integrity->lock);
+    struct known *known = find_known(integrity, path);
+    if (!known && (known = calloc(1, sizeof *known)) != NULL) {
+        known->path = strdup(path);
+        if (known->path) {
+            known->next = integrity->known;
+            integrity->known = known;
+        } else {
+            free(known);
+            known = NULL;
+        }
+    }
+    if (known) {
+        known->identity = *identity;
+        memcpy(known->sha256, sha256, SHA256_BYTES);
+    }
+    pthread_mutex_unlock(&integrity->lock);
+}
+
+/* ---- the comparison ---- */
+
+static int refuse(const char *name, const char *problem, struct error *err) {
+    return error_set(err, ERROR_FORMAT, "manifest.json: %.100s: %s", name, problem);
+}
+
+/* Returns the manifest, NULL if the folder has none or if there is an error. */
+static json_t *read_manifest(const char *folder, struct error *err) {
+    char path[PATH_BYTES], *text;
+    size_t length;
+    json_error_t problem;
+    if (make_path(path, folder, "manifest.json", err) != 0 || (access(path, F_OK) != 0 && errno == ENOENT) ||
+        file_read(path, MAX_MANIFEST_BYTES, &text, &length, err) != 0)
+        return NULL;
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+    free(text);
+    if (!root && json_error_code(&problem) == json_error_out_of_memory) {
+        error_memory(err);
+    } else if (!root) {
+        error_set(err, ERROR_FORMAT, "manifest.json: line %d: %s", problem.line, problem.text);
+    } else if (json_integer_value(json_object_get(root, "format")) != MANIFEST_FORMAT ||
+               !json_is_object(json_object_get(root, "files"))) {
+        error_set(err, ERROR_FORMAT, "manifest.json: not of format %d", MANIFEST_FORMAT);
+        json_decref(root);
+        return NULL;
+    }
+    return root;
+}
+
+/* Compares one file with its entry. A name that leads out of the folder is refused. Clears found->checked if the content is not
+ * compared. */
+static int check_file(struct integrity *integrity, const char *folder, const char *name, const json_t *entry,
+                      enum integrity_extent extent, struct integrity_found *found, struct error *err) {
+    const json_t *bytes = json_object_get(entry, "bytes");
+    const char *digits = json_string_value(json_object_get(entry, "sha256"));
+    unsigned char listed[SHA256_BYTES], sha256[SHA256_BYTES];
+    char path[PATH_BYTES];
+    struct stat status;
+    if (!*name || strchr(name, '/') || strcmp(name, "..") == 0 || strcmp(name, ".") == 0)
+        return refuse(name, "not the name of a file in the folder", err);
+    if (!json_is_integer(bytes) || json_integer_value(bytes) < 0)
+        return refuse(name, "bytes must be a whole number", err);
+    if (!digits || !hex_parse(digits, listed, SHA256_BYTES))
+        return refuse(name, "sha256 must have 64 hexadecimal digits", err);
+    if (strcmp(name, "model.safetensors") == 0)
+        hex_print(listed, SHA256_BYTES, found->sha256);
+
+    if (make_path(path, folder, name, err) != 0)
+        return -1;
+    if (stat(path, &status) != 0)
+        return error_set(err, ERROR_FORMAT, "%.100s is listed in manifest.json, and cannot be read: %s", name, strerror(errno));
+    const struct identity identity = {status.st_dev, status.st_ino, status.st_size, status.st_mtim, status.st_ctim};
+    bool same = status.st_size == json_integer_value(bytes);
+    if (same && !recall(integrity, path, &identity, sha256)) {
+        if (extent == INTEGRITY_QUICK && status.st_size > SMALL_BYTES) {
+            found->checked = false;
+            return 0;
+        }
+        if (digest_file(path, &integrity->stopped, sha256, err) != 0)
+            return -1;
+        remember(integrity, path, &identity, sha256);
+    }
+    if (same && memcmp(sha256, listed, SHA256_BYTES) == 0)
+        return 0;
+    return error_set(
+        err, ERROR_FORMAT,
+        "%.60s is not the file that manifest.json lists: restore it, or, if it was meant to change, write the manifest "
+        "anew (python3 -m weights.manifest)",
+        name);
+}
+
+int integrity_check(struct integrity *integrity, const char *folder, enum integrity_extent extent, struct integrity_found *found,
+                    struct error *err) {
+    struct error inner = {0};
+    json_t *manifest = read_manifest(folder, &inner), *files = json_object_get(manifest, "files"), *entry;
+    struct integrity_found all = {.listed = json_object_size(files) > 0, .checked = json_object_size(files) > 0};
+    const char *name;
+    if (inner.code != ERROR_NONE)
+        return error_set(err, inner.code, "%s", inner.message);
+    int result = 0;
+    json_object_foreach(files, name, entry) {
+        if ((result = check_file(integrity, folder, name, entry, extent, &all, err)) != 0)
+            break;
+    }
+    json_decref(manifest);
+    *found = all;
+    return result;
+}

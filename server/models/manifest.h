@@ -1,0 +1,48 @@
+/* Model folders and their files: which folders there are, and whether their files are those that manifest.json lists.
+ * weights/manifest.py writes it:
+ *
+ *     {"format": 1, "files": {NAME: {"bytes": N, "sha256": HEXADECIMAL}}}
+ *
+ * Digests are kept, so that a file that has not changed is read for its digest once, however often its model is loaded.
+ * Thread-safe. */
+#ifndef ALIGND_MANIFEST_H
+#define ALIGND_MANIFEST_H
+
+#include "model/base/error.h"
+#include "server/base/name_list.h"
+#include <stdbool.h>
+
+enum { SHA256_BYTES = 32, SHA256_DIGITS = 2 * SHA256_BYTES };
+
+/* Adds the paths of the model folders in a directory, DIRECTORY/NAME, sorted by name: everything in it that has a config.json and
+ * is not hidden. Returns -1 with ERROR_FILE (the directory cannot be opened) or ERROR_MEMORY; some may have been added then. */
+int model_folders_list(struct name_list *list, const char *directory, struct error *err);
+
+/* Computes the SHA-256 of the folder's model.safetensors, in digits. Returns -1 with ERROR_FILE or ERROR_MEMORY. */
+int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err);
+
+struct integrity;
+
+/* Returns NULL when memory is out. */
+struct integrity *integrity_create(void);
+/* NULL is allowed. */
+void integrity_free(struct integrity *integrity);
+/* Checks that run, and those to come, end soon with -1 and no error. */
+void integrity_stop(struct integrity *integrity);
+
+enum integrity_extent {
+    INTEGRITY_QUICK, /* sizes, and the content of small files and of those whose digests are known */
+    INTEGRITY_WHOLE
+};
+
+struct integrity_found {
+    bool listed, checked;           /* the folder has a manifest; all that it lists has been compared */
+    char sha256[SHA256_DIGITS + 1]; /* of model.safetensors according to the manifest; "": it does not list it */
+};
+
+/* Compares a folder with its manifest; without one it is right. Returns -1 with ERROR_FORMAT (a file is not the one that the
+ * manifest lists, or the manifest cannot be read; the message names the file without its folder), ERROR_FILE or ERROR_MEMORY. */
+int integrity_check(struct integrity *integrity, const char *folder, enum integrity_extent extent, struct integrity_found *found,
+                    struct error *err);
+
+#endif

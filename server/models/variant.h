@@ -1,0 +1,22 @@
+/* Which variant of a model's target language (model/variants.h) a language code means. */
+#ifndef ALIGND_VARIANT_H
+#define ALIGND_VARIANT_H
+
+#include "model/translator.h"
+
+enum { VARIANT_CODE_BYTES = 64 };
+
+/* Returns the variant of this name or for this language, as the model's string; NULL: the model has none. Case does not matter, and
+ * codes of two and three letters (ISO 639) are equivalent: "pt-BR" is pt_br before por, "sr" srp_Cyrl, "zh" cmn_Hans. */
+const char *variant_for(const struct translator_info *info, const char *code);
+
+/* Returns the variant for a request that names none: that of the model's own target, or NULL. */
+const char *variant_usual(const struct translator_info *info);
+
+/* Returns whether the model has several variants, so that it needs one of them. */
+bool variant_must_be(const struct translator_info *info);
+
+/* Sets code to the variant as a BCP-47 code ("fr" for fra), or to itself if it is none. */
+void variant_code(const char *variant, char code[VARIANT_CODE_BYTES]);
+
+#endif
