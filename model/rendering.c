@@ -2,7 +2,7 @@
 #include "model/given.h"
 #include "model/glossary.h"
 #include "model/model.h"
-#include "model/network/copies.h"
+#include "model/network/output.h"
 #include "model/soft_alignment.h"
 #include "model/text/capitals.h"
 

@@ -11,7 +11,7 @@ const char *translator_piece(const struct sentence *sentence, int token);
  * With replace_unknowns, <unk> is printed as the source token that it is aligned with (sentence_replaces) or that got the
  * most attention in its step (Luong et al. 2015), as it stands in the source text; its piece is that text, too, unless the model
  * copies: then it is <unk>, as the same word copied is another hypothesis. </s> does not count, and a token without a character of
- * its own stands for the next. A model whose output spells (model/network/speller.h) spells it instead, always. A forced target and
+ * its own stands for the next. A model whose output spells (model/network/output.h) spells it instead, always. A forced target and
  * a prefix are printed as they were given. */
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
                       struct rendering *out, struct error *err);

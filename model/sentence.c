@@ -1,7 +1,7 @@
 #include "model/sentence.h"
 #include "model/guard.h"
 #include "model/model.h"
-#include "model/network/copies.h"
+#include "model/network/output.h"
 #include "model/text.h"
 #include "model/text/opaque.h"
 #include <math.h>

@@ -74,7 +74,7 @@ struct sentence {
     struct arena searching; /* and what a search of several rows looks at, until its answer is kept (model/answer.h) */
     struct search search;   /* behind the batch only what its options say, and its tree */
     struct memory *memory;  /* what the decoder looks at (model/network/row.h), while decoding */
-    struct copies *copies;  /* target tokens that no vocabulary has (model/network/copies.h): of a model that copies, of phrases */
+    struct copies *copies;  /* target tokens that no vocabulary has (model/network/output.h): of a model that copies, of phrases */
     struct target_ids targets;   /* what it chooses from */
     const float *first_state;    /* of the decoder, where the search may come back to it */
     const float *alignment_keys; /* [T, A] of the alignment head, where it is asked */

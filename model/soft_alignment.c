@@ -1,6 +1,6 @@
 #include "model/soft_alignment.h"
 #include "model/model.h"
-#include "model/network/copies.h"
+#include "model/network/output.h"
 
 #include <stdint.h>
 #include <string.h>

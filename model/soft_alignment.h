@@ -1,4 +1,4 @@
-/* What the alignment head (model/network/alignment.h) says of a sentence's hypotheses. Of a sentence that asks for it, and of a
+/* What the alignment head (model/network/attention.h) says of a sentence's hypotheses. Of a sentence that asks for it, and of a
  * model that has a head, the batch keeps what the decoder's top layer puts out in each step until the sentence leaves; the rows are
  * made when the search has ended, of the finished hypotheses alone. Nobody asks: nothing is kept, and nothing is computed. */
 #ifndef ALIGND_SOFT_ALIGNMENT_H

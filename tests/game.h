@@ -2,6 +2,7 @@
 #ifndef ALIGND_TESTS_GAME_H
 #define ALIGND_TESTS_GAME_H
 
+#include "model/network/row.h"
 #include "model/search/search.h"
 #include <stdint.h>
 

@@ -30,7 +30,7 @@ ROOMS = {
     "model/text": Room("model/base", "capitals character labels masked numbers opaque pattern preparation readable segmenter token tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
     "model/weights": Room("model/base model/compute", "config quality_weights shortlist weights"),
-    "model/network": Room("model/base model/text model/compute model/weights", "alignment copies decoder distribution encoder output row speller"),
+    "model/network": Room("model/base model/text model/compute model/weights", "attention decoder encoder output row"),
     "model/search": Room("model/base model/compute model/network", "phrase search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),
     "server/base": Room("model/base", "*"),

@@ -8,11 +8,12 @@
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
-#include "model/network/distribution.h"
 #include "model/search/search_results.h"
 #include "model/search/search_state.h"
 #include <stdbool.h>
 #include <stddef.h>
+
+struct distribution; /* model/network/row.h */
 
 /* The strategies that one may ask for by name: the i-th, and that of a name; NULL: there is none. The others are what a given
  * target and phrases make of them. */

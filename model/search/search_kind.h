@@ -6,7 +6,7 @@
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
-#include "model/network/distribution.h"
+#include "model/network/row.h"
 #include "model/search/search_node.h"
 #include "model/search/search_results.h"
 #include "model/search/search_state.h"
