@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What one row looks at: `length` tokens of its sentence from token `first` on. All vectors begin there. */
+/* The part of its sentence that one row sees: `length` tokens from token `first` on. All vectors begin there. */
 struct view {
     size_t first, length;
     const float *query;  /* [A] projected, or the state itself */
@@ -21,7 +21,7 @@ struct view {
 
 /* init loads the score's parameters and sets key_size and query_size. prepare (NULL: nothing to do) turns projected keys and
  * queries x [n] into the form that score reads, once for each instead of once for each pair. score writes e to the view's weights.
- */
+ * */
 struct attention_kind {
     const char *name;
     int (*init)(struct attention *attention, const struct model_config *config, struct weights *weights, struct error *err);

@@ -44,7 +44,7 @@ struct attention {
     struct norm key_norm, query_norm; /* of these products, additive */
 };
 
-/* What a decoder supplies besides its R rows when they attend. */
+/* The vectors that a decoder supplies besides its R rows when they attend. */
 struct attention_step {
     struct vectors queries; /* [R] what queries are made of */
     size_t coverage;        /* with coverage: where in a row's state the sum of its weights so far stands, [T] */
@@ -64,7 +64,7 @@ void attention_run(const struct attention *attention, const struct row *rows, si
 
 /* ---- many heads ---- */
 
-/* What one row looks at. Head h has the columns from h d / H on of query, keys and values. */
+/* One row and the entries at which it looks. Head h has the columns from h d / H on of query, keys and values. */
 struct gaze {
     const float *query; /* [d] */
     struct looked_at keys, values;

@@ -61,7 +61,7 @@ int decoder_step(const struct decoder *decoder, const struct row *rows, size_t c
 
 /* has: true if the kind implements this decoder.style of config.json. init loads the parameters into decoder->own, and sets the
  * shape and whether it attends; -1: decoder_done frees what was loaded. done frees own. The others implement the functions above.
- */
+ * */
 struct decoder_kind {
     bool (*has)(const char *style);
     int (*init)(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err);

@@ -161,12 +161,7 @@ static int readout_load(struct readout *r, const struct model_config *config, co
     return weights_failed(weights) ? -1 : 0;
 }
 
-/* Floats of each value that belong to the readout: the product with the context's matrix (not normalised), or V h_j itself. */
-static size_t readout_value(const struct readout *r) {
-    return r->kind->units > 0 ? r->context_part.layer.out : r->context;
-}
-
-/* The same of a row's scratch: for the inputs of one part, and for two vectors of units. */
+/* Floats of scratch for a row: the inputs of one part, and two vectors of units. */
 static size_t readout_scratch(const struct readout *r) {
     size_t widest = 0;
     for (size_t i = 0; i < r->part_count; i++)
@@ -550,7 +545,8 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
     if (readout_load(&own->readout, config, norm, weights, err) != 0 ||
         (decoder->attends && attention_init(&own->attention, config, weights, own->kernels, err) != 0))
         return -1;
-    own->attention.value = context_matrix(own)->out + readout_value(&own->readout);
+    bool layered = own->readout.kind->units > 0; /* values hold the product with the context's matrix, not V h_j itself */
+    own->attention.value = context_matrix(own)->out + (layered ? own->readout.context_part.layer.out : own->context);
 
     size_t covered = config->attention.coverage ? config_positions(config) : 0;
     decoder->shape.state = own->layers * own->layer_size + covered + own->feed;

@@ -44,9 +44,9 @@ void norm_apply(const struct norm *norm, const struct kernels *kernels, size_t r
 
 /* ---- recurrent cells ---- */
 
-/* gates: blocks of H in the products with the input and the state. states: vectors of H kept from step to step, h first.
- * apart: the blocks at the beginning that are normalised separately where the norm does so; 0: there is one kind.
- * step: one row. x, u [gates * H] hold W x + b and U h + b; state [states * H] is updated. */
+/* gates: blocks of H in the products with the input and the state. states: vectors of H kept from step to step, h first. apart: the
+ * blocks at the beginning that are normalised separately where the norm does so; 0: there is one kind. step: one row. x, u [gates *
+ * H] hold W x + b and U h + b; state [states * H] is updated. */
 struct cell_kind {
     const char *name;
     size_t gates, states, apart;
@@ -98,8 +98,8 @@ struct cell_inputs {
 /* Floats of scratch a row. */
 size_t cell_scratch(const struct cell *cell);
 
-/* Steps all rows at once. states: row r's state is at states + r * ld, h first. The products are only read. scratch
- * [rows, cell_scratch]. */
+/* Steps all rows at once. states: row r's state is at states + r * ld, h first. The products are only read. scratch [rows,
+ * cell_scratch]. */
 void cell_step(const struct cell *cell, const struct cell_inputs *inputs, size_t rows, float *states, size_t ld, float *scratch);
 
 #endif

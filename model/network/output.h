@@ -59,11 +59,10 @@ int output_run(const struct output *output, const struct row *rows, size_t count
 
 /* ---- copies: source words as target tokens ---- */
 
-/* What one sentence's source can contribute besides the vocabulary. A source token's id as a target is that of its word in the
- * target vocabulary; words that it lacks get temporary ids V, V + 1, ... in the order of their first appearance in the sentence.
- * The source's
- * </s> is the target's: where it is copied, the target ends. As a decoder's input a temporary id is <unk>. The same rules as
- * weights/copies.py. Everything lives in the sentence's arena. */
+/* The tokens that one sentence's source adds to the vocabulary. A source token's id as a target is that of its word in the target
+ * vocabulary; words that it lacks get temporary ids V, V + 1, ... in the order of their first appearance in the sentence. The
+ * source's </s> is the target's: where it is copied, the target ends. As a decoder's input a temporary id is <unk>. The same rules
+ * as weights/copies.py. Everything lives in the sentence's arena. */
 struct copies {
     const struct tokenizer *target;
     const int *words;                 /* [length] the target id of each source token */

@@ -8,8 +8,8 @@
  *
  * - A state of fixed size, whatever the length of the hypothesis. It is read and updated in place, and copied when a beam is
  *   reordered.
- * - A past that grows. What a step adds, such as the keys and values of self-attention, is written once and stays where it is until
- *   the sentence leaves the batch; it stands after the attention row of that step. A row knows its past as a path through the
+ * - A past that grows. The addition of a step, such as the keys and values of self-attention, is written once and stays where it is
+ *   until the sentence leaves the batch; it stands after the attention row of that step. A row knows its past as a path through the
  *   search's nodes (search_past), one pointer a step. So reordering rows copies nothing, hypotheses share what they have in common,
  *   and a search that comes back to an earlier step finds its past unchanged. */
 #ifndef ALIGND_ROW_H
@@ -21,8 +21,8 @@
 struct copies;
 struct target_ids;
 
-/* The next token of a row, as the output layer describes it to the search: log p(token) = logits[token] - log_sum. With ids,
- * log p(ids[i]) = logits[i] - log_sum, and no other token is possible. */
+/* The next token of a row, as the output layer describes it to the search: log p(token) = logits[token] - log_sum. With ids, log
+ * p(ids[i]) = logits[i] - log_sum, and no other token is possible. */
 struct distribution {
     const float *logits;      /* [size] */
     const int *ids;           /* [size] the tokens, ascending; NULL: 0 .. size - 1 */
@@ -33,8 +33,8 @@ struct distribution {
     size_t top_count;         /* as many as were wanted, or fewer if all others are impossible or NaN */
 };
 
-/* What a decoder looks at: an entry for each source token, computed once for a sentence. Keys and values hold those of all layers
- * that attend, side by side. The sentence's arena owns them. */
+/* The source as a decoder sees it: an entry for each source token, computed once for a sentence. Keys and values hold those of all
+ * layers that attend, side by side. The sentence's arena owns them. */
 struct memory {
     size_t length;       /* T */
     const float *keys;   /* [T, K], as the scores read them */
