@@ -1,6 +1,6 @@
 #include "model/alignment.h"
 #include "model/model.h"
-#include "model/network/copies.h"
+#include "model/network/output.h"
 #include <stdint.h>
 #include <string.h>
 

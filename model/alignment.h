@@ -1,4 +1,4 @@
-/* What a model attended to, made when a search has ended: the rows of its alignment head (model/network/alignment.h) and the
+/* What a model attended to, made when a search has ended: the rows of its alignment head (model/network/attention.h) and the
  * weights of a transformer's heads. A sentence that asks for neither keeps and computes nothing.
  *
  * For the alignment head the batch keeps the output of the decoder's top layer in each step until the sentence leaves; rows are

@@ -5,7 +5,7 @@
 #include "model/batch.h"
 #include "model/alignment.h"
 #include "model/model.h"
-#include "model/network/copies.h"
+#include "model/network/output.h"
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "model/glossary.h"
 #include "model/model.h"
-#include "model/network/copies.h"
+#include "model/network/output.h"
 #include "model/text/character.h"
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,11 +2,10 @@
 #ifndef ALIGND_MODEL_H
 #define ALIGND_MODEL_H
 
-#include "model/network/alignment.h"
+#include "model/network/attention.h"
 #include "model/network/decoder.h"
 #include "model/network/encoder.h"
 #include "model/network/output.h"
-#include "model/network/speller.h"
 #include "model/text/numbers.h"
 #include "model/text/readable.h"
 #include "model/text/segmenter.h"

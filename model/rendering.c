@@ -1,7 +1,7 @@
 #include "model/rendering.h"
 #include "model/glossary.h"
 #include "model/model.h"
-#include "model/network/copies.h"
+#include "model/network/output.h"
 #include "model/text/character.h"
 #include <math.h>
 #include <string.h>

@@ -17,7 +17,7 @@ struct rendering {
  * With replace_unknowns, <unk> is printed as the source token that it is aligned with (sentence_replaces) or that got the
  * most attention in its step (Luong et al. 2015), as it stands in the source text; its piece is that text, too, unless the model
  * copies: then it is <unk>, as the same word copied is another hypothesis. </s> does not count, and a token without a character of
- * its own stands for the next. A model whose output spells (model/network/speller.h) always spells it instead. A forced target and
+ * its own stands for the next. A model whose output spells (model/network/output.h) always spells it instead. A forced target and
  * a prefix are printed as they were given. */
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
                       struct rendering *out, struct error *err);

@@ -2,7 +2,7 @@
  * caller may give of the translation. */
 #include "model/sentence.h"
 #include "model/model.h"
-#include "model/network/copies.h"
+#include "model/network/output.h"
 #include "model/text/character.h"
 #include <assert.h>
 #include <math.h>

@@ -75,7 +75,7 @@ struct sentence {
     struct arena searching;    /* data of a search of several rows, until its answer is copied */
     struct search search;      /* after the batch only its options and its tree are valid */
     struct memory *memory;     /* what the decoder attends to (model/network/row.h), while decoding */
-    struct copies *copies;     /* target tokens that no vocabulary has (model/network/copies.h), for phrases and models that copy */
+    struct copies *copies;     /* target tokens that no vocabulary has (model/network/output.h), for phrases and models that copy */
     struct target_ids targets; /* the search chooses from these */
     const float *first_state;  /* of the decoder, where the search may come back to it */
     const float *alignment_keys; /* [T, A] of the alignment head, where it is wanted */

@@ -1,5 +1,4 @@
 #include "tests/game.h"
-#include "model/search/search_kind.h"
 #include "tests/numbers.h"
 #include <check.h>
 #include <math.h>

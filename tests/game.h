@@ -2,7 +2,7 @@
 #ifndef ALIGND_TESTS_GAME_H
 #define ALIGND_TESTS_GAME_H
 
-#include "model/search/search.h"
+#include "model/search/search_kind.h"
 #include <stdint.h>
 
 enum { VOCABULARY = 4, LAST = VOCABULARY - 1, MAX_PATH = 40, MAX_TEXTS = SEARCH_MAX_ROWS * MAX_PATH };

@@ -2,7 +2,8 @@
 """Dependencies point one way: prints every include that does not, and fails if there is one.
 
 A room is a folder of model/ or server/ (or what stands in these themselves). ROOMS lists each with the rooms that it may include, and its doors:
-the headers that other rooms may include. Within a room modules (files of one name) include each other without circles. LIBRARIES says which
+the headers that other rooms may include. Within a room modules (files of one name; NAME_kind.h, which only the room includes, belongs to
+NAME) include each other without circles. LIBRARIES says which
 files may use a library.
 """
 import re
@@ -30,8 +31,8 @@ ROOMS = {
     "model/text": Room("model/base", "character numbers opaque pattern readable segmenter tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
     "model/weights": Room("model/base model/compute", "config shortlist weights"),
-    "model/network": Room("model/base model/text model/compute model/weights", "alignment copies decoder distribution encoder output row speller"),
-    "model/search": Room("model/base model/compute model/network", "phrase search"),
+    "model/network": Room("model/base model/text model/compute model/weights", "attention decoder encoder output row"),
+    "model/search": Room("model/base model/compute model/network", "search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),
     "server/base": Room("model/base", "*"),
     "server/glossaries": Room("model/base model server/base", "glossaries"),
@@ -90,6 +91,10 @@ def wrong_library(path: Path, header: str) -> str | None:
     return None
 
 
+def module_of(path: Path) -> str:
+    return str(path.with_suffix("")).removesuffix("_kind")
+
+
 def circles(needs: dict[str, set[str]]) -> Iterator[str]:
     """Modules that include each other, each circle once."""
     done: set[str] = set()
@@ -118,7 +123,7 @@ def main() -> int:
         for header in INCLUDE.findall((ROOT / path).read_text()):
             if (ROOT / header).is_file():
                 reason = wrong_room(path, Path(header))
-                module, other = str(path.with_suffix("")), str(Path(header).with_suffix(""))
+                module, other = module_of(path), module_of(Path(header))
                 if module != other:
                     needs.setdefault(module, set()).add(other)
             else:

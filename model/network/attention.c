@@ -1,3 +1,4 @@
+/* Hides how scores become weights: the formulas of scores and windows, the slopes of many heads, the alignment head. */
 #include "model/network/attention.h"
 #include "model/base/table.h"
 
@@ -6,7 +7,27 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The part of its sentence that one row sees: `length` tokens from token `first` on. All vectors begin there. */
+struct view {
+    size_t first, length;
+    const float *query;  /* [A] projected, or the state itself */
+    const float *keys;   /* [length, A] */
+    const float *values; /* [length, P] */
+    float *weights;      /* [length] */
+    float *coverage;     /* [length]; NULL: none */
+};
+
 /* ---- the scores ---- */
+
+/* init loads the score's parameters and sets key_size and query_size. prepare (NULL: nothing to do) turns projected keys and
+ * queries x [n] into the form that score reads, once for each instead of once for each pair. score writes e to the view's weights.
+ * */
+struct attention_kind {
+    const char *name;
+    int (*init)(struct attention *attention, const struct model_config *config, struct weights *weights, struct error *err);
+    void (*prepare)(const struct attention *attention, float *x, size_t n);
+    void (*score)(const struct attention *attention, const struct view *view);
+};
 
 static void load_key(struct attention *a, const char *bias, size_t size, struct weights *weights, struct error *err) {
     a->key_size = size;
@@ -19,7 +40,7 @@ static void load_query(struct attention *a, size_t size, size_t hidden, struct w
     weights_linear(weights, &(struct linear_names){.weight = "attention.query.weight"}, size, hidden, &a->query, err);
 }
 
-/* Luong et al. 2015: e = s . h. The keys are the annotations, or, learned, W h as in the general score. */
+/* Luong et al. 2015: e = s . h. The keys are the annotations or, if learned, W h as in the general score. */
 static int init_dot(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     a->key_size = config->decoder.hidden;
     if (config->attention.learned_keys)
@@ -30,7 +51,17 @@ static int init_dot(struct attention *a, const struct model_config *config, stru
     return 0;
 }
 
-/* Vaswani et al. 2017: e = g s . h, g = 1 / sqrt(A); learned in tf/nmt. */
+static void score_dot(const struct attention *a, const struct view *view) {
+    a->kernels->dot(view->query, view->keys, view->length, a->key_size, view->weights);
+}
+
+/* Luong et al. 2015: e = s^T W h. The keys hold W h. */
+static int init_general(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+    load_key(a, NULL, config->decoder.hidden, weights, err);
+    return 0;
+}
+
+/* Vaswani et al. 2017: e = g s . h with g = 1 / sqrt(A); tf/nmt learns g. */
 static int init_scaled_dot(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     if (init_dot(a, config, weights, err) != 0)
         return -1;
@@ -42,26 +73,15 @@ static int init_scaled_dot(struct attention *a, const struct model_config *confi
     return 0;
 }
 
-/* Luong et al. 2015: e = s^T W h. The keys hold W h. */
-static int init_general(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    load_key(a, NULL, config->decoder.hidden, weights, err);
-    return 0;
+static void score_scaled_dot(const struct attention *a, const struct view *view) {
+    score_dot(a, view);
+    for (size_t j = 0; j < view->length; j++)
+        view->weights[j] *= a->scale;
 }
 
-/* The norms of a key and of a query; "gates" treats each as one whole, since it is of one kind. */
-static int load_norms(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    struct norm_names key = {"attention.key.gain", "attention.key.shift", config->attention.size, 0};
-    struct norm_names query = {"attention.query.gain", "attention.query.shift", config->attention.size, 0};
-    const struct norm_kind *kind = norm_kind_find("attention.normalization", config->attention.normalization, err);
-    if (!kind)
-        return -1;
-    norm_init(&a->key_norm, kind, &key, weights, err);
-    norm_init(&a->query_norm, kind, &query, weights, err);
-    return 0;
-}
-
-/* Bahdanau et al. 2015, A.1.2: e = v . tanh(W s + U h + b). The keys hold U h + b. Where they are normalised, W s and U h + b are,
- * each for itself. With coverage w cov_j enters the tanh, too: Tu et al. 2016, See et al. 2017. */
+/* Bahdanau et al. 2015, A.1.2: e = v . tanh(W s + U h + b). The keys hold U h + b. If they are normalised, W s and U h + b are
+ * normalised separately; "gates" treats each as a whole, since it has elements of one kind. With coverage, w cov_j is added inside
+ * the tanh: Tu et al. 2016, See et al. 2017. */
 static int init_additive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     size_t size = config->attention.size;
     load_key(a, "attention.key.bias", size, weights, err);
@@ -71,27 +91,18 @@ static int init_additive(struct attention *a, const struct model_config *config,
         a->reach = config_positions(config);
     }
     load_query(a, size, config->decoder.hidden, weights, err);
-    return load_norms(a, config, weights, err);
-}
 
-/* Luong et al. 2015: e_j = (W s)_j. There are no keys. */
-static int init_location(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    a->reach = config_positions(config);
-    load_query(a, a->reach, config->decoder.hidden, weights, err);
+    struct norm_names key = {"attention.key.gain", "attention.key.shift", size, 0};
+    struct norm_names query = {"attention.query.gain", "attention.query.shift", size, 0};
+    const struct norm_kind *kind = norm_kind_find("attention.normalization", config->attention.normalization, err);
+    if (!kind)
+        return -1;
+    norm_init(&a->key_norm, kind, &key, weights, err);
+    norm_init(&a->query_norm, kind, &query, weights, err);
     return 0;
 }
 
-static void score_dot(const struct attention *a, const struct view *view) {
-    a->kernels->dot(view->query, view->keys, view->length, a->key_size, view->weights);
-}
-
-static void score_scaled_dot(const struct attention *a, const struct view *view) {
-    score_dot(a, view);
-    for (size_t j = 0; j < view->length; j++)
-        view->weights[j] *= a->scale;
-}
-
-/* Keys and queries hold exp(2x): kernels' additive. */
+/* Keys and queries hold exp(2x): see the kernel additive. */
 static void prepare_additive(const struct attention *a, float *x, size_t n) {
     a->kernels->exp_twice(x, n);
 }
@@ -104,12 +115,19 @@ static void score_additive(const struct attention *a, const struct view *view) {
         a->kernels->additive(a->energy, view->query, view->keys, view->length, a->key_size, view->weights);
 }
 
+/* Luong et al. 2015: e_j = (W s)_j, without keys. */
+static int init_location(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+    a->reach = config_positions(config);
+    load_query(a, a->reach, config->decoder.hidden, weights, err);
+    return 0;
+}
+
 static void score_location(const struct attention *a, const struct view *view) {
     assert(view->first + view->length <= a->query_size);
     memcpy(view->weights, view->query + view->first, view->length * sizeof *view->weights);
 }
 
-static const struct attention_kind kinds[] = {
+static const struct attention_kind scores[] = {
     {"dot", init_dot, NULL, score_dot},
     {"general", init_general, NULL, score_dot},
     {"additive", init_additive, prepare_additive, score_additive},
@@ -119,8 +137,9 @@ static const struct attention_kind kinds[] = {
 
 /* ---- the windows ---- */
 
-/* init (NULL: nothing to do) loads parameters. centre gives p_t for a sentence of so many tokens; NULL: there is none.
- * position [H]: the row's W s, where the window has that matrix; overwritten. lean (NULL: none) changes the scores around p_t. */
+/* init (NULL: nothing to do) loads parameters. centre computes p_t for a sentence of so many tokens; NULL: the window has no
+ * centre. position [H]: the row's W s, where the window has that matrix; overwritten. lean (NULL: none) changes the scores around
+ * p_t. */
 struct window_kind {
     const char *name;
     void (*init)(struct attention *attention, const struct model_config *config, struct weights *weights, struct error *err);
@@ -149,8 +168,8 @@ static float centre_predictive(const struct attention *a, size_t length, size_t 
     return (float)length / (1 + expf(-x));
 }
 
-/* The weights are multiplied by a Gaussian around p_t, sigma = half_width / 2, and sum to 1 again: its logarithm is added to the
- * scores. (In the paper they are not normalised again, which shrinks the context by the Gaussian's mean.) */
+/* The weights are multiplied by a Gaussian around p_t with sigma = half_width / 2, and sum to 1 again: its logarithm is added to
+ * the scores. (The paper does not normalise them again, which shrinks the context by the Gaussian's mean.) */
 static void lean_gaussian(const struct attention *a, float centre, const struct view *view) {
     for (size_t j = 0; j < view->length; j++) {
         float distance = ((float)(view->first + j) - centre) / a->half_width;
@@ -164,44 +183,32 @@ static const struct window_kind windows[] = {
     {"local_p", init_predictive, centre_predictive, lean_gaussian},
 };
 
-/* The tokens of `length` that are no farther from p_t than half_width: at least one, since p_t is within the sentence. */
-static void narrow(const struct attention *a, float centre, size_t length, struct view *view) {
-    float first = ceilf(centre - a->half_width), end = floorf(centre + a->half_width) + 1;
-    view->first = first > 0 ? (size_t)first : 0;
-    view->length = (end < (float)length ? (size_t)end : length) - view->first;
-}
-
-/* ---- loading ---- */
-
-static int find_rows(struct attention *a, const struct attention_config *config, struct error *err) {
-    a->kind = TABLE_FIND(kinds, "attention.score", config->score, err);
-    a->window = TABLE_FIND(windows, "attention.window", config->window, err);
-    return a->kind && a->window ? 0 : -1;
-}
-
-static int attention_load(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    if (a->kind->init(a, config, weights, err) != 0)
-        return -1;
-    if (a->window->init)
-        a->window->init(a, config, weights, err);
-    if (config->attention.learned_values)
-        weights_linear(weights, &(struct linear_names){.weight = "attention.value.weight"}, a->value, a->annotation, &a->values,
-                       err);
-    a->scratch = a->query_size + a->position.out;
-    return weights_failed(weights) ? -1 : 0;
-}
+/* ---- one head ---- */
 
 int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,
                    const struct kernels *kernels, struct error *err) {
-    *attention = (struct attention){.kernels = kernels,
-                                    .annotation = config_annotation_size(config),
-                                    .value = config_context_size(config),
-                                    .reach = SIZE_MAX,
-                                    .source_depth = config->attention.source_depth,
-                                    .half_width = (float)config->attention.half_width};
-    if (find_rows(attention, &config->attention, err) == 0 && attention_load(attention, config, weights, err) == 0)
+    const struct attention_config *c = &config->attention;
+    struct attention *a = attention;
+    *a = (struct attention){.kernels = kernels,
+                            .annotation = config_annotation_size(config),
+                            .value = config_context_size(config),
+                            .reach = SIZE_MAX,
+                            .source_depth = c->source_depth,
+                            .half_width = (float)c->half_width};
+    a->kind = TABLE_FIND(scores, "attention.score", c->score, err);
+    a->window = TABLE_FIND(windows, "attention.window", c->window, err);
+    if (!a->kind || !a->window || a->kind->init(a, config, weights, err) != 0)
+        goto failed;
+    if (a->window->init)
+        a->window->init(a, config, weights, err);
+    if (c->learned_values)
+        weights_linear(weights, &(struct linear_names){.weight = "attention.value.weight"}, a->value, a->annotation, &a->values,
+                       err);
+    a->scratch = a->query_size + a->position.out;
+    if (!weights_failed(weights))
         return 0;
-    attention_done(attention);
+failed:
+    attention_done(a);
     return -1;
 }
 
@@ -211,8 +218,6 @@ void attention_done(struct attention *attention) {
     linear_done(&attention->values);
     linear_done(&attention->position);
 }
-
-/* ---- one run ---- */
 
 void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys) {
     if (attention->key.out)
@@ -224,27 +229,11 @@ void attention_keys(const struct attention *attention, const float *annotations,
         attention->kind->prepare(attention, keys, tokens * attention->key_size);
 }
 
-/* What row r looks at; centre: p_t, where the window has one. */
-static struct view view_of(const struct attention *a, const struct attention_step *step, const struct row *row, size_t r,
-                           size_t length, float centre) {
-    struct view view = {.length = length};
-    if (a->window->centre)
-        narrow(a, centre, length, &view);
-    else if (a->source_depth && a->source_depth < length)
-        view = (struct view){.first = length - a->source_depth, .length = a->source_depth};
-    view.query = a->query.out ? step->scratch + r * a->query_size : step->queries.x + r * step->queries.distance;
-    view.keys = row->memory->keys + view.first * a->key_size;
-    view.values = row->memory->values + view.first * a->value;
-    view.weights = row->attention + view.first;
-    view.coverage = a->coverage ? row->state + step->coverage + view.first : NULL;
-    return view;
-}
-
 static size_t reached(const struct attention *a, const struct memory *memory) {
     return memory->length < a->reach ? memory->length : a->reach;
 }
 
-/* Given weights, wherever the window stands. */
+/* The given weights apply wherever the window stands. */
 static void impose(const struct attention *a, const struct attention_step *step, const struct row *row, size_t r) {
     const struct memory *memory = row->memory;
     memcpy(row->attention, row->forced, memory->length * sizeof *row->attention);
@@ -257,8 +246,22 @@ static void impose(const struct attention *a, const struct attention_step *step,
 static void attend(const struct attention *a, const struct attention_step *step, const struct row *row, size_t r,
                    float *positions) {
     size_t length = reached(a, row->memory);
-    float centre = a->window->centre ? a->window->centre(a, length, row->step, positions + r * a->position.out) : 0;
-    struct view view = view_of(a, step, row, r, length, centre);
+    float centre = 0;
+    struct view view = {.length = length};
+    if (a->window->centre) { /* no token farther from p_t than half_width; at least one, since p_t is within the sentence */
+        centre = a->window->centre(a, length, row->step, positions + r * a->position.out);
+        float first = ceilf(centre - a->half_width), end = floorf(centre + a->half_width) + 1;
+        view.first = first > 0 ? (size_t)first : 0;
+        view.length = (end < (float)length ? (size_t)end : length) - view.first;
+    } else if (a->source_depth && a->source_depth < length) {
+        view = (struct view){.first = length - a->source_depth, .length = a->source_depth};
+    }
+    view.query = a->query.out ? step->scratch + r * a->query_size : step->queries.x + r * step->queries.distance;
+    view.keys = row->memory->keys + view.first * a->key_size;
+    view.values = row->memory->values + view.first * a->value;
+    view.weights = row->attention + view.first;
+    view.coverage = a->coverage ? row->state + step->coverage + view.first : NULL;
+
     memset(row->attention, 0, row->memory->length * sizeof *view.weights);
     a->kind->score(a, &view);
     if (a->window->lean)
@@ -286,4 +289,104 @@ void attention_run(const struct attention *attention, const struct row *rows, si
         else
             attend(a, step, &rows[r], r, positions);
     }
+}
+
+/* ---- many heads ---- */
+
+/* ALiBi's slope of head h (from 0): 2^(-8 (h + 1) / H). Where H is not a power of two, the first heads have the slopes of the power
+ * below it, and the others every second one of the power above it. */
+static float slope_of(size_t heads, size_t h) {
+    size_t below = 1;
+    while (2 * below <= heads)
+        below *= 2;
+    if (h < below)
+        return exp2f(-8 * (float)(h + 1) / (float)below);
+    return exp2f(-4 * (float)(2 * (h - below) + 1) / (float)below);
+}
+
+void heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze) {
+    size_t count = gaze->count, position = gaze->position;
+    float scale = 1 / sqrtf((float)heads->size);
+    if (!gaze->forced)
+        kernels->blocks->scores(heads, gaze->query, &gaze->keys, count, gaze->weights);
+    for (size_t h = 0; h < heads->count; h++) {
+        float *e = gaze->weights + h * count, slope = gaze->alibi ? slope_of(heads->count, h) : 0;
+        if (gaze->forced) {
+            memcpy(e, gaze->forced, count * sizeof *e);
+            continue;
+        }
+        for (size_t j = 0; j < count; j++)
+            e[j] *= scale;
+        for (size_t j = 0; gaze->alibi && j < count; j++)
+            e[j] -= slope * (float)(j > position ? j - position : position - j);
+        kernels->softmax(e, count);
+    }
+    kernels->blocks->sums(heads, gaze->weights, &gaze->values, count, gaze->context);
+}
+
+void heads_look_around(const struct kernels *kernels, const struct heads_shape *heads, struct mutual *mutual, float *slopes) {
+    for (size_t h = 0; slopes && h < heads->count; h++)
+        slopes[h] = slope_of(heads->count, h);
+    mutual->slopes = slopes;
+    kernels->blocks->attend(heads, mutual);
+}
+
+/* ---- the alignment head ---- */
+
+int alignment_init(struct alignment *alignment, const struct model_config *config, struct weights *weights,
+                   const struct kernels *kernels, struct error *err) {
+    size_t size = config->alignment.size;
+    struct linear_names query = {.weight = "alignment.query.weight", .bias = "alignment.query.bias"};
+    struct linear_names key = {.weight = "alignment.key.weight"};
+    *alignment = (struct alignment){.kernels = kernels};
+    if (size == 0)
+        return 0;
+    weights_linear(weights, &query, size, config->decoder.embedding + config->decoder.hidden, &alignment->query, err);
+    weights_linear(weights, &key, size, config_annotation_size(config) + config->encoder.embedding, &alignment->key, err);
+    if (!weights_failed(weights))
+        return 0;
+    alignment_done(alignment);
+    return -1;
+}
+
+void alignment_done(struct alignment *alignment) {
+    linear_done(&alignment->query);
+    linear_done(&alignment->key);
+}
+
+/* y [n, out] of the inputs side by side. */
+static int apply(const struct linear *linear, const struct alignment_inputs *inputs, struct arena *arena, float *y,
+                 struct error *err) {
+    struct arena_mark mark = arena_mark(arena);
+    float *x = arena_alloc(arena, inputs->count * linear->in, sizeof *x);
+    if (!x)
+        return error_memory(err);
+    for (size_t i = 0; i < inputs->count; i++) {
+        float *row = x + i * linear->in;
+        memcpy(row, inputs->left.x + i * inputs->left.distance, inputs->left_size * sizeof *row);
+        memcpy(row + inputs->left_size, inputs->right.x + i * inputs->right.distance,
+               (linear->in - inputs->left_size) * sizeof *row);
+    }
+    linear_apply(linear, x, linear->in, inputs->count, y, linear->out);
+    arena_release(arena, mark);
+    return 0;
+}
+
+int alignment_keys(const struct alignment *alignment, const struct alignment_inputs *inputs, struct arena *arena, float *keys,
+                   struct error *err) {
+    return apply(&alignment->key, inputs, arena, keys, err);
+}
+
+int alignment_run(const struct alignment *alignment, const struct alignment_inputs *inputs, const float *keys, size_t length,
+                  struct arena *arena, float *rows, struct error *err) {
+    size_t size = alignment->query.out;
+    struct arena_mark mark = arena_mark(arena);
+    float *queries = arena_alloc(arena, inputs->count * size, sizeof *queries);
+    int status = queries ? apply(&alignment->query, inputs, arena, queries, err) : error_memory(err);
+    for (size_t i = 0; i < inputs->count && status == 0; i++) {
+        alignment->kernels->dot(queries + i * size, keys, length, size, rows + i * length);
+        alignment->kernels->softmax(rows + i * length, length);
+    }
+    arena_release(arena, mark);
+    return status;
 }

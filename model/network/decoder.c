@@ -1,24 +1,21 @@
+/* Hides which kind of decoder a model has. */
 #include "model/network/decoder.h"
 
 #include <assert.h>
+#include <string.h>
 
 static const struct decoder_kind *const kinds[] = {&decoder_recurrent, &decoder_transformer};
-
-static const struct decoder_kind *find_decoder(const char *style) {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i]->has(style))
-            return kinds[i];
-    return NULL;
-}
 
 int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first, struct weights *weights,
                  const struct kernels *kernels, struct error *err) {
     const struct decoder_config *c = &config->decoder;
-    *decoder = (struct decoder){.kind = find_decoder(c->style),
-                                .kernels = kernels,
+    *decoder = (struct decoder){.kernels = kernels,
                                 .vocabulary = vocabulary,
                                 .first = c->first_zero ? DECODER_FIRST : first,
                                 .shape = {.input = c->embedding}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i]->has(c->style))
+            decoder->kind = kinds[i];
     if (!decoder->kind)
         return error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", c->style);
     weights_table(weights, "decoder.embedding", vocabulary, c->embedding, &decoder->embedding, err);
@@ -48,15 +45,20 @@ int decoder_remember(const struct decoder *decoder, const struct encoded *encode
     return decoder->kind->remember(decoder, encoded, first, count, arena, keys, values, err);
 }
 
-static bool side_by_side(const struct decoder *decoder, const struct row *rows, size_t count) {
-    for (size_t r = 0; r < count; r++)
-        if (rows[r].state != rows->state + r * decoder->shape.state ||
-            rows[r].readout != rows->readout + r * decoder->shape.readout)
-            return false;
-    return true;
+int decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
+    for (size_t r = 0; r < count; r++) { /* the rows lie side by side */
+        assert(rows[r].state == rows->state + r * decoder->shape.state);
+        assert(rows[r].readout == rows->readout + r * decoder->shape.readout);
+    }
+    return decoder->kind->step(decoder, rows, count, arena, err);
 }
 
-int decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
-    assert(side_by_side(decoder, rows, count));
-    return decoder->kind->step(decoder, rows, count, arena, err);
+void decoder_embed(const struct decoder *decoder, int token, float *x) {
+    size_t size = decoder->shape.input;
+    token = token == DECODER_FIRST ? decoder->first : token;
+    assert(token == DECODER_FIRST || (token >= 0 && (size_t)token < decoder->vocabulary));
+    if (token == DECODER_FIRST)
+        memset(x, 0, size * sizeof *x);
+    else
+        weights_row(&decoder->embedding, (size_t)token, x);
 }

@@ -1,76 +1,412 @@
-/* Recurrent decoders: stacked cells, one of which may read a context. Styles (where the attention stands in the step) are a table.
+/* Recurrent decoders: stacked cells, one of which may read a context, and a readout. Hides where the attention stands in the step
+ * (the style) and which products are moved from the steps to the beginning of a sentence.
  *
  * A context c = sum_j a_j V h_j (V the identity, unless values are learned) is read through matrices only: by a cell of the first
- * layer, by the readout. W c + b = sum_j a_j (W V h_j + b), since the weights sum to 1: so these products are made once per
- * sentence, for all its tokens at once, and not for each row in each step. The values of the attention's memory hold them side by
- * side; where something reads c itself, V h_j. Without attention c is the encoder's final state, and the memory has one entry, the
- * products with it. Where products are normalised, the norm is of their weighted sum, W c + b, and so no part of the values.
+ * layer and by the readout. W c + b = sum_j a_j (W V h_j + b), since the weights sum to 1: so these products are computed once per
+ * sentence, for all its tokens at once, instead of for each row in each step. The values of the attention's memory hold them side
+ * by side, first the cell's, then the readout's; where something reads c itself, they hold V h_j. Without attention c is the
+ * encoder's final state, and the memory has one entry, the products with it. Normalisation of a product applies to the weighted sum
+ * W c + b, and so is not part of the values.
  *
  * A row's state: each layer's h (and LSTM's c); with coverage the sum of its attention to each token; with input feeding h~ [O]. */
-#include "model/network/decoder_recurrent.h"
+#include "model/base/table.h"
+#include "model/network/attention.h"
+#include "model/network/decoder.h"
+#include "model/network/layers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool has(const char *style) {
-    return recurrent_style_find(style, NULL) != NULL;
+/* The readout is what the output layer reads of a step. It is made of y (the embedding of the token before), s (the output of the
+ * top layer) and the context c; reads: in this order. */
+struct readout_kind {
+    const char *name, *reads;
+    size_t units; /* of the layer, for each element of the readout; 0: no layer, the readout is its inputs side by side */
+    void (*activate)(const struct kernels *kernels, const float *units, size_t size, float *out);
+};
+
+/* One product: W [some of the readout's inputs, side by side]. */
+struct readout_part {
+    const char *sources; /* `count` of y, s, c */
+    size_t count;
+    struct linear layer;
+    struct norm norm; /* of the product */
+};
+
+/* A layer is the sum of its parts: one for the context, and one for all else or, if they are normalised, one for each source. */
+struct readout {
+    const struct readout_kind *kind;
+    size_t size;                       /* O */
+    size_t embedding, hidden, context; /* E, H, C */
+    size_t part_count;                 /* 0: there is no layer */
+    struct readout_part parts[2], context_part;
+};
+
+struct step;
+
+/* The cell of layer 0 that reads the context: none; the one that reads y, side by side with it; or a second one. */
+enum context_reader { NO_CELL, FIRST_CELL, SECOND_CELL };
+
+struct style {
+    const char *name;
+    enum context_reader reader;
+    void (*run)(const struct step *step);
+};
+
+struct recurrent {
+    const struct style *style;
+    const struct kernels *kernels;
+    const struct cell_kind *cell;
+    const struct norm_kind *norm;               /* of the products with its matrices */
+    size_t hidden, layers, annotation, context; /* H, -, D, C */
+    size_t layer_size;                          /* of a layer's state: states * H */
+    size_t feed;                                /* O with input feeding, else 0 */
+    enum initial_state initial_state;
+    bool projected, residual;
+    bool initial_cell; /* an LSTM's c starts as its h does, not at zero */
+    struct cell cells[CONFIG_MAX_LAYERS];
+    struct cell conditional;     /* style conditional: the second cell of layer 0, which reads the context */
+    struct linear input_context; /* styles bahdanau and fixed: what the cell of layer 0 reads of the context */
+    struct linear initial[CONFIG_MAX_LAYERS];
+    struct norm initial_norms[CONFIG_MAX_LAYERS];
+    struct attention attention; /* zeroed without attention, but for the size P of values */
+    struct readout readout;
+};
+
+/* The matrix through which a cell reads the context; out 0: none does. */
+static const struct linear *context_matrix(const struct recurrent *d) {
+    return d->style->reader == SECOND_CELL ? &d->conditional.input : &d->input_context;
 }
 
-/* ---- the memory ---- */
+/* ---- the readout ---- */
 
-/* values [n, P] of what a context may be, x [n, D]: first what a cell reads of it, then what the readout does. */
-static void make_values(const struct recurrent *d, struct vectors x, size_t n, float *values) {
-    const struct linear *cell = recurrent_context(d);
-    if (cell->out > 0)
-        linear_apply(cell, x.x, x.distance, n, values, d->attention.value);
-    readout_values(&d->readout, x, n, values + cell->out, d->attention.value);
+static void activate_tanh(const struct kernels *kernels, const float *units, size_t size, float *out) {
+    memcpy(out, units, size * sizeof *out);
+    kernels->tanh(out, size);
 }
 
-/* The same of annotations, through V where values are learned. */
-static int values_of(const struct recurrent *d, const float *annotations, size_t tokens, struct arena *arena, float *values,
-                     struct error *err) {
-    const struct linear *learned = &d->attention.values;
-    if (learned->out == 0) {
-        make_values(d, (struct vectors){annotations, d->annotation}, tokens, values);
-        return 0;
+static void activate_nothing(const struct kernels *kernels, const float *units, size_t size, float *out) {
+    (void)kernels;
+    memcpy(out, units, size * sizeof *out);
+}
+
+/* Units i and O + i are a pair: the paper's 2i - 1 and 2i. */
+static void activate_maxout(const struct kernels *kernels, const float *units, size_t size, float *out) {
+    memcpy(out, units, size * sizeof *out);
+    kernels->maxima(units + size, size, out);
+}
+
+static const struct readout_kind readouts[] = {
+    {"attentional", "cs", 1, activate_tanh}, /* h~ = tanh(W [c; s] + b), Luong et al. 2015 */
+    {"tanh", "ysc", 1, activate_tanh},       /* tanh(W [y; s; c] + b), Nematus and Marian */
+    {"concat", "cs", 0, NULL},               /* [c; s] */
+    {"maxout", "ysc", 2, activate_maxout},   /* the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2 */
+    {"linear", "cs", 1, activate_nothing},   /* W [c; s] + b, OpenNMT-py with its mlp attention */
+};
+
+static size_t source_size(const struct readout *r, char source) {
+    return source == 'y' ? r->embedding : source == 's' ? r->hidden : r->context;
+}
+
+/* The size of the first so many of these sources side by side. */
+static size_t width_of(const struct readout *r, const char *sources, size_t count) {
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += source_size(r, sources[i]);
+    return size;
+}
+
+/* Loads the columns of the matrix for this part's sources, which are neighbours among those of the readout. One bias serves for the
+ * sum of the parts and belongs to the context's, unless each part has its own norm. */
+static void load_part(const struct readout *r, const struct norm_kind *norm, struct weights *weights, struct readout_part *part,
+                      struct error *err) {
+    char bias[32], gain[32], shift[32], source = *part->sources;
+    const char *reads = r->kind->reads, *shared = source == 'c' ? "readout.bias" : NULL;
+    size_t units = r->kind->units * r->size;
+    snprintf(bias, sizeof bias, "readout.bias.%c", source);
+    snprintf(gain, sizeof gain, "readout.gain.%c", source);
+    snprintf(shift, sizeof shift, "readout.shift.%c", source);
+    struct linear_names names = {.weight = "readout.weight",
+                                 .bias = norm->epsilon > 0 ? bias : shared,
+                                 .first = width_of(r, reads, (size_t)(part->sources - reads)),
+                                 .columns = width_of(r, reads, strlen(reads))};
+    weights_linear(weights, &names, units, width_of(r, part->sources, part->count), &part->layer, err);
+    norm_init(&part->norm, norm, &(struct norm_names){gain, shift, units, 0}, weights, err);
+}
+
+static int readout_load(struct readout *r, const struct model_config *config, const struct norm_kind *norm, struct weights *weights,
+                        struct error *err) {
+    const struct decoder_config *c = &config->decoder;
+    *r = (struct readout){.kind = TABLE_FIND(readouts, "decoder.readout", c->readout, err),
+                          .size = config_readout_size(config),
+                          .embedding = c->embedding,
+                          .hidden = c->hidden,
+                          .context = config_context_size(config)};
+    if (!r->kind)
+        return -1;
+    if (r->kind->units == 0)
+        return weights_failed(weights) ? -1 : 0;
+
+    /* The context comes first or last. */
+    const char *context = strchr(r->kind->reads, 'c'), *rest = context == r->kind->reads ? context + 1 : r->kind->reads;
+    size_t left = strlen(r->kind->reads) - 1, each = norm->epsilon > 0 ? 1 : left;
+    for (; left > 0; left -= each, rest += each) {
+        struct readout_part *part = &r->parts[r->part_count++];
+        *part = (struct readout_part){.sources = rest, .count = each};
+        load_part(r, norm, weights, part, err);
     }
+    r->context_part = (struct readout_part){.sources = context, .count = 1};
+    load_part(r, norm, weights, &r->context_part, err);
+    return weights_failed(weights) ? -1 : 0;
+}
+
+/* Floats of scratch for a row: the inputs of one part, and two vectors of units. */
+static size_t readout_scratch(const struct readout *r) {
+    size_t widest = 0;
+    for (size_t i = 0; i < r->part_count; i++)
+        widest = r->parts[i].layer.in > widest ? r->parts[i].layer.in : widest;
+    return widest + 2 * r->context_part.layer.out;
+}
+
+/* y, s, c of R rows; contexts: sums of values. */
+struct readout_inputs {
+    struct vectors embeddings, states, contexts;
+};
+
+/* Writes these sources of all rows side by side, one row after the other. */
+static void put_side_by_side(const struct readout *r, const char *sources, size_t count, const struct readout_inputs *inputs,
+                             size_t rows, float *x) {
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = 0; i < count; i++) {
+            char source = sources[i];
+            const struct vectors *from = source == 'y' ? &inputs->embeddings : source == 's' ? &inputs->states : &inputs->contexts;
+            size_t size = source_size(r, source);
+            memcpy(x, from->x + row * from->distance, size * sizeof *x);
+            x += size;
+        }
+}
+
+/* out [rows, O]; scratch [rows, readout_scratch]. */
+static void readout_run(const struct readout *r, const struct kernels *kernels, const struct readout_inputs *inputs, size_t rows,
+                        float *scratch, float *out) {
+    if (r->kind->units == 0) {
+        put_side_by_side(r, r->kind->reads, strlen(r->kind->reads), inputs, rows, out);
+        return;
+    }
+    const struct readout_part *context = &r->context_part;
+    size_t n = context->layer.out;
+    float *units = scratch, *product = units + rows * n, *x = product + rows * n;
+    for (size_t row = 0; row < rows; row++) /* the contexts hold the product already, but not normalised */
+        memcpy(units + row * n, inputs->contexts.x + row * inputs->contexts.distance, n * sizeof *units);
+    norm_apply(&context->norm, kernels, rows, units, n);
+    for (const struct readout_part *part = r->parts; part < r->parts + r->part_count; part++) {
+        put_side_by_side(r, part->sources, part->count, inputs, rows, x);
+        linear_apply(&part->layer, x, part->layer.in, rows, product, n);
+        norm_apply(&part->norm, kernels, rows, product, n);
+        kernels->add(product, rows * n, units);
+    }
+    for (size_t row = 0; row < rows; row++)
+        r->kind->activate(kernels, units + row * n, r->size, out + row * r->size);
+}
+
+/* ---- one step ---- */
+
+struct step {
+    const struct decoder *decoder;
+    const struct recurrent *own;
+    const struct row *rows;
+    size_t count;             /* R */
+    float *input;             /* [R, E + feed]: y, and h~ of the step before with input feeding */
+    float *contexts;          /* [R, P]: sums of values */
+    float *gates_x, *gates_u; /* [R, G]; [R, cell_scratch], since all cells are normalised alike */
+    float *scratch;           /* [R, attention.scratch] */
+    float *sums;              /* [R, H]: with residual connections, the output of the layers so far */
+    float *readout;           /* [R, readout_scratch] */
+};
+
+/* Steps one cell of all rows; products [R, gates * H] with its input, at distance ld. */
+static void step_cell(const struct step *step, const struct cell *cell, const float *products, size_t ld, size_t layer) {
+    cell_step(cell, &(struct cell_inputs){products, ld, NULL}, step->count, step->rows->state + layer * step->own->layer_size,
+              step->decoder->shape.state, step->gates_u);
+}
+
+/* The same from the input itself, x [R, in]. */
+static void run_cell(const struct step *step, const struct cell *cell, struct vectors x, size_t layer) {
+    linear_apply(&cell->input, x.x, x.distance, step->count, step->gates_x, cell->input.out);
+    step_cell(step, cell, step->gates_x, cell->input.out, layer);
+}
+
+static struct vectors input_of(const struct step *step) {
+    return (struct vectors){step->input, step->decoder->shape.input + step->own->feed};
+}
+
+/* h of a layer [R, H]. */
+static struct vectors state_of(const struct step *step, size_t layer) {
+    return (struct vectors){step->rows->state + layer * step->own->layer_size, step->decoder->shape.state};
+}
+
+/* The output of the topmost layer that has run. */
+static struct vectors output_of(const struct step *step, size_t layer) {
+    return step->own->residual ? (struct vectors){step->sums, step->own->hidden} : state_of(step, layer);
+}
+
+/* The layers above the first, each reading the output of the one below. Residual (GNMT, Wu et al. 2016): from the second layer up,
+ * a layer's output is its h plus its input; its recurrence is h alone. */
+static void run_upper_layers(const struct step *step) {
+    size_t hidden = step->own->hidden;
+    for (size_t l = 0; l < step->own->layers; l++) {
+        if (l > 0)
+            run_cell(step, &step->own->cells[l], output_of(step, l - 1), l);
+        struct vectors h = state_of(step, l);
+        for (size_t r = 0; step->own->residual && r < step->count; r++) {
+            if (l == 0)
+                memcpy(step->sums + r * hidden, h.x + r * h.distance, hidden * sizeof *h.x);
+            else
+                step->own->kernels->add(h.x + r * h.distance, hidden, step->sums + r * hidden);
+        }
+    }
+}
+
+static void attend(const struct step *step, struct vectors queries) {
+    const struct recurrent *own = step->own;
+    attention_run(
+        &own->attention, step->rows, step->count,
+        &(struct attention_step){
+            .queries = queries, .coverage = own->layers * own->layer_size, .contexts = step->contexts, .scratch = step->scratch});
+}
+
+/* Luong et al. 2015: s_t = f(s_{t-1}, y_{t-1}), all layers; c_t from score(s_t, h). */
+static void run_luong(const struct step *step) {
+    run_cell(step, &step->own->cells[0], input_of(step), 0);
+    run_upper_layers(step);
+    attend(step, output_of(step, step->own->layers - 1));
+}
+
+/* Nematus and Marian: s' = cell1(s, y); c from score(s', h); s = cell2(s', c); further layers stand on s. */
+static void run_conditional(const struct step *step) {
+    run_cell(step, &step->own->cells[0], input_of(step), 0);
+    attend(step, state_of(step, 0));
+    step_cell(step, &step->own->conditional, step->contexts, step->own->attention.value, 0);
+    run_upper_layers(step);
+}
+
+/* All layers, the first of which reads [y; c]. */
+static void run_with_context(const struct step *step) {
+    const struct cell *cell = &step->own->cells[0];
+    size_t gates = cell->input.out;
+    struct vectors y = input_of(step);
+    linear_apply(&cell->input, y.x, y.distance, step->count, step->gates_x, gates);
+    for (size_t r = 0; r < step->count; r++)
+        step->own->kernels->add(step->contexts + r * step->own->attention.value, gates, step->gates_x + r * gates);
+    step_cell(step, cell, step->gates_x, gates, 0);
+    run_upper_layers(step);
+}
+
+/* Bahdanau et al. 2015: c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]). Of several layers, the first one reads the
+ * context, and so its state is the query. */
+static void run_bahdanau(const struct step *step) {
+    attend(step, state_of(step, 0));
+    run_with_context(step);
+}
+
+/* Cho et al. 2014: one c for all steps, the final h of the encoder's top layer. */
+static void run_fixed(const struct step *step) {
+    size_t size = step->own->attention.value;
+    for (size_t r = 0; r < step->count; r++)
+        memcpy(step->contexts + r * size, step->rows[r].memory->values, size * sizeof *step->contexts);
+    run_with_context(step);
+}
+
+static const struct style styles[] = {
+    {"luong", NO_CELL, run_luong},
+    {"conditional", SECOND_CELL, run_conditional},
+    {"bahdanau", FIRST_CELL, run_bahdanau},
+    {"fixed", FIRST_CELL, run_fixed},
+};
+
+static int recurrent_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
+                          struct error *err) {
+    const struct recurrent *own = decoder->own;
+    const struct decoder_shape *shape = &decoder->shape;
     struct arena_mark mark = arena_mark(arena);
-    float *x = arena_alloc(arena, tokens * learned->out, sizeof *x);
-    if (!x)
+    struct step step = {.decoder = decoder,
+                        .own = own,
+                        .rows = rows,
+                        .count = count,
+                        .input = arena_alloc(arena, count * (shape->input + own->feed), sizeof(float)),
+                        .contexts = arena_alloc(arena, count * shape->value, sizeof(float)),
+                        .gates_x = arena_alloc(arena, count * own->cells[0].input.out, sizeof(float)),
+                        .gates_u = arena_alloc(arena, count * cell_scratch(&own->cells[0]), sizeof(float)),
+                        .scratch = arena_alloc(arena, count * own->attention.scratch, sizeof(float)),
+                        .sums = arena_alloc(arena, own->residual ? count * own->hidden : 0, sizeof(float)),
+                        .readout = arena_alloc(arena, count * readout_scratch(&own->readout), sizeof(float))};
+    if (arena_failed(arena)) {
+        arena_release(arena, mark);
         return error_memory(err);
-    linear_apply(learned, annotations, d->annotation, tokens, x, learned->out);
-    make_values(d, (struct vectors){x, learned->out}, tokens, values);
+    }
+    for (size_t r = 0; r < count; r++) {
+        float *x = step.input + r * (shape->input + own->feed);
+        decoder_embed(decoder, rows[r].token, x);
+        if (own->feed)
+            memcpy(x + shape->input, rows[r].state + shape->state - own->feed, own->feed * sizeof *x);
+    }
+
+    own->style->run(&step);
+
+    struct readout_inputs read = {.embeddings = input_of(&step),
+                                  .states = output_of(&step, own->layers - 1),
+                                  .contexts = {step.contexts + context_matrix(own)->out, shape->value}};
+    readout_run(&own->readout, own->kernels, &read, count, step.readout, rows->readout);
+    for (size_t r = 0; r < count; r++) {
+        const struct row *row = &rows[r];
+        if (row->input)
+            memcpy(row->input, read.embeddings.x + r * read.embeddings.distance, shape->input * sizeof *row->input);
+        if (row->top)
+            memcpy(row->top, read.states.x + r * read.states.distance, shape->top * sizeof *row->top);
+        memcpy(row->state + shape->state - own->feed, row->readout, own->feed * sizeof *row->state);
+    }
     arena_release(arena, mark);
     return 0;
 }
 
-static int remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count, struct arena *arena,
-                    float *keys, float *values, struct error *err) {
-    const struct recurrent *own = decoder->own;
+/* ---- a sentence ---- */
+
+/* values [n, P] of vectors x [n, C]: first the product that a cell reads, then the readout's. */
+static void make_values(const struct recurrent *d, struct vectors x, size_t n, float *values) {
+    const struct linear *cell = context_matrix(d), *part = &d->readout.context_part.layer;
+    size_t distance = d->attention.value;
+    if (cell->out > 0)
+        linear_apply(cell, x.x, x.distance, n, values, distance);
+    values += cell->out;
+    if (d->readout.kind->units > 0)
+        linear_apply(part, x.x, x.distance, n, values, distance);
+    for (size_t t = 0; d->readout.kind->units == 0 && t < n; t++)
+        memcpy(values + t * distance, x.x + t * x.distance, d->context * sizeof *values);
+}
+
+static int recurrent_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count,
+                              struct arena *arena, float *keys, float *values, struct error *err) {
+    const struct recurrent *d = decoder->own;
+    const struct linear *learned = &d->attention.values;
     if (!decoder->attends) {
-        make_values(own, (struct vectors){encoded->top + first * encoded->top_ld, encoded->top_ld}, count, values);
+        make_values(d, (struct vectors){encoded->top + first * encoded->top_ld, encoded->top_ld}, count, values);
         return 0;
     }
-    const float *annotations = encoded->annotations + first * own->annotation;
-    attention_keys(&own->attention, annotations, count, keys);
-    return values_of(own, annotations, count, arena, values, err);
-}
-
-/* ---- the first state ---- */
-
-static size_t longest(const size_t *lengths, size_t n) {
-    size_t most = 0;
-    for (size_t i = 0; i < n; i++)
-        most = lengths[i] > most ? lengths[i] : most;
-    return most;
-}
-
-/* mean [D] of annotations [T, D]: a context of equal weights, of which `equal` has room for T. */
-static void mean_of(const struct recurrent *d, const float *annotations, size_t length, float *equal, float *mean) {
-    for (size_t t = 0; t < length; t++)
-        equal[t] = 1.0f / (float)length;
-    d->kernels->weighted_sum(equal, annotations, length, d->annotation, mean);
+    const float *annotations = encoded->annotations + first * d->annotation;
+    attention_keys(&d->attention, annotations, count, keys);
+    if (learned->out == 0) {
+        make_values(d, (struct vectors){annotations, d->annotation}, count, values);
+        return 0;
+    }
+    struct arena_mark mark = arena_mark(arena);
+    float *x = arena_alloc(arena, count * learned->out, sizeof *x);
+    if (!x)
+        return error_memory(err);
+    linear_apply(learned, annotations, d->annotation, count, x, learned->out);
+    make_values(d, (struct vectors){x, learned->out}, count, values);
+    arena_release(arena, mark);
+    return 0;
 }
 
 /* h of layer l for each sentence: summary [n, D], projected or copied. LSTM's c is the same or stays zero. */
@@ -91,28 +427,6 @@ static void start_layer(const struct decoder *decoder, size_t l, const float *su
     }
 }
 
-/* Without a projection `last` hands each layer of the encoder to the decoder's layer of that number, LSTM's c too. */
-static void hand_over(const struct decoder *decoder, const struct encoded *encoded, size_t n, float *states) {
-    const struct recurrent *d = decoder->own;
-    for (size_t l = 0; l < d->layers; l++)
-        for (size_t i = 0; i < n; i++)
-            memcpy(states + i * decoder->shape.state + l * d->layer_size, encoded->finals[l] + i * d->layer_size,
-                   d->layer_size * sizeof *states);
-}
-
-/* One summary a sentence [n, D]: the top layer's final h, or the mean annotation. equal: room for the longest. */
-static void summarize(const struct recurrent *d, const struct encoded *encoded, const size_t *lengths, size_t n, float *equal,
-                      float *summary) {
-    const float *annotations = encoded->annotations;
-    for (size_t i = 0; i < n; i++) {
-        if (d->initial_state == INITIAL_MEAN)
-            mean_of(d, annotations, lengths[i], equal, summary + i * d->annotation);
-        else
-            memcpy(summary + i * d->annotation, encoded->top + i * encoded->top_ld, d->annotation * sizeof *summary);
-        annotations += lengths[i] * d->annotation;
-    }
-}
-
 static int recurrent_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
                            struct arena *arena, float *states, struct error *err) {
     const struct recurrent *d = decoder->own;
@@ -120,26 +434,58 @@ static int recurrent_start(const struct decoder *decoder, const struct encoded *
     if (d->initial_state == INITIAL_ZERO)
         return 0;
     if (d->initial_state == INITIAL_LAST && !d->projected) {
-        hand_over(decoder, encoded, n, states);
+        /* Each layer of the encoder hands its state, LSTM's c too, to the decoder's layer of that number. */
+        for (size_t l = 0; l < d->layers; l++)
+            for (size_t i = 0; i < n; i++)
+                memcpy(states + i * decoder->shape.state + l * d->layer_size, encoded->finals[l] + i * d->layer_size,
+                       d->layer_size * sizeof *states);
         return 0;
     }
+
+    size_t longest = 0;
+    for (size_t i = 0; i < n; i++)
+        longest = lengths[i] > longest ? lengths[i] : longest;
     struct arena_mark mark = arena_mark(arena);
-    float *summary = arena_alloc(arena, n * d->annotation, sizeof *summary);
-    float *equal = arena_alloc(arena, longest(lengths, n), sizeof *equal);
+    float *summaries = arena_alloc(arena, n * d->annotation, sizeof *summaries);
+    float *equal = arena_alloc(arena, longest, sizeof *equal);
     if (arena_failed(arena))
         return error_memory(err);
-    summarize(d, encoded, lengths, n, equal, summary);
+    /* One summary [D] a sentence: the mean annotation, as a context of equal weights, or the top layer's final h. */
+    const float *annotations = encoded->annotations;
+    for (size_t i = 0; i < n; annotations += lengths[i++] * d->annotation) {
+        float *summary = summaries + i * d->annotation;
+        if (d->initial_state == INITIAL_MEAN) {
+            for (size_t t = 0; t < lengths[i]; t++)
+                equal[t] = 1.0f / (float)lengths[i];
+            d->kernels->weighted_sum(equal, annotations, lengths[i], d->annotation, summary);
+        } else {
+            memcpy(summary, encoded->top + i * encoded->top_ld, d->annotation * sizeof *summary);
+        }
+    }
     for (size_t l = 0; l < d->layers; l++)
-        start_layer(decoder, l, summary, n, states);
+        start_layer(decoder, l, summaries, n, states);
     arena_release(arena, mark);
     return 0;
 }
 
 /* ---- loading ---- */
 
-/* What layer l starts from. */
-static void load_initial(struct recurrent *d, size_t l, struct weights *weights, struct error *err) {
-    char weight[64], bias[64], gain[64], shift[64];
+static void load_layer(struct recurrent *d, const struct model_config *config, size_t l, struct weights *weights,
+                       struct error *err) {
+    const struct decoder_config *c = &config->decoder;
+    char name[64], weight[64], bias[64], gain[64], shift[64];
+    struct cell_shape shape = {.in = l == 0 ? c->embedding + d->feed : d->hidden, .hidden = d->hidden, .norm = d->norm};
+    if (l == 0 && d->style->reader == FIRST_CELL)
+        shape.columns = shape.in + d->context;
+    if (l > 0)
+        shape.transitions = c->upper_transitions;
+    else if (d->style->reader != SECOND_CELL) /* which they follow otherwise */
+        shape.transitions = c->transitions;
+    snprintf(name, sizeof name, "decoder.layers.%zu.", l);
+    cell_init(&d->cells[l], d->cell, name, &shape, weights, d->kernels, err);
+    if (!d->projected)
+        return;
+
     snprintf(weight, sizeof weight, "decoder.initial.%zu.weight", l);
     snprintf(bias, sizeof bias, "decoder.initial.%zu.bias", l);
     snprintf(gain, sizeof gain, "decoder.initial.%zu.gain", l);
@@ -149,61 +495,17 @@ static void load_initial(struct recurrent *d, size_t l, struct weights *weights,
     norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){gain, shift, d->hidden, 0}, weights, err);
 }
 
-static void load_layer(struct recurrent *d, const struct model_config *config, size_t l, struct weights *weights,
-                       struct error *err) {
-    char name[64];
-    snprintf(name, sizeof name, "decoder.layers.%zu.", l);
-    struct cell_shape shape = {
-        .in = l == 0 ? config->decoder.embedding + d->feed : d->hidden, .hidden = d->hidden, .norm = d->norm};
-    if (l == 0 && d->style->reader == FIRST_CELL)
-        shape.columns = shape.in + d->context;
-    if (l > 0)
-        shape.transitions = d->upper_transitions;
-    else if (d->style->reader != SECOND_CELL) /* which they follow where there is one */
-        shape.transitions = d->transitions;
-    cell_init(&d->cells[l], d->cell, name, &shape, weights, d->kernels, err);
-    if (d->projected)
-        load_initial(d, l, weights, err);
+static const struct style *find_style(const char *name, struct error *err) {
+    return TABLE_FIND(styles, "decoder.style", name, err);
 }
 
-/* What reads the context besides the readout: the right part of the first cell's matrix, whose left part has the bias, or a second
- * cell. */
-static void load_context_reader(struct recurrent *d, const struct model_config *config, struct weights *weights,
-                                struct error *err) {
-    size_t embedding = config->decoder.embedding;
-    struct linear_names names = {.weight = "decoder.layers.0.weight_input", .first = embedding, .columns = embedding + d->context};
-    struct cell_shape shape = {.in = d->context, .hidden = d->hidden, .norm = d->norm, .transitions = d->transitions};
-    if (d->style->reader == FIRST_CELL)
-        weights_linear(weights, &names, d->cell->gates * d->hidden, d->context, &d->input_context, err);
-    if (d->style->reader == SECOND_CELL)
-        cell_init(&d->conditional, d->cell, "decoder.conditional.", &shape, weights, d->kernels, err);
-}
-
-static int recurrent_load(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
-    struct recurrent *d = decoder->own;
-    for (size_t l = 0; l < d->layers; l++)
-        load_layer(d, config, l, weights, err);
-    load_context_reader(d, config, weights, err);
-    if (readout_init(&d->readout, config, d->norm, weights, d->kernels, err) != 0 ||
-        (decoder->attends && attention_init(&d->attention, config, weights, d->kernels, err) != 0))
-        return -1;
-    d->attention.value = recurrent_context(d)->out + readout_value(&d->readout);
-    return 0;
-}
-
-static void find_shape(struct decoder *decoder, const struct model_config *config) {
-    const struct recurrent *d = decoder->own;
-    size_t covered = config->attention.coverage ? config_positions(config) : 0;
-    decoder->shape.state = d->layers * d->layer_size + covered + d->feed;
-    decoder->shape.key = d->attention.key_size;
-    decoder->shape.value = d->attention.value;
-    decoder->shape.top = d->hidden;
-    decoder->shape.readout = config_readout_size(config);
+static bool recurrent_has(const char *style) {
+    return find_style(style, NULL) != NULL;
 }
 
 static int recurrent_init(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
     const struct decoder_config *c = &config->decoder;
-    const struct recurrent_style *style = recurrent_style_find(c->style, err);
+    const struct style *style = find_style(c->style, err);
     const struct cell_kind *cell = cell_kind_find("decoder.cell", c->cell, err);
     const struct norm_kind *norm = norm_kind_find("decoder.normalization", c->normalization, err);
     if (!style || !cell || !norm)
@@ -224,13 +526,34 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
                               .initial_state = c->initial_state,
                               .projected = c->initial_projection,
                               .residual = c->residual,
-                              .initial_cell = c->initial_cell,
-                              .transitions = c->transitions,
-                              .upper_transitions = c->upper_transitions};
+                              .initial_cell = c->initial_cell};
     decoder->attends = config_attends(config);
-    if (recurrent_load(decoder, config, weights, err) != 0)
+    for (size_t l = 0; l < own->layers; l++)
+        load_layer(own, config, l, weights, err);
+
+    /* Besides the readout, the context is read by the right part of the first cell's matrix, whose left part has the bias, or by a
+     * second cell. */
+    if (style->reader == FIRST_CELL) {
+        struct linear_names names = {
+            .weight = "decoder.layers.0.weight_input", .first = c->embedding, .columns = c->embedding + own->context};
+        weights_linear(weights, &names, cell->gates * own->hidden, own->context, &own->input_context, err);
+    }
+    if (style->reader == SECOND_CELL) {
+        struct cell_shape shape = {.in = own->context, .hidden = own->hidden, .norm = norm, .transitions = c->transitions};
+        cell_init(&own->conditional, cell, "decoder.conditional.", &shape, weights, own->kernels, err);
+    }
+    if (readout_load(&own->readout, config, norm, weights, err) != 0 ||
+        (decoder->attends && attention_init(&own->attention, config, weights, own->kernels, err) != 0))
         return -1;
-    find_shape(decoder, config);
+    bool layered = own->readout.kind->units > 0; /* values hold the product with the context's matrix, not V h_j itself */
+    own->attention.value = context_matrix(own)->out + (layered ? own->readout.context_part.layer.out : own->context);
+
+    size_t covered = config->attention.coverage ? config_positions(config) : 0;
+    decoder->shape.state = own->layers * own->layer_size + covered + own->feed;
+    decoder->shape.key = own->attention.key_size;
+    decoder->shape.value = own->attention.value;
+    decoder->shape.top = own->hidden;
+    decoder->shape.readout = config_readout_size(config);
     return 0;
 }
 
@@ -242,9 +565,12 @@ static void recurrent_done(void *own) {
     }
     cell_done(&d->conditional);
     linear_done(&d->input_context);
-    readout_done(&d->readout);
+    for (size_t i = 0; i < d->readout.part_count; i++)
+        linear_done(&d->readout.parts[i].layer);
+    linear_done(&d->readout.context_part.layer);
     attention_done(&d->attention);
     free(d);
 }
 
-const struct decoder_kind decoder_recurrent = {has, recurrent_init, recurrent_done, recurrent_start, remember, recurrent_step};
+const struct decoder_kind decoder_recurrent = {recurrent_has,   recurrent_init,     recurrent_done,
+                                               recurrent_start, recurrent_remember, recurrent_step};

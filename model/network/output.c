@@ -1,3 +1,4 @@
+/* Hides how copying competes with the vocabulary, and how words without an id are represented. */
 #include "model/network/output.h"
 #include "model/base/table.h"
 
@@ -6,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Loads what a row of a table needs. */
+/* Loads the parameters of one row of a table. */
 typedef void output_loader(struct output *output, const struct model_config *config, struct weights *weights, struct error *err);
 
-/* writes: words of the vocabulary, from the readout. score (NULL: nothing is copied): the row's source positions [T] on the scale
- * of its logits. */
+/* writes: it produces words of the vocabulary, from the readout. score (NULL: nothing is copied): scores of the row's source
+ * positions [T] on the scale of its logits. */
 struct output_kind {
     const char *name;
     bool writes;
@@ -32,7 +33,7 @@ struct output_pointer {
     void (*share)(const struct output *output, const struct row *row, float *shares);
 };
 
-/* ---- pointing ---- */
+/* ---- pointing: e_j = h_j^T V q of a query q [K]; keys hold V^T h ---- */
 
 static void load_keys(struct output *o, size_t size, const struct model_config *config, struct weights *weights,
                       struct error *err) {
@@ -40,16 +41,15 @@ static void load_keys(struct output *o, size_t size, const struct model_config *
     weights_linear(weights, &names, size, config_annotation_size(config), &o->key, err);
 }
 
-/* e_j = h_j^T V q of a row whose query is q [K]; keys hold V^T h. */
 static void point(const struct output *o, const struct row *row, const float *query, float *scores) {
     o->kernels->dot(query, row->copies->keys, row->copies->length, o->key.out, scores);
 }
 
+/* Vinyals et al. 2015: q is s. */
 static void init_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
     load_keys(o, config->decoder.hidden, config, weights, err);
 }
 
-/* Vinyals et al. 2015: q is s. */
 static void score_pointer(const struct output *o, const struct row *row, float *scores) {
     point(o, row, row->top, scores);
 }
@@ -57,8 +57,7 @@ static void score_pointer(const struct output *o, const struct row *row, float *
 /* ---- a pointer_generator's gates ---- */
 
 /* w [c; s; y] + b in three parts. A context is read through the annotations (model/network/decoder_recurrent.c): w c = sum_j a_j (w
- * h_j).
- */
+ * h_j). */
 static void init_inputs_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
     size_t context = config_annotation_size(config), state = config->decoder.hidden, input = config->decoder.embedding;
     struct linear_names names = {.weight = "output.gate.weight", .columns = context + state + input};
@@ -148,21 +147,11 @@ static void score_generator(const struct output *o, const struct row *row, float
 
 static const struct output_kind kinds[] = {
     {"vocabulary", true, NULL, NULL},
-    {"characters", true, NULL, NULL}, /* <unk> is spelled when it is printed (model/network/speller.h) */
+    {"characters", true, NULL, NULL}, /* <unk> is spelled when it is printed */
     {"pointer", false, init_pointer, score_pointer},
     {"pointer_generator", true, init_generator, score_generator},
     {"copy", true, init_pointer, score_pointer}, /* Jia & Liang 2016 (whose scores are the attention's own) */
 };
-
-/* ---- loading ---- */
-
-static void load_vocabulary(struct output *o, const struct model_config *config, const struct output_options *options,
-                            struct weights *weights, struct error *err) {
-    struct linear_names names = {.weight = config->output.tied ? "decoder.embedding" : "output.weight",
-                                 .bias = "output.bias",
-                                 .lookups = options->shortlists};
-    weights_linear(weights, &names, o->vocabulary, config_readout_size(config), &o->linear, err);
-}
 
 int output_init(struct output *output, const struct model_config *config, const struct output_options *options,
                 struct weights *weights, const struct kernels *kernels, struct error *err) {
@@ -171,8 +160,12 @@ int output_init(struct output *output, const struct model_config *config, const 
     if (!output->kind)
         return -1;
     output->stride = output->vocabulary + (output_copies(output) ? config->limits.max_source_tokens : 0);
-    if (output->kind->writes)
-        load_vocabulary(output, config, options, weights, err);
+    if (output->kind->writes) {
+        struct linear_names names = {.weight = config->output.tied ? "decoder.embedding" : "output.weight",
+                                     .bias = "output.bias",
+                                     .lookups = options->shortlists};
+        weights_linear(weights, &names, output->vocabulary, config_readout_size(config), &output->linear, err);
+    }
     if (output->kind->init)
         output->kind->init(output, config, weights, err);
     if (!weights_failed(weights))
@@ -207,12 +200,12 @@ void output_keys(const struct output *output, const float *annotations, size_t t
         linear_apply(&output->gate_context, annotations, output->gate_context.in, tokens, gates, 1);
 }
 
-/* log(exp(a) + exp(b)), b finite; no number if one of them is none. */
+/* log(exp(a) + exp(b)) of a finite b; NaN if one of them is NaN. */
 static float log_add(float a, float b) {
     return a > b ? a + log1pf(expf(b - a)) : b + log1pf(expf(a - b));
 }
 
-/* Adds the row's copies to its logits, by way of scores [T]; returns how many logits it has now. */
+/* Adds the row's copies to its logits; returns how many logits there are now. scores [T]: scratch. */
 static size_t add_copies(const struct output *output, const struct row *row, float *scores) {
     const struct copies *copies = row->copies;
     float *logits = row->logits;
@@ -226,28 +219,24 @@ static size_t add_copies(const struct output *output, const struct row *row, flo
     return size;
 }
 
-/* Rows without targets from the first on, as far as they stand side by side: one product. Returns how many there are. */
-static size_t score_vocabulary(const struct output *output, const struct row *rows, size_t count) {
-    const struct linear *linear = &output->linear;
-    size_t n = 1;
-    while (n < count && !rows[n].targets)
-        n++;
-    linear_apply(linear, rows->readout, linear->in, n, rows->logits, output->stride);
-    return n;
-}
-
+/* The vocabulary's logits: those of rows with targets one by one, neighbouring rows without targets in one product. */
 static void score_words(const struct output *output, const struct row *rows, size_t count) {
+    const struct linear *linear = &output->linear;
     for (const struct row *row = rows, *end = rows + count; row < end;) {
-        if (!row->targets) {
-            row += score_vocabulary(output, row, (size_t)(end - row));
+        if (row->targets) {
+            linear_look_up(linear, row->readout, row->targets->ids, row->targets->count, row->logits);
+            row++;
             continue;
         }
-        linear_look_up(&output->linear, row->readout, row->targets->ids, row->targets->count, row->logits);
-        row++;
+        size_t n = 1;
+        while (row + n < end && !row[n].targets)
+            n++;
+        linear_apply(linear, row->readout, linear->in, n, row->logits, output->stride);
+        row += n;
     }
 }
 
-/* top [row->wanted], and scores [T] where it copies. */
+/* top [row->wanted], and scores [T] if it copies. */
 static struct distribution summarize(const struct output *output, const struct row *row, struct ranked *top, float *scores) {
     const int *ids = row->targets ? row->targets->ids : NULL;
     size_t size = ids ? row->targets->count : output->vocabulary;
@@ -265,27 +254,141 @@ static struct distribution summarize(const struct output *output, const struct r
                                  .top_count = summary.count};
 }
 
-/* Where the rows' best tokens go, side by side, and room for the scores of any row's copies. */
-static struct ranked *output_make_room(const struct output *output, const struct row *rows, size_t count, struct arena *arena,
-                                       float **scores) {
+int output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
     size_t wanted = 0, longest = 0;
     for (size_t r = 0; r < count; r++) {
         wanted += rows[r].wanted;
         if (output_copies(output) && rows[r].copies->length > longest)
             longest = rows[r].copies->length;
     }
-    *scores = arena_alloc(arena, longest, sizeof **scores);
-    return arena_alloc(arena, wanted, sizeof(struct ranked));
-}
-
-int output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
-    float *scores;
-    struct ranked *top = output_make_room(output, rows, count, arena, &scores);
+    float *scores = arena_alloc(arena, longest, sizeof *scores);
+    struct ranked *top = arena_alloc(arena, wanted, sizeof *top);
     if (arena_failed(arena))
         return error_memory(err);
     if (output->kind->writes)
         score_words(output, rows, count);
     for (size_t r = 0; r < count; top += rows[r++].wanted)
         *rows[r].distribution = summarize(output, &rows[r], top, scores);
+    return 0;
+}
+
+/* ---- copies ---- */
+
+/* The number of a piece among the temporary ids; count: it has none. */
+static size_t find_extra(const struct token *const *extra, size_t count, const char *piece) {
+    size_t i = 0;
+    while (i < count && strcmp(extra[i]->piece, piece) != 0)
+        i++;
+    return i;
+}
+
+struct copies *copies_find(const struct copies_between *vocabularies, const struct token *tokens, size_t length,
+                           struct arena *arena, struct error *err) {
+    const struct tokenizer *target = vocabularies->target;
+    struct copies *copies = arena_alloc(arena, 1, sizeof *copies);
+    int *words = arena_alloc(arena, length, sizeof *words);
+    const struct token **extra = arena_alloc(arena, length, sizeof *extra);
+    if (arena_failed(arena)) {
+        error_memory(err);
+        return NULL;
+    }
+    size_t count = 0;
+    for (size_t j = 0; j < length; j++) {
+        bool end = tokens[j].id == tokenizer_end(vocabularies->source);
+        words[j] = end ? tokenizer_end(target) : tokenizer_find(target, tokens[j].piece);
+        if (words[j] >= 0)
+            continue;
+        size_t i = find_extra(extra, count, tokens[j].piece);
+        words[j] = (int)(tokenizer_size(target) + i);
+        extra[i] = i == count ? &tokens[j] : extra[i];
+        count += i == count;
+    }
+    *copies = (struct copies){.target = target, .words = words, .length = length, .extra = extra, .count = count};
+    return copies;
+}
+
+int copies_id(const struct copies *copies, const struct token *token) {
+    if (token->id != tokenizer_unknown(copies->target))
+        return token->id;
+    size_t i = find_extra(copies->extra, copies->count, token->piece);
+    return i < copies->count ? (int)(tokenizer_size(copies->target) + i) : token->id;
+}
+
+bool copies_have(const struct copies *copies, int id) {
+    for (size_t j = 0; j < copies->length; j++)
+        if (copies->words[j] == id)
+            return true;
+    return false;
+}
+
+const struct token *copies_token(const struct copies *copies, int id) {
+    size_t vocabulary = tokenizer_size(copies->target);
+    return (size_t)id < vocabulary ? NULL : copies->extra[(size_t)id - vocabulary];
+}
+
+int copies_input(const struct copies *copies, int id) {
+    if (!copies_token(copies, id))
+        return id;
+    return copies->inputs ? copies->inputs[(size_t)id - tokenizer_size(copies->target)] : tokenizer_unknown(copies->target);
+}
+
+/* ---- the speller ---- */
+
+enum { CHARACTER_BYTES = 4 };
+
+int speller_init(struct speller *speller, const struct model_config *config, const struct tokenizer *characters,
+                 struct weights *weights, const struct kernels *kernels, struct error *err) {
+    size_t size = tokenizer_size(characters), embedding = config->output.character_embedding, hidden = config_readout_size(config);
+    *speller = (struct speller){.characters = characters, .kernels = kernels, .embedding_size = embedding};
+    speller->embedding = weights_get(weights, "speller.embedding", size, embedding, err);
+    cell_init(&speller->cell, cell_kind_find("speller", "lstm", err), "speller.",
+              &(struct cell_shape){.in = embedding, .hidden = hidden}, weights, kernels, err);
+    struct linear_names names = {.weight = "speller.output.weight", .bias = "speller.output.bias"};
+    return weights_linear(weights, &names, size, hidden, &speller->output, err);
+}
+
+void speller_done(struct speller *speller) {
+    cell_done(&speller->cell);
+    linear_done(&speller->output);
+}
+
+/* The best character among these logits, or </s>; <unk> and <s> are never written. */
+static int best_character(const struct speller *s, const float *logits) {
+    struct ranked best[3];
+    size_t count = s->kernels->summarize(logits, s->output.out, 3, best).count;
+    for (size_t i = 0; i < count; i++)
+        if (best[i].token != tokenizer_unknown(s->characters) && best[i].token != tokenizer_begin(s->characters))
+            return best[i].token;
+    return tokenizer_end(s->characters);
+}
+
+int speller_run(const struct speller *speller, const float *readout, struct arena *arena, const char **word, struct error *err) {
+    const struct cell *cell = &speller->cell;
+    size_t hidden = cell->hidden, gates = cell->input.out, size = speller->embedding_size, length = 0;
+    char *text = arena_alloc(arena, SPELLER_MAX_CHARACTERS * CHARACTER_BYTES + 1, 1);
+    struct arena_mark mark = arena_mark(arena);
+    float *gates_x = arena_alloc(arena, gates, sizeof *gates_x);
+    float *gates_u = arena_alloc(arena, gates, sizeof *gates_u);
+    float *state = arena_zalloc(arena, 2 * hidden, sizeof *state); /* h, c */
+    float *logits = arena_alloc(arena, speller->output.out, sizeof *logits);
+    if (arena_failed(arena))
+        return error_memory(err);
+    memcpy(state, readout, hidden * sizeof *readout);
+
+    int character = tokenizer_begin(speller->characters);
+    for (size_t i = 0; i < SPELLER_MAX_CHARACTERS; i++) {
+        linear_apply(&cell->input, speller->embedding + (size_t)character * size, size, 1, gates_x, gates);
+        cell_step(cell, &(struct cell_inputs){gates_x, gates, NULL}, 1, state, 2 * hidden, gates_u);
+        linear_apply(&speller->output, state, hidden, 1, logits, speller->output.out);
+        character = best_character(speller, logits);
+        if (character == tokenizer_end(speller->characters))
+            break;
+        const char *piece = tokenizer_piece(speller->characters, character);
+        memcpy(text + length, piece, strlen(piece));
+        length += strlen(piece);
+    }
+    text[length] = '\0';
+    arena_release(arena, mark);
+    *word = length > 0 ? text : NULL;
     return 0;
 }

@@ -1,11 +1,15 @@
+/* Hides how paths share their beginnings, how a token's merit is computed, and how results are scored; and the strategies that need
+ * nothing else: greedy, beam and forced. */
 #include "model/search/search.h"
 #include "model/search/search_kind.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Those that one may ask for. */
+/* ---- strategies ---- */
+
 static const struct search_kind *const kinds[] = {&search_greedy, &search_beam, &search_sample, &search_exact};
 
 const struct search_kind *search_nth(size_t i) {
@@ -27,7 +31,7 @@ size_t search_max_rows(const struct search_options *options) {
     return options->strategy->max_rows(options);
 }
 
-/* One that comes back to earlier steps has, besides those of its beam, one for each length of a path. */
+/* A search that comes back to earlier steps has, besides those of its beam, one for each length of a path. */
 size_t search_max_shown(const struct search_options *options) {
     size_t own = options->strategy->given ? options->prefix_length + 1 : options->max_length;
     return (search_max_rows(options) + options->strategy->resumes) * (own > 0 ? own : 1) + 1;
@@ -51,44 +55,184 @@ void search_constrain(struct search_options *options, struct phrases phrases) {
     options->max_length = options->max_length > least ? options->max_length : least;
 }
 
-/* ---- start ---- */
+/* ---- start and end ---- */
 
-/* True if what may come, or how it counts, depends on the tokens before. */
-static bool minds_repetition(const struct search_options *options) {
-    return options->no_repeat_ngram > 0 || options->repetition_penalty > 1;
+int search_fail(struct search *search, struct error *err) {
+    search->rows = 0;
+    return error_memory(err);
 }
 
-static int search_allocate(struct search *search, size_t rows) {
-    const struct search_options *options = &search->options;
-    struct arena *arena = search->arena;
-    size_t longest = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
-    search->tokens = arena_zalloc(arena, rows, sizeof *search->tokens);
-    search->parents = arena_zalloc(arena, rows, sizeof *search->parents);
-    search->attention = arena_zalloc(arena, rows, sizeof *search->attention);
-    search->alternatives = arena_zalloc(arena, rows, sizeof *search->alternatives);
-    search->leaves = arena_zalloc(arena, rows, sizeof *search->leaves);
-    search->ended = arena_zalloc(arena, rows > options->n_best ? rows : options->n_best, sizeof *search->ended);
-    search->path = minds_repetition(options) ? arena_alloc(arena, longest, sizeof *search->path) : NULL;
-    return arena_failed(arena) ? -1 : 0;
+int search_new_row(const struct search *search, float **attention, struct alternatives **alternatives) {
+    size_t kept = search->options.keep + (search->returns ? search->options.keep_state : 0);
+    *attention = arena_alloc(search->arena, search->source_length + kept, sizeof **attention);
+    *alternatives = search->options.alternatives ? arena_zalloc(search->arena, 1, sizeof **alternatives) : NULL;
+    if (*attention && search->options.keep > 0)
+        memset(*attention + search->source_length, 0, search->options.keep * sizeof **attention);
+    return arena_failed(search->arena) ? -1 : 0;
+}
+
+static int new_rows(struct search *search) {
+    for (size_t r = 0; r < search->rows; r++)
+        if (search_new_row(search, &search->attention[r], &search->alternatives[r]) != 0)
+            return -1;
+    return 0;
 }
 
 int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
                 struct arena *arena, struct error *err) {
     const struct search_kind *kind = options->strategy;
-    size_t most = kind->max_rows(options);
-    assert(most >= 1 && most <= SEARCH_MAX_ROWS && options->max_length >= 1);
-    *search = (struct search){.kind = kind,
-                              .options = *options,
-                              .ids = ids,
-                              .source_length = source_length,
-                              .arena = arena,
-                              .tree = {.arena = arena},
-                              .rows = 1,
-                              .exhausted = options->approximates,
-                              .returns = kind->resumes};
-    if (search_allocate(search, most) != 0 || search_new_rows(search) != 0 || (kind->start && kind->start(search) != 0))
+    size_t rows = kind->max_rows(options), ended = rows > options->n_best ? rows : options->n_best;
+    size_t longest = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
+    bool minds_repetition = options->no_repeat_ngram > 0 || options->repetition_penalty > 1;
+    assert(rows >= 1 && rows <= SEARCH_MAX_ROWS && options->max_length >= 1);
+    *search = (struct search){
+        .kind = kind,
+        .options = *options,
+        .ids = ids,
+        .source_length = source_length,
+        .arena = arena,
+        .tree = {.arena = arena},
+        .rows = 1,
+        .exhausted = options->approximates,
+        .returns = kind->resumes,
+        .tokens = arena_zalloc(arena, rows, sizeof *search->tokens),
+        .parents = arena_zalloc(arena, rows, sizeof *search->parents),
+        .attention = arena_zalloc(arena, rows, sizeof *search->attention),
+        .alternatives = arena_zalloc(arena, rows, sizeof *search->alternatives),
+        .leaves = arena_zalloc(arena, rows, sizeof *search->leaves),
+        .ended = arena_zalloc(arena, ended, sizeof *search->ended),
+        .path = minds_repetition ? arena_alloc(arena, longest, sizeof *search->path) : NULL,
+    };
+    if (arena_failed(arena) || new_rows(search) != 0 || (kind->start && kind->start(search) != 0))
         return search_fail(search, err);
     return 0;
+}
+
+bool search_is_over(const struct search *search, const struct search_node *node) {
+    size_t limit = search->kind->given ? search->options.prefix_length + 1 : search->options.max_length;
+    return node->token == search->ids.end || node->depth >= limit;
+}
+
+/* ---- characters of several bytes ---- */
+
+static int byte_of(const struct search *search, int token) {
+    return search->ids.bytes && (size_t)token < search->ids.size ? search->ids.bytes[token] : -1;
+}
+
+/* The bytes that must follow the first byte of a character. count 0: it is a whole character, or no character begins with it. */
+static struct utf8_due due_after_lead(int lead) {
+    if (lead < 0xc2 || lead > 0xf4)
+        return (struct utf8_due){0};
+    struct utf8_due due = {.count = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3, .least = 0x80, .most = 0xbf};
+    due.least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    due.most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    return due;
+}
+
+static struct utf8_due due_after(const struct search *search, struct utf8_due due, int token) {
+    int byte = byte_of(search, token);
+    if (due.count > 0)
+        return (struct utf8_due){.count = (unsigned char)(due.count - 1), .least = 0x80, .most = 0xbf};
+    return byte < 0 ? (struct utf8_due){0} : due_after_lead(byte);
+}
+
+/* A shortlist may lack the bytes that would have to follow, so no character of several bytes begins there. */
+bool search_breaks_character(const struct search *search, const int *ids, int token) {
+    int byte = byte_of(search, token);
+    if (!search->ids.bytes)
+        return false;
+    if (search->due.count > 0)
+        return byte < search->due.least || byte > search->due.most;
+    if (byte < 0 || (byte > 0 && byte < 0x80))
+        return false;
+    struct utf8_due due = due_after_lead(byte);
+    return due.count == 0 || ids || search->step + 1 + due.count > search->options.max_length;
+}
+
+/* ---- the merit of a token ---- */
+
+bool search_allows(const struct search *search, int token) {
+    return token != search->ids.banned && (token != search->ids.end || search->step >= search->options.min_length);
+}
+
+double search_merit(const struct search *search, int token, float log_prob) {
+    const struct search_options *options = &search->options;
+    const int *path = search->path;
+    size_t length = search->step, n = options->no_repeat_ngram;
+    if (!search_allows(search, token))
+        return -INFINITY;
+    /* With this token, the path must not contain a sequence of n tokens twice. */
+    for (size_t i = 0; path && n > 0 && i + n <= length; i++)
+        if (path[i + n - 1] == token && memcmp(path + i, path + length - (n - 1), (n - 1) * sizeof *path) == 0)
+            return -INFINITY;
+    for (size_t i = 0; path && options->repetition_penalty > 1 && i < length; i++)
+        if (path[i] == token)
+            return options->repetition_penalty * (double)log_prob;
+    return (double)log_prob;
+}
+
+void search_take_path(struct search *search, size_t row) {
+    search->due = search->leaves[row] ? search->leaves[row]->due : (struct utf8_due){0};
+    if (!search->path)
+        return;
+    for (const struct search_node *node = search->leaves[row]; node; node = node->parent)
+        search->path[node->depth - 1] = node->token;
+}
+
+struct candidate search_candidate(const struct search *search, size_t row, int token, float log_prob, double merit) {
+    const struct search_node *leaf = search->leaves[row];
+    return (struct candidate){.row = row,
+                              .token = token,
+                              .log_prob = log_prob,
+                              .total = (leaf ? leaf->total : 0) + (double)log_prob,
+                              .merit = (leaf ? leaf->merit : 0) + merit,
+                              .lane = leaf ? leaf->lane : 0};
+}
+
+struct candidate search_given(const struct search *search, const struct distribution *rows, size_t row, int token) {
+    assert(!rows[row].ids);
+    bool known = (size_t)token < rows[row].size; /* otherwise it gets the average probability */
+    float log_prob = known ? rows[row].logits[token] - rows[row].log_sum : -logf((float)rows[row].size);
+    return search_candidate(search, row, token, log_prob, (double)log_prob);
+}
+
+void search_insert(struct candidate *chosen, size_t *count, size_t k, struct candidate c) {
+    if (*count == k && !(c.merit > chosen[k - 1].merit))
+        return;
+    size_t place = *count < k ? (*count)++ : k - 1;
+    for (; place > 0 && chosen[place - 1].merit < c.merit; place--)
+        chosen[place] = chosen[place - 1];
+    chosen[place] = c;
+}
+
+size_t search_best(struct search *search, const struct distribution *rows, size_t row, size_t k, struct candidate *best) {
+    const struct distribution *d = &rows[row];
+    size_t count = 0, broken = 0;
+    search_take_path(search, row);
+    for (size_t i = 0; i < d->top_count && (search->path || count < k); i++) {
+        int token = d->top[i].token;
+        float log_prob = d->top[i].logit - d->log_sum;
+        if (search_breaks_character(search, d->ids, token)) {
+            broken++;
+            continue;
+        }
+        double merit = search_merit(search, token, log_prob);
+        if (merit > -INFINITY)
+            search_insert(best, &count, k, search_candidate(search, row, token, log_prob, merit));
+    }
+    if (broken == 0 || count == k)
+        return count;
+
+    /* Too many of the best were bytes that may not come: choose from all tokens. */
+    count = 0;
+    for (size_t i = 0; i < d->size; i++) {
+        int token = d->ids ? d->ids[i] : (int)i;
+        float log_prob = d->logits[i] - d->log_sum;
+        double merit = search_breaks_character(search, d->ids, token) ? -INFINITY : search_merit(search, token, log_prob);
+        if (merit > -INFINITY)
+            search_insert(best, &count, k, search_candidate(search, row, token, log_prob, merit));
+    }
+    return count;
 }
 
 /* ---- one step ---- */
@@ -102,7 +246,7 @@ bool search_looks_up(const struct search *search) {
     return search->kind->looks_up || is_given(search);
 }
 
-/* Of k tokens that may be demoted so many, as many more must be known: all those on the path, </s> and what is banned. */
+/* Tokens on the path, </s> and banned tokens may be demoted, so as many more must be known. */
 size_t search_wanted(const struct search *search) {
     size_t wanted = is_given(search) ? 0 : search->kind->wanted(search);
     if (wanted > 0)
@@ -110,7 +254,7 @@ size_t search_wanted(const struct search *search) {
     return search->options.alternatives && wanted < SEARCH_ALTERNATIVES ? SEARCH_ALTERNATIVES : wanted;
 }
 
-static void show_alternatives(struct search *search, const struct distribution *rows) {
+int search_advance(struct search *search, const struct distribution *rows, struct error *err) {
     for (size_t r = 0; search->options.alternatives && r < search->rows; r++) {
         struct alternatives *out = search->alternatives[r];
         out->count = rows[r].top_count < SEARCH_ALTERNATIVES ? rows[r].top_count : SEARCH_ALTERNATIVES;
@@ -119,14 +263,56 @@ static void show_alternatives(struct search *search, const struct distribution *
             out->log_probs[i] = rows[r].top[i].logit - rows[r].log_sum;
         }
     }
-}
-
-int search_advance(struct search *search, const struct distribution *rows, struct error *err) {
-    show_alternatives(search, rows);
     if (search->step >= search->options.prefix_length)
         return search->kind->advance(search, rows, err);
     struct candidate next = search_given(search, rows, 0, search->options.prefix[search->step]);
     return search_extend(search, rows, &next, 1, err);
+}
+
+int search_extend(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count,
+                  struct error *err) {
+    struct search_node *live[SEARCH_MAX_ROWS];
+    size_t live_count = 0;
+    /* Where no token may come, because bans took all of them, the paths end as they stand. */
+    bool stuck = count == 0 && search->ended_count == 0;
+    for (size_t r = 0; stuck && r < search->rows; r++)
+        if (search->leaves[r] && rows[r].top_count > 0)
+            search->ended[search->ended_count++] = search->leaves[r];
+
+    for (size_t i = 0; i < count; i++) {
+        const struct candidate *c = &chosen[i];
+        const struct search_node *leaf = search->leaves[c->row];
+        struct search_node *node = arena_alloc(search->arena, 1, sizeof *node);
+        if (!node)
+            return search_fail(search, err);
+        *node = (struct search_node){.parent = leaf,
+                                     .token = c->token,
+                                     .log_prob = c->log_prob,
+                                     .entropy = rows[c->row].entropy,
+                                     .total = c->total,
+                                     .merit = c->merit,
+                                     .attention = search->attention[c->row],
+                                     .alternatives = search->alternatives[c->row],
+                                     .depth = search->step + 1,
+                                     .lane = c->lane,
+                                     .due = due_after(search, leaf ? leaf->due : (struct utf8_due){0}, c->token)};
+        bool over = search_is_over(search, node);
+        if (search_grow(search, node, over ? BRANCH_FINISHED : BRANCH_KEPT, 0) != 0)
+            return search_fail(search, err);
+        if (over) {
+            search->ended[search->ended_count++] = node;
+        } else {
+            search->parents[live_count] = c->row;
+            search->tokens[live_count] = c->token;
+            live[live_count++] = node;
+        }
+    }
+
+    search->rows = live_count;
+    search->step++;
+    if (live_count > 0)
+        memcpy(search->leaves, live, live_count * sizeof(struct search_node *));
+    return new_rows(search) == 0 ? 0 : search_fail(search, err);
 }
 
 const float *search_kept(const struct search *search, size_t row) {
@@ -143,3 +329,224 @@ struct decision search_last(const struct search *search, size_t row) {
     const struct search_node *leaf = search->leaves[row];
     return (struct decision){leaf->token, leaf->log_prob, leaf->attention};
 }
+
+/* ---- results ---- */
+
+/* The merit divided by length^length_penalty. */
+static double normalised(const struct search *search, const struct search_node *last) {
+    return last->merit / pow((double)last->depth, search->options.length_penalty);
+}
+
+/* Wu et al. 2016 add beta * the sum over j of log(min(1, sum over i of a_ij)). A token outside the window for good counts as
+ * log(FLT_MIN). */
+double search_score(const struct search *search, const struct search_node *last) {
+    double score = normalised(search, last), beta = search->options.coverage_penalty, sum = 0;
+    if (!(beta > 0))
+        return score;
+    for (size_t j = 0; j < search->source_length; j++) {
+        double got = 0;
+        for (const struct search_node *node = last; node && got < 1; node = node->parent)
+            got += (double)node->attention[j];
+        sum += log(fmin(1, fmax(got, (double)FLT_MIN)));
+    }
+    return score + beta * sum;
+}
+
+/* The hypothesis that ends at this node. -1: out of memory. */
+static int unfold(const struct search *search, const struct search_node *last, struct hypothesis *out) {
+    size_t count = last->depth, length = last->token == search->ids.end ? count - 1 : count;
+    int *tokens = arena_alloc(search->arena, count, sizeof *tokens);
+    float *log_probs = arena_alloc(search->arena, count, sizeof *log_probs);
+    float *entropies = arena_alloc(search->arena, count, sizeof *entropies);
+    const float **attention = arena_alloc(search->arena, count, sizeof *attention);
+    const struct alternatives **alternatives = arena_alloc(search->arena, count, sizeof *alternatives);
+    if (arena_failed(search->arena))
+        return -1;
+    for (const struct search_node *node = last; node; node = node->parent) {
+        size_t i = node->depth - 1;
+        tokens[i] = node->token;
+        log_probs[i] = node->log_prob;
+        entropies[i] = node->entropy;
+        attention[i] = node->attention;
+        alternatives[i] = node->alternatives;
+    }
+    *out = (struct hypothesis){.tokens = tokens,
+                               .length = length,
+                               .ended = length < count,
+                               .finish = search->exhausted ? FINISH_BUDGET
+                                         : length < count  ? FINISH_EOS
+                                                           : FINISH_LENGTH,
+                               .log_probs = log_probs,
+                               .entropies = entropies,
+                               .attention = attention,
+                               .alignment = attention,
+                               .alternatives = alternatives,
+                               .log_prob = last->total,
+                               .score = search_score(search, last)};
+    return 0;
+}
+
+int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count, struct error *err) {
+    struct hypothesis *list = arena_alloc(search->arena, search->ended_count, sizeof *list);
+    if (!list)
+        return error_memory(err);
+    for (size_t i = 0; i < search->ended_count; i++) {
+        struct hypothesis h;
+        if (unfold(search, search->ended[i], &h) != 0)
+            return error_memory(err);
+        size_t place = i; /* insertion: of equal scores the one that ended first stays ahead */
+        for (; place > 0 && list[place - 1].score < h.score; place--)
+            list[place] = list[place - 1];
+        list[place] = h;
+    }
+    *hypotheses = list;
+    *count = search->ended_count < search->options.n_best ? search->ended_count : search->options.n_best;
+    return 0;
+}
+
+/* ---- the tree ---- */
+
+/* Pruned branches are recorded while there are few; the others up to a limit that no beam reaches. */
+enum { MAX_WITH_PRUNED = 10000, MAX_BRANCHES = MAX_WITH_PRUNED + SEARCH_MAX_ROWS * 1100 };
+/* Branches lie together in blocks that never move. */
+enum { BRANCHES_TOGETHER = 256, MAX_BLOCKS = (MAX_BRANCHES + BRANCHES_TOGETHER - 1) / BRANCHES_TOGETHER };
+
+static struct branch *branch_at(const struct search *search, size_t id) {
+    return &search->tree.blocks[id / BRANCHES_TOGETHER][id % BRANCHES_TOGETHER];
+}
+
+const struct branch *search_branch(const struct search *search, size_t id) {
+    return branch_at(search, id);
+}
+
+static uint32_t parent_of(const struct search_node *node) {
+    return node->parent ? (uint32_t)node->parent->branch : BRANCH_START;
+}
+
+static struct branch branch_of(const struct search *search, const struct search_node *node, enum branch_state state) {
+    double score = state == BRANCH_FINISHED ? search_score(search, node) : normalised(search, node);
+    return (struct branch){.parent = parent_of(node),
+                           .step = (uint32_t)(node->depth - 1),
+                           .token = node->token,
+                           .log_prob = node->log_prob,
+                           .score = (float)score,
+                           .state = state};
+}
+
+static int add_branch(struct search *search, const struct search_node *node, enum branch_state state) {
+    size_t count = search->tree.count;
+    if (count % BRANCHES_TOGETHER == 0) {
+        if (!search->tree.blocks)
+            search->tree.blocks = arena_alloc(search->tree.arena, MAX_BLOCKS, sizeof *search->tree.blocks);
+        struct branch *block = arena_alloc(search->tree.arena, BRANCHES_TOGETHER, sizeof *block);
+        if (!search->tree.blocks || !block)
+            return -1;
+        search->tree.blocks[count / BRANCHES_TOGETHER] = block;
+    }
+    *branch_at(search, search->tree.count++) = branch_of(search, node, state);
+    return 0;
+}
+
+/* The id of the node's branch among the first `recorded`; recorded: it is not there. A parent's branch precedes its children's. */
+static size_t find_branch(const struct search *search, const struct search_node *node, size_t recorded) {
+    uint32_t parent = parent_of(node);
+    size_t i = parent == BRANCH_START ? 0 : parent + 1;
+    while (i < recorded && !(branch_at(search, i)->parent == parent && branch_at(search, i)->token == node->token))
+        i++;
+    return i < recorded ? i : recorded;
+}
+
+int search_grow(struct search *search, struct search_node *node, enum branch_state state, size_t recorded) {
+    size_t found = find_branch(search, node, recorded);
+    node->branch = found < recorded ? found : search->tree.count;
+    if (found < recorded)
+        *branch_at(search, found) = branch_of(search, node, state);
+    else if (search->options.tree && search->tree.count < MAX_BRANCHES)
+        return add_branch(search, node, state);
+    return 0;
+}
+
+int search_prune(struct search *search, const struct candidate *c, size_t recorded) {
+    struct search_node node = {
+        .parent = search->leaves[c->row], .token = c->token, .log_prob = c->log_prob, .merit = c->merit, .depth = search->step + 1};
+    if (!search->options.tree || search->tree.count >= MAX_WITH_PRUNED || find_branch(search, &node, recorded) < recorded)
+        return 0;
+    return add_branch(search, &node, BRANCH_PRUNED);
+}
+
+int search_prune_others(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count) {
+    struct candidate best[SEARCH_MAX_ROWS];
+    for (size_t r = 0; search->options.tree && r < search->rows; r++) {
+        size_t n = search_best(search, rows, r, search->options.beam_size, best);
+        for (size_t i = 0; i < n; i++) {
+            size_t same = 0;
+            while (same < count && !(chosen[same].row == r && chosen[same].token == best[i].token))
+                same++;
+            if (same == count && search_prune(search, &best[i], 0) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- greedy: the best token of each step ---- */
+
+static size_t one_row(const struct search_options *options) {
+    (void)options;
+    return 1;
+}
+
+static size_t greedy_wanted(const struct search *search) {
+    (void)search;
+    return 1;
+}
+
+static int greedy_advance(struct search *search, const struct distribution *rows, struct error *err) {
+    struct candidate best;
+    size_t count = search_best(search, rows, 0, 1, &best);
+    return search_extend(search, rows, &best, count, err);
+}
+
+const struct search_kind search_greedy = {
+    .name = "greedy", .max_rows = one_row, .wanted = greedy_wanted, .advance = greedy_advance};
+
+/* ---- forced: a given target, which is all prefix; then comes </s> ---- */
+
+static size_t forced_wanted(const struct search *search) {
+    (void)search;
+    return 0;
+}
+
+static int forced_advance(struct search *search, const struct distribution *rows, struct error *err) {
+    struct candidate end = search_given(search, rows, 0, search->ids.end);
+    return search_extend(search, rows, &end, 1, err);
+}
+
+const struct search_kind search_forced = {
+    .name = "forced", .given = true, .max_rows = one_row, .wanted = forced_wanted, .advance = forced_advance};
+
+/* ---- beam: Marian's rule, the best k continuations of all rows by merit, where k = beam size - finished ---- */
+
+static size_t beam_max_rows(const struct search_options *options) {
+    return options->beam_size;
+}
+
+/* The tree also shows continuations for which the finished hypotheses leave no place. */
+static size_t beam_wanted(const struct search *search) {
+    return search->options.tree ? search->options.beam_size : search->options.beam_size - search->ended_count;
+}
+
+static int beam_advance(struct search *search, const struct distribution *rows, struct error *err) {
+    struct candidate chosen[SEARCH_MAX_ROWS], best[SEARCH_MAX_ROWS];
+    size_t k = search->options.beam_size - search->ended_count, count = 0;
+    for (size_t r = 0; r < search->rows; r++) {
+        size_t n = search_best(search, rows, r, k, best);
+        for (size_t i = 0; i < n; i++)
+            search_insert(chosen, &count, k, best[i]);
+    }
+    if (search_prune_others(search, rows, chosen, count) != 0)
+        return search_fail(search, err);
+    return search_extend(search, rows, chosen, count, err);
+}
+
+const struct search_kind search_beam = {.name = "beam", .max_rows = beam_max_rows, .wanted = beam_wanted, .advance = beam_advance};

@@ -1,62 +1,224 @@
-/* Search over log-probabilities: one small state machine per sentence, one table of strategies (search.c), a file for each. Knows
- * no network: it sees one distribution per live row and answers which rows go on, from which parent, with which token.
+/* Search over log-probabilities: one small state machine per sentence, one table of strategies (search.c). It knows no network: it
+ * reads one distribution per live row and answers which rows go on, from which parent, with which token.
  *
- * Rows of one search stand side by side in the batch. Per step: the batch computes a distribution and an attention row for each
- * live row; search_advance reads them and writes the next rows. */
+ * The rows of one search stand side by side in the batch. In each step the batch computes a distribution and an attention row for
+ * each live row; search_advance reads them and writes the next rows. */
 #ifndef ALIGND_SEARCH_H
 #define ALIGND_SEARCH_H
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
-#include "model/network/distribution.h"
-#include "model/search/search_results.h"
-#include "model/search/search_state.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* The strategies that one may ask for by name: the i-th, and that of a name; NULL: there is none. The others are what a given
- * target and phrases make of them. */
+struct distribution; /* model/network/row.h */
+
+enum { SEARCH_MAX_ROWS = 32, SEARCH_ALTERNATIVES = 5 };
+
+/* ---- options ---- */
+
+struct sampling {
+    double temperature; /* > 0 */
+    size_t top_k;       /* draw from so many of the best tokens; 0: all */
+    double top_p;       /* 0..1, draw from the fewest best tokens that have this much of the probability; 1: all */
+    /* The numbers drawn depend only on these two: the text is the same whatever else is decoded at the same time. */
+    uint64_t seed, stream;
+};
+
+/* Tokens that must stand on the path in a row; a phrase that must come twice is listed twice. The phrases around it in the list,
+ * `before` and `behind` of them, are other ways to say the same: exactly one of these ways comes. */
+struct phrase {
+    const int *tokens; /* [length], 1.. */
+    size_t length;
+    size_t first, count; /* the source tokens that it translates; count 0: not known */
+    size_t before, behind;
+    int stand_ins[2]; /* for a token that is in no vocabulary: the better of the two gives its probability; -1: none */
+};
+
+struct phrases {
+    const struct phrase *list;
+    size_t count;
+    const bool *continues; /* [size] tokens that continue a word: a phrase does not end before one; NULL: none does */
+    size_t size;
+    const int *banned; /* [banned_count] stand-ins, which must not come themselves */
+    size_t banned_count;
+};
+
+struct search_kind;
+extern const struct search_kind search_greedy, search_beam, search_sample, search_exact, search_forced, search_constrained,
+    search_sample_phrases;
+
+struct search_options {
+    const struct search_kind *strategy;
+    size_t beam_size;      /* beam, and exact, which begins with one: 1..SEARCH_MAX_ROWS */
+    size_t n_best;         /* 1..SEARCH_MAX_ROWS, beam: 1..beam_size; sample: the number of samples. Greedy and forced have one */
+    double length_penalty; /* score = log_prob / length^length_penalty, </s> counted */
+    size_t min_length;     /* target tokens before </s> may come */
+    size_t max_length;     /* target tokens, </s> not counted; >= 1 */
+    const int *prefix;     /* the tokens that come first, whatever else is asked for; forced: all, without </s> */
+    size_t prefix_length;
+    /* Floats that the batch stores for itself after each attention row, zero at first; after these, while the search returns, the
+     * state that the step left. */
+    size_t keep, keep_state;
+    struct sampling sampling;
+    size_t no_repeat_ngram; /* no sequence of this many tokens may occur twice; 0: off */
+    /* The log-probability of a token that is on the path already, but not in the prefix, is multiplied by this (Keskar et al. 2019
+     * divide logits, whose sign is arbitrary); up to 1: off. */
+    double repetition_penalty;
+    /* GNMT's beta, Wu et al. 2016: score += beta * sum over source tokens of log(min(1, all attention to the token)). */
+    double coverage_penalty;
+    size_t max_steps;  /* exact: steps after the end of its beam until it takes the best found so far; 0: no limit */
+    bool alternatives; /* hypotheses report the best tokens of each step */
+    bool tree;         /* search_branch reports the tokens considered, at most beam_size a row */
+    /* constrained, sample_phrases: the phrases that must come before </s>; max_length has room for them after the prefix. Tokens
+     * that no distribution has are as probable as their source tokens are attended to. */
+    struct phrases phrases;
+    bool approximates; /* constrained: it replaces an exact search, so there may be better hypotheses */
+    size_t max_rows;   /* constrained: rows that it may take if it needs more than beam_size */
+};
+
+/* The strategies that can be chosen by name: the i-th, and the one of this name; NULL: there is none. A given target and phrases
+ * select the others. */
 const struct search_kind *search_nth(size_t i);
 const struct search_kind *search_find(const char *name);
 const char *search_name(const struct search_kind *strategy);
 
-/* Rows that it can ever need. */
+/* The most rows that it can need. */
 size_t search_max_rows(const struct search_options *options);
-/* Attention rows that it can ever have, those of all steps together. */
+/* The most attention rows that it can have in all its steps together. */
 size_t search_max_shown(const struct search_options *options);
 /* True if it may come back to a step that is not the last. */
 bool search_resumes(const struct search_options *options);
 
-/* True if phrases can be asked for: not of a given target. */
+/* True if phrases can be required, that is, if the target is not given. */
 bool search_constrains(const struct search_options *options);
-/* Makes the search one of the same kind in whose result these phrases must come; in place of an exact one, a beam. */
+/* Makes the options require these phrases; a beam replaces an exact search. */
 void search_constrain(struct search_options *options, struct phrases phrases);
+/* Tokens of all phrases, each in the longest of its ways. */
+size_t phrases_tokens(const struct phrases *phrases);
 
-/* Starts with one row. options are copied (prefix is not). -1 with ERROR_MEMORY. */
+/* ---- hypotheses ---- */
+
+/* The best tokens of one step, before any penalty. */
+struct alternatives {
+    size_t count; /* up to SEARCH_ALTERNATIVES */
+    int tokens[SEARCH_ALTERNATIVES];
+    float log_probs[SEARCH_ALTERNATIVES];
+};
+
+/* Why a hypothesis is not longer: </s>; the length limit, or no token that may come; max_steps, or phrases instead of an exact
+ * search. */
+enum finish { FINISH_EOS, FINISH_LENGTH, FINISH_BUDGET };
+
+struct hypothesis {
+    const int *tokens; /* [length], without </s> */
+    size_t length;
+    bool ended;                                     /* </s> was reached */
+    enum finish finish;                             /* FINISH_BUDGET: exact was asked for, and there may be better ones */
+    const float *log_probs;                         /* [length + ended], that of </s> last */
+    const float *entropies;                         /* [length + ended], nats */
+    const float *const *attention;                  /* [length + ended] rows of [source_length] */
+    const float *const *alignment;                  /* the alignment head's rows if it was asked; otherwise attention */
+    const struct alternatives *const *alternatives; /* [length + ended]; NULLs unless asked for */
+    double log_prob;                                /* the sum */
+    double score;                                   /* the sum with repetition_penalty, normalised by length; coverage_penalty */
+};
+
+/* kept: went on to the next step; pruned: among its row's best beam_size, but dropped; finished. */
+enum branch_state { BRANCH_KEPT, BRANCH_PRUNED, BRANCH_FINISHED };
+
+/* A token that was considered. It is small, because a beam makes a hundred a step, and it never moves. Its id is its index; its
+ * parent's is lower. */
+struct branch {
+    uint32_t parent, step; /* BRANCH_START: no parent; 0.. */
+    int token;
+    float log_prob; /* of the token */
+    float score;    /* of the path up to it; includes coverage_penalty only if the path has finished */
+    enum branch_state state;
+};
+
+#define BRANCH_START UINT32_MAX
+
+/* ---- a search ---- */
+
+/* Ids with a meaning. */
+struct search_ids {
+    int end;    /* </s> */
+    int banned; /* never chosen, its probability left as it is; a given target may hold it. -1: none */
+    /* [V] the value of each token that is one byte of UTF-8, -1 for the others: sequences that do not form a character are not
+     * chosen, nor is NUL. NULL: no token is such a byte, or any may come. */
+    const short *bytes;
+    size_t size; /* V */
+};
+
+/* The bytes that must follow to complete a character. */
+struct utf8_due {
+    unsigned char count, least, most; /* count of bytes, and the range of the next one */
+};
+
+struct search_node;
+
+struct search {
+    const struct search_kind *kind;
+    struct search_options options;
+    struct search_ids ids;
+    size_t source_length; /* T: the length of an attention row; 0 without attention */
+    struct arena *arena;  /* the sentence's; everything below but the tree is allocated in it */
+
+    size_t rows;       /* live rows; 0: finished */
+    int *tokens;       /* [rows] the token that each live row was reached by; undefined before the first step */
+    size_t *parents;   /* [rows] after an advance, unless it returns: the row of the step before that it continues */
+    float **attention; /* [rows] where the next step's attention row of each live row goes, each [source_length] */
+
+    size_t step;                        /* tokens on the path of every live row */
+    bool returns;                       /* the live rows go on from states that were stored, and theirs are stored */
+    struct search_node **leaves;        /* [rows] */
+    struct alternatives **alternatives; /* [rows] of the current step; NULLs unless asked for */
+    struct search_node **ended;         /* finished hypotheses' last nodes, in the order they ended */
+    size_t ended_count;
+    bool exhausted;      /* exact: max_steps ended it; constrained: it replaces an exact search */
+    int *path;           /* of the current row; NULL: nothing depends on it */
+    struct utf8_due due; /* of the current row */
+    void *state;         /* the strategy's own */
+    struct {
+        struct arena *arena;    /* that of the search, unless its owner sets another */
+        struct branch **blocks; /* read them with search_branch; NULL: there are none yet */
+        size_t count;           /* of branches */
+    } tree;
+};
+
+/* Starts with one row. options are copied, but not the prefix. -1 with ERROR_MEMORY. */
 int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
                 struct arena *arena, struct error *err);
 
-/* How many of its best tokens the search needs of each live row for the next advance. */
+/* How many best tokens of each live row the search needs for the next advance. */
 size_t search_wanted(const struct search *search);
-/* True if it looks up its tokens' logits itself in the next advance, so that its distributions must have no ids. */
+/* True if the next advance looks up logits by token, so that its distributions must have no ids. */
 bool search_looks_up(const struct search *search);
 
 /* rows: one distribution per live row, with its search_wanted best tokens. Sets rows, tokens, parents and attention for the next
  * step. -1 with ERROR_MEMORY: the search is over. */
 int search_advance(struct search *search, const struct distribution *rows, struct error *err);
 
-/* [keep_state] the state kept at the step that decided a live row's last token; NULL: there was none. */
+/* [keep_state] the state stored at the step that decided a live row's last token; NULL: there was none. */
 const float *search_kept(const struct search *search, size_t row);
 
-/* kept [step]: what the batch kept behind the attention row of each step on the path of a live row, the first step's first. */
+/* kept [step]: what the batch stored after the attention row of each step on the path of a live row, the first step's first. */
 void search_past(const struct search *search, size_t row, const float **kept);
 
-/* What was decided last on the path of a live row, after the first advance. */
+/* The last token on the path of a live row; valid after the first advance. */
 struct decision {
     int token;
     float log_prob;
-    const float *attention; /* the row of the step that decided it, with what the batch kept behind it; stays */
+    const float *attention; /* the row of the step that decided it, with what the batch stored after it; stays */
 };
 struct decision search_last(const struct search *search, size_t row);
+
+/* After the end: the best n_best hypotheses, best first, in the arena. */
+int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count, struct error *err);
+
+/* A token that was considered, with options.tree: id below search->tree.count. */
+const struct branch *search_branch(const struct search *search, size_t id);
 
 #endif

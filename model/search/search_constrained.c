@@ -1,31 +1,289 @@
-/* A beam whose hypotheses must hold phrases: dynamic beam allocation (Post and Vilar 2018; Hu et al. 2019).
+/* A beam whose hypotheses must hold phrases: dynamic beam allocation (Post and Vilar 2018; Hu et al. 2019). Hides how far a path is
+ * with its phrases, and how much the next token of a phrase counts; search_sample.c uses these, too.
  *
- * Beside a row's best tokens stand those that a phrase goes on with. The places are shared among banks, of continuations with
- * equally many tokens of phrases: first the best of each bank, then the second of each; where there are more banks than places,
- * those with the better merit. From the first hypothesis that has ended, which holds all phrases, the best are chosen as in a beam.
+ * Besides a row's best tokens, the tokens that continue or begin a phrase are considered. The places are shared among banks, each
+ * of the continuations with equally many tokens of phrases: first the best of each bank gets a place, then the second of each; if
+ * there are more banks than places, those with the better merit. Once a hypothesis has ended, and so holds all phrases, the best
+ * are chosen as in a beam.
  *
- * A phrase whose source tokens are known counts what they get of the attention when it begins, and nothing for its other tokens: it
- * comes where they are translated, and a beam that is in the midst of it does not fall behind. Of several ways to say it each
- * counts, beside that, by how much less likely it is than the likeliest: which one comes is the model's choice. */
-#include "model/search/search_phrases.h"
+ * A phrase whose source tokens are known counts as much as the attention to them when it begins, and nothing for its other tokens:
+ * it comes where they are translated, and a beam in the middle of it does not fall behind. Several ways to say it also count by how
+ * much less likely each is than the likeliest: the model chooses among them. */
+#include "model/search/search_kind.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define LEAST logf(FLT_MIN)
+
+/* ---- the progress of a path ---- */
+
+/* True if a phrase must not end before this token. */
+static bool continues_word(const struct phrases *phrases, int token) {
+    return phrases->continues && (size_t)token < phrases->size && phrases->continues[token];
+}
+
+/* Tokens of the longest way to say what phrase q says. */
+static size_t longest_way(const struct phrases *phrases, size_t q) {
+    const struct phrase *phrase = &phrases->list[q];
+    size_t most = 0;
+    for (size_t way = q - phrase->before; way <= q + phrase->behind; way++)
+        most = phrases->list[way].length > most ? phrases->list[way].length : most;
+    return most;
+}
+
+size_t phrases_tokens(const struct phrases *phrases) {
+    size_t tokens = 0;
+    for (size_t q = 0; q < phrases->count; q += phrases->list[q].behind + 1)
+        tokens += longest_way(phrases, q);
+    return tokens;
+}
+
+/* True if phrase q has not come yet, and its first `length` tokens are the open ones. */
+static bool shares(const struct phrases *phrases, const struct progress *progress, size_t q, size_t length) {
+    const struct phrase *phrase = &phrases->list[q], *open = &phrases->list[progress->open];
+    return !progress->met[q] && phrase->length >= length &&
+           (length == 0 || memcmp(phrase->tokens, open->tokens, length * sizeof *phrase->tokens) == 0);
+}
+
+/* True if the open tokens are the beginning of phrase q, or all of it. */
+static bool begins(const struct phrases *phrases, const struct progress *progress, size_t q) {
+    return shares(phrases, progress, q, progress->at);
+}
+
+/* True if phrase q may go on, or begin where at is 0, with its token at progress->at. */
+static bool may_advance(const struct phrases *phrases, const struct progress *progress, size_t q) {
+    return phrases->list[q].length > progress->at && begins(phrases, progress, q);
+}
+
+/* The longest phrase with which the open tokens begin, as whole words; phrases->count: there is none. */
+static size_t held_phrase(const struct phrases *phrases, const struct progress *progress) {
+    const struct phrase *list = phrases->list;
+    size_t held = phrases->count;
+    for (size_t q = 0; progress->at > 0 && q < phrases->count; q++) {
+        size_t length = list[q].length;
+        if (length > progress->at || !shares(phrases, progress, q, length))
+            continue;
+        bool whole = length == progress->at || !continues_word(phrases, list[progress->open].tokens[length]);
+        if (whole && (held == phrases->count || length > list[held].length))
+            held = q;
+    }
+    return held;
+}
+
+bool progress_at_end(const struct phrases *phrases, const struct progress *progress) {
+    size_t held = held_phrase(phrases, progress);
+    return held < phrases->count && phrases->list[held].length == progress->at;
+}
+
+size_t progress_tokens(const struct phrases *phrases, const struct progress *progress) {
+    const struct phrase *list = phrases->list;
+    size_t tokens = progress->met_tokens + progress->at, open = progress->open;
+    if (progress->at == 0 || list[open].before + list[open].behind == 0)
+        return tokens;
+    /* The shortest way that the open tokens begin saves tokens of the longest. */
+    size_t least = list[open].length;
+    for (size_t way = open - list[open].before; way <= open + list[open].behind; way++)
+        if (list[way].length < least && begins(phrases, progress, way))
+            least = list[way].length;
+    return tokens + longest_way(phrases, open) - least;
+}
+
+bool progress_complete(const struct phrases *phrases, const struct progress *progress) {
+    size_t held = held_phrase(phrases, progress), tokens = held < phrases->count ? longest_way(phrases, held) : 0;
+    return progress->met_tokens + tokens == phrases_tokens(phrases);
+}
+
+/* The first phrase that goes on with this token; count: there is none. */
+static size_t find_advanced(const struct phrases *phrases, const struct progress *progress, int token) {
+    size_t q = 0;
+    while (q < phrases->count && !(may_advance(phrases, progress, q) && phrases->list[q].tokens[progress->at] == token))
+        q++;
+    return q;
+}
+
+void progress_take(const struct phrases *phrases, const struct progress *from, int token, struct progress *to) {
+    memcpy(to->met, from->met, phrases->count * sizeof *to->met);
+    *to = (struct progress){.met = to->met, .met_tokens = from->met_tokens, .open = from->open, .at = from->at};
+    size_t q = find_advanced(phrases, to, token);
+    if (q == phrases->count) { /* the open phrase ends: the part of it that is a phrase counts, the rest was broken off */
+        size_t held = held_phrase(phrases, to);
+        if (held < phrases->count) {
+            const struct phrase *phrase = &phrases->list[held];
+            memset(to->met + held - phrase->before, true, phrase->before + 1 + phrase->behind);
+            to->met_tokens += longest_way(phrases, held);
+        }
+        to->at = 0;
+        q = find_advanced(phrases, to, token);
+    }
+    if (q < phrases->count) {
+        to->open = q;
+        to->at++;
+    }
+}
+
+/* ---- the progress of all rows ---- */
+
+int phrase_paths_init(const struct search *search, struct phrase_paths *paths) {
+    size_t count = search->options.phrases.count;
+    bool *met = arena_zalloc(search->arena, (2 * SEARCH_MAX_ROWS + 1) * count, sizeof *met);
+    if (!met)
+        return -1;
+    for (size_t r = 0; r < SEARCH_MAX_ROWS; r++) {
+        paths->now[r].met = met + 2 * r * count;
+        paths->next[r].met = met + (2 * r + 1) * count;
+    }
+    paths->trial.met = met + 2 * SEARCH_MAX_ROWS * count;
+    paths->total = phrases_tokens(&search->options.phrases);
+    return 0;
+}
+
+static void swap(struct progress *a, struct progress *b) {
+    struct progress c = *a;
+    *a = *b;
+    *b = c;
+}
+
+void phrase_paths_take_prefix(const struct search *search, struct phrase_paths *paths) {
+    for (size_t i = 0; i < search->options.prefix_length; i++) {
+        progress_take(&search->options.phrases, &paths->now[0], search->options.prefix[i], &paths->next[0]);
+        swap(&paths->now[0], &paths->next[0]);
+    }
+}
+
+void phrase_paths_move(const struct search *search, struct phrase_paths *paths) {
+    for (size_t r = 0; r < search->rows; r++)
+        progress_take(&search->options.phrases, &paths->now[search->parents[r]], search->tokens[r], &paths->next[r]);
+    for (size_t r = 0; r < search->rows; r++)
+        swap(&paths->now[r], &paths->next[r]);
+}
+
+bool phrase_paths_fit(const struct search *search, const struct phrase_paths *paths, const struct progress *progress,
+                      size_t depth) {
+    return depth + paths->total - progress_tokens(&search->options.phrases, progress) <= search->options.max_length;
+}
+
+/* ---- the merit of a phrase's next token ---- */
+
+/* The attention to a phrase's source tokens in this step, as a log-probability; fallback: they are not known. */
+static float attended(const struct search *search, size_t row, const struct phrase *phrase, float fallback) {
+    float sum = 0;
+    if (search->source_length == 0 || phrase->count == 0)
+        return fallback;
+    for (size_t j = phrase->first; j < phrase->first + phrase->count; j++)
+        sum += search->attention[row][j];
+    float got = logf(sum);
+    return got < LEAST ? LEAST : got > 0 ? 0 : got; /* NaN stays NaN */
+}
+
+/* The most attention that a phrase with this stand-in gets, among those that have not come yet. */
+static float most_attended(const struct search *search, size_t row, const struct progress *progress, int stand_in) {
+    const struct phrases *phrases = &search->options.phrases;
+    float most = LEAST;
+    for (size_t q = 0; q < phrases->count; q++) {
+        if (progress->met[q] || phrases->list[q].stand_ins[0] != stand_in)
+            continue;
+        float got = attended(search, row, &phrases->list[q], 0);
+        most = got > most ? got : most;
+    }
+    return most;
+}
+
+/* The log-probability of the next token of a phrase. A token that is in no vocabulary is as probable as its stand-in, which belongs
+ * to the phrase with the most attention; without a stand-in, it is as probable as its source is attended to. */
+static float next_log_prob(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
+                           const struct phrase *phrase) {
+    int token = phrase->tokens[progress->at];
+    const int *stand_ins = phrase->stand_ins;
+    int known = (size_t)token < rows[r].size ? token : stand_ins[0];
+    if (known == stand_ins[0] && known >= 0 && rows[r].logits[stand_ins[1]] > rows[r].logits[known])
+        known = stand_ins[1];
+    float log_prob = known >= 0 ? rows[r].logits[known] - rows[r].log_sum : attended(search, r, phrase, -logf((float)rows[r].size));
+    if (known != token && known >= 0)
+        log_prob += attended(search, r, phrase, 0) - most_attended(search, r, progress, stand_ins[0]);
+    return log_prob < LEAST ? LEAST : log_prob; /* it must come, even if it is impossible */
+}
+
+/* The log-probability of the likeliest way to go on with what phrase q says, q's own among them; 0 if it may be at its end. */
+static float likeliest(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
+                       size_t q) {
+    const struct phrases *phrases = &search->options.phrases;
+    const struct phrase *list = phrases->list;
+    float most = LEAST;
+    for (size_t way = q - list[q].before; way <= q + list[q].behind; way++) {
+        if (!begins(phrases, progress, way))
+            continue;
+        if (list[way].length == progress->at)
+            return 0;
+        float log_prob = next_log_prob(search, rows, r, progress, &list[way]);
+        most = log_prob > most ? log_prob : most;
+    }
+    return most;
+}
+
+/* The next token of phrase q. */
+static struct candidate advancing(const struct search *search, const struct distribution *rows, size_t r,
+                                  const struct progress *progress, size_t q) {
+    const struct phrase *phrase = &search->options.phrases.list[q];
+    float log_prob = next_log_prob(search, rows, r, progress, phrase);
+    float merit = progress->at == 0 ? attended(search, r, phrase, log_prob) : phrase->count > 0 ? 0 : log_prob;
+    if (phrase->before + phrase->behind > 0)
+        merit += log_prob - likeliest(search, rows, r, progress, q);
+    return search_candidate(search, r, phrase->tokens[progress->at], log_prob, (double)(merit > log_prob ? merit : log_prob));
+}
+
+/* Each phrase may go on, or begin. */
+size_t phrases_most(const struct search *search) {
+    return 2 * search->options.phrases.count;
+}
+
+size_t phrases_next(const struct search *search, const struct distribution *rows, size_t row, const struct progress *progress,
+                    struct candidate *out) {
+    const struct phrases *phrases = &search->options.phrases;
+    const struct phrase *list = phrases->list;
+    struct progress fresh = {.met = progress->met};
+    bool between = progress->at == 0 || progress_at_end(phrases, progress);
+    size_t held = held_phrase(phrases, progress), count = 0;
+    if (search->leaves[row] && search->leaves[row]->due.count > 0)
+        return 0;
+    for (size_t q = 0; q < phrases->count; q++) {
+        bool said = held < phrases->count && q + list[held].before >= held && q <= held + list[held].behind;
+        if (progress->at > 0 && may_advance(phrases, progress, q))
+            out[count++] = advancing(search, rows, row, progress, q);
+        if (between && !said && may_advance(phrases, &fresh, q))
+            out[count++] = advancing(search, rows, row, &fresh, q);
+    }
+    return count;
+}
+
+bool phrases_refuse(const struct search *search, const struct progress *progress, bool at_end, int token) {
+    const struct phrases *phrases = &search->options.phrases;
+    if (token == search->ids.end)
+        return !progress_complete(phrases, progress);
+    for (size_t i = 0; i < phrases->banned_count; i++)
+        if (token == phrases->banned[i])
+            return true;
+    return at_end && continues_word(phrases, token);
+}
+
+/* ---- the search ---- */
 
 /* A continuation that may be chosen. */
 struct option {
     struct candidate candidate;
-    size_t bank, rank; /* its place among those of its bank */
+    size_t bank, rank; /* rank: its place in its bank */
 };
 
 struct constrained {
     struct phrase_paths paths;
     struct candidate *phrases; /* [phrases_most] the tokens that continue or begin phrases in a row */
-    struct option *options;    /* [count] of the step in hand */
-    size_t count, first;       /* first: of the row in hand */
+    struct option *options;    /* [count] of the current step */
+    size_t count, first;       /* first: of the current row */
     size_t *sizes;             /* [total + 1] of the banks */
-    double floor;              /* that a continuation must score */
+    double floor;              /* the least score of a continuation */
 };
 
 static size_t constrained_max_rows(const struct search_options *options) {
@@ -43,14 +301,12 @@ static size_t places(const struct search *search) {
     return search->ended_count < beam ? beam - search->ended_count : 0;
 }
 
-/* </s> may be among them too early, and so may tokens that phrases go on with. The tree shows what has no place, too. */
+/* They may include a </s> that comes too early, and tokens that continue phrases. The tree also shows what has no place. */
 static size_t constrained_wanted(const struct search *search) {
     size_t most = places(search), beam = search->options.beam_size;
     return (search->options.tree && most < beam ? beam : most) + search->options.phrases.count + 1 +
            search->options.phrases.banned_count;
 }
-
-/* ---- start ---- */
 
 static int constrained_start(struct search *search) {
     size_t count = search->options.phrases.count, rows = constrained_max_rows(&search->options);
@@ -64,44 +320,27 @@ static int constrained_start(struct search *search) {
     return arena_failed(search->arena) ? -1 : 0;
 }
 
-/* ---- what may come ---- */
-
-/* Once n_best have ended, what scores no better than the best of them is given up: without all phrases it could not end, and would
- * linger. */
-static double find_floor(const struct search *search) {
-    double best = -INFINITY;
-    for (size_t i = 0; search->ended_count >= search->options.n_best && i < search->ended_count; i++)
-        best = fmax(best, search_score(search, search->ended[i]));
-    return best;
-}
-
-static bool promises(const struct search *search, const struct constrained *own, const struct candidate *c) {
-    return c->merit / pow((double)(search->step + 1), search->options.length_penalty) >= own->floor;
-}
-
-/* Adds a continuation of the row in hand, or finds it there and keeps the better. */
-static void constrained_add(struct search *search, struct constrained *own, const struct candidate *c) {
-    bool end = c->token == search->ids.end;
-    progress_take(&search->options.phrases, &own->paths.now[c->row], c->token, &own->paths.trial);
-    if (!(c->merit > -INFINITY) || !(end || phrase_paths_fit(search, &own->paths, &own->paths.trial, search->step + 1)) ||
-        !promises(search, own, c))
+/* Adds a continuation of the current row; of two with the same token the better stays. */
+static void add(struct search *search, struct constrained *own, const struct candidate *c) {
+    const struct phrases *phrases = &search->options.phrases;
+    struct progress *trial = &own->paths.trial;
+    if (!(c->merit > -INFINITY))
+        return;
+    progress_take(phrases, &own->paths.now[c->row], c->token, trial);
+    if (c->token != search->ids.end && !phrase_paths_fit(search, &own->paths, trial, search->step + 1))
+        return;
+    if (!(c->merit / pow((double)(search->step + 1), search->options.length_penalty) >= own->floor))
         return;
     size_t i = own->first;
     while (i < own->count && own->options[i].candidate.token != c->token)
         i++;
     if (i < own->count && own->options[i].candidate.merit >= c->merit)
         return;
-    own->options[i] = (struct option){.candidate = *c, .bank = progress_tokens(&search->options.phrases, &own->paths.trial)};
+    own->options[i] = (struct option){.candidate = *c, .bank = progress_tokens(phrases, trial)};
     own->count += i == own->count;
 }
 
-static void add_phrases(struct search *search, struct constrained *own, const struct distribution *rows, size_t r) {
-    size_t count = phrases_next(search, rows, r, &own->paths.now[r], own->phrases);
-    for (size_t i = 0; i < count; i++)
-        constrained_add(search, own, &own->phrases[i]);
-}
-
-/* The best k tokens of a row that ends a phrase, out of all: any number of the better ones may continue a word. */
+/* The best k tokens of a row that ends a phrase, from all tokens: any number of the better ones may continue a word. */
 static size_t best_of_all(struct search *search, const struct constrained *own, const struct distribution *rows, size_t r, size_t k,
                           struct candidate *best) {
     size_t count = 0;
@@ -110,30 +349,34 @@ static size_t best_of_all(struct search *search, const struct constrained *own, 
         float log_prob = rows[r].logits[i] - rows[r].log_sum;
         if (count == k && !((double)log_prob + (search->leaves[r] ? search->leaves[r]->merit : 0) > best[k - 1].merit))
             continue;
-        double merit =
-            phrases_refuse(search, &own->paths.now[r], true, (int)i) || search_breaks_character(search, rows[r].ids, (int)i)
-                ? -INFINITY
-                : search_merit(search, (int)i, log_prob);
+        if (phrases_refuse(search, &own->paths.now[r], true, (int)i) || search_breaks_character(search, rows[r].ids, (int)i))
+            continue;
+        double merit = search_merit(search, (int)i, log_prob);
         if (merit > -INFINITY)
             search_insert(best, &count, k, search_candidate(search, r, (int)i, log_prob, merit));
     }
     return count;
 }
 
-static void add_best(struct search *search, struct constrained *own, const struct distribution *rows, size_t r) {
+/* Adds the continuations of a row: tokens of phrases, and its best tokens. */
+static void add_row(struct search *search, struct constrained *own, const struct distribution *rows, size_t r) {
     struct candidate best[SEARCH_MAX_ROWS + 1];
-    bool at_end = progress_at_end(&search->options.phrases, &own->paths.now[r]);
-    size_t k = places(search),
-           count = at_end ? best_of_all(search, own, rows, r, k, best) : search_best(search, rows, r, k + 1, best);
+    const struct progress *progress = &own->paths.now[r];
+    own->first = own->count;
+    size_t count = phrases_next(search, rows, r, progress, own->phrases);
+    for (size_t i = 0; i < count; i++)
+        add(search, own, &own->phrases[i]);
+
+    bool at_end = progress_at_end(&search->options.phrases, progress);
+    size_t k = places(search);
+    count = at_end ? best_of_all(search, own, rows, r, k, best) : search_best(search, rows, r, k + 1, best);
     for (size_t i = 0, added = 0; i < count && added < k; i++) {
-        if (phrases_refuse(search, &own->paths.now[r], at_end, best[i].token))
+        if (phrases_refuse(search, progress, at_end, best[i].token))
             continue;
-        constrained_add(search, own, &best[i]);
+        add(search, own, &best[i]);
         added++;
     }
 }
-
-/* ---- choosing ---- */
 
 static int by_merit(const void *a, const void *b) {
     const struct candidate *left = &((const struct option *)a)->candidate, *right = &((const struct option *)b)->candidate;
@@ -144,17 +387,14 @@ static int by_merit(const void *a, const void *b) {
     return (left->token > right->token) - (left->token < right->token);
 }
 
-/* Best first, each with its rank in its bank; without banks all are of the first rank. */
-static void rank_options(struct constrained *own, bool banks) {
+/* Shares the places among the banks; once some have ended there are no banks, and all options have the same rank. */
+static size_t choose(const struct search *search, struct constrained *own, struct candidate *chosen) {
+    size_t k = places(search), count = 0;
     qsort(own->options, own->count, sizeof *own->options, by_merit);
     for (size_t bank = 0; bank <= own->paths.total; bank++)
         own->sizes[bank] = 0;
     for (size_t i = 0; i < own->count; i++)
-        own->options[i].rank = banks ? own->sizes[own->options[i].bank]++ : 0;
-}
-
-static size_t constrained_choose(const struct constrained *own, size_t k, struct candidate *chosen) {
-    size_t count = 0;
+        own->options[i].rank = search->ended_count == 0 ? own->sizes[own->options[i].bank]++ : 0;
     for (size_t rank = 0; count < k && rank < own->count; rank++)
         for (size_t i = 0; count < k && i < own->count; i++)
             if (own->options[i].rank == rank)
@@ -162,7 +402,7 @@ static size_t constrained_choose(const struct constrained *own, size_t k, struct
     return count;
 }
 
-/* Where some end, the others are no more than the places in the beam that are left, the best. Returns how many go on or end. */
+/* Where some end, only as many others stay as the beam has places left, the best ones. Returns how many are chosen now. */
 static size_t leave_places(const struct search *search, struct candidate *chosen, size_t count) {
     struct candidate others[SEARCH_MAX_ROWS];
     size_t ends = 0, other_count = 0, taken = search->ended_count;
@@ -186,14 +426,14 @@ static int constrained_advance(struct search *search, const struct distribution 
     if (search->step == search->options.prefix_length)
         phrase_paths_take_prefix(search, &own->paths);
     own->count = 0;
-    own->floor = find_floor(search);
-    for (size_t r = 0; r < search->rows; r++) {
-        own->first = own->count;
-        add_phrases(search, own, rows, r);
-        add_best(search, own, rows, r);
-    }
-    rank_options(own, search->ended_count == 0);
-    size_t count = leave_places(search, chosen, constrained_choose(own, places(search), chosen));
+    /* Once n_best have ended, a continuation that scores less than the best of them is given up: if it lacks phrases it could not
+     * end, and would stay for long. */
+    own->floor = -INFINITY;
+    for (size_t i = 0; search->ended_count >= search->options.n_best && i < search->ended_count; i++)
+        own->floor = fmax(own->floor, search_score(search, search->ended[i]));
+    for (size_t r = 0; r < search->rows; r++)
+        add_row(search, own, rows, r);
+    size_t count = leave_places(search, chosen, choose(search, own, chosen));
     if (search_prune_others(search, rows, chosen, count) != 0 || search_extend(search, rows, chosen, count, err) != 0)
         return search_fail(search, err);
     phrase_paths_move(search, &own->paths);

@@ -1,11 +1,13 @@
-/* The best of all: depth-first branch and bound (Stahlberg and Byrne 2019). A beam comes first, whatever the budget: what it finds
- * is returned unless there is better, and bounds the search. Then children come in the order of their log-probability, and a path
- * is given up where nothing behind it can score more than the n-th best complete path. Log-probabilities only fall: no completion
- * of a path of merit m scores more than m / longest^penalty, and coverage_penalty takes away, too.
+/* The best of all hypotheses: depth-first branch and bound (Stahlberg and Byrne 2019). A beam comes first, whatever the budget: its
+ * result is returned unless there is a better one, and it bounds the search. Then children come in the order of their
+ * log-probability, and a path is given up when no continuation of it can score more than the n-th best complete path.
+ * Log-probabilities only fall: no completion of a path of merit m scores more than m / longest^penalty, and coverage_penalty only
+ * takes away.
  *
- * Behind the beam one row: the node in hand. A node's children go on from the decoder state that its batch kept behind its
+ * After the beam there is one row: the current node. A node's children go on from the decoder state that its batch stored after its
  * attention row. A node gets its FAN best children; when these are used up and there may be more, it is computed once more and gets
- * the next. So memory is a beam's, a frame for each token of the path in hand, and a copy of each of the n best complete paths. */
+ * the next ones. So the memory needed is a beam's, a frame for each token of the current path, and a copy of each of the n best
+ * paths. */
 #include "model/search/search_kind.h"
 
 #include <assert.h>
@@ -15,38 +17,38 @@
 enum { FAN = 32 };
 static_assert((int)FAN >= (int)SEARCH_MAX_ROWS, "the first step is the beam's and the search's own");
 
-/* A node of the path in hand that has been computed, or is about to be. */
+/* A node of the current path that has been computed, or is about to be. */
 struct frame {
-    struct search_node node;  /* of the first frame: none */
+    struct search_node node;  /* undefined in the first frame */
     struct search_node *leaf; /* that node; first frame: the prefix's last, or NULL */
-    float *attention;         /* what computing it shows, kept state and all */
+    float *attention;         /* the results of computing it, stored state and all */
     struct alternatives *alternatives;
     float entropy;
     struct candidate children[FAN]; /* [count], best first */
     size_t count, next;             /* next: the first that was not tried */
-    size_t tried;                   /* with those of the lists before this one */
-    bool more;                      /* there may be children behind these */
+    size_t tried;                   /* including those of earlier lists */
+    bool more;                      /* there may be children after these */
 };
 
-/* A copy of a complete path behind the prefix. Copies of its tokens' rows are made when first needed and used again. */
+/* A copy of a complete path after the prefix. Copies of its tokens' rows are made when first needed and used again. */
 struct copy {
     struct saved {
         struct search_node node;
         float *attention;
         struct alternatives alternatives;
     } * *levels; /* [levels of the search] */
-    size_t depth;
     double score;
 };
 
 struct exact {
     struct frame **frames; /* [levels] made when first needed */
-    size_t levels, depth;  /* frames[depth] is in hand */
+    size_t levels, depth;  /* frames[depth] is the current one */
     size_t steps;
-    double scale;          /* 1 / longest^length_penalty */
-    struct copy *best;     /* [search->ended_count], best first; room for n_best */
-    bool bounded;          /* the beam has ended */
-    size_t open, recorded; /* what it left: paths in search->ended that are not complete; branches of the tree */
+    double scale;      /* 1 / longest^length_penalty */
+    struct copy *best; /* [search->ended_count], best first; room for n_best */
+    bool bounded;      /* the beam has ended */
+    size_t open;       /* incomplete paths in search->ended that the beam left */
+    size_t recorded;   /* branches of the tree that the beam left */
 };
 
 static size_t exact_max_rows(const struct search_options *options) {
@@ -60,15 +62,10 @@ static size_t exact_wanted(const struct search *search) {
     return exact->frames[exact->depth]->tried + FAN;
 }
 
-static struct frame *new_frame(const struct search *search) {
-    struct frame *frame = arena_zalloc(search->arena, 1, sizeof *frame);
-    return frame && search_new_row(search, &frame->attention, &frame->alternatives) == 0 ? frame : NULL;
-}
-
 static int exact_start(struct search *search) {
     const struct search_options *options = &search->options;
     size_t longest = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
-    struct exact *exact = arena_zalloc(search->arena, 1, sizeof *exact);
+    struct exact *exact = search->state = arena_zalloc(search->arena, 1, sizeof *exact);
     if (!exact)
         return -1;
     exact->levels = longest - options->prefix_length + 1;
@@ -77,31 +74,27 @@ static int exact_start(struct search *search) {
     exact->best = arena_zalloc(search->arena, options->n_best, sizeof *exact->best);
     if (arena_failed(search->arena))
         return -1;
-    search->state = exact;
     return (exact->frames[0] = arena_zalloc(search->arena, 1, sizeof(struct frame))) ? 0 : -1;
 }
 
 /* ---- complete paths ---- */
 
-static struct saved *saved_level(const struct search *search, struct copy *copy, size_t level) {
-    struct saved *saved = copy->levels[level];
-    if (saved)
-        return saved;
-    saved = arena_alloc(search->arena, 1, sizeof *saved);
-    if (saved)
-        saved->attention = arena_alloc(search->arena, search->source_length + search->options.keep, sizeof *saved->attention);
-    return copy->levels[level] = saved && saved->attention ? saved : NULL;
-}
-
-/* Copies one node of the path, behind a parent. */
+/* Copies one node of a path, after this parent. NULL: out of memory. */
 static struct search_node *save(const struct search *search, struct copy *copy, size_t level, const struct search_node *node,
                                 const struct search_node *parent) {
-    struct saved *saved = saved_level(search, copy, level);
-    if (!saved)
-        return NULL;
+    size_t length = search->source_length + search->options.keep;
+    struct saved *saved = copy->levels[level];
+    if (!saved) {
+        saved = arena_alloc(search->arena, 1, sizeof *saved);
+        float *attention = arena_alloc(search->arena, length, sizeof *attention);
+        if (!saved || !attention)
+            return NULL;
+        saved->attention = attention;
+        copy->levels[level] = saved;
+    }
     saved->node = *node;
     saved->node.parent = parent;
-    memcpy(saved->attention, node->attention, (search->source_length + search->options.keep) * sizeof *saved->attention);
+    memcpy(saved->attention, node->attention, length * sizeof *saved->attention);
     saved->node.attention = saved->attention;
     if (node->alternatives) {
         saved->alternatives = *node->alternatives;
@@ -110,7 +103,7 @@ static struct search_node *save(const struct search *search, struct copy *copy, 
     return &saved->node;
 }
 
-/* The path to last, whose parent is the node in hand. NULL: memory is out. */
+/* Copies the path to `last`, whose parent is the current node. NULL: out of memory. */
 static struct search_node *save_path(const struct search *search, struct copy *copy, const struct search_node *last) {
     const struct exact *exact = search->state;
     struct search_node *parent = exact->frames[0]->leaf;
@@ -126,22 +119,14 @@ static bool is_full(const struct search *search) {
     return search->ended_count == search->options.n_best;
 }
 
-static bool is_same(const struct search_node *a, const struct search_node *b) {
-    for (; a && b && a->depth == b->depth && a->token == b->token; b = b->parent)
-        a = a->parent;
-    return !a && !b;
+/* True if a path with this score has a place among the n best. */
+static bool has_place(const struct search *search, double score) {
+    const struct exact *exact = search->state;
+    return !is_full(search) || score > exact->best[search->ended_count - 1].score;
 }
 
-/* True if it is among the n best already: the beam found it. */
-static bool is_known(const struct search *search, const struct search_node *last) {
-    for (size_t i = 0; i < search->ended_count; i++)
-        if (is_same(search->ended[i], last))
-            return true;
-    return false;
-}
-
-/* Puts a path among the n best, in place of the last if there are n; those of equal score and before it stay ahead. */
-static void exact_insert(struct search *search, struct search_node *last, struct copy copy) {
+/* Puts a path among the n best, in place of the last if there are n; earlier ones of equal score stay ahead. */
+static void insert(struct search *search, struct search_node *last, struct copy copy) {
     struct exact *exact = search->state;
     size_t place = is_full(search) ? search->ended_count - 1 : search->ended_count++;
     for (; place > 0 && exact->best[place - 1].score < copy.score; place--) {
@@ -152,20 +137,21 @@ static void exact_insert(struct search *search, struct search_node *last, struct
     search->ended[place] = last;
 }
 
-/* True if such a score has a place among the n best. */
-static bool has_place(const struct search *search, double score) {
-    const struct exact *exact = search->state;
-    return !is_full(search) || score > exact->best[search->ended_count - 1].score;
+static bool is_same(const struct search_node *a, const struct search_node *b) {
+    for (; a && b && a->depth == b->depth && a->token == b->token; b = b->parent)
+        a = a->parent;
+    return !a && !b;
 }
 
-/* A complete path takes its place. 1: it has one, 0: it is not better than the last, -1: memory is out. */
+/* A complete path takes its place. 1: it has one, 0: it is not better than the last, -1: out of memory. */
 static int complete(struct search *search, struct search_node *last) {
     struct exact *exact = search->state;
     double score = search_score(search, last);
-    if (search_grow_once(search, last, BRANCH_FINISHED, exact->recorded) != 0)
+    if (search_grow(search, last, BRANCH_FINISHED, exact->recorded) != 0)
         return -1;
-    if (is_known(search, last))
-        return 1;
+    for (size_t i = 0; i < search->ended_count; i++)
+        if (is_same(search->ended[i], last)) /* the beam found it */
+            return 1;
     if (!has_place(search, score))
         return 0;
     struct copy copy = exact->best[search->ended_count - is_full(search)];
@@ -173,13 +159,13 @@ static int complete(struct search *search, struct search_node *last) {
     if (!saved)
         return -1;
     copy.score = score;
-    exact_insert(search, saved, copy);
+    insert(search, saved, copy);
     return 1;
 }
 
-/* ---- the path in hand ---- */
+/* ---- the current path ---- */
 
-/* The node in hand was computed: its next children. */
+/* The current node was computed: takes its next children. */
 static int expand(struct search *search, const struct distribution *rows) {
     struct exact *exact = search->state;
     struct frame *frame = exact->frames[exact->depth];
@@ -199,8 +185,8 @@ static int expand(struct search *search, const struct distribution *rows) {
     return 0;
 }
 
-/* Makes this frame's node the live row, to be computed. */
-static void exact_show(struct search *search, size_t depth) {
+/* Makes this frame's node the live row. */
+static void show(struct search *search, size_t depth) {
     struct exact *exact = search->state;
     struct frame *frame = exact->frames[depth];
     exact->depth = depth;
@@ -211,163 +197,136 @@ static void exact_show(struct search *search, size_t depth) {
     search->alternatives[0] = frame->alternatives;
 }
 
-/* The node of a child of the frame in hand. */
-static struct search_node node_of(const struct search *search, const struct frame *frame, const struct candidate *child) {
-    const struct exact *exact = search->state;
-    return (struct search_node){.parent = frame->leaf,
-                                .token = child->token,
-                                .log_prob = child->log_prob,
-                                .entropy = frame->entropy,
-                                .total = child->total,
-                                .merit = child->merit,
-                                .attention = frame->attention,
-                                .alternatives = frame->alternatives,
-                                .depth = search->options.prefix_length + exact->depth + 1};
-}
-
-/* One token deeper. */
+/* Goes one token deeper. */
 static int descend(struct search *search, const struct search_node *node) {
     struct exact *exact = search->state;
     size_t depth = exact->depth + 1;
-    if (!exact->frames[depth] && !(exact->frames[depth] = new_frame(search)))
-        return -1;
     struct frame *frame = exact->frames[depth];
+    if (!frame) {
+        frame = arena_zalloc(search->arena, 1, sizeof *frame);
+        if (!frame || search_new_row(search, &frame->attention, &frame->alternatives) != 0)
+            return -1;
+        exact->frames[depth] = frame;
+    }
     frame->node = *node;
     frame->leaf = &frame->node;
     frame->count = frame->next = frame->tried = 0;
-    exact_show(search, depth);
-    return search_grow_once(search, frame->leaf, BRANCH_KEPT, exact->recorded);
+    show(search, depth);
+    return search_grow(search, frame->leaf, BRANCH_KEPT, exact->recorded);
 }
 
-/* Nothing behind a path of this merit can be among the n best. */
-static bool hopeless(const struct search *search, double merit) {
-    const struct exact *exact = search->state;
-    return !has_place(search, merit * exact->scale);
-}
-
-/* All children of the frame in hand from the next on are. */
+/* Drops all remaining children of the current frame. */
 static int give_up(struct search *search, struct frame *frame) {
     const struct exact *exact = search->state;
-    exact_show(search, exact->depth); /* whose children they are */
+    show(search, exact->depth); /* the children are its node's */
     for (; frame->next < frame->count && frame->tried < search->options.beam_size; frame->next++, frame->tried++)
-        if (search_prune_once(search, &frame->children[frame->next], exact->recorded) != 0)
+        if (search_prune(search, &frame->children[frame->next], exact->recorded) != 0)
             return -1;
     frame->next = frame->count;
     frame->more = false;
     return 0;
 }
 
-/* Where there is no complete path, what the beam was left with. */
-static int exact_stop(struct search *search) {
+/* Takes the next child of the current frame. 1: the search goes on without a step, 0: there is a row to be computed, -1: out of
+ * memory. */
+static int try_child(struct search *search, struct frame *frame) {
+    const struct exact *exact = search->state;
+    const struct candidate *child = &frame->children[frame->next];
+    if (!has_place(search, child->merit * exact->scale)) /* nor has any continuation */
+        return give_up(search, frame) == 0 ? 1 : -1;
+    struct search_node node = {.parent = frame->leaf,
+                               .token = child->token,
+                               .log_prob = child->log_prob,
+                               .entropy = frame->entropy,
+                               .total = child->total,
+                               .merit = child->merit,
+                               .attention = frame->attention,
+                               .alternatives = frame->alternatives,
+                               .depth = search->options.prefix_length + exact->depth + 1};
+    frame->next++;
+    frame->tried++;
+    if (!search_is_over(search, &node))
+        return descend(search, &node);
+
+    int placed = complete(search, &node);
+    /* At the length limit all children are complete and differ only by their log-probabilities: no later one has a place either. */
+    if (placed == 0 && node.depth == search->options.max_length && give_up(search, frame) != 0)
+        return -1;
+    return placed < 0 ? -1 : 1;
+}
+
+/* Without a complete path, the result is what the beam was left with. */
+static void stop(struct search *search) {
     const struct exact *exact = search->state;
     search->rows = 0;
     if (search->ended_count == 0)
         search->ended_count = exact->open;
-    return 0;
 }
 
-/* A child with which the path is over. Where all children are such, which differ by their log-probabilities alone, none behind one
- * that has no place has any. Otherwise it is </s>. */
-static int try_end(struct search *search, struct frame *frame, struct search_node *node) {
-    int placed = complete(search, node);
-    if (placed < 0)
-        return -1;
-    return placed == 0 && node->depth == search->options.max_length ? give_up(search, frame) : 0;
-}
-
-/* Takes the next child of the frame in hand. 1: the search goes on without a step, 0: there is a row to be computed, -1. */
-static int try_child(struct search *search, struct frame *frame) {
-    struct candidate *child = &frame->children[frame->next];
-    if (hopeless(search, child->merit))
-        return give_up(search, frame) == 0 ? 1 : -1;
-    struct search_node node = node_of(search, frame, child);
-    bool over = search_is_over(search, &node);
-    frame->next++;
-    frame->tried++;
-    if (over)
-        return try_end(search, frame, &node) == 0 ? 1 : -1;
-    return descend(search, &node);
-}
-
-/* For the children behind its last list. */
-static int show_again(struct search *search) {
-    const struct exact *exact = search->state;
-    exact_show(search, exact->depth);
-    return 0;
-}
-
-static bool is_spent(const struct search *search) {
-    const struct exact *exact = search->state;
-    return search->options.max_steps > 0 && exact->steps >= search->options.max_steps;
-}
-
-/* On to the next node that must be computed, or to the end. */
+/* Goes on to the next node that must be computed, or to the end. */
 static int walk(struct search *search) {
     struct exact *exact = search->state;
-    for (;;) {
+    for (int result = 1; result > 0;) {
         struct frame *frame = exact->frames[exact->depth];
-        bool used_up = frame->next == frame->count;
-        if (used_up && !frame->more) {
-            if (exact->depth == 0)
-                return exact_stop(search);
+        if (frame->next < frame->count) {
+            result = try_child(search, frame);
+            if (result < 0)
+                return -1;
+        } else if (frame->more) { /* its node is computed again, for the children after its last list */
+            show(search, exact->depth);
+            result = 0;
+        } else if (exact->depth > 0) {
             exact->depth--;
-            continue;
+        } else {
+            stop(search);
+            return 0;
         }
-        int result = used_up ? show_again(search) : try_child(search, frame);
-        if (result < 0)
-            return -1;
-        search->exhausted = result == 0 && is_spent(search);
-        if (result == 0)
-            return search->exhausted ? exact_stop(search) : 0;
     }
+    search->exhausted = search->options.max_steps > 0 && exact->steps >= search->options.max_steps;
+    if (search->exhausted)
+        stop(search);
+    return 0;
 }
 
 /* ---- the beam ---- */
 
-/* What it found, best first. Either all of its paths are complete, or none is. */
-static void take_found(struct search *search) {
+/* A step of the beam; after its last step its results become the n best, and the search goes on from the first frame. */
+static int advance_beam(struct search *search, const struct distribution *rows) {
     struct exact *exact = search->state;
+    if (search_beam.advance(search, rows, NULL) != 0)
+        return -1;
+    if (search->rows > 0)
+        return 0;
+
+    /* Either all of its paths are complete, or none is. */
     size_t found = search->ended_count;
     bool complete = found > 0 && search_is_over(search, search->ended[0]);
     search->ended_count = 0;
     exact->open = complete ? 0 : found;
     exact->recorded = search->tree.count;
     for (size_t i = 0; complete && i < found; i++) {
-        struct search_node *last = search->ended[i]; /* that insert does not reach yet */
+        struct search_node *last = search->ended[i]; /* insert has not overwritten it yet */
         struct copy copy = {.score = search_score(search, last)};
         if (has_place(search, copy.score))
-            exact_insert(search, last, copy);
+            insert(search, last, copy);
     }
-}
-
-/* The first frame is what both begin with: the row that the search began with, or that came behind the prefix. */
-static int exact_begin(struct search *search, const struct distribution *rows) {
-    struct exact *exact = search->state;
-    struct frame *first = exact->frames[0];
-    first->leaf = search->leaves[0];
-    first->attention = search->attention[0];
-    first->alternatives = search->alternatives[0];
-    search->returns = false;
-    return expand(search, rows);
-}
-
-/* A step of the beam's; behind its last the search goes on from the first frame. */
-static int advance_beam(struct search *search, const struct distribution *rows) {
-    struct exact *exact = search->state;
-    if (search_beam.advance(search, rows, NULL) != 0)
-        return -1;
-    if (search->rows == 0) {
-        take_found(search);
-        exact->bounded = search->returns = true;
-        search->rows = 1;
-    }
+    exact->bounded = search->returns = true;
+    search->rows = 1;
     return 0;
 }
 
 static int exact_advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct exact *exact = search->state;
-    if (exact->steps++ == 0 && exact_begin(search, rows) != 0)
-        return search_fail(search, err);
+    if (exact->steps++ == 0) {
+        /* Both begin with the first frame: the row that the search began with, or that came after the prefix. */
+        struct frame *first = exact->frames[0];
+        first->leaf = search->leaves[0];
+        first->attention = search->attention[0];
+        first->alternatives = search->alternatives[0];
+        search->returns = false;
+        if (expand(search, rows) != 0)
+            return search_fail(search, err);
+    }
     int result = exact->bounded ? expand(search, rows) : advance_beam(search, rows);
     if (result == 0 && exact->bounded)
         result = walk(search);

@@ -1,69 +1,131 @@
-/* What a strategy is made of, and what all of them share. Included by search*.c only.
+/* The parts from which strategies are made. Included by search*.c only.
  *
  * To add a strategy: one search_NAME.c with a search_kind, and its row in the table of search.c. */
 #ifndef ALIGND_SEARCH_KIND_H
 #define ALIGND_SEARCH_KIND_H
 
-#include "model/base/arena.h"
-#include "model/base/error.h"
-#include "model/network/distribution.h"
-#include "model/search/search_node.h"
-#include "model/search/search_results.h"
-#include "model/search/search_state.h"
-#include "model/search/search_tree.h"
-#include <stdbool.h>
-#include <stddef.h>
+#include "model/network/row.h"
+#include "model/search/search.h"
 
 struct search_kind {
     const char *name;
     bool resumes; /* begins with search->returns; may set it before it makes rows */
     bool looks_up;
-    bool given; /* its prefix is all there is: no token is of its own choice */
+    bool given; /* its prefix is the whole target: it chooses no token itself */
     size_t (*max_rows)(const struct search_options *options);
-    /* How many of a row's best tokens it may have to look at, were all of them allowed. */
+    /* How many of a row's best tokens it may have to look at if all of them are allowed. */
     size_t (*wanted)(const struct search *search);
-    /* NULL, or makes search->state. */
+    /* Makes search->state; may be NULL. */
     int (*start)(struct search *search);
-    /* search_advance, once the prefix is there; mostly by search_extend. */
+    /* search_advance after the prefix; mostly by search_extend. */
     int (*advance)(struct search *search, const struct distribution *rows, struct error *err);
 };
 
-size_t search_one_row(const struct search_options *options);
+/* One decided token. Paths share their beginnings. */
+struct search_node {
+    const struct search_node *parent; /* NULL: this is the first token */
+    int token;
+    float log_prob, entropy;
+    double total;           /* log-probability of the path up to here */
+    double merit;           /* the same with repetition_penalty and the phrases' bonus, by which paths are compared */
+    const float *attention; /* the row of the step that decided it */
+    const struct alternatives *alternatives;
+    size_t depth;  /* tokens on the path, including this one */
+    size_t lane;   /* sample: the number of the sample */
+    size_t branch; /* in the tree */
+    struct utf8_due due;
+};
 
-/* False: it is banned, or </s> before min_length tokens are there. */
+/* A continuation of a live row. */
+struct candidate {
+    size_t row;
+    int token;
+    float log_prob;
+    double total, merit; /* of the path with it */
+    size_t lane;
+};
+
+/* False: the token is banned, or it is </s> before min_length. */
 bool search_allows(const struct search *search, int token);
-/* What token's log-probability counts as behind the path in hand; -INFINITY: it may not come. */
+/* The contribution of a token to the merit of the current path; -INFINITY: it may not come. */
 double search_merit(const struct search *search, int token, float log_prob);
-/* True if the token is a byte that makes no character behind the path in hand, or no byte where one is due; ids: of the row's
+/* True if the token is a byte that does not form a character after the current path, or not the byte that is due. ids: of the row's
  * distribution. */
 bool search_breaks_character(const struct search *search, const int *ids, int token);
-/* Takes the path of a live row in hand. */
+/* Makes the path of a live row the current one. */
 void search_take_path(struct search *search, size_t row);
 
-/* A row's best k tokens as they count, best first; of equals the lower one first. Returns how many there are. */
+/* The k best tokens of a row by merit, best first; of equals the lower one comes first. Returns their number. */
 size_t search_best(struct search *search, const struct distribution *rows, size_t row, size_t k, struct candidate *best);
-/* Keeps chosen [*count <= k] sorted, best first; of equals the earlier stays ahead. */
+/* Keeps chosen [*count <= k] sorted, best first; of equals the earlier one stays ahead. */
 void search_insert(struct candidate *chosen, size_t *count, size_t k, struct candidate c);
-/* This token behind a live row. merit: what its log-probability counts as. */
+/* A live row with one more token, which contributes this merit. */
 struct candidate search_candidate(const struct search *search, size_t row, int token, float log_prob, double merit);
-/* This token whatever it is, and whatever was on the path. */
+/* The same of a given token, without bans and penalties. */
 struct candidate search_given(const struct search *search, const struct distribution *rows, size_t row, int token);
 
-/* The next rows are these continuations, at most SEARCH_MAX_ROWS, but for those that are over. */
+/* Makes these continuations, at most SEARCH_MAX_ROWS, the next rows; those that are over become hypotheses. */
 int search_extend(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count,
                   struct error *err);
-
-struct search_node search_node_of(const struct search *search, const struct distribution *rows, const struct candidate *c);
-/* A path is over at </s> or, for a search of its own choice, at the length limit. */
-bool search_is_over(const struct search *search, const struct search_node *node);
-/* Room for what a step shows of a row. -1: memory is out. */
-int search_new_row(const struct search *search, float **attention, struct alternatives **alternatives);
-/* The same for every live row. */
-int search_new_rows(struct search *search);
 /* Ends the search without a result. */
 int search_fail(struct search *search, struct error *err);
 
-/* search_prune of the rows' best beam_size that are not among these. */
+/* A path is over at </s> or, unless the target is given, at the length limit. */
+bool search_is_over(const struct search *search, const struct search_node *node);
+/* The score of a path that is over. */
+double search_score(const struct search *search, const struct search_node *last);
+/* Allocates the attention row and the alternatives of one row. -1: out of memory. */
+int search_new_row(const struct search *search, float **attention, struct alternatives **alternatives);
+
+/* The tree of considered tokens; both do nothing without options.tree. The first `recorded` branches may have them already, from an
+ * earlier visit of the same path. search_grow adds a node that is kept or finished, and sets its branch; search_prune adds a
+ * candidate that was dropped. -1: out of memory. */
+int search_grow(struct search *search, struct search_node *node, enum branch_state state, size_t recorded);
+int search_prune(struct search *search, const struct candidate *c, size_t recorded);
+/* search_prune of the rows' best beam_size that were not chosen. */
 int search_prune_others(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count);
+
+/* ---- phrases (search_constrained.c), for the searches that bring them ---- */
+
+/* How far a path is with the phrases. */
+struct progress {
+    bool *met;         /* [count] phrases that are on the path, in this way or another; no token belongs to two phrases */
+    size_t met_tokens; /* a phrase counts as the longest of its ways */
+    size_t open, at;   /* the last `at` tokens begin phrase `open`, or are all of it; at 0: none */
+};
+
+/* True if the last token ends a phrase. */
+bool progress_at_end(const struct phrases *phrases, const struct progress *progress);
+/* Tokens that are met or open, out of phrases_tokens. Tokens that a shorter way saves count as met. */
+size_t progress_tokens(const struct phrases *phrases, const struct progress *progress);
+/* True if the path may end here. */
+bool progress_complete(const struct phrases *phrases, const struct progress *progress);
+/* The progress of the path with one more token. to->met has room, and is not from->met. */
+void progress_take(const struct phrases *phrases, const struct progress *from, int token, struct progress *to);
+
+/* The progress of the live rows. */
+struct phrase_paths {
+    struct progress now[SEARCH_MAX_ROWS], next[SEARCH_MAX_ROWS]; /* next is scratch */
+    struct progress trial;                                       /* scratch */
+    size_t total;                                                /* tokens of all phrases */
+};
+
+/* Allocates in the search's arena. -1: out of memory. */
+int phrase_paths_init(const struct search *search, struct phrase_paths *paths);
+/* Reads the prefix, which may hold phrases. */
+void phrase_paths_take_prefix(const struct search *search, struct phrase_paths *paths);
+/* Call it after search_extend. */
+void phrase_paths_move(const struct search *search, struct phrase_paths *paths);
+/* True if a path with this progress and so many tokens has room for all phrases. */
+bool phrase_paths_fit(const struct search *search, const struct phrase_paths *paths, const struct progress *progress, size_t depth);
+
+/* The tokens that continue or begin phrases in a row, at most phrases_most of them. No phrase begins within a character. */
+size_t phrases_next(const struct search *search, const struct distribution *rows, size_t row, const struct progress *progress,
+                    struct candidate *out);
+size_t phrases_most(const struct search *search);
+
+/* True if the phrases forbid this token: one is still missing, or the last one would not be a whole word. at_end: progress_at_end,
+ * which the caller computes once for all tokens of a row. */
+bool phrases_refuse(const struct search *search, const struct progress *progress, bool at_end, int token);
 
 #endif

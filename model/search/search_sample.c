@@ -1,23 +1,24 @@
-/* Tokens drawn by their probabilities: n_best independent samples, each a row of its own from the end of the prefix on.
+/* Tokens drawn by their probabilities: n_best independent samples, each with a row of its own after the prefix. Hides how tokens
+ * are drawn so that the result depends only on seed and stream.
  *
- * p(token) ~ exp(what its log-probability counts as / temperature), of the top_k best alone (Fan et al. 2018), and of those only
- * the fewest best that have top_p of what is left (Holtzman et al. 2020).
+ * p(token) ~ exp(merit / temperature), for the top_k best alone (Fan et al. 2018), and of those only the fewest best that have
+ * top_p of what is left (Holtzman et al. 2020).
  *
- * With phrases the tokens that they go on with are in the pool, too, and count as much as in search_constrained.c. A phrase that
- * has begun goes on, and one takes the place of a </s> that is drawn before all have come. */
+ * With phrases, the tokens that continue or begin them are in the pool, too, and count as much as in search_constrained.c. A phrase
+ * that has begun goes on, and a phrase replaces a </s> that is drawn before all have come. */
 #include "model/base/random.h"
-#include "model/search/search_phrases.h"
+#include "model/search/search_kind.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* Every token of the row in hand: its index, and its weight in place of a logit. Behind the tokens of the distribution are those
- * that phrases go on with. */
+/* Every token of the current row: its index, and its weight in place of a logit. After the tokens of the distribution come those of
+ * phrases. */
 struct pool {
     struct ranked *tokens; /* [size], room for more */
     size_t size, room;
     struct phrase_paths *paths; /* NULL: there are no phrases */
-    struct candidate *phrases;  /* [phrase_count] the last of size */
+    struct candidate *phrases;  /* [phrase_count] the last tokens of the pool */
     size_t phrase_count;
 };
 
@@ -25,16 +26,14 @@ static size_t sample_max_rows(const struct search_options *options) {
     return options->n_best;
 }
 
-/* One would do to tell whether there are numbers at all. */
+/* One token is enough to know whether there are numbers at all. */
 static size_t sample_wanted(const struct search *search) {
     (void)search;
     return 1;
 }
 
 static int sample_start(struct search *search) {
-    const struct sampling *sampling = &search->options.sampling;
-    assert(sampling->temperature > 0 && sampling->top_p > 0);
-    (void)sampling;
+    assert(search->options.sampling.temperature > 0 && search->options.sampling.top_p > 0);
     return (search->state = arena_zalloc(search->arena, 1, sizeof(struct pool))) ? 0 : -1;
 }
 
@@ -47,19 +46,9 @@ static int sample_phrases_start(struct search *search) {
     return pool->paths && pool->phrases ? phrase_paths_init(search, pool->paths) : -1;
 }
 
-/* ---- the pool ---- */
+/* ---- filling the pool ---- */
 
-static int pool_make_room(const struct search *search, struct pool *pool, size_t size) {
-    size_t needed = size + phrases_most(search);
-    if (pool->room < needed) {
-        pool->tokens = arena_alloc(search->arena, needed, sizeof *pool->tokens);
-        pool->room = pool->tokens ? needed : 0;
-    }
-    pool->size = size;
-    return pool->room >= needed ? 0 : -1;
-}
-
-/* Where a row has the logit of this token; size: nowhere. */
+/* The index of this token's logit in a row; size: it has none. */
 static size_t place_of(const struct distribution *row, int token) {
     if (!row->ids)
         return (size_t)token;
@@ -74,14 +63,24 @@ static size_t place_of(const struct distribution *row, int token) {
     return first < row->size && row->ids[first] == token ? first : row->size;
 }
 
+/* Replaces a token's log-probability by its merit. */
 static void reconsider(const struct search *search, const struct distribution *row, struct pool *pool, int token) {
     size_t place = place_of(row, token);
     if (place < row->size)
         pool->tokens[place].logit = (float)search_merit(search, token, row->logits[place] - row->log_sum);
 }
 
-/* Log-probabilities as they count: others than the model's own only for tokens on the path, for </s> and for what is banned. */
-static void pool_fill(const struct search *search, const struct distribution *row, struct pool *pool) {
+/* Fills the pool with merits, which differ from log-probabilities only for tokens on the path, for </s> and for what is banned. -1:
+ * out of memory. */
+static int fill(const struct search *search, const struct distribution *row, struct pool *pool) {
+    size_t needed = row->size + phrases_most(search);
+    if (pool->room < needed) {
+        pool->tokens = arena_alloc(search->arena, needed, sizeof *pool->tokens);
+        pool->room = pool->tokens ? needed : 0;
+    }
+    pool->size = row->size;
+    if (pool->room < needed)
+        return -1;
     for (size_t i = 0; i < row->size; i++)
         pool->tokens[i] = (struct ranked){.token = (int)i, .logit = row->logits[i] - row->log_sum};
     reconsider(search, row, pool, search->ids.end);
@@ -91,17 +90,12 @@ static void pool_fill(const struct search *search, const struct distribution *ro
     for (size_t i = 0; search->ids.bytes && i < row->size; i++)
         if (search_breaks_character(search, row->ids, row->ids ? row->ids[i] : (int)i))
             pool->tokens[i].logit = -INFINITY;
+    return 0;
 }
 
-/* Only the tokens that phrases go on with are left. */
-static void pool_leave_phrases(struct pool *pool) {
-    for (size_t i = 0; i < pool->size - pool->phrase_count; i++)
-        pool->tokens[i].logit = -INFINITY;
-}
-
-/* Adds the tokens that continue or begin phrases, and takes out those that are refused for the phrases' sake. </s> keeps its
- * weight: where it is drawn, a phrase takes its place. */
-static void pool_add_phrases(struct search *search, const struct distribution *rows, size_t r, struct pool *pool) {
+/* Adds the tokens that continue or begin phrases, and removes those that the phrases forbid. </s> keeps its weight: if it is drawn,
+ * a phrase takes its place. */
+static void add_phrases(struct search *search, const struct distribution *rows, size_t r, struct pool *pool) {
     const struct phrases *phrases = &search->options.phrases;
     const struct progress *progress = &pool->paths->now[r];
     const struct search_node *leaf = search->leaves[r];
@@ -114,12 +108,15 @@ static void pool_add_phrases(struct search *search, const struct distribution *r
     for (size_t i = 0; i < pool->phrase_count; i++)
         pool->tokens[pool->size++] =
             (struct ranked){.token = (int)(words + i), .logit = (float)(pool->phrases[i].merit - (leaf ? leaf->merit : 0))};
+
+    /* Only phrases may come while one has begun, or if there is no room for anything else. */
     bool begun = progress->at > 0 && !at_end;
-    if (pool->phrase_count > 0 && (begun || !phrase_paths_fit(search, pool->paths, progress, search->step + 1)))
-        pool_leave_phrases(pool);
+    bool only = pool->phrase_count > 0 && (begun || !phrase_paths_fit(search, pool->paths, progress, search->step + 1));
+    for (size_t i = 0; only && i < words; i++)
+        pool->tokens[i].logit = -INFINITY;
 }
 
-/* Log-probabilities -> weights, the greatest 1; returns their sum, 0 where nothing may come. */
+/* Turns merits into weights, the greatest of which is 1; returns their sum, 0 if no token may come. */
 static double weigh(struct pool *pool, double temperature) {
     float top = -INFINITY, scale = (float)(1 / temperature);
     double sum = 0;
@@ -127,13 +124,13 @@ static double weigh(struct pool *pool, double temperature) {
         top = fmaxf(top, pool->tokens[i].logit);
     for (size_t i = 0; top > -INFINITY && i < pool->size; i++) {
         float weight = expf((pool->tokens[i].logit - top) * scale);
-        pool->tokens[i].logit = weight >= 0 ? weight : 0; /* no number: impossible */
+        pool->tokens[i].logit = weight >= 0 ? weight : 0; /* NaN: impossible */
         sum += (double)pool->tokens[i].logit;
     }
     return sum;
 }
 
-/* ---- the best of the pool: a heap ---- */
+/* ---- the best of the pool, by a heap ---- */
 
 static bool ahead(const struct ranked *a, const struct ranked *b) {
     return a->logit > b->logit || (a->logit == b->logit && a->token < b->token);
@@ -155,7 +152,7 @@ static void sink(struct ranked *heap, size_t count, size_t i) {
     }
 }
 
-/* The best `most` tokens, or fewer that have this weight, go to the end of the pool, the best last. Returns their number. */
+/* Moves the best `most` tokens, or fewer that have this weight, to the end of the pool, the best last. Returns their number. */
 static size_t take_best(struct pool *pool, size_t most, double weight, double *sum) {
     size_t left = pool->size;
     for (size_t i = left / 2; i-- > 0;)
@@ -168,29 +165,24 @@ static size_t take_best(struct pool *pool, size_t most, double weight, double *s
     return pool->size - left;
 }
 
-/* The fewest at the end of the pool that have this weight. */
-static size_t pool_cut(const struct pool *pool, size_t count, double weight, double *sum) {
-    size_t kept = 0;
-    for (*sum = 0; kept < count && *sum < weight; kept++)
-        *sum += (double)pool->tokens[pool->size - 1 - kept].logit;
-    return kept;
-}
-
-/* What may be drawn goes to the end of the pool; sum: of all weights, then of these. Returns their number. */
+/* Moves the tokens that may be drawn to the end of the pool; sum: of all weights, then of these. Returns their number. */
 static size_t narrow(const struct sampling *sampling, struct pool *pool, double *sum) {
     size_t most = sampling->top_k > 0 ? sampling->top_k : pool->size;
     if (most >= pool->size && sampling->top_p >= 1)
         return pool->size;
     if (most >= pool->size)
         return take_best(pool, most, sampling->top_p * *sum, sum);
-    size_t count = take_best(pool, most, INFINITY, sum);
-    return pool_cut(pool, count, sampling->top_p * *sum, sum);
+    size_t count = take_best(pool, most, INFINITY, sum), kept = 0;
+    double weight = sampling->top_p * *sum;
+    for (*sum = 0; kept < count && *sum < weight; kept++)
+        *sum += (double)pool->tokens[pool->size - 1 - kept].logit;
+    return kept;
 }
 
 /* ---- drawing ---- */
 
-/* Place of the token where the sum of weights from the end of the pool passes this; never one of weight 0. */
-static size_t pool_find(const struct pool *pool, size_t count, double weight) {
+/* The place of the token where the sum of weights from the end of the pool exceeds this; never one of weight 0. */
+static size_t find_drawn(const struct pool *pool, size_t count, double weight) {
     size_t found = 0;
     for (size_t i = 0; i < count && weight >= 0; i++) {
         const struct ranked *token = &pool->tokens[pool->size - 1 - i];
@@ -201,14 +193,8 @@ static size_t pool_find(const struct pool *pool, size_t count, double weight) {
     return found;
 }
 
-static double uniform(const struct search *search, size_t lane) {
-    const struct sampling *sampling = &search->options.sampling;
-    struct random_counter counter = {
-        {(uint32_t)search->step, (uint32_t)lane, (uint32_t)sampling->stream, (uint32_t)(sampling->stream >> 32)}};
-    return random_uniform(counter, sampling->seed);
-}
-
-/* The continuation at this place of the pool; </s>, where phrases have to come first, is the one of them that counts most. */
+/* The continuation at this place of the pool. If it is </s> and phrases have to come first, it is the one of them with the best
+ * merit. */
 static struct candidate candidate_at(const struct search *search, const struct distribution *rows, size_t r,
                                      const struct pool *pool, size_t place) {
     size_t words = pool->size - pool->phrase_count;
@@ -224,20 +210,23 @@ static struct candidate candidate_at(const struct search *search, const struct d
     return search_candidate(search, r, token, log_prob, search_merit(search, token, log_prob));
 }
 
-/* 1: a token for this sample, 0: none may come, -1: memory is out. */
+/* 1: a token for this sample, 0: none may come, -1: out of memory. */
 static int draw(struct search *search, const struct distribution *rows, size_t r, size_t lane, struct candidate *out) {
+    const struct sampling *sampling = &search->options.sampling;
     struct pool *pool = search->state;
-    if (pool_make_room(search, pool, rows[r].size) != 0)
-        return -1;
     search_take_path(search, r);
-    pool_fill(search, &rows[r], pool);
+    if (fill(search, &rows[r], pool) != 0)
+        return -1;
     if (pool->paths)
-        pool_add_phrases(search, rows, r, pool);
-    double sum = weigh(pool, search->options.sampling.temperature);
+        add_phrases(search, rows, r, pool);
+    double sum = weigh(pool, sampling->temperature);
     if (!(sum > 0))
         return 0;
-    size_t count = narrow(&search->options.sampling, pool, &sum);
-    *out = candidate_at(search, rows, r, pool, pool_find(pool, count, uniform(search, lane) * sum));
+    size_t count = narrow(sampling, pool, &sum);
+    struct random_counter counter = {
+        {(uint32_t)search->step, (uint32_t)lane, (uint32_t)sampling->stream, (uint32_t)(sampling->stream >> 32)}};
+    double weight = random_uniform(counter, sampling->seed) * sum;
+    *out = candidate_at(search, rows, r, pool, find_drawn(pool, count, weight));
     out->lane = lane;
     return 1;
 }

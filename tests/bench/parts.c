@@ -2,7 +2,6 @@
 #include "model/network/attention.h"
 #include "model/network/decoder.h"
 #include "model/network/encoder.h"
-#include "model/network/heads.h"
 #include "model/network/output.h"
 #include "model/search/search.h"
 #include "tests/bench/measure.h"
@@ -83,19 +82,20 @@ bool __wrap_encoder_advance(const struct encoder *encoder, void *all, size_t wor
     return result;
 }
 
-void __real_heads_look(const struct stack *stack, const struct gaze *gaze);
-void __wrap_heads_look(const struct stack *stack, const struct gaze *gaze);
-void __wrap_heads_look(const struct stack *stack, const struct gaze *gaze) {
+void __real_heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze);
+void __wrap_heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze);
+void __wrap_heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze) {
     double began = begin();
-    __real_heads_look(stack, gaze);
+    __real_heads_look(kernels, heads, gaze);
     end(PART_ATTENTION, began);
 }
 
-void __real_heads_look_around(const struct stack *stack, struct mutual *mutual, float *slopes);
-void __wrap_heads_look_around(const struct stack *stack, struct mutual *mutual, float *slopes);
-void __wrap_heads_look_around(const struct stack *stack, struct mutual *mutual, float *slopes) {
+void __real_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads, struct mutual *mutual, float *slopes);
+void __wrap_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads, struct mutual *mutual, float *slopes);
+void __wrap_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads, struct mutual *mutual,
+                              float *slopes) {
     double began = begin();
-    __real_heads_look_around(stack, mutual, slopes);
+    __real_heads_look_around(kernels, heads, mutual, slopes);
     end(PART_SELF, began);
 }
 

@@ -1,6 +1,6 @@
 """Layer normalisation of the products that a model makes: y = gain * (x - mean) / sqrt(variance + epsilon) + shift (Ba et al. 2016).
 
-A kind is a row of NORMALIZATIONS; the C server has a row of the same name (model/network/norm.c).
+A kind is a row of NORMALIZATIONS; the C server has a row of the same name (model/network/layers.c).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 /* GRU, LSTM and Elman steps from parameters in a file, against PyTorch's formulas in double precision. */
-#include "model/network/cell.h"
+#include "model/network/layers.h"
 #include "tests/files.h"
 #include "tests/models.h"
 #include "tests/numbers.h"

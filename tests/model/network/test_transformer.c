@@ -1,6 +1,7 @@
 /* Heads, positions and blocks against the formulas of the lectures; what golden models (test_golden.c) cannot show. */
 #include "model/model.h"
-#include "model/network/heads.h"
+#include "model/network/attention.h"
+#include "model/network/transformer.h"
 #include "tests/models.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
@@ -61,10 +62,6 @@ END_TEST
 
 /* ---- heads ---- */
 
-static struct stack heads_of(const struct kernels *kernels, size_t count, size_t size) {
-    return (struct stack){.kernels = kernels, .heads = {count, size}, .size = count * size};
-}
-
 /* out [rows] = M [rows, 3] p. */
 static void transform(const float *matrix, size_t rows, const float *p, float *out) {
     for (size_t j = 0; j < rows; j++)
@@ -77,7 +74,6 @@ START_TEST(hagan_self_attention) {
     static const float query_matrix[] = {1, 1, 0, 0, 0, 1}, key_matrix[] = {0, 1, 0, 1, 0, 1}, value_matrix[] = {0, 1, 1, 1, 0, 1};
     const double little = 1 / (1 + exp(2 * sqrt(2))), much = 1 - little; /* softmax of [0, 2 sqrt2] */
     const double want_weights[] = {0.5, 0.5, little, much}, want_contexts[] = {1.5, 1, little + 2 * much, 2 * little};
-    struct stack stack = heads_of(kernel_set(_i), 1, 2);
     float queries[2][2], keys[2][2], values[2][2], weights[2], context[2];
     for (size_t t = 0; t < 2; t++) {
         transform(query_matrix, 2, tokens[t], queries[t]);
@@ -85,12 +81,13 @@ START_TEST(hagan_self_attention) {
         transform(value_matrix, 2, tokens[t], values[t]);
     }
     for (size_t t = 0; t < 2; t++) {
-        heads_look(&stack, &(struct gaze){.query = queries[t],
-                                          .keys = {.first = keys[0], .distance = 2},
-                                          .values = {.first = values[0], .distance = 2},
-                                          .count = 2,
-                                          .weights = weights,
-                                          .context = context});
+        heads_look(kernel_set(_i), &(struct heads_shape){.count = 1, .size = 2},
+                   &(struct gaze){.query = queries[t],
+                                  .keys = {.first = keys[0], .distance = 2},
+                                  .values = {.first = values[0], .distance = 2},
+                                  .count = 2,
+                                  .weights = weights,
+                                  .context = context});
         ck_assert_double_lt(distance(weights, want_weights + 2 * t, 2), 1e-6);
         ck_assert_double_lt(distance(context, want_contexts + 2 * t, 2), 1e-6);
     }
@@ -105,18 +102,18 @@ struct example {
 };
 
 static struct example look(const struct kernels *kernels, bool alibi, const float *forced) {
-    struct stack stack = heads_of(kernels, HEADS, SIZE);
-    size_t d = stack.size;
+    size_t d = HEADS * SIZE;
     struct example e = {.query = noise(d, 2, 1), .keys = noise(COUNT * d, 2, 2), .values = noise(COUNT * d, 2, 3)};
-    heads_look(&stack, &(struct gaze){.query = e.query,
-                                      .keys = {.first = e.keys, .distance = d},
-                                      .values = {.first = e.values, .distance = d},
-                                      .count = COUNT,
-                                      .position = PLACE,
-                                      .alibi = alibi,
-                                      .forced = forced,
-                                      .weights = e.weights,
-                                      .context = e.context});
+    heads_look(kernels, &(struct heads_shape){.count = HEADS, .size = SIZE},
+               &(struct gaze){.query = e.query,
+                              .keys = {.first = e.keys, .distance = d},
+                              .values = {.first = e.values, .distance = d},
+                              .count = COUNT,
+                              .position = PLACE,
+                              .alibi = alibi,
+                              .forced = forced,
+                              .weights = e.weights,
+                              .context = e.context});
     return e;
 }
 

@@ -1,6 +1,6 @@
 /* Phrases that must come: progress along a path, and the constrained search on hand-written probability tables. */
-#include "model/search/phrase.h"
 #include "model/search/search.h"
+#include "model/search/search_kind.h"
 #include "tests/game.h"
 #include "tests/suites.h"
 #include <math.h>

@@ -1,16 +1,90 @@
-#include "model/network/block.h"
+/* Hides where a block normalises, how positions are represented, and which activations there are. */
+#include "model/network/transformer.h"
 #include "model/base/table.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* ---- activations ---- */
+/* ---- positions ---- */
 
-struct activation {
+/* init (NULL: nothing to do) makes the table. beyond (NULL: the last row serves for all): x += p of a position after the table's
+ * end. */
+struct positions_kind {
     const char *name;
-    void (*apply)(const struct kernels *kernels, float *x, size_t n);
+    int (*init)(struct positions *positions, const char *parameter, struct weights *weights, struct error *err);
+    void (*beyond)(const struct positions *positions, size_t position, float *x);
 };
+
+/* As Marian computes it, in float32: p(t)[i] = sin(t w_i), p(t)[d/2 + i] = cos(t w_i), w_i = exp(-i ln(10000) / (d/2 - 1)). */
+static void add_sinusoids(const struct positions *positions, size_t position, float *x) {
+    size_t half = positions->size / 2;
+    float step = logf(10000.0f) / ((float)half - 1);
+    for (size_t i = 0; i < half; i++) {
+        float angle = (float)position * expf((float)i * -step);
+        x[i] += sinf(angle);
+        x[half + i] += cosf(angle);
+    }
+}
+
+static int make_sinusoids(struct positions *positions, const char *parameter, struct weights *weights, struct error *err) {
+    (void)parameter;
+    positions->made = calloc(positions->rows, positions->size * sizeof *positions->made);
+    if (!positions->made) {
+        error_memory(err);
+        return weights_fail(weights);
+    }
+    for (size_t t = 0; t < positions->rows; t++)
+        add_sinusoids(positions, t, positions->made + t * positions->size);
+    positions->table = positions->made;
+    return 0;
+}
+
+static int load_learned(struct positions *positions, const char *parameter, struct weights *weights, struct error *err) {
+    positions->table = weights_get(weights, parameter, positions->rows, positions->size, err);
+    return positions->table ? 0 : -1;
+}
+
+static int use_alibi(struct positions *positions, const char *parameter, struct weights *weights, struct error *err) {
+    (void)parameter, (void)weights, (void)err;
+    positions->alibi = true;
+    return 0;
+}
+
+static const struct positions_kind positions_kinds[] = {
+    {"sinusoidal", make_sinusoids, add_sinusoids},
+    {"learned", load_learned, NULL},
+    {"alibi", use_alibi, NULL},
+    {"none", NULL, NULL},
+};
+
+int positions_init(struct positions *positions, const char *kind, const char *parameter, size_t rows, size_t size,
+                   struct weights *weights, struct error *err) {
+    *positions = (struct positions){.size = size, .rows = rows};
+    positions->kind = TABLE_FIND(positions_kinds, parameter, kind, err);
+    if (!positions->kind)
+        return weights_fail(weights);
+    return positions->kind->init ? positions->kind->init(positions, parameter, weights, err) : 0;
+}
+
+void positions_done(struct positions *positions) {
+    free(positions->made);
+    *positions = (struct positions){0};
+}
+
+void positions_add(const struct positions *positions, const struct kernels *kernels, size_t position, float *x) {
+    if (!positions->table)
+        return;
+    if (position >= positions->rows && positions->kind->beyond) {
+        positions->kind->beyond(positions, position, x);
+        return;
+    }
+    size_t row = position < positions->rows ? position : positions->rows - 1;
+    kernels->add(positions->table + row * positions->size, positions->size, x);
+}
+
+/* ---- the stack ---- */
 
 static void apply_relu(const struct kernels *kernels, float *x, size_t n) {
     kernels->blocks->relu(x, n);
@@ -29,12 +103,6 @@ static const struct activation activations[] = {{"relu", apply_relu}, {"swish", 
 const struct activation *activation_find(const char *key, const char *name, struct error *err) {
     return TABLE_FIND(activations, key, name, err);
 }
-
-void activation_apply(const struct activation *activation, const struct kernels *kernels, float *x, size_t n) {
-    activation->apply(kernels, x, n);
-}
-
-/* ---- the stack ---- */
 
 void stack_init(struct stack *stack, const char *side, const struct blocks_config *config, size_t size, size_t positions,
                 struct weights *weights, const struct kernels *kernels, struct error *err) {
@@ -100,7 +168,23 @@ void block_add(const struct stack *stack, const struct norm *norm, size_t rows, 
         norm_apply(norm, stack->kernels, rows, x, stack->size);
 }
 
-/* ---- the feed-forward ---- */
+void heads_init(struct heads *heads, const struct stack *stack, const char *prefix, size_t memory, struct weights *weights,
+                struct error *err) {
+    size_t size = stack->size;
+    *heads = (struct heads){0};
+    block_linear(&heads->query, prefix, "query", size, size, true, weights, err);
+    block_linear(&heads->key, prefix, "key", size, memory, true, weights, err);
+    block_linear(&heads->value, prefix, "value", size, memory, true, weights, err);
+    block_linear(&heads->output, prefix, "output", size, size, true, weights, err);
+    block_norm(&heads->norm, stack, prefix, weights, err);
+}
+
+void heads_done(struct heads *heads) {
+    linear_done(&heads->query);
+    linear_done(&heads->key);
+    linear_done(&heads->value);
+    linear_done(&heads->output);
+}
 
 void filter_init(struct filter *filter, const struct stack *stack, const char *prefix, struct weights *weights, struct error *err) {
     *filter = (struct filter){0};
@@ -117,7 +201,7 @@ void filter_done(struct filter *filter) {
 void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x, float *u, float *y, float *wide) {
     const float *read = block_read(stack, &filter->norm, rows, x, u);
     linear_apply(&filter->input, read, stack->size, rows, wide, stack->filter);
-    activation_apply(stack->activation, stack->kernels, wide, rows * stack->filter);
+    stack->activation->apply(stack->kernels, wide, rows * stack->filter);
     linear_apply(&filter->output, wide, stack->filter, rows, y, stack->size);
     block_add(stack, &filter->norm, rows, y, x);
 }
