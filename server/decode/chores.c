@@ -1,6 +1,6 @@
 #include "server/decode/chores.h"
 #include "server/base/clock.h"
-#include "server/base/meter.h"
+#include "server/base/metrics.h"
 #include <assert.h>
 #include <malloc.h>
 #include <pthread.h>

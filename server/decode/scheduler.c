@@ -1,6 +1,6 @@
 #include "server/decode/scheduler.h"
 #include "server/base/clock.h"
-#include "server/base/meter.h"
+#include "server/base/metrics.h"
 #include "server/decode/client_queues.h"
 #include <assert.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 #include "server/http/http_headers.h"
-#include "server/base/percent.h"
+#include "server/base/hex.h"
 #include "server/http/http_compress.h"
 #include <microhttpd.h>
 #include <stdio.h>

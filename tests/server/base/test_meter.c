@@ -1,5 +1,5 @@
 /* server/meter, with times made up. */
-#include "server/base/meter.h"
+#include "server/base/metrics.h"
 #include "tests/suites.h"
 #include <math.h>
 
