@@ -48,7 +48,7 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/opaque_codes.c model/text/readable.c server/api/language.c server/decode/variant.c server/document/icu_message.cc",
     "jansson.h": "model/text/readable.c model/weights/config*.[ch] model/weights/safetensors.c server/api/api* server/decode/manifest.c",
     "microhttpd.h": "server/http/*",
-    "gnutls/*": "server/http/tls.[ch] server/outgoing.[ch] server/api/keys.c server/decode/manifest.c",
+    "gnutls/*": "server/http/tls.[ch] server/health.c server/api/keys.c server/decode/manifest.c",
     "systemd/*": "server/http/listen.c server/main.c",
     "libxml/*": "server/html/html_element.c server/html/html_read.c",
     "cld2/*": "server/api/cld2.cc",

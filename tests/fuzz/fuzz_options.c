@@ -1,5 +1,5 @@
 /* The command line and the environment: each line is an argument, or a variable where it begins with ALIGND_. */
-#include "server/options.h"
+#include "server/options_parse.h"
 #include "tests/fuzz/fuzz.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* server/checkpoint: what was written is read again, and what is of another run is refused. */
-#include "server/checkpoint.h"
+#include "server/resume.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -64,11 +64,13 @@ START_TEST(other_conditions) {
     static const struct {
         const char *conditions, *message;
     } rows[] = {
-        {"model en-fr\nbeam_size 3\n", " is of another run: of \"beam_size 5\", and this one is of \"beam_size 3\""},
-        {"model fr-en\nbeam_size 3\n", " is of another run: of \"model en-fr\", and this one is of \"model fr-en\""},
-        {"model en-fr\n", " is of another run: of \"beam_size 5\", and this one is of \"\""},
-        {"model en-fr\nbeam_size 5\nshard 1/2\n", " is of another run: of \"\", and this one is of \"shard 1/2\""},
-        {"model en-fr\nbeam_size 55\n", " is of another run: of \"beam_size 5\", and this one is of \"beam_size 55\""},
+        {"model en-fr\nbeam_size 3\n", " is from another run: beam_size was 5, now 3"},
+        {"model fr-en\nbeam_size 3\n", " is from another run: model was en-fr, now fr-en"},
+        {"model fr-en\n", " is from another run: model was en-fr, now fr-en"},
+        {"strategy beam\n", " is from another run: it has \"model en-fr\", and this one \"strategy beam\""},
+        {"model en-fr\n", " is from another run: this one lacks \"beam_size 5\""},
+        {"model en-fr\nbeam_size 5\nshard 1/2\n", " is from another run: it lacks \"shard 1/2\""},
+        {"model en-fr\nbeam_size 55\n", " is from another run: beam_size was 5, now 55"},
     };
     ck_assert_int_eq(checkpoint_write(path, conditions, &some, &err), 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -1,6 +1,5 @@
 /* server/options_parse and what it uses: precedence, ranges, and the messages for what is wrong. */
-#include "server/option_table.h"
-#include "server/options.h"
+#include "server/options_parse.h"
 #include "tests/suites.h"
 #include <stdio.h>
 #include <stdlib.h>
