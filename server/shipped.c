@@ -96,35 +96,19 @@ void shipped_done(struct shipped *shipped) {
 
 /* ---- models by name ---- */
 
-/* Where names are looked up. */
-struct place {
-    char *directory;
-    struct name_list folders;
-};
-
-static void place_done(struct place *place) {
-    free(place->directory);
-    name_list_done(&place->folders);
-}
-
-static int place_find(const struct options *options, struct place *place, struct error *err) {
-    struct shipped shipped;
-    *place = (struct place){.directory = NULL};
-    if (!options->directory) {
-        if (shipped_find(&shipped, err) != 0)
-            return -1;
-        *place = (struct place){shipped.directory, shipped.folders};
-        return 0;
-    }
-    place->directory = strdup(options->directory);
+/* Finds the folders in which names are looked up. */
+static int find_place(const struct options *options, struct shipped *place, struct error *err) {
+    if (!options->directory)
+        return shipped_find(place, err);
+    *place = (struct shipped){.directory = strdup(options->directory)};
     if (place->directory && model_folders_list(&place->folders, place->directory, err) == 0)
         return 0;
-    place_done(place);
+    shipped_done(place);
     return error_memory(err); /* unless err has another reason */
 }
 
 /* The place's models as a message lists them, as far as they fit. */
-static int refuse(const struct place *place, const char *what, struct error *err) {
+static int refuse(const struct shipped *place, const char *what, struct error *err) {
     char listed[LISTED_BYTES] = "";
     size_t length = 0;
     for (size_t i = 0; i < place->folders.count; i++) {
@@ -148,7 +132,7 @@ static int distance_of(const struct translator_info *info, const char *from, con
 }
 
 /* *folder: the nearest one that translates; unchanged if there is none. Folders that cannot be read are skipped. */
-static int find_pair(const struct place *place, const char *from, const char *to, const char **folder, struct error *err) {
+static int find_pair(const struct shipped *place, const char *from, const char *to, const char **folder, struct error *err) {
     int least = PAIR_FAR;
     for (size_t i = 0; i < place->folders.count; i++) {
         struct error unreadable = {0};
@@ -169,7 +153,7 @@ static int find_pair(const struct place *place, const char *from, const char *to
 }
 
 /* The folder of the model with this name. A folder with the same name is tried first, because it is usually the one. */
-static const char *find_name(const struct place *place, const char *name) {
+static const char *find_name(const struct shipped *place, const char *name) {
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < place->folders.count; i++) {
             const char *folder = place->folders.names[i];
@@ -185,7 +169,7 @@ static const char *find_name(const struct place *place, const char *name) {
 }
 
 /* Replaces a name by its folder. "en-fr" may also be a pair of languages, split at any of its dashes. */
-static int find_named(const struct place *place, char **name, struct error *err) {
+static int find_named(const struct shipped *place, char **name, struct error *err) {
     const char *folder = find_name(place, *name);
     for (const char *dash = strchr(*name, '-'); !folder && dash; dash = strchr(dash + 1, '-')) {
         char from[CODE_BYTES];
@@ -207,10 +191,10 @@ static int find_named(const struct place *place, char **name, struct error *err)
 }
 
 /* Checks that the first model, if there is one, translates between the languages; otherwise finds one that does. */
-static int find_languages(struct options *options, struct place *place, struct error *err) {
+static int find_languages(struct options *options, struct shipped *place, struct error *err) {
     const char *from = options->from, *to = options->to, *folder = NULL;
     if (options->models.count == 0) {
-        if (!place->directory && place_find(options, place, err) != 0)
+        if (!place->directory && find_place(options, place, err) != 0)
             return -1;
         if (find_pair(place, from, to, &folder, err) != 0)
             return -1;
@@ -238,18 +222,18 @@ static int find_languages(struct options *options, struct place *place, struct e
 
 int named_models_find(struct options *options, struct error *err) {
     struct name_list *models = &options->models;
-    struct place place = {.directory = NULL};
+    struct shipped place = {.directory = NULL};
     int result = 0;
     for (size_t i = 0; result == 0 && i < models->count; i++) {
         if (has_file(models->names[i], "config.json") || strchr(models->names[i], '/'))
             continue;
-        result = place.directory ? 0 : place_find(options, &place, err);
+        result = place.directory ? 0 : find_place(options, &place, err);
         if (result == 0)
             result = find_named(&place, &models->names[i], err);
     }
     if (result == 0 && options->from)
         result = find_languages(options, &place, err);
-    place_done(&place);
+    shipped_done(&place);
     return result;
 }
 

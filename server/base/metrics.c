@@ -302,8 +302,21 @@ enum type { COUNTER, GAUGE, HISTOGRAM };
 /* Where the values of a family are. */
 enum place {
     IN_METRICS, /* [count] at the offset in struct metrics, one for each label value */
-    IN_STATE,   /* a size_t in struct metrics_state */
-    IN_MODELS   /* in struct model_metrics, for each model in service; a histogram only of models that have been used */
+    IN_NOW,     /* [count] size_t at the offset in struct now */
+    IN_MODELS,  /* in struct model_metrics, for each model in service; a histogram only of models that have been used */
+    /* those that are not kept as they are written */
+    REQUESTS,
+    DURATIONS,
+    LOAD_DURATIONS,
+    INFO,
+    LOADED,
+    BUILD
+};
+
+/* The values of the moment. */
+struct now {
+    const struct metrics_state *state;
+    size_t queue_depth, queue_depths[PRIORITIES], model_bytes, model_memory, cache_bytes, lines_dropped;
 };
 
 struct family {
@@ -314,79 +327,47 @@ struct family {
     size_t offset, count; /* count 0: one value without a label */
     const char *key;      /* label */
     const char *const *values;
-    void (*write)(FILE *out, const struct metrics *metrics, const struct metrics_state *state, const char *name); /* or NULL */
 };
 
-static void write_requests(FILE *out, const struct metrics *metrics, const struct metrics_state *state, const char *name) {
-    (void)state;
-    for (size_t i = 0; i < metrics->endpoint_count; i++)
-        for (size_t j = 0; j < STATUS_COUNT; j++) {
-            unsigned long long count = counter_load(&metrics->endpoints[i].requests[j]);
+static void write_endpoints(FILE *out, const struct family *family, const struct metrics *metrics) {
+    for (size_t i = 0; i < metrics->endpoint_count; i++) {
+        const struct endpoint_metrics *endpoint = &metrics->endpoints[i];
+        const char *label = metrics->endpoint_names[i];
+        if (family->place == DURATIONS)
+            put_histogram(out, family->name, (struct label){"endpoint", label}, &endpoint->durations);
+        for (size_t j = 0; family->place == REQUESTS && j < STATUS_COUNT; j++) {
+            unsigned long long count = counter_load(&endpoint->requests[j]);
             if (count > 0)
-                fprintf(out, "alignd_%s{endpoint=\"%s\",code=\"%u\"} %llu\n", name, metrics->endpoint_names[i], statuses[j], count);
+                fprintf(out, "alignd_%s{endpoint=\"%s\",code=\"%u\"} %llu\n", family->name, label, statuses[j], count);
         }
-}
-
-static void write_request_durations(FILE *out, const struct metrics *metrics, const struct metrics_state *state, const char *name) {
-    (void)state;
-    for (size_t i = 0; i < metrics->endpoint_count; i++)
-        put_histogram(out, name, (struct label){"endpoint", metrics->endpoint_names[i]}, &metrics->endpoints[i].durations);
-}
-
-static void write_queue_depth(FILE *out, const struct metrics *metrics, const struct metrics_state *state, const char *name) {
-    (void)metrics;
-    size_t all = 0;
-    for (size_t i = 0; i < PRIORITIES; i++)
-        all += state->queue_depth[i];
-    fprintf(out, "alignd_%s %zu\n", name, all);
-}
-
-static void write_load_durations(FILE *out, const struct metrics *metrics, const struct metrics_state *state, const char *name) {
-    (void)metrics;
-    for (size_t i = 0; i < state->model_count; i++) {
-        if (!state->models[i].architecture)
-            continue;
-        put_name(out, name, "", (struct label){"model", state->models[i].name}, NULL);
-        fprintf(out, "%.6f\n", (double)state->models[i].load_us * 1e-6);
     }
 }
 
-static void write_model_info(FILE *out, const struct metrics *metrics, const struct metrics_state *state, const char *name) {
-    (void)metrics;
-    for (size_t i = 0; i < state->model_count; i++) {
-        const struct metrics_served *model = &state->models[i];
-        if (!model->architecture)
-            continue;
-        const struct label labels[] = {{"model", model->name},      {"source", model->source},
-                                       {"target", model->target},   {"architecture", model->architecture},
-                                       {"compute", model->compute}, {"storage", model->storage}};
-        fprintf(out, "alignd_%s", name);
-        for (size_t j = 0; j < sizeof labels / sizeof *labels; j++) {
-            putc(j == 0 ? '{' : ',', out);
-            put_label(out, labels[j]);
+/* Writes what is known of a model in service, if it is in memory. */
+static void write_served(FILE *out, const struct family *family, const struct metrics_served *model) {
+    struct label name = {"model", model->name};
+    if (!model->architecture && family->place != LOADED)
+        return;
+    if (family->place == INFO) {
+        const struct label labels[] = {name,
+                                       {"source", model->source},
+                                       {"target", model->target},
+                                       {"architecture", model->architecture},
+                                       {"compute", model->compute},
+                                       {"storage", model->storage}};
+        fprintf(out, "alignd_%s", family->name);
+        for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+            putc(i == 0 ? '{' : ',', out);
+            put_label(out, labels[i]);
         }
         fputs("} 1\n", out);
+        return;
     }
-}
-
-static void write_loaded(FILE *out, const struct metrics *metrics, const struct metrics_state *state, const char *name) {
-    (void)metrics;
-    for (size_t i = 0; i < state->model_count; i++) {
-        put_name(out, name, "", (struct label){"model", state->models[i].name}, NULL);
-        fprintf(out, "%d\n", state->models[i].architecture != NULL);
-    }
-}
-
-static void write_lines_dropped(FILE *out, const struct metrics *metrics, const struct metrics_state *state, const char *name) {
-    (void)metrics;
-    (void)state;
-    fprintf(out, "alignd_%s %llu\n", name, (unsigned long long)log_lines_dropped());
-}
-
-static void write_build(FILE *out, const struct metrics *metrics, const struct metrics_state *state, const char *name) {
-    (void)metrics;
-    (void)state;
-    fprintf(out, "alignd_%s{version=\"%s\"} 1\n", name, ALIGND_VERSION);
+    put_name(out, family->name, "", name, NULL);
+    if (family->place == LOADED)
+        fprintf(out, "%d\n", model->architecture != NULL);
+    else
+        fprintf(out, "%.6f\n", (double)model->load_us * 1e-6);
 }
 
 static const char *const chore_kinds[CHORE_KINDS] = {"preparation", "rendering"};
@@ -397,19 +378,18 @@ static const char *const reject_reasons[REJECTED_COUNT] = {"queue_full",       "
 static const char *const slow_reasons[SLOW_COUNT] = {"request", "reader", "idle", "silent"};
 static const char *const results[] = {"failure", "success"};
 
-#define ONE(member)                IN_METRICS, offsetof(struct metrics, member), 0, NULL, NULL, NULL
-#define EACH(member, key, values)  IN_METRICS, offsetof(struct metrics, member), sizeof values / sizeof *values, key, values, NULL
-#define STATE(member)              IN_STATE, offsetof(struct metrics_state, member), 0, NULL, NULL, NULL
-#define STATES(member, key, names) IN_STATE, offsetof(struct metrics_state, member), sizeof names / sizeof *names, key, names, NULL
-#define MODELS(member)             IN_MODELS, offsetof(struct model_metrics, member), 0, NULL, NULL, NULL
-#define BY(function)               IN_METRICS, 0, 0, NULL, NULL, function
+#define ONE(member)                   IN_METRICS, offsetof(struct metrics, member), 0, NULL, NULL
+#define EACH(member, key, values)     IN_METRICS, offsetof(struct metrics, member), sizeof values / sizeof *values, key, values
+#define NOW(member)                   IN_NOW, offsetof(struct now, member), 0, NULL, NULL
+#define EACH_NOW(member, key, values) IN_NOW, offsetof(struct now, member), sizeof values / sizeof *values, key, values
+#define MODELS(member)                IN_MODELS, offsetof(struct model_metrics, member), 0, NULL, NULL
+#define AS(place)                     place, 0, 0, NULL, NULL
 
 static const struct family families[] = {
-    {"requests_total", COUNTER, "Requests answered; code 499: the client left first.", BY(write_requests)},
-    {"request_duration_seconds", HISTOGRAM, "From the first byte of a request to the last of its reply.",
-     BY(write_request_durations)},
-    {"queue_depth", GAUGE, "Sentences waiting.", BY(write_queue_depth)},
-    {"queue_priority_depth", GAUGE, "Sentences waiting, by priority.", STATES(queue_depth, "priority", priority_names)},
+    {"requests_total", COUNTER, "Requests answered; code 499: the client left first.", AS(REQUESTS)},
+    {"request_duration_seconds", HISTOGRAM, "From the first byte of a request to the last of its reply.", AS(DURATIONS)},
+    {"queue_depth", GAUGE, "Sentences waiting.", NOW(queue_depth)},
+    {"queue_priority_depth", GAUGE, "Sentences waiting, by priority.", EACH_NOW(queue_depths, "priority", priority_names)},
     {"sentences_admitted_total", COUNTER, "Sentences taken from the queue to be decoded, by priority.",
      EACH(admitted, "priority", priority_names)},
     {"queue_duration_seconds", HISTOGRAM, "Time that a sentence waited in the queue.", ONE(queue)},
@@ -433,20 +413,20 @@ static const struct family families[] = {
     {"model_request_duration_seconds", HISTOGRAM, "From the first byte of a request for the model to the last of its reply.",
      MODELS(durations)},
     {"model_queue_duration_seconds", HISTOGRAM, "Time that a sentence for the model waited in the queue.", MODELS(queue)},
-    {"model_load_duration_seconds", GAUGE, "Time it took to load a model and warm it up.", BY(write_load_durations)},
-    {"model_info", GAUGE, "The models in memory.", BY(write_model_info)},
-    {"model_loaded", GAUGE, "1: the model is in memory; 0: it is loaded when it is asked for.", BY(write_loaded)},
-    {"models_bytes", GAUGE, "Memory of the models.", STATE(model_bytes)},
-    {"model_memory_bytes", GAUGE, "What they may take together; 0: no limit.", STATE(model_memory)},
+    {"model_load_duration_seconds", GAUGE, "Time it took to load a model and warm it up.", AS(LOAD_DURATIONS)},
+    {"model_info", GAUGE, "The models in memory.", AS(INFO)},
+    {"model_loaded", GAUGE, "1: the model is in memory; 0: it is loaded when it is asked for.", AS(LOADED)},
+    {"models_bytes", GAUGE, "Memory of the models.", NOW(model_bytes)},
+    {"model_memory_bytes", GAUGE, "What they may take together; 0: no limit.", NOW(model_memory)},
     {"model_sets", GAUGE, "Sets of models in memory: in service, being loaded, or still used by older requests.", ONE(model_sets)},
     {"models_reloads_total", COUNTER, "Completed reloads of the models.", EACH(reloads, "result", results)},
     {"model_loads_total", COUNTER, "Models loaded because they were asked for.", EACH(loads, "result", results)},
     {"model_unloads_total", COUNTER, "Models unloaded because nobody asked for them or room was needed.", ONE(unloads)},
     {"cache_hits_total", COUNTER, "Requests answered from the answer cache.", ONE(cache_hits)},
     {"cache_misses_total", COUNTER, "Requests that could be cached, but were not found in the answer cache.", ONE(cache_misses)},
-    {"cache_bytes", GAUGE, "Memory of the answer cache.", STATE(cache_bytes)},
-    {"log_lines_dropped_total", COUNTER, "Log lines dropped because stderr was not read in time.", BY(write_lines_dropped)},
-    {"build_info", GAUGE, "The running version.", BY(write_build)},
+    {"cache_bytes", GAUGE, "Memory of the answer cache.", NOW(cache_bytes)},
+    {"log_lines_dropped_total", COUNTER, "Log lines dropped because stderr was not read in time.", NOW(lines_dropped)},
+    {"build_info", GAUGE, "The running version.", AS(BUILD)},
 };
 
 /* The i-th value at `values`, as the family's type and place have it. */
@@ -456,7 +436,7 @@ static void put_value(FILE *out, const struct family *family, struct label label
         return;
     }
     put_name(out, family->name, "", label, NULL);
-    if (family->place == IN_STATE)
+    if (family->place == IN_NOW)
         fprintf(out, "%zu\n", ((const size_t *)values)[i]);
     else if (family->type == COUNTER)
         fprintf(out, "%llu\n", counter_load((const counter *)values + i));
@@ -464,23 +444,28 @@ static void put_value(FILE *out, const struct family *family, struct label label
         fprintf(out, "%lld\n", gauge_load((const gauge *)values + i));
 }
 
-static void write_family(FILE *out, const struct family *family, const struct metrics *metrics, const struct metrics_state *state) {
+static void write_family(FILE *out, const struct family *family, const struct metrics *metrics, const struct now *now) {
     static const char *const types[] = {"counter", "gauge", "histogram"};
+    const struct metrics_state *state = now->state;
     fprintf(out, "# HELP alignd_%s %s\n# TYPE alignd_%s %s\n", family->name, family->help, family->name, types[family->type]);
-    if (family->write) {
-        family->write(out, metrics, state, family->name);
-    } else if (family->place == IN_MODELS) {
-        for (size_t i = 0; i < state->model_count; i++) {
-            const void *value = (const char *)state->models[i].counters + family->offset;
-            if (family->type != HISTOGRAM || !is_empty(value))
-                put_value(out, family, (struct label){"model", state->models[i].name}, value, 0);
-        }
-    } else {
-        const void *values = (family->place == IN_STATE ? (const char *)state : (const char *)metrics) + family->offset;
+    if (family->place == IN_METRICS || family->place == IN_NOW) {
+        const void *values = (family->place == IN_NOW ? (const char *)now : (const char *)metrics) + family->offset;
         if (family->count == 0)
             put_value(out, family, (struct label){NULL, NULL}, values, 0);
         for (size_t i = 0; i < family->count; i++)
             put_value(out, family, (struct label){family->key, family->values[i]}, values, i);
+    } else if (family->place == REQUESTS || family->place == DURATIONS) {
+        write_endpoints(out, family, metrics);
+    } else if (family->place == BUILD) {
+        fprintf(out, "alignd_%s{version=\"%s\"} 1\n", family->name, ALIGND_VERSION);
+    } else {
+        for (size_t i = 0; i < state->model_count; i++) {
+            const void *value = (const char *)state->models[i].counters + family->offset;
+            if (family->place != IN_MODELS)
+                write_served(out, family, &state->models[i]);
+            else if (family->type != HISTOGRAM || !is_empty(value))
+                put_value(out, family, (struct label){"model", state->models[i].name}, value, 0);
+        }
     }
 }
 
@@ -549,8 +534,15 @@ int metrics_write(const struct metrics *metrics, const struct metrics_state *sta
     FILE *out = open_memstream(&buffer, &size);
     if (!out)
         return error_memory(err);
+    struct now now = {.state = state,
+                      .model_bytes = state->model_bytes,
+                      .model_memory = state->model_memory,
+                      .cache_bytes = state->cache_bytes,
+                      .lines_dropped = (size_t)log_lines_dropped()};
+    for (size_t i = 0; i < PRIORITIES; i++)
+        now.queue_depth += now.queue_depths[i] = state->queue_depth[i];
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        write_family(out, &families[i], metrics, state);
+        write_family(out, &families[i], metrics, &now);
     write_process(out);
     bool written = !ferror(out);
     if (fclose(out) != 0 || !written || !buffer) {

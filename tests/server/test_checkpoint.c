@@ -1,4 +1,4 @@
-/* server/checkpoint: what was written is read again, and what is of another run is refused. */
+/* server/resume: a checkpoint that was written is read again, and one from another run is refused. */
 #include "server/resume.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"

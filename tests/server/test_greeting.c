@@ -1,4 +1,4 @@
-/* server/greeting: the address as a browser and curl take it. */
+/* server/shipped: the address as a browser and curl take it. */
 #include "server/shipped.h"
 #include "tests/suites.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* server/share: however a file is cut, its shares are its lines. */
+/* server/resume: however a file is cut, its shares are its lines. */
 #include "server/resume.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"

@@ -1,4 +1,4 @@
-/* server/base/decimal against printf, in the shape that jansson gives; each with every number of digits. */
+/* server/base/writer: decimal numbers against printf, in the shape that jansson gives; each with every number of digits. */
 #include "server/base/writer.h"
 #include "tests/suites.h"
 #include <float.h>

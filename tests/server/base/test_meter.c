@@ -1,4 +1,4 @@
-/* server/meter, with times made up. */
+/* server/base/metrics: the meter, with times made up. */
 #include "server/base/metrics.h"
 #include "tests/suites.h"
 #include <math.h>

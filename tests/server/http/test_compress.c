@@ -1,4 +1,4 @@
-/* server/http/http_compress: who takes gzip, and that it is gzip. */
+/* server/http/body: who accepts gzip, and that it is gzip. */
 #include "server/http/body.h"
 #include "tests/suites.h"
 #include <stdlib.h>

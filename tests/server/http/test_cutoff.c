@@ -1,4 +1,4 @@
-/* server/cutoff: who makes room where the places of a crowd are taken. What takes time is tested over HTTP
+/* server/http/connection: who makes room where the places of a crowd are taken. What takes time is tested over HTTP
  * (tests/http/test_slow.c). */
 #include "server/base/clock.h"
 #include "server/http/connection.h"

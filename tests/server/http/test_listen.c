@@ -1,4 +1,4 @@
-/* server/listen: the sockets of Unix files, what is in their way, and IPv6. */
+/* server/http/listen: the sockets of Unix files, what is in their way, and IPv6. */
 #include "server/http/listen.h"
 #include "tests/suites.h"
 #include <errno.h>
