@@ -60,20 +60,13 @@ static int connect_unix(const char *path, int64_t until_us, struct error *err) {
     return fd >= 0 ? fd : error_set(err, ERROR_FILE, "cannot connect: %s", strerror(errno));
 }
 
-/* address: "host:port" or "[host]:port"; it is split in place. */
-static int connect_tcp(char *address, int64_t until_us, struct error *err) {
-    char *host = address, *colon = strrchr(address, ':');
-    if (!colon || colon[1] == '\0')
-        return error_set(err, ERROR_INPUT, "\"%.100s\" is not HOST:PORT", address);
-    if (!listen_is_port(colon + 1))
-        return error_set(err, ERROR_INPUT, "the port must be a number from 0 to 65535, got \"%.100s\"", address);
-    *colon = '\0';
-    if (*host == '[' && colon[-1] == ']') {
-        colon[-1] = '\0';
-        host++;
-    }
+static int connect_tcp(const char *address, int64_t until_us, struct error *err) {
+    char host[LISTEN_HOST_BYTES];
+    const char *port;
+    if (listen_split(address, host, &port, err) != 0)
+        return -1;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *infos;
-    int code = getaddrinfo(*host ? host : NULL, colon + 1, &hints, &infos);
+    int code = getaddrinfo(*host ? host : NULL, port, &hints, &infos);
     if (code != 0)
         return error_set(err, ERROR_INPUT, "%.100s: %s", host, gai_strerror(code));
     int fd = -1;

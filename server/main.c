@@ -172,23 +172,6 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
 
 /* ---- starting ---- */
 
-static int start_decoding(const struct daemon *daemon, struct workers **workers, struct error *err) {
-    const struct service *service = daemon->service;
-    if (catalog_open(service->catalog, err) != 0)
-        return -1;
-    struct worker_options options = {
-        .workers = daemon->options->workers,
-        .rows = daemon->options->rows,
-        .bytes = daemon->options->decode_memory,
-        .shared = true,
-        .step_us = (int64_t)daemon->options->step_ms * 1000,
-        .scheduler = service->scheduler,
-        .metrics = service->metrics,
-    };
-    *workers = workers_start(&options, err);
-    return *workers ? 0 : -1;
-}
-
 static struct http_options http_options(const struct options *options) {
     return (struct http_options){
         .connections = {.most = options->connections,
@@ -207,19 +190,10 @@ static struct http_options http_options(const struct options *options) {
     };
 }
 
-/* The first address for users. NULL: all are for administrators. */
-static const char *main_address(const struct http *http) {
-    const char *address;
-    bool admin = true;
-    for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL && admin; i++) {
-    }
-    return address;
-}
-
 /* Greets on a terminal, where somebody may be new to alignd. */
-static void greet(const struct daemon *daemon, const struct http *http, const struct model_set *models) {
+static void greet(const struct daemon *daemon, const char *address, const struct model_set *models) {
     const char **names = calloc(models->count + 1, sizeof *names);
-    const struct greeting greeting = {.address = main_address(http),
+    const struct greeting greeting = {.address = address,
                                       .tls = daemon->options->tls_cert != NULL,
                                       .keys = daemon->service->keys != NULL,
                                       .directory = daemon->directory,
@@ -236,13 +210,13 @@ static void greet(const struct daemon *daemon, const struct http *http, const st
     free(names);
 }
 
-static void tell_ready(const struct daemon *daemon, const struct http *http) {
+static void tell_ready(const struct daemon *daemon, const char *address) {
     enum log_format format = LOG_TEXT;
     log_parse_format(daemon->options->log_format, &format);
     struct model_set *models = catalog_acquire(daemon->service->catalog);
     log_event(LOG_INFO, "ready", "models=%zu workers=%zu", models->count, daemon->options->workers);
-    if (isatty(STDERR_FILENO) && format == LOG_TEXT && main_address(http))
-        greet(daemon, http, models);
+    if (isatty(STDERR_FILENO) && format == LOG_TEXT && address)
+        greet(daemon, address, models);
     model_set_release(models);
 }
 
@@ -254,29 +228,42 @@ static bool is_of_this_machine(const char *address) {
     return false;
 }
 
-/* Warns of addresses that anybody may reach and translate without a key. */
-static void tell_addresses(const struct daemon *daemon, const struct http *http) {
-    const char *address;
+/* Logs the addresses, and warns of those on which anybody may translate. Returns the first one for users; NULL: there is none. */
+static const char *tell_addresses(const struct daemon *daemon, const struct http *http) {
+    const char *address, *first = NULL;
     bool admin;
     for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++) {
         log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", "address=%s", address);
         if (!admin && !daemon->service->keys && !is_of_this_machine(address))
             log_event(LOG_WARN, "open_to_everybody", "address=%s reason=%s", address, "there are no --api-keys");
+        if (!admin && !first)
+            first = address;
     }
+    return first;
 }
 
 /* /health answers while the models are still loading. */
 static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct error *err) {
-    const struct http_options options = http_options(daemon->options);
-    struct http *http = http_start(daemon->service, &options, err);
+    const struct options *options = daemon->options;
+    struct service *service = daemon->service;
+    const struct http_options with = http_options(options);
+    struct http *http = http_start(service, &with, err);
     if (!http)
         return -1;
-    tell_addresses(daemon, http);
-    struct workers *workers = NULL;
-    int result = start_decoding(daemon, &workers, err);
-    if (result == 0) {
-        atomic_store(&daemon->service->state, SERVICE_READY);
-        tell_ready(daemon, http);
+    const char *address = tell_addresses(daemon, http);
+    const struct worker_options decoding = {
+        .workers = options->workers,
+        .rows = options->rows,
+        .bytes = options->decode_memory,
+        .shared = true,
+        .step_us = (int64_t)options->step_ms * 1000,
+        .scheduler = service->scheduler,
+        .metrics = service->metrics,
+    };
+    struct workers *workers = catalog_open(service->catalog, err) == 0 ? workers_start(&decoding, err) : NULL;
+    if (workers) {
+        atomic_store(&service->state, SERVICE_READY);
+        tell_ready(daemon, address);
         sd_notify(0, "READY=1");
         int number;
         while ((number = signals_wait()) == SIGHUP)
@@ -285,7 +272,7 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
         *clean = drain(daemon, http, workers);
     }
     http_stop(http);
-    return result;
+    return workers ? 0 : -1;
 }
 
 static struct service_options service_options(const struct options *options) {

@@ -14,7 +14,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { BACKLOG = 511, HOST_BYTES = 256, PORT_DIGITS = 5, LEAST_SHARE = 2 };
+enum { BACKLOG = 511, PORT_DIGITS = 5, LEAST_SHARE = 2 };
 
 #define UNIX_PREFIX "unix:"
 
@@ -26,9 +26,21 @@ static void close_quietly(int fd) {
 
 /* ---- TCP ---- */
 
-bool listen_is_port(const char *port) {
-    size_t digits = strspn(port, "0123456789");
-    return digits > 0 && digits <= PORT_DIGITS && port[digits] == '\0' && strtoul(port, NULL, 10) <= UINT16_MAX;
+int listen_split(const char *where, char host[LISTEN_HOST_BYTES], const char **port, struct error *err) {
+    const char *colon = strrchr(where, ':'), *begin = where;
+    size_t length = colon ? (size_t)(colon - where) : 0, digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    if (!colon || colon[1] == '\0' || length >= LISTEN_HOST_BYTES)
+        return error_set(err, ERROR_INPUT, "\"%.100s\" is not HOST:PORT", where);
+    if (digits == 0 || digits > PORT_DIGITS || colon[1 + digits] != '\0' || strtoul(colon + 1, NULL, 10) > UINT16_MAX)
+        return error_set(err, ERROR_INPUT, "the port must be a number from 0 to 65535, got \"%.100s\"", where);
+    if (length >= 2 && where[0] == '[' && where[length - 1] == ']') {
+        begin++;
+        length -= 2;
+    }
+    memcpy(host, begin, length);
+    host[length] = '\0';
+    *port = colon + 1;
+    return 0;
 }
 
 static int open_socket(const struct addrinfo *info) {
@@ -45,24 +57,13 @@ static int open_socket(const struct addrinfo *info) {
     return -1;
 }
 
-/* where: "host:port" or "[host]:port"; the port follows the last ':'. */
 static int open_tcp(const char *where, struct error *err) {
-    char host[HOST_BYTES];
-    const char *colon = strrchr(where, ':'), *begin = where;
-    size_t length = colon ? (size_t)(colon - where) : 0;
-    if (!colon || colon[1] == '\0' || length >= HOST_BYTES)
-        return error_set(err, ERROR_INPUT, "\"%.100s\" is not HOST:PORT", where);
-    if (!listen_is_port(colon + 1))
-        return error_set(err, ERROR_INPUT, "the port must be a number from 0 to 65535, got \"%.100s\"", where);
-    if (length >= 2 && where[0] == '[' && where[length - 1] == ']') {
-        begin++;
-        length -= 2;
-    }
-    memcpy(host, begin, length);
-    host[length] = '\0';
-
+    char host[LISTEN_HOST_BYTES];
+    const char *port;
+    if (listen_split(where, host, &port, err) != 0)
+        return -1;
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *infos;
-    int code = getaddrinfo(host[0] ? host : NULL, colon + 1, &hints, &infos);
+    int code = getaddrinfo(host[0] ? host : NULL, port, &hints, &infos);
     if (code != 0)
         return error_set(err, ERROR_INPUT, "cannot listen on %.100s: %s", where, gai_strerror(code));
     int fd = -1;
@@ -163,24 +164,6 @@ int listen_open(const char *where, mode_t mode, struct listener *listener, struc
     return -1;
 }
 
-int listen_inherit(struct listener *listeners, struct error *err) {
-    int count = sd_listen_fds(1);
-    if (count < 0)
-        return error_set(err, ERROR_FILE, "cannot receive the sockets passed by systemd: %s", strerror(-count));
-    if (count > LISTEN_MAX)
-        return error_set(err, ERROR_FILE, "systemd passed %d sockets, more than %d", count, LISTEN_MAX);
-    for (int i = 0; i < count; i++) {
-        int fd = SD_LISTEN_FDS_START + i;
-        listeners[i] = (struct listener){.fd = fd};
-        if (sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) <= 0)
-            return error_set(err, ERROR_FILE, "descriptor %d, passed by systemd, is not a listening stream socket", fd);
-        int flags = fcntl(fd, F_GETFL);
-        if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || write_address(fd, &listeners[i]) != 0)
-            return error_set(err, ERROR_FILE, "cannot use descriptor %d, passed by systemd: %s", fd, strerror(errno));
-    }
-    return count;
-}
-
 void listen_remove(struct listener *listener) {
     const char *path = listener->address + sizeof UNIX_PREFIX - 1;
     struct stat file;
@@ -214,6 +197,26 @@ struct http_listeners {
     size_t count;
 };
 
+/* Takes over the sockets passed by systemd (LISTEN_FDS), and removes the variables. */
+static int inherit_sockets(struct http_listeners *listeners, struct error *err) {
+    int count = sd_listen_fds(1);
+    if (count < 0)
+        return error_set(err, ERROR_FILE, "cannot receive the sockets passed by systemd: %s", strerror(-count));
+    if (count > LISTEN_MAX)
+        return error_set(err, ERROR_FILE, "systemd passed %d sockets, more than %d", count, LISTEN_MAX);
+    for (; listeners->count < (size_t)count; listeners->count++) {
+        int fd = SD_LISTEN_FDS_START + (int)listeners->count;
+        struct listener *listener = &listeners->doors[listeners->count].listener;
+        *listener = (struct listener){.fd = fd};
+        if (sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) <= 0)
+            return error_set(err, ERROR_FILE, "descriptor %d, passed by systemd, is not a listening stream socket", fd);
+        int flags = fcntl(fd, F_GETFL);
+        if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || write_address(fd, listener) != 0)
+            return error_set(err, ERROR_FILE, "cannot use descriptor %d, passed by systemd: %s", fd, strerror(errno));
+    }
+    return 0;
+}
+
 static int open_address(struct http_listeners *listeners, const char *address, mode_t mode, bool admin, struct error *err) {
     struct door *door = &listeners->doors[listeners->count];
     if (listeners->count == LISTEN_MAX)
@@ -226,14 +229,10 @@ static int open_address(struct http_listeners *listeners, const char *address, m
 }
 
 static int open_sockets(struct http_listeners *listeners, const struct listeners_options *options, struct error *err) {
-    struct listener inherited[LISTEN_MAX];
     mode_t mode = (mode_t)options->socket_mode;
-    int count = listen_inherit(inherited, err);
-    if (count < 0)
+    if (inherit_sockets(listeners, err) != 0)
         return -1;
-    for (; listeners->count < (size_t)count; listeners->count++)
-        listeners->doors[listeners->count].listener = inherited[listeners->count];
-    if (options->listen->count == 0 && count == 0 && open_address(listeners, options->standard, mode, false, err) != 0)
+    if (options->listen->count == 0 && listeners->count == 0 && open_address(listeners, options->standard, mode, false, err) != 0)
         return -1;
     for (int admin = 0; admin < 2; admin++) {
         const struct name_list *addresses = admin ? options->admin_listen : options->listen;

@@ -25,18 +25,17 @@ struct listener {
     ino_t inode;
 };
 
-/* Whether it is a number from 0 to 65535. The system would take a larger one modulo 65536. */
-bool listen_is_port(const char *port);
+enum { LISTEN_HOST_BYTES = 256 };
+
+/* Splits "host:port" or "[host]:port", where the port follows the last ':' and is a number from 0 to 65535: the system would take a
+ * larger one modulo 65536. port: into where. -1 with ERROR_INPUT. */
+int listen_split(const char *where, char host[LISTEN_HOST_BYTES], const char **port, struct error *err);
 
 /* where: "127.0.0.1:8080", "[::1]:8080" (IPv6 alone), "localhost:8080", ":8080" (every IPv4 address), with port 0 for a free one;
  * or "unix:PATH". mode: permissions of a Unix socket. A socket at PATH that nobody listens on is replaced; any other file stays. -1
  * with ERROR_INPUT (not an address) or ERROR_FILE (in use, not ours). It changes the umask for a moment, so no other thread may
  * create files. */
 int listen_open(const char *where, mode_t mode, struct listener *listener, struct error *err);
-
-/* Takes over the sockets passed by systemd (LISTEN_FDS) into listeners [LISTEN_MAX], removes the variables, and returns how many.
- * -1 with ERROR_FILE: one is not a listening stream socket, or they are too many. */
-int listen_inherit(struct listener *listeners, struct error *err);
 
 /* Removes the file of a Unix socket made by listen_open. */
 void listen_remove(struct listener *listener);
