@@ -158,14 +158,14 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
     http_quiesce(http);
     int64_t until_us = clock_us() + (int64_t)daemon->options->grace_ms * 1000;
     bool clean = residence_wait(catalog_residence(service->catalog), left_ms(until_us));
-    clean &= http_wait_prepared(http, left_ms(until_us));
+    clean &= http_wait_chores(http, CHORE_PREPARATION, left_ms(until_us));
     scheduler_close(service->scheduler);
     clean &= workers_wait(workers, left_ms(until_us));
     if (!clean)
         workers_abandon(workers);
     workers_free(workers);
     catalog_close(service->catalog);
-    clean &= http_wait_rendered(http, left_ms(until_us));
+    clean &= http_wait_chores(http, CHORE_RENDERING, left_ms(until_us));
     /* every connection is resumed now; the replies still have to be sent */
     return http_wait_idle(http, LAST_REPLIES_MS) && clean;
 }

@@ -395,32 +395,6 @@ static void suspend(struct exchange *exchange) {
     MHD_suspend_connection(exchange->connection);
 }
 
-/* Hands the request to the workers. It is watched and suspended first, because a worker may finish it as soon as the scheduler has
- * accepted it. A stream suspends itself when it has nothing to send. suspended: the connection is already. Returns whether it is
- * then. */
-static bool submit(struct exchange *exchange, bool suspended) {
-    struct http *http = exchange->http;
-    bool streamed = exchange->stream != NULL;
-    exchange->request.finish = work_finish;
-    exchange->request.owner = exchange;
-    watch(exchange);
-    if (streamed)
-        exchange->stage = STAGE_STREAMING;
-    else if (!suspended)
-        suspend(exchange);
-    enum scheduler_verdict verdict = api_submit(http->service, &exchange->request);
-    if (verdict == SCHEDULER_ACCEPTED)
-        return !streamed;
-    watch_remove(http->watch, &exchange->watched);
-    api_refund(http->service, &exchange->request, exchange->request.job_count);
-    api_fail_refused(http->service, verdict, &exchange->request, &exchange->reply);
-    if (streamed)
-        exchange->stage = suspended ? STAGE_SUSPENDED : STAGE_RECEIVING;
-    if (!streamed && !suspended)
-        resume(exchange);
-    return !streamed && !suspended;
-}
-
 static void run_preparation(void *owner);
 
 /* Has a request that is watched and suspended prepared as a chore. */
@@ -438,26 +412,36 @@ static void prepare_again(struct request *request) {
     prepare_beside(request->owner);
 }
 
-/* Waits for the request's model to be in memory; then the request is prepared from the start. Returns as submit. */
-static bool await_model(struct exchange *exchange, bool suspended) {
+/* Hands the request to the workers, or, if it waits for its model, to the thread that loads it; then it is prepared from the start.
+ * It is watched and suspended first, because it may be finished as soon as it is accepted. A stream suspends itself when it has
+ * nothing to send. suspended: the connection is already. Returns whether it is then. */
+static bool submit(struct exchange *exchange, bool suspended) {
     struct http *http = exchange->http;
-    exchange->request.finish = prepare_again;
-    exchange->request.owner = exchange;
-    exchange->request.accepted = true;
+    struct request *request = &exchange->request;
+    bool streamed = exchange->stream != NULL, waits = api_waits(request);
+    request->finish = waits ? prepare_again : work_finish;
+    request->owner = exchange;
+    request->accepted |= waits;
     watch(exchange);
-    if (!suspended)
+    if (streamed)
+        exchange->stage = STAGE_STREAMING;
+    else if (!suspended)
         suspend(exchange);
-    enum scheduler_verdict verdict = api_submit(http->service, &exchange->request);
+    enum scheduler_verdict verdict = api_submit(http->service, request);
     if (verdict == SCHEDULER_ACCEPTED)
-        return true;
+        return !streamed;
     watch_remove(http->watch, &exchange->watched);
-    api_fail_refused(http->service, verdict, &exchange->request, &exchange->reply);
-    if (!suspended)
+    if (!waits)
+        api_refund(http->service, request, request->job_count);
+    api_fail_refused(http->service, verdict, request, &exchange->reply);
+    if (streamed)
+        exchange->stage = suspended ? STAGE_SUSPENDED : STAGE_RECEIVING;
+    if (!streamed && !suspended)
         resume(exchange);
-    return !suspended;
+    return !streamed && !suspended;
 }
 
-/* Continues with a prepared request: it goes to the workers, unless its reply is set or it was cancelled meanwhile. Returns as
+/* Continues with a prepared request: submits it, unless its reply is set or it was cancelled meanwhile. Returns as
  * submit. */
 static bool go_on(struct exchange *exchange, bool suspended) {
     const struct http *http = exchange->http;
@@ -466,7 +450,7 @@ static bool go_on(struct exchange *exchange, bool suspended) {
     if (request_reason(request) != CANCEL_NONE)
         fail_cancelled(exchange);
     if (reply->status == 0 && api_waits(request))
-        return keep_request(exchange) && await_model(exchange, suspended);
+        return keep_request(exchange) && submit(exchange, suspended);
     if (reply->status == 0 && keep_request(exchange) && api_charge(http->service, request, reply) && request->streamed) {
         exchange->stream = stream_open(exchange->connection, request, reply, http->service->options.max_reply_bytes, http->chores);
         if (!exchange->stream)
@@ -750,19 +734,11 @@ void http_quiesce(struct http *http) {
     http_listeners_quiesce(http->listeners);
 }
 
-static bool wait_for(struct chores *chores, enum metrics_chore kind, size_t timeout_ms) {
-    bool ended = chores_wait(chores, kind, timeout_ms);
+bool http_wait_chores(struct http *http, enum metrics_chore kind, size_t timeout_ms) {
+    bool ended = chores_wait(http->chores, kind, timeout_ms);
     if (!ended)
-        chores_abandon(chores);
+        chores_abandon(http->chores);
     return ended;
-}
-
-bool http_wait_prepared(struct http *http, size_t timeout_ms) {
-    return wait_for(http->chores, CHORE_PREPARATION, timeout_ms);
-}
-
-bool http_wait_rendered(struct http *http, size_t timeout_ms) {
-    return wait_for(http->chores, CHORE_RENDERING, timeout_ms);
 }
 
 bool http_wait_idle(struct http *http, size_t timeout_ms) {
@@ -781,7 +757,7 @@ void http_stop(struct http *http) {
     if (!http)
         return;
     for (enum metrics_chore kind = 0; http->chores && kind < CHORE_KINDS; kind++) {
-        while (!wait_for(http->chores, kind, STOP_MS)) /* the connections of cancelled requests are resumed soon */
+        while (!http_wait_chores(http, kind, STOP_MS)) /* the connections of cancelled requests are resumed soon */
             ;
     }
     http_listeners_stop(http->listeners);

@@ -28,10 +28,9 @@ int http_reload_certificate(struct http *http, struct error *err);
 
 /* Accepts no more connections; requests on open ones are still answered. */
 void http_quiesce(struct http *http);
-/* These wait until no large request waits to be prepared, and until no large answer waits to be written. They return false after
- * timeout_ms, and cancel those that still wait. */
-bool http_wait_prepared(struct http *http, size_t timeout_ms);
-bool http_wait_rendered(struct http *http, size_t timeout_ms);
+/* Waits until no large request waits to be prepared, or no large answer to be written. Returns false after timeout_ms, and cancels
+ * those that still wait. */
+bool http_wait_chores(struct http *http, enum metrics_chore kind, size_t timeout_ms);
 /* Waits until every request is answered. Returns false after timeout_ms. */
 bool http_wait_idle(struct http *http, size_t timeout_ms);
 /* Closes everything. No request may be with the workers, or wait to be prepared. NULL allowed. */

@@ -102,6 +102,14 @@ START_TEST(other_files) {
 }
 END_TEST
 
+START_TEST(longer_input) {
+    struct checkpoint read;
+    ck_assert_int_eq(checkpoint_write(path, "from 0\nto 110\n", &some, &err), 0);
+    ck_assert_int_eq(checkpoint_read(path, "from 0\nto 125\n", &read, &err), -1);
+    ck_assert_str_eq(err.message + strlen(path), " is from another run: the end of the input was 110, now 125");
+}
+END_TEST
+
 START_TEST(nowhere_to_write) {
     ck_assert_int_eq(checkpoint_write("/nonexistent/point", conditions, &some, &err), -1);
     ck_assert_str_eq(err.message, "cannot open /nonexistent/point: No such file or directory");
@@ -124,6 +132,7 @@ Suite *checkpoint_suite(void) {
     tcase_add_test(tests, long_conditions);
     tcase_add_test(tests, other_conditions);
     tcase_add_test(tests, other_files);
+    tcase_add_test(tests, longer_input);
     tcase_add_test(tests, nowhere_to_write);
     tcase_add_test(tests, hash);
     suite_add_tcase(suite, tests);
