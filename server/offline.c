@@ -1,5 +1,6 @@
-/* Lines go through a ring: this thread reads and prepares them, the workers decode, and a writer prints in order. A line's place in
- * the ring is free again once it is written, so memory is bounded however long the input is. A document is one request. */
+/* Hides how a batch run keeps the workers busy. Lines go through a ring: this thread reads and prepares them, the workers decode,
+ * and a writer prints in order. A line's place in the ring is free again once it is written, so memory is bounded however long the
+ * input is. A document is one request. */
 #include "server/offline.h"
 #include "model/base/utf8.h"
 #include "server/base/clock.h"
@@ -760,7 +761,7 @@ int offline_run(const struct options *options, size_t *skipped, struct error *er
     if (run.target)
         fclose(run.target);
 
-    /* What has been written stays only if the run has come to its end, or can be continued. */
+    /* Keep the output only if the run has come to its end, or can be continued. */
     int closed = outfile_close(&run.output, result == 0 || options->checkpoint, err);
     scheduler_free(run.scheduler);
     metrics_free(metrics);

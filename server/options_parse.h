@@ -1,4 +1,4 @@
-/* Where options come from: the command line, the environment and the file of --config. And the help about them.
+/* Options are read from the command line, the environment and the file of --config; --help describes them.
  *
  * The file has one option per line, named like the flag, with or without "--". A '#' at the beginning of a line or after white
  * space begins a comment:

@@ -12,7 +12,7 @@
 
 /* ---- shares ---- */
 
-/* What a run reads of a file of lines: all of it, or one of several shares that together are the file. */
+/* The part of a file of lines that a run reads: all of it, or one of several shares that together are the file. */
 struct share {
     uint64_t begin, end; /* bytes of the file: whole lines */
     size_t lines;        /* before begin */
@@ -72,7 +72,7 @@ struct resume {
     int64_t interval_us, saved_us;
 };
 
-/* What the output depends on. */
+/* A run, as far as its output depends on it. */
 struct resume_run {
     const struct options *options;
     const struct translator_info *info; /* of the model */

@@ -24,7 +24,7 @@ static bool has_file(const char *folder, const char *file) {
 
 /* ---- the models that came with alignd ---- */
 
-/* Where `make install` and the package put them; then those of a checkout, whose program is in build/ or in a folder of it. */
+/* Models are where `make install` and the package put them; or in a checkout, whose program is in build/ or in a folder of it. */
 static const struct {
     int up; /* from the program's folder */
     const char *name;

@@ -1,5 +1,5 @@
-/* What alignd does for a user who names no folders: it finds the models that came with it, finds models by name or by languages,
- * and says on a terminal where it serves what. */
+/* Hides what alignd does for users who name no folders: it finds the models that came with it, finds models by name or by
+ * languages, and says on a terminal where it serves what. */
 #ifndef ALIGND_SHIPPED_H
 #define ALIGND_SHIPPED_H
 
@@ -33,7 +33,7 @@ int named_models_find(struct options *options, struct error *err);
 
 /* ---- the greeting ---- */
 
-/* What alignd says on a terminal once it serves: where, what, and a first command. */
+/* Tells on a terminal, once alignd serves: where, what, and a first command. */
 struct greeting {
     const char *address;       /* as of http_address: "127.0.0.1:8080", "unix:/run/alignd.socket" */
     bool tls, keys;            /* TCP speaks HTTPS; requests need an API key */

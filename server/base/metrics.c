@@ -16,7 +16,7 @@
 
 enum { MAX_BUCKETS = 16 };
 
-/* What a histogram measures: whole microseconds, written as seconds, or whole rows. */
+/* The unit and bounds of a histogram: whole microseconds, written as seconds, or whole rows. */
 struct scale {
     int64_t bounds[MAX_BUCKETS]; /* rising, inclusive */
     size_t count;
@@ -299,7 +299,7 @@ static bool is_empty(const struct histogram *histogram) {
 
 enum type { COUNTER, GAUGE, HISTOGRAM };
 
-/* Where the values of a family are. */
+/* The place of a family's values. */
 enum place {
     IN_METRICS, /* [count] at the offset in struct metrics, one for each label value */
     IN_NOW,     /* [count] size_t at the offset in struct now */

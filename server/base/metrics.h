@@ -11,7 +11,7 @@
 struct metrics;
 struct model_metrics; /* of the models of one name; lives as long as the metrics */
 
-/* Whose sentences are decoded first (server/decode/scheduler.h). */
+/* Sentences of the first priority are decoded first (server/decode/scheduler.h). */
 enum priority { PRIORITY_INTERACTIVE, PRIORITY_BATCH, PRIORITIES };
 extern const char *const priority_names[PRIORITIES];
 /* -1: no priority has this name. */

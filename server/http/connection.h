@@ -76,7 +76,7 @@ struct connections {
     struct tls *tls; /* NULL: no HTTPS */
 };
 
-/* What the connections of one listening socket share. */
+/* The connections of one listening socket share it. */
 struct gate {
     struct connections *connections;
     struct crowd crowd;
@@ -95,7 +95,7 @@ void connections_stop(struct connections *connections);
  * outlive the daemon. */
 void connection_options(struct gate *gate, struct MHD_OptionItem *items);
 
-/* Where the connection came in, and the first line of its request. NULL: memory was out when it was opened. */
+/* The gate through which the connection came in, and the first line of its request. NULL: memory was out when it was opened. */
 const struct gate *connection_gate(struct MHD_Connection *connection);
 const struct guard_line *connection_line(struct MHD_Connection *connection);
 

@@ -10,7 +10,7 @@
 /* Versions that refuse malformed heads themselves. The library at run time may be newer than the one at compile time. */
 #define TRUSTS_LIBRARY (MHD_VERSION >= 0x01000000)
 
-/* Of the 32 KiB that libmicrohttpd has for a connection: what an argument takes, and what the rest of the head needs at least. */
+/* libmicrohttpd has 32 KiB for a connection: an argument takes 64 bytes, and the rest of the head needs at least 4096. */
 enum { CONNECTION_BYTES = 32 * 1024, ARGUMENT_BYTES = 64, OTHER_BYTES = 4096 };
 
 #define refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)

@@ -1,6 +1,6 @@
-/* What libmicrohttpd 0.9.75 (Debian 12) lacks: it accepts heads that a proxy may read differently (RFC 9112, 11.2), and answers
- * invalid requests itself, in HTML. Each workaround says why it is there and with which version it can go; those for old versions
- * are not compiled for libmicrohttpd 1.0 and later. */
+/* Workarounds for libmicrohttpd 0.9.75 (Debian 12): it accepts heads that a proxy may read differently (RFC 9112, 11.2), and
+ * answers invalid requests itself, in HTML. Each workaround says why it is there and with which version it can go; those for old
+ * versions are not compiled for libmicrohttpd 1.0 and later. */
 #ifndef ALIGND_HTTP_GUARD_H
 #define ALIGND_HTTP_GUARD_H
 
@@ -11,7 +11,7 @@ struct MHD_Response;
 
 enum { GUARD_ARGUMENTS = 100 };
 
-/* What the first line of a request tells. */
+/* The first line of a request. */
 struct guard_line {
     const char *version; /* where the version should be; NULL: there was no URI */
     bool odd;            /* the URI contains bytes that no URI may contain */

@@ -55,7 +55,7 @@ uint64_t client_of_forwarded(const char *header);
 
 /* ---- of replies ---- */
 
-/* What they depend on. */
+/* The headers of a reply depend on these. */
 struct heading {
     const struct service *service;
     const struct route *route; /* NULL: the path does not exist */

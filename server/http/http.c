@@ -56,7 +56,7 @@ struct http {
     size_t in_flight;     /* exchanges whose request is complete: they are owed a reply */
 };
 
-/* What a request took, for its log line. */
+/* Time and tokens that a request took, for its log line. */
 struct spent {
     char model[64];                /* its name, cut; "": none */
     struct model_metrics *metrics; /* its counters; NULL: none */

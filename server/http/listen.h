@@ -1,6 +1,5 @@
-/* Where connections come in: listening sockets (TCP, Unix, and those that systemd opened before it started the daemon), and for
- * each a libmicrohttpd daemon with a thread of its own. TCP sockets speak HTTPS if there is a certificate; Unix sockets never do.
- */
+/* Connections come in through listening sockets: TCP, Unix, and those that systemd opened before it started the daemon. Each has a
+ * libmicrohttpd daemon with a thread of its own. TCP sockets speak HTTPS if there is a certificate; Unix sockets never do. */
 #ifndef ALIGND_LISTEN_H
 #define ALIGND_LISTEN_H
 
