@@ -1,42 +1,110 @@
-/* alignd: start and stop order. */
+/* alignd: its commands, the order in which the daemon starts and stops, and the signals that it waits for. */
 #include "server/api/api.h"
 #include "server/api/keys.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/worker.h"
-#include "server/greeting.h"
 #include "server/health.h"
 #include "server/http/http.h"
-#include "server/named_models.h"
+#include "server/models/manifest.h"
 #include "server/offline.h"
-#include "server/option_table.h"
-#include "server/options_help.h"
 #include "server/options_parse.h"
-#include "server/pack.h"
 #include "server/shipped.h"
-#include "server/signals.h"
+#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_SKIPPED = 3, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FILES = 1024, KEPT_SENT_S = 60 };
+enum {
+    EXIT_USAGE = 2,
+    EXIT_SKIPPED = 3,
+    LAST_REPLIES_MS = 5000,
+    LARGE_BYTES = 128 * 1024,
+    KEPT_FILES = 1024,
+    KEPT_SENT_S = 60,
+    PATH_BYTES = 4096
+};
 
-/* What runs, and what it was told. */
+/* ---- signals ---- */
+
+/* They are blocked in every thread but one, which waits for them: no handler runs in the middle of anything, and no call is
+ * interrupted. */
+static struct {
+    pthread_t thread;
+    sigset_t awaited;
+    sem_t arrived;              /* there is something to do */
+    atomic_int stop;            /* the first SIGTERM or SIGINT */
+    atomic_bool reload, ending; /* SIGHUP; signals_stop was called */
+} signals;
+
+static void *signals_run(void *unused) {
+    (void)unused;
+    while (!atomic_load(&signals.ending)) {
+        int number, none = 0, result = sigwait(&signals.awaited, &number);
+        assert(result == 0);
+        (void)result;
+        if (number == SIGUSR1 || number == SIGUSR2)
+            continue;
+        if (number == SIGHUP)
+            atomic_store(&signals.reload, true);
+        else if (!atomic_compare_exchange_strong(&signals.stop, &none, number))
+            _exit(EXIT_FAILURE);
+        sem_post(&signals.arrived);
+    }
+    return NULL;
+}
+
+/* Call before any thread is started, because threads inherit what is blocked. Until signals_stop the second SIGTERM or SIGINT ends
+ * the process at once, with EXIT_FAILURE. SIGUSR1 and SIGUSR2 do nothing. */
+static int signals_start(struct error *err) {
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    sem_init(&signals.arrived, 0, 0);
+    sigemptyset(&signals.awaited);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaddset(&signals.awaited, numbers[i]);
+    pthread_sigmask(SIG_BLOCK, &signals.awaited, NULL);
+    if (pthread_create(&signals.thread, NULL, signals_run, NULL) != 0)
+        return error_set(err, ERROR_MEMORY, "cannot start the thread that waits for signals");
+    return 0;
+}
+
+static void signals_stop(void) {
+    atomic_store(&signals.ending, true);
+    pthread_kill(signals.thread, SIGUSR1); /* wakes it up */
+    pthread_join(signals.thread, NULL);
+}
+
+/* Waits for SIGHUP, any number of which count as one, or the first SIGTERM or SIGINT, which is returned from then on. */
+static int signals_wait(void) {
+    for (;;) {
+        int number = atomic_load(&signals.stop);
+        if (number != 0)
+            return number;
+        if (atomic_exchange(&signals.reload, false))
+            return SIGHUP;
+        sem_wait(&signals.arrived); /* if it is interrupted, both are checked once more */
+    }
+}
+
+/* ---- reloading ---- */
+
+/* A running daemon. */
 struct daemon {
     const struct options *options;
     const struct name_list *folders; /* of models that are loaded at the start */
-    const char *directory;           /* that the models are in; NULL: each was named */
+    const char *directory;           /* of the models; NULL: each was named */
     struct service *service;
 };
 
-/* What cannot be read stays as it was. */
+/* On failure the old content stays in use. */
 static void report_reload(const char *what, int result, const struct error *error) {
     if (result == 0)
         log_event(LOG_INFO, "reloaded", "what=%s", what);
@@ -44,7 +112,7 @@ static void report_reload(const char *what, int result, const struct error *erro
         log_event(LOG_ERROR, "reload_failed", "what=%s reason=%s", what, error->message);
 }
 
-/* Not once the catalog is closed: then the daemon is stopping. */
+/* Once the catalog is closed, the daemon is stopping and not ready. */
 static void note_reloaded(struct reload *reload) {
     bool loaded = reload->generation > 0, failed = reload->error.code != ERROR_NONE;
     free(reload);
@@ -52,48 +120,37 @@ static void note_reloaded(struct reload *reload) {
         sd_notify(0, "READY=1");
 }
 
-/* It takes a while, and reports itself. Should memory be out, systemd is not kept waiting. */
-static void reload_models(struct catalog *catalog) {
-    struct reload *reload = calloc(1, sizeof *reload);
-    if (!reload) {
-        catalog_reload(catalog, NULL);
-        sd_notify(0, "READY=1");
-        return;
-    }
-    reload->finish = note_reloaded;
-    if (!catalog_reload(catalog, reload))
-        free(reload);
-}
-
-static void reload(const struct daemon *daemon, struct http *http) {
+static void reload_all(const struct daemon *daemon, struct http *http) {
     const struct service *service = daemon->service;
     struct error of_keys = {0}, of_certificate = {0}, of_glossaries = {0};
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_us());
     if (service->keys)
         report_reload("api_keys", keys_reload(service->keys, &of_keys), &of_keys);
     if (daemon->options->glossary.count > 0)
         report_reload("glossaries", glossaries_reload(service->glossaries, &of_glossaries), &of_glossaries);
     if (daemon->options->tls_cert)
         report_reload("certificate", http_reload_certificate(http, &of_certificate), &of_certificate);
-    reload_models(service->catalog);
+
+    /* The models take a while, and the reload reports its end. If memory is out, systemd need not wait. */
+    struct reload *reload = calloc(1, sizeof *reload);
+    if (reload) {
+        reload->finish = note_reloaded;
+        if (!catalog_reload(service->catalog, reload))
+            free(reload);
+    } else {
+        catalog_reload(service->catalog, NULL);
+        sd_notify(0, "READY=1");
+    }
 }
 
-/* Reloads as often as it is asked to. */
-static void wait_for_stop(const struct daemon *daemon, struct http *http) {
-    int number;
-    while ((number = signals_wait()) == SIGHUP)
-        reload(daemon, http);
-    log_event(LOG_INFO, "draining", "signal=%s", number == SIGTERM ? "SIGTERM" : "SIGINT");
-}
+/* ---- stopping ---- */
 
 static size_t left_ms(int64_t until_us) {
     int64_t left_us = until_us - clock_us();
     return left_us > 0 ? (size_t)(left_us / 1000) : 0;
 }
 
-/* Nothing accepted is lost, unless it takes longer than the grace time. True: clean. */
+/* Finishes what was accepted within the grace time. Returns whether all of it was. */
 static bool drain(const struct daemon *daemon, struct http *http, struct workers *workers) {
     struct service *service = daemon->service;
     atomic_store(&service->state, SERVICE_DRAINING);
@@ -101,34 +158,19 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
     http_quiesce(http);
     int64_t until_us = clock_us() + (int64_t)daemon->options->grace_ms * 1000;
     bool clean = catalog_wait(service->catalog, left_ms(until_us));
-    clean &= http_wait_prepared(http, left_ms(until_us));
+    clean &= http_wait_chores(http, CHORE_PREPARATION, left_ms(until_us));
     scheduler_close(service->scheduler);
     clean &= workers_wait(workers, left_ms(until_us));
     if (!clean)
         workers_abandon(workers);
     workers_free(workers);
     catalog_close(service->catalog);
-    clean &= http_wait_rendered(http, left_ms(until_us));
-    /* every connection is resumed now; the replies still have to go out */
+    clean &= http_wait_chores(http, CHORE_RENDERING, left_ms(until_us));
+    /* every connection is resumed now; the replies still have to be sent */
     return http_wait_idle(http, LAST_REPLIES_MS) && clean;
 }
 
-static int start_decoding(const struct daemon *daemon, struct workers **workers, struct error *err) {
-    const struct service *service = daemon->service;
-    if (catalog_open(service->catalog, err) != 0)
-        return -1;
-    struct worker_options options = {
-        .workers = daemon->options->workers,
-        .rows = daemon->options->rows,
-        .bytes = daemon->options->decode_memory,
-        .shared = true,
-        .step_us = (int64_t)daemon->options->step_ms * 1000,
-        .scheduler = service->scheduler,
-        .metrics = service->metrics,
-    };
-    *workers = workers_start(&options, err);
-    return *workers ? 0 : -1;
-}
+/* ---- starting ---- */
 
 static struct http_options http_options(const struct options *options) {
     return (struct http_options){
@@ -148,19 +190,10 @@ static struct http_options http_options(const struct options *options) {
     };
 }
 
-/* The first one for users. NULL: all are for administrators. */
-static const char *main_address(const struct http *http) {
-    const char *address;
-    bool admin = true;
-    for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL && admin; i++) {
-    }
-    return address;
-}
-
-/* On a terminal somebody may be new to it. */
-static void greet(const struct daemon *daemon, const struct http *http, const struct model_set *models) {
+/* Greets on a terminal, where somebody may be new to alignd. */
+static void greet(const struct daemon *daemon, const char *address, const struct model_set *models) {
     const char **names = calloc(models->count + 1, sizeof *names);
-    const struct greeting greeting = {.address = main_address(http),
+    const struct greeting greeting = {.address = address,
                                       .tls = daemon->options->tls_cert != NULL,
                                       .keys = daemon->service->keys != NULL,
                                       .directory = daemon->directory,
@@ -177,13 +210,13 @@ static void greet(const struct daemon *daemon, const struct http *http, const st
     free(names);
 }
 
-static void tell_ready(const struct daemon *daemon, const struct http *http) {
+static void tell_ready(const struct daemon *daemon, const char *address) {
     enum log_format format = LOG_TEXT;
     log_parse_format(daemon->options->log_format, &format);
     struct model_set *models = catalog_acquire(daemon->service->catalog);
     log_event(LOG_INFO, "ready", "models=%zu workers=%zu", models->count, daemon->options->workers);
-    if (isatty(STDERR_FILENO) && format == LOG_TEXT && main_address(http))
-        greet(daemon, http, models);
+    if (isatty(STDERR_FILENO) && format == LOG_TEXT && address)
+        greet(daemon, address, models);
     model_set_release(models);
 }
 
@@ -195,35 +228,51 @@ static bool is_of_this_machine(const char *address) {
     return false;
 }
 
-/* Without keys whoever reaches an address may translate: nobody shall learn that from a bill. */
-static void tell_addresses(const struct daemon *daemon, const struct http *http) {
-    const char *address;
+/* Logs the addresses, and warns of those on which anybody may translate. Returns the first one for users; NULL: there is none. */
+static const char *tell_addresses(const struct daemon *daemon, const struct http *http) {
+    const char *address, *first = NULL;
     bool admin;
     for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++) {
         log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", "address=%s", address);
         if (!admin && !daemon->service->keys && !is_of_this_machine(address))
             log_event(LOG_WARN, "open_to_everybody", "address=%s reason=%s", address, "there are no --api-keys");
+        if (!admin && !first)
+            first = address;
     }
+    return first;
 }
 
 /* /health answers while the models are still loading. */
 static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct error *err) {
-    const struct http_options options = http_options(daemon->options);
-    struct http *http = http_start(daemon->service, &options, err);
+    const struct options *options = daemon->options;
+    struct service *service = daemon->service;
+    const struct http_options with = http_options(options);
+    struct http *http = http_start(service, &with, err);
     if (!http)
         return -1;
-    tell_addresses(daemon, http);
-    struct workers *workers = NULL;
-    int result = start_decoding(daemon, &workers, err);
-    if (result == 0) {
-        atomic_store(&daemon->service->state, SERVICE_READY);
-        tell_ready(daemon, http);
+    const char *address = tell_addresses(daemon, http);
+    const struct worker_options decoding = {
+        .workers = options->workers,
+        .rows = options->rows,
+        .bytes = options->decode_memory,
+        .shared = true,
+        .step_us = (int64_t)options->step_ms * 1000,
+        .scheduler = service->scheduler,
+        .metrics = service->metrics,
+    };
+    struct workers *workers = catalog_open(service->catalog, err) == 0 ? workers_start(&decoding, err) : NULL;
+    if (workers) {
+        atomic_store(&service->state, SERVICE_READY);
+        tell_ready(daemon, address);
         sd_notify(0, "READY=1");
-        wait_for_stop(daemon, http);
+        int number;
+        while ((number = signals_wait()) == SIGHUP)
+            reload_all(daemon, http);
+        log_event(LOG_INFO, "draining", "signal=%s", number == SIGTERM ? "SIGTERM" : "SIGINT");
         *clean = drain(daemon, http, workers);
     }
     http_stop(http);
-    return result;
+    return workers ? 0 : -1;
 }
 
 static struct service_options service_options(const struct options *options) {
@@ -250,7 +299,7 @@ static struct service_options service_options(const struct options *options) {
                                     .cors = &options->cors};
 }
 
-/* shipped: what is served where the options name no models. */
+/* shipped: the models to serve if the options name none. */
 static int serve(const struct options *options, const struct shipped *shipped, bool *clean, struct error *err) {
     size_t label_count;
     const char *const *labels = api_labels(&label_count);
@@ -283,7 +332,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
         keys_free(service.keys);
         return -1;
     }
-    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* what models take goes back to the system when they are freed */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* the memory of models goes back to the system when they are freed */
     api_init();
     service.metrics = metrics_create(labels, label_count, err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
@@ -309,7 +358,9 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     return result;
 }
 
-/* The line to stdout, to be appended to the file; the key to stderr, where it is seen once. */
+/* ---- commands ---- */
+
+/* Prints the line to stdout, to be appended to the file, and the key to stderr, where it is seen once. */
 static int make_key(const struct options *options, struct error *err) {
     char secret[KEY_SECRET_BYTES], line[KEY_LINE_BYTES];
     enum key_role role = KEY_USER;
@@ -322,6 +373,35 @@ static int make_key(const struct options *options, struct error *err) {
     return 0;
 }
 
+static int pack_folder(const struct options *options, struct integrity *integrity, const char *folder, struct error *err) {
+    char sha256[SHA256_DIGITS + 1], path[PATH_BYTES];
+    struct integrity_found found;
+    const struct translator_options choices = {.compute = options->compute, .shortlist = options->shortlist, .pack = true};
+    if (integrity_check(integrity, folder, INTEGRITY_WHOLE, &found, err) != 0 || manifest_digest_weights(folder, sha256, err) != 0)
+        return -1;
+    struct translator *translator = translator_open(folder, &choices, err);
+    int result = translator ? translator_pack(translator, folder, sha256, path, sizeof path, err) : -1;
+    if (result == 0 && (printf("%s: %zu matrices\n", path, translator_info(translator).matrices) < 0 || fflush(stdout) != 0))
+        result = error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
+    translator_free(translator);
+    return result;
+}
+
+/* Packs the weights of model folders into files there, which loading maps (model/weights/panels.h), and prints their names. A
+ * folder whose files do not match its manifest is not packed. -1: the message names the folder; those before it are packed. */
+static int pack(const struct options *options, struct error *err) {
+    struct integrity *integrity = integrity_create();
+    int result = integrity ? 0 : error_memory(err);
+    for (size_t i = 0; result == 0 && i < options->models.count; i++) {
+        const char *folder = options->models.names[i];
+        struct error inner = {0};
+        if (pack_folder(options, integrity, folder, &inner) != 0)
+            result = error_set(err, inner.code, "cannot pack %s: %s", folder, inner.message);
+    }
+    integrity_free(integrity);
+    return result;
+}
+
 static int run_offline(struct options *options, int *status, struct error *err) {
     size_t skipped = 0;
     int result = named_models_find(options, err);
@@ -331,7 +411,7 @@ static int run_offline(struct options *options, int *status, struct error *err) 
     return result;
 }
 
-/* The models that came with alignd. The first one answers requests that name neither a model nor languages. */
+/* Serves the models that came with alignd. The first one answers requests that name neither a model nor languages. */
 static int serve_shipped(struct options *options, struct shipped *shipped, struct error *err) {
     if (shipped_find(shipped, err) != 0)
         return -1;
@@ -358,7 +438,7 @@ static int run_daemon(struct options *options, int *status, struct error *err) {
     return result;
 }
 
-/* status: that of the exit if nothing fails. */
+/* status: the exit status if nothing fails. */
 static int run_command(struct options *options, int *status, struct error *err) {
     switch (options->command) {
     case COMMAND_SERVE:
@@ -369,18 +449,12 @@ static int run_command(struct options *options, int *status, struct error *err) 
         return health_ask(options->admin_address ? options->admin_address : options->address, options->path,
                           options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
     case COMMAND_PACK:
-        return named_models_find(options, err) == 0 ? pack_run(options, err) : -1;
+        return named_models_find(options, err) == 0 ? pack(options, err) : -1;
     case COMMAND_TRANSLATE:
     case COMMAND_ATTENTION:
         break;
     }
     return run_offline(options, status, err);
-}
-
-static void print_failure(const struct error *error) {
-    char line[sizeof error->message + 16];
-    snprintf(line, sizeof line, "alignd: %s", error->message);
-    log_message(line);
 }
 
 static int main_run(struct options *options) {
@@ -395,8 +469,11 @@ static int main_run(struct options *options) {
     int result = run_command(options, &status, &error);
     if (result != 0 && format == LOG_JSON)
         log_event(LOG_ERROR, "failed", "message=%s", error.message);
-    else if (result != 0)
-        print_failure(&error);
+    else if (result != 0) {
+        char line[sizeof error.message + 16];
+        snprintf(line, sizeof line, "alignd: %s", error.message);
+        log_message(line);
+    }
     log_stop();
     return result == 0 ? status : EXIT_FAILURE;
 }
@@ -407,7 +484,7 @@ static int print(const char *text) {
 
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error of writing it */
+    signal(SIGXFSZ, SIG_IGN); /* so that writing a file that may not grow fails instead */
     translator_setup();
     struct options options;
     struct error error = {0};

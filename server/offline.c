@@ -1,26 +1,54 @@
+/* Hides how a batch run keeps the workers busy. Lines go through a ring: this thread reads and prepares them, the workers decode,
+ * and a writer prints in order. A line's place in the ring is free again once it is written, so memory is bounded however long the
+ * input is. A document is one request. */
 #include "server/offline.h"
+#include "model/base/utf8.h"
+#include "server/base/clock.h"
 #include "server/decode/parameters.h"
+#include "server/decode/render.h"
 #include "server/decode/worker.h"
+#include "server/document/document.h"
+#include "server/document/key_globs.h"
 #include "server/models/loaded_model.h"
 #include "server/models/variant.h"
-#include "server/offline_modes.h"
+#include "server/outfile.h"
+#include "server/resume.h"
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ARENA_BLOCK_BYTES = 4096 };
+enum { DIRECTIONS = 2, WINDOW_FACTOR = 4, MIN_WINDOW = 256, PROGRESS_US = 250000, READ_BYTES = 1 << 16, ARENA_BLOCK_BYTES = 4096 };
 
-const char *offline_variant(const struct options *options, const struct translator_info *info) {
+/* A batch run. */
+struct offline {
+    const struct options *options;
+    struct loaded_model *models[DIRECTIONS]; /* [directions]; the second one is for the opposite direction */
+    size_t directions;
+    const struct protection *protection; /* NULL: none */
+    struct scheduler *scheduler;         /* without a bound */
+    FILE *target;                        /* of pairs of lines; NULL: translating */
+    struct outfile output;               /* --output; its file NULL: stdout */
+    FILE *out;                           /* of the translation or the alignment */
+    size_t skipped;                      /* lines that are longer than the model takes */
+};
+
+/* ---- requests ---- */
+
+/* The language that --variant asks of this model; NULL: none. */
+static const char *variant_of(const struct options *options, const struct translator_info *info) {
     const char *variant = options->variant ? variant_for(info, options->variant) : NULL;
     return variant ? variant : variant_usual(info);
 }
 
-void offline_ask(const struct offline *offline, struct request *request) {
-    const struct options *options = offline->options;
-    request->protection = offline->protection;
+static void ask_translation(const struct offline *run, struct request *request) {
+    const struct options *options = run->options;
+    request->protection = run->protection;
     request->replace_unknowns = !options->keep_unknowns;
     request->verbatim = options->verbatim;
     request->search = options->search;
@@ -29,155 +57,672 @@ void offline_ask(const struct offline *offline, struct request *request) {
     parameters_settle(&request->search, &request->loaded->info, options->rows);
 }
 
-void offline_submit(struct offline *offline, struct request *request) {
-    enum scheduler_verdict verdict = scheduler_submit(offline->scheduler, request);
+static void submit(struct offline *run, struct request *request) {
+    enum scheduler_verdict verdict = scheduler_submit(run->scheduler, request);
     assert(verdict == SCHEDULER_ACCEPTED); /* the queue has no bound */
     (void)verdict;
 }
 
-static int run(struct offline *offline, struct error *err) {
-    bool document = offline->options->file || offline->options->format;
-    return document ? offline_document(offline, err) : offline_lines(offline, err);
+/* ---- lines ---- */
+
+/* The request of a line to one model. The second model, if there is one, gets the line's target as the source. */
+struct direction {
+    struct request request;
+    struct text text; /* source and target are the line's buffers */
+    struct batch_line *line;
+};
+
+struct batch_line {
+    struct direction directions[DIRECTIONS];
+    char *source, *target;
+    size_t source_length, target_length;
+    size_t source_bytes; /* with the line feed, which a NUL replaces */
+    struct stream *stream;
+    bool skipped;   /* longer than a model takes: the output has an empty line */
+    size_t pending; /* directions that have not ended; guarded by the stream's lock */
+};
+
+struct stream {
+    struct offline *run;
+    const struct links_kind *links; /* aligning */
+    FILE *in, *out;
+    struct share share;       /* of the input; its end UINT64_MAX: everything */
+    size_t before;            /* lines of the input before those that are read here */
+    uint64_t passed;          /* bytes of the share that are read */
+    struct batch_line *lines; /* [window], the ring */
+    size_t window;
+
+    pthread_mutex_t lock; /* guards everything below up to the error, and line.pending */
+    pthread_cond_t room;  /* written grew, or the writer failed */
+    pthread_cond_t ready; /* the next line to be written has ended, or the input has */
+    size_t read, written; /* lines; the ring holds those between */
+    bool input_ended;
+    struct error error; /* the first one ends the run */
+
+    /* the writer's, until it has ended */
+    size_t sentences, target_tokens;
+    struct resume resume;
+    bool shown; /* progress, on a terminal to which the output does not go */
+    struct headway headway;
+    int64_t began_us, shown_us;
+};
+
+static void stream_fail(struct stream *stream, const struct error *error) {
+    pthread_mutex_lock(&stream->lock);
+    error_set(&stream->error, error->code, "%s", error->message);
+    pthread_cond_broadcast(&stream->room);
+    pthread_mutex_unlock(&stream->lock);
 }
 
-/* Nobody waits for a single token: no step is too long. */
-static int decode(struct offline *offline, struct metrics *metrics, struct error *err) {
-    struct worker_options options = {
-        .workers = offline->options->workers,
-        .rows = offline->options->rows,
-        .bytes = offline->options->decode_memory,
-        .scheduler = offline->scheduler,
-        .metrics = metrics,
-    };
-    struct workers *workers = workers_start(&options, err);
-    int result = workers ? run(offline, err) : -1;
-    scheduler_close(offline->scheduler);
-    workers_free(workers);
+static void end_direction(struct direction *direction) {
+    struct batch_line *line = direction->line;
+    struct stream *stream = line->stream;
+    pthread_mutex_lock(&stream->lock);
+    line->pending--;
+    if (line->pending == 0 && line == &stream->lines[stream->written % stream->window])
+        pthread_cond_signal(&stream->ready);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* Called by the worker that decoded the last sentence. */
+static void direction_finish(struct request *request) {
+    end_direction(request->owner);
+}
+
+static void release_line(struct batch_line *line) {
+    for (size_t i = 0; i < line->stream->run->directions; i++)
+        request_done(&line->directions[i].request);
+    free(line->source);
+    free(line->target);
+}
+
+/* The number, counted from 1, of a line that is read or written. */
+static size_t line_number(const struct stream *stream, size_t index) {
+    return stream->before + index + 1;
+}
+
+/* ---- reading lines ---- */
+
+/* 1: a line, without its line feed; 0: the end; -1. */
+static int read_text(FILE *file, size_t number, char **text, size_t *length, struct error *err) {
+    size_t capacity = 0;
+    ssize_t bytes = getline(text, &capacity, file);
+    if (bytes < 0)
+        return feof(file) ? 0 : error_set(err, ERROR_FILE, "cannot read line %zu: %s", number, strerror(errno));
+    if (bytes > 0 && (*text)[bytes - 1] == '\n')
+        (*text)[--bytes] = '\0';
+    *length = (size_t)bytes;
+    return utf8_valid(*text, *length) ? 1 : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
+}
+
+static int read_texts(struct stream *stream, struct batch_line *line, struct error *err) {
+    size_t number = line_number(stream, stream->read);
+    if (stream->passed >= stream->share.end - stream->share.begin)
+        return 0;
+    int source = read_text(stream->in, number, &line->source, &line->source_length, err);
+    line->source_bytes = line->source_length + (source == 1 && !feof(stream->in));
+    stream->passed += line->source_bytes;
+    if (source < 0 || !stream->run->target)
+        return source;
+    int target = read_text(stream->run->target, number, &line->target, &line->target_length, err);
+    if (target >= 0 && source != target)
+        return error_set(err, ERROR_INPUT, "%s has %s lines than the source", stream->run->options->target,
+                         source ? "fewer" : "more");
+    return target;
+}
+
+/* A line too long for the model is wrapped rather than refused, unless it has a target or, with a model that copies, a part that
+ * cannot be cut. */
+static int direction_prepare(struct direction *direction, struct error *err) {
+    struct request *request = &direction->request;
+    const struct stream *stream = direction->line->stream;
+    const struct options *options = stream->run->options;
+    enum request_input input;
+    struct error refused = {0};
+    if (options->command == COMMAND_ATTENTION) {
+        request->aligns = true;
+        request->search = (struct search_options){.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
+    } else {
+        ask_translation(stream->run, request);
+        request->split = options->split_sentences;
+    }
+    if (request_prepare(request, request->loaded->translator, &input, &refused) == 0)
+        return 0;
+    if (refused.code == ERROR_LENGTH && !request->split && !direction->text.target) {
+        request->split = true;
+        return request_prepare(request, request->loaded->translator, &input, err);
+    }
+    return error_set(err, refused.code, "line %zu: %s", line_number(stream, stream->read), refused.message);
+}
+
+static int prepare_line(struct batch_line *line, struct error *err) {
+    const struct stream *stream = line->stream;
+    line->pending = stream->run->directions;
+    for (size_t i = 0; i < stream->run->directions; i++) {
+        struct direction *direction = &line->directions[i];
+        struct request *request = &direction->request;
+        bool there = i == 0;
+        direction->line = line;
+        direction->text = (struct text){.source = there ? line->source : line->target,
+                                        .source_length = there ? line->source_length : line->target_length,
+                                        .target = there ? line->target : line->source,
+                                        .target_length = there ? line->target_length : line->source_length};
+        request->loaded = loaded_model_acquire(stream->run->models[i]);
+        request->variant = variant_of(stream->run->options, &stream->run->models[i]->info);
+        request->number = (uint32_t)(stream->before + stream->read);
+        request->texts = &direction->text;
+        request->text_count = 1;
+        request->target_name = "target";
+        request->finish = direction_finish;
+        request->owner = direction;
+        if (direction_prepare(direction, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* 1: the line can be decoded; 0: the input has ended; -1. A line that the model does not take is skipped alone. */
+static int read_line(struct stream *stream, struct batch_line *line, struct error *err) {
+    memset(line, 0, sizeof *line);
+    line->stream = stream;
+    for (size_t i = 0; i < stream->run->directions; i++)
+        request_init(&line->directions[i].request);
+    int result = read_texts(stream, line, err);
+    struct error refused = {0};
+    if (result == 1 && prepare_line(line, &refused) != 0) {
+        if (refused.code == ERROR_LENGTH) {
+            line->skipped = true;
+            line->pending = 1;
+            stream->run->skipped++;
+            fprintf(stderr, "alignd: %s: skipped\n", refused.message);
+        } else {
+            result = error_set(err, refused.code, "%s", refused.message);
+        }
+    }
+    if (result != 1)
+        release_line(line);
     return result;
 }
 
-static int check_variants(const struct offline *offline, struct error *err) {
-    const struct options *options = offline->options;
-    const struct translator_info *first = &offline->models[0]->info;
+static void read_all(struct stream *stream) {
+    struct error error = {0};
+    int result = 1;
+    while (result == 1) {
+        pthread_mutex_lock(&stream->lock);
+        while (stream->read - stream->written == stream->window && stream->error.code == ERROR_NONE)
+            pthread_cond_wait(&stream->room, &stream->lock);
+        bool failed = stream->error.code != ERROR_NONE;
+        struct batch_line *line = &stream->lines[stream->read % stream->window];
+        pthread_mutex_unlock(&stream->lock);
+        if (failed)
+            break;
+
+        result = read_line(stream, line, &error);
+        if (result != 1)
+            break;
+        pthread_mutex_lock(&stream->lock);
+        stream->read++;
+        pthread_mutex_unlock(&stream->lock);
+        size_t directions = line->skipped ? 1 : stream->run->directions; /* after the last one the line may be gone */
+        for (size_t i = 0; i < directions; i++) {
+            if (line->directions[i].request.job_count == 0 || line->skipped)
+                end_direction(&line->directions[i]);
+            else
+                submit(stream->run, &line->directions[i].request);
+        }
+    }
+    if (result < 0)
+        stream_fail(stream, &error);
+    pthread_mutex_lock(&stream->lock);
+    stream->input_ended = true;
+    pthread_cond_signal(&stream->ready);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* ---- writing lines ---- */
+
+/* Nothing can be printed yet: the next line is being decoded, or has not arrived. The lock is held. */
+static bool must_wait(const struct stream *stream) {
+    if (stream->written == stream->read)
+        return !stream->input_ended;
+    return stream->lines[stream->written % stream->window].pending > 0;
+}
+
+/* Returns the next line in order once it has ended, or NULL after the last. Before it waits it flushes what was printed, so that
+ * the reader of a pipe need not wait for a full buffer. */
+static struct batch_line *next_line(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    if (must_wait(stream)) {
+        pthread_mutex_unlock(&stream->lock);
+        fflush(stream->out);
+        pthread_mutex_lock(&stream->lock);
+    }
+    while (must_wait(stream))
+        pthread_cond_wait(&stream->ready, &stream->lock);
+    struct batch_line *line = stream->written < stream->read ? &stream->lines[stream->written % stream->window] : NULL;
+    pthread_mutex_unlock(&stream->lock);
+    return line;
+}
+
+/* Prints the answer to a line, without a line feed. */
+static int print_answer(struct batch_line *line, FILE *out, struct error *err) {
+    const struct stream *stream = line->stream;
+    struct links_direction directions[DIRECTIONS];
+    struct direction *first = &line->directions[0];
+    if (stream->run->options->command != COMMAND_ATTENTION) {
+        struct rendered rendered;
+        if (render_text(&first->text, &first->request.arena, &rendered, err) != 0)
+            return -1;
+        fwrite(rendered.text, 1, rendered.length, out);
+        return 0;
+    }
+    for (size_t i = 0; i < stream->run->directions; i++) {
+        struct direction *direction = &line->directions[i];
+        if (direction->text.count == 0)
+            return 0; /* a blank side has no links */
+        directions[i] = (struct links_direction){&direction->text.sentences[0], &direction->request.arena};
+    }
+    return links_print(stream->links, directions, stream->run->directions, out, err);
+}
+
+/* Prints the line, unless one of its sentences failed, and counts it, also for the next run. */
+static int write_line(struct stream *stream, struct batch_line *line, struct error *err) {
+    for (size_t i = 0; !line->skipped && i < stream->run->directions; i++) {
+        const struct request *request = &line->directions[i].request;
+        for (size_t j = 0; j < request->job_count; j++) {
+            const struct sentence *sentence = request->jobs[j].sentence;
+            if (sentence->error.code != ERROR_NONE)
+                return error_set(err, sentence->error.code, "line %zu: %s", line_number(stream, stream->written),
+                                 sentence->error.message);
+            stream->sentences++;
+            stream->target_tokens += sentence->hypotheses[0].length + sentence->hypotheses[0].ended;
+        }
+    }
+    if (!line->skipped && print_answer(line, stream->out, err) != 0)
+        return -1;
+    putc('\n', stream->out);
+    if (ferror(stream->out))
+        return error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
+
+    stream->headway.done += line->source_bytes;
+    stream->headway.lines++;
+    if (line->source_bytes > line->source_length)
+        line->source[line->source_length] = '\n';
+    resume_note(&stream->resume, line->source, line->source_bytes, line->skipped);
+    return resume_save(&stream->resume, stream->out, false, err);
+}
+
+/* Pads the text, to cover what was in the terminal's line before. */
+static void show_progress(struct stream *stream, bool last) {
+    int64_t now_us = clock_us();
+    if (!stream->shown || (!last && now_us - stream->shown_us < PROGRESS_US))
+        return;
+    char text[HEADWAY_BYTES];
+    stream->shown_us = now_us;
+    stream->headway.seconds = (double)(now_us - stream->began_us) / 1e6;
+    headway_say(&stream->headway, text);
+    fprintf(stderr, "\r%-60s%s", text, last ? "\n" : "");
+}
+
+/* The writer. After an error it only releases lines, until all are back from the workers. */
+static void *write_all(void *argument) {
+    struct stream *stream = argument;
+    struct error error = {0};
+    for (struct batch_line *line; (line = next_line(stream)) != NULL;) {
+        if (error.code == ERROR_NONE && write_line(stream, line, &error) != 0)
+            stream_fail(stream, &error);
+        release_line(line);
+        pthread_mutex_lock(&stream->lock);
+        stream->written++;
+        pthread_cond_signal(&stream->room);
+        pthread_mutex_unlock(&stream->lock);
+        show_progress(stream, false);
+    }
+    show_progress(stream, true);
+    if (error.code == ERROR_NONE && fflush(stream->out) != 0)
+        error_set(&error, ERROR_FILE, "cannot write: %s", strerror(errno));
+    if (error.code == ERROR_NONE)
+        resume_save(&stream->resume, stream->out, true, &error);
+    if (error.code != ERROR_NONE)
+        stream_fail(stream, &error);
+    return NULL;
+}
+
+/* ---- all lines ---- */
+
+/* Moves the input to the first line to be read. */
+static int open_share(struct stream *stream, struct error *err) {
+    const struct options *options = stream->run->options;
+    const struct translator_info *info = &stream->run->models[0]->info;
+    bool whole = options->shard.count == 0;
+    stream->share = (struct share){.end = UINT64_MAX};
+    if ((!whole || options->checkpoint) &&
+        share_find(stream->in, options->shard.index, whole ? 1 : options->shard.count, &stream->share, err) != 0)
+        return -1;
+    const struct resume_run run = {options, info, variant_of(options, info), &stream->share, stream->in, stream->out};
+    if (resume_begin(&stream->resume, &run, err) != 0)
+        return -1;
+    stream->before = stream->share.lines + stream->resume.at.lines;
+    stream->passed = stream->resume.at.input_bytes;
+    stream->run->skipped = stream->resume.at.skipped;
+
+    /* How much of the input is left, if it is a file. */
+    struct stat status;
+    off_t at = ftello(stream->in);
+    if (stream->share.end != UINT64_MAX)
+        stream->headway.of_bytes = stream->share.end - (uint64_t)at;
+    else if (at >= 0 && fstat(fileno(stream->in), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > at)
+        stream->headway.of_bytes = (uint64_t)(status.st_size - at);
+    return 0;
+}
+
+static int run_stream(struct stream *stream, struct error *err) {
+    const struct offline *run = stream->run;
+    pthread_t writer;
+    stream->began_us = clock_us();
+    if (pthread_create(&writer, NULL, write_all, stream) != 0)
+        return error_set(err, ERROR_MEMORY, "cannot start the writer thread");
+    read_all(stream);
+    pthread_join(writer, NULL);
+    if (stream->error.code != ERROR_NONE)
+        return error_set(err, stream->error.code, "%s", stream->error.message);
+    if (run->skipped > 0)
+        fprintf(stderr, "alignd: %zu of %zu lines were skipped\n", run->skipped,
+                stream->before - stream->share.lines + stream->read);
+    if (run->options->stats) {
+        double seconds = (double)(clock_us() - stream->began_us) / 1e6;
+        fprintf(stderr, "sentences=%zu target_tokens=%zu seconds=%.3f tokens_per_second=%.1f\n", stream->sentences,
+                stream->target_tokens, seconds, (double)stream->target_tokens / seconds);
+    }
+    return 0;
+}
+
+static int run_lines(struct offline *run, struct error *err) {
+    const struct options *options = run->options;
+    size_t window = WINDOW_FACTOR * options->workers * options->rows;
+    struct stream stream = {.run = run,
+                            .window = window < MIN_WINDOW ? MIN_WINDOW : window,
+                            .links = options->links ? links_kind_find(options->links) : NULL,
+                            .in = stdin,
+                            .out = run->out,
+                            .shown = isatty(STDERR_FILENO) && !isatty(fileno(run->out))};
+    pthread_mutex_init(&stream.lock, NULL);
+    pthread_cond_init(&stream.room, NULL);
+    pthread_cond_init(&stream.ready, NULL);
+    stream.lines = calloc(stream.window, sizeof *stream.lines);
+    int result = stream.lines ? open_share(&stream, err) : error_memory(err);
+    if (result == 0)
+        result = run_stream(&stream, err);
+    free(stream.lines);
+    resume_done(&stream.resume);
+    pthread_cond_destroy(&stream.ready);
+    pthread_cond_destroy(&stream.room);
+    pthread_mutex_destroy(&stream.lock);
+    return result;
+}
+
+/* ---- a document ---- */
+
+struct work {
+    const struct options *options;
+    const char *name;         /* of the file, for messages */
+    struct document document; /* of the bytes, once they are read */
+    char *bytes;              /* malloc'ed, [length] */
+    size_t length, room;
+    char language[VARIANT_CODE_BYTES];
+    struct key_globs *keys; /* NULL: none */
+    struct document_notes notes;
+    struct html html;
+    struct request request;
+    sem_t done;
+};
+
+static int find_format(struct work *work, struct error *err) {
+    const struct options *options = work->options;
+    const struct name_list *keys = &options->keys;
+    work->document.format = options->format ? document_find(options->format) : document_guess(options->file, NULL);
+    if (!work->document.format) {
+        char all[DOCUMENT_NAMES_BYTES];
+        document_names(all);
+        return options->format
+                   ? error_set(err, ERROR_INPUT, "--format must be one of %s, got \"%.60s\"", all, options->format)
+                   : error_set(err, ERROR_INPUT, "--format is missing, and the file name does not tell the format: one of %s", all);
+    }
+    if (keys->count == 0)
+        return 0;
+    if (strcmp(work->document.format->name, "json") != 0)
+        return error_set(err, ERROR_INPUT, "--keys selects values of JSON files only, and this file is %s",
+                         work->document.format->name);
+    struct error inner = {0};
+    work->keys = key_globs_parse((const char *const *)keys->names, keys->count, &work->request.arena, &inner);
+    return work->keys ? 0 : error_set(err, inner.code, "--keys: %s", inner.message);
+}
+
+static int read_document(struct work *work, struct error *err) {
+    FILE *in = work->options->file ? fopen(work->options->file, "re") : stdin;
+    int result = in ? 0 : error_set(err, ERROR_FILE, "cannot open %s: %s", work->name, strerror(errno));
+    while (result == 0 && !feof(in) && !ferror(in)) {
+        if (work->room - work->length < READ_BYTES) {
+            size_t room = 2 * work->room + READ_BYTES;
+            char *longer = work->length < HTML_MAX_BYTES ? realloc(work->bytes, room) : NULL;
+            if (!longer) {
+                result =
+                    work->length < HTML_MAX_BYTES ? error_memory(err) : error_set(err, ERROR_LENGTH, "the document is too long");
+                break;
+            }
+            work->bytes = longer;
+            work->room = room;
+        }
+        work->length += fread(work->bytes + work->length, 1, READ_BYTES, in);
+    }
+    if (result == 0 && ferror(in))
+        result = error_set(err, ERROR_FILE, "cannot read %s: %s", work->name, strerror(errno));
+    if (in && in != stdin)
+        fclose(in);
+    return result;
+}
+
+static int parse_document(struct work *work, const struct translator_info *info, struct error *err) {
+    struct error inner = {0};
+    const char *variant = variant_of(work->options, info);
+    variant_code(variant ? variant : info->target, work->language);
+    work->document = (struct document){.format = work->document.format,
+                                       .source = work->bytes,
+                                       .length = work->length,
+                                       .language = work->language,
+                                       .keys = work->keys,
+                                       .notes = &work->notes};
+    if (document_decode(&work->document, info->source, &work->request.arena, &inner) == 0 &&
+        document_read(&work->document, &work->request.arena, &work->html, &inner) == 0)
+        return 0;
+    return error_set(err, inner.code, "%s: %s", work->name, inner.message);
+}
+
+static void document_finish(struct request *request) {
+    struct work *work = request->owner;
+    sem_post(&work->done);
+}
+
+static int decode_document(struct work *work, struct offline *run, struct error *err) {
+    struct request *request = &work->request;
+    struct loaded_model *model = run->models[0];
+    enum request_input input;
+    request->loaded = loaded_model_acquire(model);
+    request->variant = variant_of(work->options, &model->info);
+    ask_translation(run, request);
+    request->split = request->aligns = true;
+    request->texts = arena_zalloc(&request->arena, work->html.count, sizeof *request->texts);
+    if (!request->texts)
+        return error_memory(err);
+    for (size_t i = 0; i < work->html.count; i++) {
+        request->texts[i].source = work->html.segments[i].text;
+        request->texts[i].source_length = work->html.segments[i].length;
+    }
+    request->text_count = work->html.count;
+    request->finish = document_finish;
+    request->owner = work;
+    if (request_prepare(request, model->translator, &input, err) != 0)
+        return -1;
+    if (request->job_count == 0)
+        return 0;
+    submit(run, request);
+    while (sem_wait(&work->done) != 0) /* interrupted */
+        ;
+    for (size_t i = 0; i < request->job_count; i++) {
+        const struct error *error = &request->jobs[i].sentence->error;
+        if (error->code != ERROR_NONE)
+            return error_set(err, error->code, "%s", error->message);
+    }
+    return 0;
+}
+
+static int print_document(struct work *work, FILE *out, struct error *err) {
+    struct arena *arena = &work->request.arena;
+    struct html_translation *translations = arena_zalloc(arena, work->html.count, sizeof *translations);
+    size_t length;
+    if (!translations)
+        return error_memory(err);
+    for (size_t i = 0; i < work->html.count; i++)
+        if (document_translate(&work->request.texts[i], arena, &translations[i]) != 0)
+            return error_memory(err);
+    char *text = document_write(&work->document, &work->html, translations, arena, &length, err);
+    if (!text)
+        return -1;
+    fwrite(text, 1, length, out);
+    for (size_t i = 0; i < work->notes.count; i++)
+        fprintf(stderr, "alignd: %s: line %zu: %s\n", work->name, work->notes.all[i].line, work->notes.all[i].message);
+    return fflush(out) == 0 && !ferror(out) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
+}
+
+static int run_document(struct offline *run, struct error *err) {
+    struct work work = {.options = run->options, .name = run->options->file ? run->options->file : "the input"};
+    sem_init(&work.done, 0, 0);
+    request_init(&work.request);
+    work.notes.arena = &work.request.arena;
+    int result = find_format(&work, err) == 0 && read_document(&work, err) == 0 &&
+                         parse_document(&work, &run->models[0]->info, err) == 0 && decode_document(&work, run, err) == 0
+                     ? print_document(&work, run->out, err)
+                     : -1;
+    request_done(&work.request);
+    free(work.bytes);
+    sem_destroy(&work.done);
+    return result;
+}
+
+/* ---- models and workers ---- */
+
+static int check_models(const struct offline *run, struct error *err) {
+    const struct options *options = run->options;
+    const struct translator_info *first = &run->models[0]->info, *second = &run->models[run->directions - 1]->info;
+    for (size_t i = 0; options->command == COMMAND_ATTENTION && i < run->directions; i++)
+        if (!run->models[i]->info.attention)
+            return error_set(err, ERROR_INPUT, "model \"%s\" has no attention, which aligning words needs",
+                             run->models[i]->info.name);
+    if (!first->attention && options->search.coverage_penalty > 0)
+        return error_set(err, ERROR_INPUT, "--coverage-penalty must be 0: model \"%s\" has no attention", first->name);
+    bool opposite = strcmp(first->source, second->target) == 0 && strcmp(first->target, second->source) == 0;
+    if (run->directions > 1 && !opposite)
+        return error_set(err, ERROR_INPUT,
+                         "--model: the second model must translate in the opposite direction, %s to %s, not %s to %s",
+                         first->target, first->source, second->source, second->target);
     if (options->variant && !variant_for(first, options->variant))
         return error_set(err, ERROR_INPUT, "--variant: model \"%s\" has no variant \"%.60s\"", first->name, options->variant);
-    for (size_t i = 0; i < offline->directions; i++) {
-        const struct translator_info *info = &offline->models[i]->info;
-        if (variant_must_be(info) && !offline_variant(options, info))
+    for (size_t i = 0; i < run->directions; i++) {
+        const struct translator_info *info = &run->models[i]->info;
+        if (variant_must_be(info) && !variant_of(options, info))
             return error_set(err, ERROR_INPUT, "--variant NAME is missing: model \"%s\" writes %zu languages, such as %s",
                              info->name, info->variant_count, info->variants[0]);
     }
     return 0;
 }
 
-static int check_models(const struct offline *offline, struct error *err) {
-    const struct translator_info *first = &offline->models[0]->info, *second = &offline->models[offline->directions - 1]->info;
-    for (size_t i = 0; offline->options->command == COMMAND_ATTENTION && i < offline->directions; i++)
-        if (!offline->models[i]->info.attention)
-            return error_set(err, ERROR_INPUT, "model \"%s\" has no attention, which aligning words needs",
-                             offline->models[i]->info.name);
-    if (!first->attention && offline->options->search.coverage_penalty > 0)
-        return error_set(err, ERROR_INPUT, "--coverage-penalty must be 0: model \"%s\" has no attention", first->name);
-    bool opposite = strcmp(first->source, second->target) == 0 && strcmp(first->target, second->source) == 0;
-    if (offline->directions > 1 && !opposite)
-        return error_set(err, ERROR_INPUT,
-                         "--model: the second model must translate in the opposite direction, %s to %s, not %s to %s",
-                         first->target, first->source, second->source, second->target);
-    return check_variants(offline, err);
+static int run_with_workers(struct offline *run, struct metrics *metrics, struct error *err) {
+    struct worker_options options = {
+        /* without step_us: nobody waits for a single token, so no step is too long */
+        .workers = run->options->workers, .rows = run->options->rows, .bytes = run->options->decode_memory,
+        .scheduler = run->scheduler,      .metrics = metrics,
+    };
+    struct workers *workers = workers_start(&options, err);
+    bool document = run->options->file || run->options->format;
+    int result = !workers ? -1 : document ? run_document(run, err) : run_lines(run, err);
+    scheduler_close(run->scheduler);
+    workers_free(workers);
+    return result;
 }
 
-static int load_models(struct offline *offline, const struct loading *loading, struct error *err) {
-    for (size_t i = 0; i < offline->directions; i++) {
-        const char *folder = offline->options->models.names[i];
-        struct error inner = {0};
-        offline->models[i] = loaded_model_open(folder, NULL, loading, &inner);
-        if (!offline->models[i])
-            return error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
-    }
-    return check_models(offline, err);
-}
-
-static int decode_with_models(struct offline *offline, struct metrics *metrics, struct error *err) {
+static int run_with_models(struct offline *run, struct metrics *metrics, struct error *err) {
     atomic_size_t taken = 0;
     struct integrity *integrity = integrity_create();
     if (!integrity)
         return error_memory(err);
-    const struct loading loading = {.compute = offline->options->compute,
-                                    .shortlist = offline->options->shortlist,
-                                    .half_past = offline->options->half_past,
-                                    .workers = offline->options->workers,
-                                    .rows = admission_all_rows(offline->options->rows),
+    const struct loading loading = {.compute = run->options->compute,
+                                    .shortlist = run->options->shortlist,
+                                    .half_past = run->options->half_past,
+                                    .workers = run->options->workers,
+                                    .rows = admission_all_rows(run->options->rows),
                                     .state_bytes = worker_state_bytes(),
                                     .metrics = metrics,
                                     .taken = &taken,
                                     .integrity = integrity,
                                     .extent = INTEGRITY_WHOLE};
-    int result = load_models(offline, &loading, err);
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < run->directions; i++) {
+        const char *folder = run->options->models.names[i];
+        struct error inner = {0};
+        run->models[i] = loaded_model_open(folder, NULL, &loading, &inner);
+        if (!run->models[i])
+            result = error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
+    }
     if (result == 0)
-        result = decode(offline, metrics, err);
-    for (size_t i = 0; i < offline->directions; i++)
-        loaded_model_release(offline->models[i]);
+        result = check_models(run, err);
+    if (result == 0)
+        result = run_with_workers(run, metrics, err);
+    for (size_t i = 0; i < run->directions; i++)
+        loaded_model_release(run->models[i]);
     integrity_free(integrity);
     return result;
 }
 
-static int check_not_read(const struct offline *offline, const char *path, struct error *err) {
-    struct stat in, out;
-    bool same =
-        path ? stat(path, &in) == 0 && fstat(fileno(offline->out), &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino
-             : outfile_same(STDIN_FILENO, fileno(offline->out));
-    return same ? error_set(err, ERROR_INPUT, "--output %.100s is also %s: with --checkpoint they must be two files",
-                            offline->options->output, path ? "the checkpoint" : "the input")
-                : 0;
-}
+/* ---- the run ---- */
 
-/* With a checkpoint the output is written in place, and what is to stay of it the checkpoint says. Two runs that write the same
- * file would spoil it. */
-static int open_to_continue(struct offline *offline, struct error *err) {
-    const struct options *options = offline->options;
-    if (outfile_open_in_place(&offline->output, options->output, err) != 0)
+/* With a checkpoint the output is written in place, and the checkpoint tells what stays of it. A second run that writes the same
+ * file would damage it, and so would one whose input or checkpoint it is. */
+static int open_to_continue(struct offline *run, struct error *err) {
+    const struct options *options = run->options;
+    struct stat in, out;
+    if (outfile_open_in_place(&run->output, options->output, err) != 0)
         return -1;
-    offline->out = offline->output.file;
-    if (check_not_read(offline, NULL, err) != 0 || check_not_read(offline, options->checkpoint, err) != 0)
-        return -1;
-    if (flock(fileno(offline->out), LOCK_EX | LOCK_NB) == 0)
+    run->out = run->output.file;
+    const char *same = NULL;
+    if (outfile_same(STDIN_FILENO, fileno(run->out)))
+        same = "the input";
+    else if (stat(options->checkpoint, &in) == 0 && fstat(fileno(run->out), &out) == 0 && in.st_dev == out.st_dev &&
+             in.st_ino == out.st_ino)
+        same = "the checkpoint";
+    if (same)
+        return error_set(err, ERROR_INPUT, "--output %.100s is also %s: with --checkpoint they must be two files", options->output,
+                         same);
+    if (flock(fileno(run->out), LOCK_EX | LOCK_NB) == 0)
         return 0;
     return error_set(err, ERROR_FILE, "cannot lock %s: %s", options->output,
                      errno == EWOULDBLOCK ? "another run writes it" : strerror(errno));
 }
 
-static int open_output(struct offline *offline, struct error *err) {
-    const struct options *options = offline->options;
-    offline->out = stdout;
-    if (!options->output)
-        return 0;
+static int open_files(struct offline *run, struct error *err) {
+    const struct options *options = run->options;
+    if (options->target && !(run->target = fopen(options->target, "re")))
+        return error_set(err, ERROR_FILE, "cannot open %s: %s", options->target, strerror(errno));
+    run->out = stdout;
     if (options->checkpoint)
-        return open_to_continue(offline, err);
-    if (outfile_open(&offline->output, options->output, err) != 0)
+        return open_to_continue(run, err);
+    if (options->output && outfile_open(&run->output, options->output, err) != 0)
         return -1;
-    offline->out = offline->output.file;
+    run->out = options->output ? run->output.file : stdout;
     return 0;
 }
 
-/* What has been written stays only if the run has come to its end, or is to be continued. */
-static int close_output(struct offline *offline, bool ended, struct error *err) {
-    int result = outfile_close(&offline->output, ended || offline->options->checkpoint, err);
-    return ended ? result : -1;
-}
-
-static int check_patterns(const struct name_list *patterns, struct error *err) {
-    for (size_t i = 0; i < patterns->count; i++) {
-        struct error inner = {0};
-        struct pattern *pattern = pattern_open(patterns->names[i], &inner);
-        if (!pattern)
-            return error_set(err, inner.code, "--protect-pattern \"%.60s\": %s", patterns->names[i], inner.message);
-        pattern_free(pattern);
-    }
-    return 0;
-}
-
-static int make_protection(struct offline *offline, struct arena *arena, struct error *err) {
-    const struct name_list *strings = &offline->options->protect, *patterns = &offline->options->protect_patterns;
+static int make_protection(struct offline *run, struct arena *arena, struct error *err) {
+    const struct name_list *strings = &run->options->protect, *patterns = &run->options->protect_patterns;
     if (strings->count + patterns->count == 0)
         return 0;
     struct protection *protection = arena_zalloc(arena, 1, sizeof *protection);
@@ -188,35 +733,38 @@ static int make_protection(struct offline *offline, struct arena *arena, struct 
         entries[i] = (struct glossary_entry){strings->names[i], strings->names[i]};
     protection->patterns = (const char *const *)patterns->names;
     protection->pattern_count = patterns->count;
-    offline->protection = protection;
-    return lexicon_init(&protection->strings, entries, strings->count, arena, err) == 0 ? check_patterns(patterns, err) : -1;
-}
-
-static int open_offline(struct offline *offline, struct error *err) {
-    const struct options *options = offline->options;
-    if (options->target && !(offline->target = fopen(options->target, "re")))
-        return error_set(err, ERROR_FILE, "cannot open %s: %s", options->target, strerror(errno));
-    if (open_output(offline, err) != 0)
+    run->protection = protection;
+    if (lexicon_init(&protection->strings, entries, strings->count, arena, err) != 0)
         return -1;
-    offline->scheduler = scheduler_create(&(struct scheduler_limits){SIZE_MAX, SIZE_MAX});
-    return offline->scheduler ? 0 : error_memory(err);
+    for (size_t i = 0; i < patterns->count; i++) {
+        struct error inner = {0};
+        struct pattern *pattern = pattern_open(patterns->names[i], &inner);
+        if (!pattern)
+            return error_set(err, inner.code, "--protect-pattern \"%.60s\": %s", patterns->names[i], inner.message);
+        pattern_free(pattern);
+    }
+    return 0;
 }
 
 int offline_run(const struct options *options, size_t *skipped, struct error *err) {
     static const char *const labels[] = {"none"};
-    struct offline offline = {.options = options, .directions = options->models.count};
-    struct metrics *metrics = metrics_create(labels, 1, err); /* with nowhere to be read */
+    struct offline run = {.options = options, .directions = options->models.count};
+    struct metrics *metrics = metrics_create(labels, 1, err); /* nobody reads them */
     struct arena arena;
     arena_init(&arena, ARENA_BLOCK_BYTES);
-    int result = metrics && make_protection(&offline, &arena, err) == 0 ? open_offline(&offline, err) : -1;
+    int result = metrics && make_protection(&run, &arena, err) == 0 ? open_files(&run, err) : -1;
+    if (result == 0 && !(run.scheduler = scheduler_create(&(struct scheduler_limits){SIZE_MAX, SIZE_MAX})))
+        result = error_memory(err);
     if (result == 0)
-        result = decode_with_models(&offline, metrics, err);
+        result = run_with_models(&run, metrics, err);
     arena_done(&arena);
-    *skipped = offline.skipped;
-    if (offline.target)
-        fclose(offline.target);
-    result = close_output(&offline, result == 0, err);
-    scheduler_free(offline.scheduler);
+    *skipped = run.skipped;
+    if (run.target)
+        fclose(run.target);
+
+    /* Keep the output only if the run has come to its end, or can be continued. */
+    int closed = outfile_close(&run.output, result == 0 || options->checkpoint, err);
+    scheduler_free(run.scheduler);
     metrics_free(metrics);
-    return result;
+    return result == 0 ? closed : result;
 }

@@ -1,14 +1,14 @@
-/* What the command line and the environment say (options_parse.h), by the table of the options (option_table.h). */
+/* The options: the struct that holds them, and the table with flag, environment variable, kind, default, range and help of each.
+ * Parsing, --help and the man page come from the table; the parameters of the searches (server/decode/parameters.c) continue it. */
 #ifndef ALIGND_OPTIONS_H
 #define ALIGND_OPTIONS_H
 
 #include "model/translator.h"
 #include "server/base/name_list.h"
-#include "server/option_kinds.h"
 #include <stdbool.h>
 #include <stddef.h>
 
-#define OPTIONS_LISTEN "127.0.0.1:8080" /* where alignd listens when it is told nothing else */
+#define OPTIONS_LISTEN "127.0.0.1:8080" /* where alignd listens by default */
 
 enum command {
     COMMAND_SERVE = 1 << 0,
@@ -19,28 +19,34 @@ enum command {
     COMMAND_PACK = 1 << 5
 };
 
+/* --shard K/N */
+struct option_shard {
+    size_t index, count; /* index < count */
+};
+
+/* Fields of options that the command does not have are zero. */
 struct options {
     enum command command;
-    bool help, version; /* asked for: nothing else counts */
+    bool help, version; /* if set, nothing else counts */
 
     char *config;            /* file of options; NULL: none */
-    struct name_list models; /* folders, in the order given; until models_find has replaced them, perhaps names */
-    char *directory;         /* of model folders; NULL: none. Serving, as these; in batch modes, where names are looked up */
+    struct name_list models; /* folders, in the order given; names, too, until models_find replaces them */
+    char *directory;         /* of model folders; NULL: none. Serving: these are served; otherwise: names are looked up there */
     char *default_model;     /* serving: its name; NULL: none */
-    char *from, *to;         /* batch modes: languages, in the place of a model; NULL: one is named */
+    char *from, *to;         /* batch modes: languages instead of a model; NULL: a model is named */
     size_t model_memory, idle_unload_s;
     size_t workers, rows, decode_memory;
     char *log_level, *log_format, *compute;
     bool shortlist, half_past;
 
-    /* serving; unset in other modes */
+    /* serving */
     struct name_list listen;             /* addresses; empty: systemd's sockets, or OPTIONS_LISTEN */
     struct name_list admin_listen;       /* the same for administrators; empty: none */
-    struct name_list cors;               /* origins, "*" alone: any */
+    struct name_list cors;               /* origins; "*" alone: any */
     size_t socket_mode;                  /* of Unix sockets */
     char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
     struct name_list glossary;           /* NAME=FILE or NAME:SOURCE:TARGET=FILE */
-    char *glossaries;                    /* file of those that clients make; NULL: they may make none */
+    char *glossaries;                    /* file of those that clients make; NULL: clients can make none */
     char *client_header, *pivot;
     size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, document_ms, keep_files_s, keep_files_bytes,
         grace_ms, heartbeat_ms, cache_bytes;
@@ -48,23 +54,117 @@ struct options {
     size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
     double rate;
 
-    /* what the table of server/decode/parameters.h lets be set; unset in other modes: serving, max_steps alone; translating */
+    /* what the table of server/decode/parameters.h allows: serving, max_steps alone; translating */
     struct search_options search;
 
-    char *name, *role, *limits;           /* of the API key to make; limits: NULL: none */
-    char *address, *admin_address, *path; /* of the daemon whose health is asked for */
+    char *name, *role, *limits;           /* of the API key to make; limits NULL: none */
+    char *address, *admin_address, *path; /* of the daemon that `alignd health` asks */
 
-    /* batch modes; unset when serving */
+    /* batch modes */
     char *target, *links, *variant;
     char *format, *file;                        /* of a document; both NULL: lines are translated */
     struct name_list keys;                      /* path globs of the document's values */
-    struct name_list protect, protect_patterns; /* what stays as it is: strings and regular expressions */
+    struct name_list protect, protect_patterns; /* strings and regular expressions that are not translated */
     bool split_sentences, keep_unknowns, verbatim, stats;
 
-    /* of translating lines */
+    /* translating lines */
     char *output, *checkpoint; /* files; NULL: stdout, none */
-    size_t checkpoint_s;       /* at least, between two */
+    size_t checkpoint_s;       /* the least time between two */
     struct option_shard shard; /* of the input; count 0: all of it */
 };
+
+/* ---- the table ---- */
+
+enum { OPTION_NAME_BYTES = 64, OPTIONS_MOST = 128 };
+
+/* Commands that share options. */
+enum {
+    OPTION_BATCH = COMMAND_TRANSLATE | COMMAND_ATTENTION,
+    OPTION_ALL = COMMAND_SERVE | OPTION_BATCH,
+    OPTION_EVERY = OPTION_ALL | COMMAND_KEY | COMMAND_HEALTH | COMMAND_PACK
+};
+
+/* How a value is read, and what the field is. */
+enum option_kind {
+    OPTION_STRING,       /* char *, owned */
+    OPTION_CHOICE,       /* the same, one of the option's choices */
+    OPTION_SIZE,         /* size_t, within the option's range, as are the numbers below */
+    OPTION_BYTES,        /* size_t, with units: 64k, 512M, 2G */
+    OPTION_MILLISECONDS, /* size_t, with units: 500ms, 5s, 2min */
+    OPTION_SECONDS,      /* the same in whole seconds */
+    OPTION_REAL,         /* double */
+    OPTION_SEED,         /* uint64_t */
+    OPTION_STRATEGY,     /* const struct search_kind * */
+    OPTION_MODE,         /* size_t: octal permissions */
+    OPTION_SWITCH,       /* bool */
+    OPTION_SHARD,        /* struct option_shard */
+    /* struct name_list, to which values are appended, separated by: */
+    OPTION_FOLDERS,    /* ':' */
+    OPTION_ADDRESSES,  /* ',' */
+    OPTION_ORIGINS,    /* ','; of the web */
+    OPTION_GLOSSARIES, /* ',' */
+    OPTION_TEXTS,      /* nothing: each value is one */
+};
+
+struct option {
+    const char *flag; /* without --, perhaps with _ for -; the variable is ALIGND_ and the flag in capitals */
+    const char *metavar;
+    const char *fallback; /* default; NULL: none; "cores": the number of cores online */
+    const char *help;
+    int commands; /* that have it */
+    enum option_kind kind;
+    size_t offset; /* of the field in struct options */
+    double minimum, maximum;
+    const char *choices; /* "a, b or c" */
+};
+
+/* All options, in the order of --help. A flag may have a row for each of several commands. */
+struct option_table {
+    struct option options[OPTIONS_MOST]; /* [count] */
+    size_t count;
+};
+
+void option_table_make(struct option_table *table);
+
+/* The option of one of these commands whose flag begins the argument, such as --max-length=5; NULL: there is none. */
+const struct option *option_find(const struct option_table *table, const char *argument, int commands);
+/* The one that was probably meant; NULL: none is similar. */
+const struct option *option_suggest(const struct option_table *table, const char *argument, int commands);
+
+/* The names in the environment and on the command line: ALIGND_MAX_LENGTH, --max-length. */
+void option_variable(const struct option *option, char name[OPTION_NAME_BYTES]);
+void option_flag(const struct option *option, char name[OPTION_NAME_BYTES]);
+
+/* Reads value into the option's field. name: of the flag or variable, for messages. value NULL: a switch without one. -1 with
+ * ERROR_INPUT or ERROR_MEMORY. */
+int option_set(const struct option *option, const char *name, const char *value, struct options *options, struct error *err);
+/* Whether an empty value has a meaning. */
+bool option_may_be_empty(const struct option *option);
+/* Frees what the field owns and empties it. */
+void option_done(const struct option *option, struct options *options);
+
+/* A word after alignd that names another command than serving. */
+struct option_command {
+    const char *word;
+    enum command command;
+    const char *what;  /* it does */
+    const char *usage; /* a line for each way to call it */
+};
+const struct option_command *option_command_nth(size_t i); /* NULL: there are no more */
+/* The word of the first of these commands; "": of serving. */
+const char *option_command_word(int commands);
+
+/* The word that was probably meant. Zeroed but for `asked` at first; then suggest looks at one word after the other. */
+struct suggestion {
+    const char *asked;
+    const char *nearest; /* NULL: no word is similar */
+    size_t distance;
+};
+void suggest(struct suggestion *suggestion, const char *word);
+
+enum { SUGGEST_MOST_BYTES = 64 }; /* longer words get no suggestion */
+/* How many letters must be inserted, left out, replaced or swapped with the next one (optimal string alignment). Both words have at
+ * most SUGGEST_MOST_BYTES. */
+size_t suggest_distance(const char *a, const char *b);
 
 #endif

@@ -1,59 +1,128 @@
 #include "server/options_parse.h"
+#include "model/base/file.h"
 #include "server/decode/parameters.h"
-#include "server/option_table.h"
-#include "server/options_check.h"
-#include "server/options_file.h"
-#include "server/suggest.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int set_default(struct options *options, const struct option *option, struct error *err) {
-    if (!option->fallback)
-        return 0;
+enum { MOST_FILE_BYTES = 1 << 20 };
+
+/* Sets an option of one source. seen: the options that this source has set; the first value replaces what an earlier source said,
+ * and further values of a list are appended. */
+static int set_once(struct options *options, const struct option *option, const char *name, const char *value, bool *seen,
+                    struct error *err) {
+    if (!*seen)
+        option_done(option, options);
+    *seen = true;
+    return option_set(option, name, value, options, err);
+}
+
+static int set_defaults(struct options *options, const struct option_table *table, struct error *err) {
     char cores[32];
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(cores, sizeof cores, "%ld", online < 1 ? 1 : online > 1024 ? 1024 : online);
-    const char *value = strcmp(option->fallback, "cores") == 0 ? cores : option->fallback;
-    return option_set(option, option->flag, value, option_field(option, options), err);
-}
-
-/* Takes the place of the default; an empty one mostly counts as unset, as compose files produce them. */
-static int set_from_environment(struct options *options, const struct option *option, struct error *err) {
-    char name[OPTION_NAME_BYTES];
-    option_variable(option, name);
-    const char *value = getenv(name);
-    if (!value || (*value == '\0' && !option_may_be_empty(option)))
-        return 0;
-    option_done(option, option_field(option, options));
-    return option_set(option, name, value, option_field(option, options), err);
-}
-
-static int set_all(struct options *options, const struct option_table *table,
-                   int (*set)(struct options *options, const struct option *option, struct error *err), struct error *err) {
     for (size_t i = 0; i < table->count; i++) {
         const struct option *option = &table->options[i];
-        if ((option->commands & (int)options->command) && set(options, option, err) != 0)
+        if (!option->fallback || !(option->commands & (int)options->command))
+            continue;
+        const char *value = strcmp(option->fallback, "cores") == 0 ? cores : option->fallback;
+        if (option_set(option, option->flag, value, options, err) != 0)
             return -1;
     }
     return 0;
 }
 
-/* ---- the command line ---- */
+/* An empty variable usually counts as unset, because compose files produce them. */
+static int set_from_environment(struct options *options, const struct option_table *table, struct error *err) {
+    for (size_t i = 0; i < table->count; i++) {
+        const struct option *option = &table->options[i];
+        char name[OPTION_NAME_BYTES];
+        bool seen = false;
+        option_variable(option, name);
+        const char *value = option->commands & (int)options->command ? getenv(name) : NULL;
+        if (value && (*value != '\0' || option_may_be_empty(option)) && set_once(options, option, name, value, &seen, err) != 0)
+            return -1;
+    }
+    return 0;
+}
 
-/* A flag and its value, which NULL stands for where it is a switch. */
-struct given {
-    const struct option *option;
-    const char *value;
-};
+/* ---- the file ---- */
+
+static char *trim(char *text) {
+    while (isspace((unsigned char)*text))
+        text++;
+    for (size_t length = strlen(text); length > 0 && isspace((unsigned char)text[length - 1]);)
+        text[--length] = '\0';
+    return text;
+}
+
+/* seen [OPTIONS_MOST]: by index in the table */
+static int read_line(struct options *options, const struct option_table *table, char *line, bool *seen, struct error *err) {
+    char *comment = line;
+    while (*comment && (*comment != '#' || (comment > line && !isspace((unsigned char)comment[-1]))))
+        comment++;
+    *comment = '\0';
+    char *equals = strchr(line, '='), *value = equals ? trim(equals + 1) : NULL;
+    if (equals)
+        *equals = '\0';
+    const char *name = trim(line);
+    if (*name == '\0' && !equals)
+        return 0;
+
+    const struct option *option = option_find(table, name, (int)options->command);
+    if (!option && option_find(table, name, ~0))
+        return 0;
+    if (!option) {
+        char flag[OPTION_NAME_BYTES];
+        const struct option *near = option_suggest(table, name, ~0);
+        if (!near)
+            return error_set(err, ERROR_INPUT, "unknown option \"%.60s\"", name);
+        option_flag(near, flag);
+        return error_set(err, ERROR_INPUT, "unknown option \"%.60s\": did you mean %s?", name, flag + 2);
+    }
+    if (strcmp(option->flag, "config") == 0)
+        return error_set(err, ERROR_INPUT, "config cannot be set in a file");
+    if (option->metavar && !value)
+        return error_set(err, ERROR_INPUT, "%s needs a value: %s = %s", name, name, option->metavar);
+    if (value && *value == '\0' && !option_may_be_empty(option))
+        return error_set(err, ERROR_INPUT, "%s needs a value", name);
+    return set_once(options, option, name, value, &seen[option - table->options], err);
+}
+
+/* Sets the options of options->command; those of other commands are ignored. */
+static int read_file(struct options *options, const struct option_table *table, const char *path, struct error *err) {
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    bool seen[OPTIONS_MOST] = {false};
+    char *text;
+    size_t length, number = 0, mark = strlen(byte_order_mark);
+    int result = 0;
+    if (file_read(path, MOST_FILE_BYTES, &text, &length, err) != 0)
+        return -1;
+    if (strlen(text) != length)
+        result = error_set(err, ERROR_INPUT, "%.100s is not a text file: it contains a zero byte", path);
+    char *rest = text + (strncmp(text, byte_order_mark, mark) == 0 ? mark : 0);
+    for (char *line; result == 0 && (line = strsep(&rest, "\n")) != NULL;) {
+        struct error inner = {0};
+        number++;
+        if (read_line(options, table, line, seen, &inner) != 0)
+            result = error_set(err, inner.code, "%.100s, line %zu: %s", path, number, inner.message);
+    }
+    free(text);
+    return result;
+}
+
+/* ---- the command line ---- */
 
 struct arguments {
     struct option_table table;
-    int count;
+    int count, next; /* next: the first one that is not read yet */
     char *const *values;
-    int next;
-    struct given *given; /* [given_count] */
+    struct given {
+        const struct option *option;
+        const char *value; /* NULL: of a switch */
+    } * given;             /* [given_count] */
     size_t given_count;
     const char *file; /* the document; NULL: none */
 };
@@ -79,8 +148,7 @@ static int read_flag(const struct options *options, struct arguments *arguments,
     const struct option *option = option_find(&arguments->table, argument, (int)options->command);
     if (!option)
         return refuse_flag(&arguments->table, argument, options->command, err);
-    const char *equals = strchr(argument, '=');
-    const char *value = equals ? equals + 1 : NULL;
+    const char *equals = strchr(argument, '='), *value = equals ? equals + 1 : NULL;
     if (option->metavar && !value) {
         if (arguments->next == arguments->count)
             return error_set(err, ERROR_INPUT, "%s needs a value", argument);
@@ -90,7 +158,7 @@ static int read_flag(const struct options *options, struct arguments *arguments,
     return 0;
 }
 
-/* What is no flag: the document, or a command that is misspelt. */
+/* Reads an argument that is not a flag: the document, or a misspelt command. */
 static int read_word(const struct options *options, struct arguments *arguments, struct error *err) {
     const char *word = arguments->values[arguments->next++];
     struct suggestion suggestion = {.asked = word};
@@ -105,56 +173,65 @@ static int read_word(const struct options *options, struct arguments *arguments,
     return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\"", word);
 }
 
-static int read_arguments(const struct options *options, struct arguments *arguments, struct error *err) {
-    arguments->given = calloc((size_t)arguments->count + 1, sizeof *arguments->given);
-    if (!arguments->given)
-        return error_memory(err);
-    while (arguments->next < arguments->count) {
-        bool flag = arguments->values[arguments->next][0] == '-';
-        if ((flag ? read_flag : read_word)(options, arguments, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int set_given(struct options *options, const struct arguments *arguments, struct error *err) {
     bool seen[OPTIONS_MOST] = {false};
     for (size_t i = 0; i < arguments->given_count; i++) {
-        const struct option *option = arguments->given[i].option;
+        const struct given *given = &arguments->given[i];
         char name[OPTION_NAME_BYTES];
-        option_flag(option, name);
-        bool *again = &seen[option - arguments->table.options];
-        if (!*again) /* the first takes the place of what was there */
-            option_done(option, option_field(option, options));
-        *again = true;
-        if (option_set(option, name, arguments->given[i].value, option_field(option, options), err) != 0)
+        option_flag(given->option, name);
+        if (set_once(options, given->option, name, given->value, &seen[given->option - arguments->table.options], err) != 0)
             return -1;
     }
     options->file = arguments->file ? strdup(arguments->file) : NULL;
     return arguments->file && !options->file ? error_memory(err) : 0;
 }
 
-/* ---- where the options come from, the strongest last ---- */
+/* ---- options that depend on each other ---- */
 
-/* The last flag that says so, or the variable. */
-static const char *find_config(const struct arguments *arguments) {
-    const char *path = getenv("ALIGND_CONFIG");
-    for (size_t i = 0; i < arguments->given_count; i++)
-        if (strcmp(arguments->given[i].option->flag, "config") == 0)
-            path = arguments->given[i].value;
-    return path && *path ? path : NULL;
+/* Fields of other commands are zero, and pass. */
+static int check(const struct options *options, struct error *err) {
+    enum command command = options->command;
+    const struct search_options *search = &options->search;
+    if (command == COMMAND_KEY)
+        return options->name ? 0 : error_set(err, ERROR_INPUT, "--name NAME is missing");
+    if (command == COMMAND_HEALTH)
+        return 0;
+    if (!options->from != !options->to)
+        return error_set(err, ERROR_INPUT, "--from and --to must be given together");
+    if (options->models.count == 0 && command == COMMAND_PACK)
+        return error_set(err, ERROR_INPUT, "--model MODEL is missing");
+    if (options->models.count == 0 && command != COMMAND_SERVE && !options->from)
+        return error_set(err, ERROR_INPUT, "--model MODEL is missing, or --from CODE and --to CODE");
+    if (command == COMMAND_TRANSLATE && options->models.count > 1)
+        return error_set(err, ERROR_INPUT, "--model must be given only once in this mode");
+    if (command == COMMAND_ATTENTION && options->models.count > 2)
+        return error_set(err, ERROR_INPUT, "--model must be given at most twice in this mode, once for each direction");
+
+    bool document = options->file || options->format;
+    if (options->checkpoint && !options->output)
+        return error_set(err, ERROR_INPUT, "--output FILE is missing: --checkpoint needs an output that it can cut");
+    if (document && (options->checkpoint || options->shard.count > 0))
+        return error_set(err, ERROR_INPUT, "--shard and --checkpoint are for lines, not for documents");
+    if (options->keys.count > 0 && !document)
+        return error_set(err, ERROR_INPUT, "--keys is for a JSON document: name its FILE, or --format json");
+    if (command == COMMAND_ATTENTION && !options->target)
+        return error_set(err, ERROR_INPUT, "--target FILE is missing");
+
+    bool beam = command == COMMAND_TRANSLATE && parameters_beam(search);
+    if (beam && search->beam_size > options->rows)
+        return error_set(err, ERROR_INPUT, "--beam-size must be at most --rows (%zu), got %zu", options->rows, search->beam_size);
+    if (search->max_length > 0 && search->min_length > search->max_length)
+        return error_set(err, ERROR_INPUT, "--min-length must be at most --max-length (%zu), got %zu", search->max_length,
+                         search->min_length);
+    if (options->max_reply_bytes > options->reply_memory)
+        return error_set(err, ERROR_INPUT, "--max-reply-bytes must be at most --reply-memory (%zu), got %zu", options->reply_memory,
+                         options->max_reply_bytes);
+    if (!options->tls_cert != !options->tls_key)
+        return error_set(err, ERROR_INPUT, "--tls-cert and --tls-key must be given together");
+    return 0;
 }
 
-static int set_options(struct options *options, struct arguments *arguments, struct error *err) {
-    if (read_arguments(options, arguments, err) != 0 || set_all(options, &arguments->table, set_default, err) != 0)
-        return -1;
-    const char *config = find_config(arguments);
-    if (config && options_file_read(options, &arguments->table, config, err) != 0)
-        return -1;
-    if (set_all(options, &arguments->table, set_from_environment, err) != 0 || set_given(options, arguments, err) != 0)
-        return -1;
-    return options_check(options, err);
-}
+/* ---- all sources ---- */
 
 enum command options_command(int argc, char *const *argv) {
     const struct option_command *row;
@@ -164,12 +241,24 @@ enum command options_command(int argc, char *const *argv) {
     return COMMAND_SERVE;
 }
 
-static bool asked_for(const struct arguments *arguments, const char *flag) {
-    for (int i = arguments->next; i < arguments->count; i++) {
-        if (strcmp(arguments->values[i], flag) == 0)
-            return true;
+/* Reads the command line first, because it may name the file; then sets the options, the strongest source last. */
+static int set_options(struct options *options, struct arguments *arguments, struct error *err) {
+    while (arguments->next < arguments->count) {
+        bool flag = arguments->values[arguments->next][0] == '-';
+        if ((flag ? read_flag : read_word)(options, arguments, err) != 0)
+            return -1;
     }
-    return false;
+    const char *config = getenv("ALIGND_CONFIG");
+    for (size_t i = 0; i < arguments->given_count; i++)
+        if (strcmp(arguments->given[i].option->flag, "config") == 0)
+            config = arguments->given[i].value;
+    if (set_defaults(options, &arguments->table, err) != 0)
+        return -1;
+    if (config && *config && read_file(options, &arguments->table, config, err) != 0)
+        return -1;
+    if (set_from_environment(options, &arguments->table, err) != 0 || set_given(options, arguments, err) != 0)
+        return -1;
+    return check(options, err);
 }
 
 int options_parse(struct options *options, int argc, char *const *argv, struct error *err) {
@@ -178,11 +267,14 @@ int options_parse(struct options *options, int argc, char *const *argv, struct e
     int result = 0;
     if (parsed.command == COMMAND_TRANSLATE)
         parsed.search = parameters_default();
-    parsed.help = asked_for(&arguments, "--help") || asked_for(&arguments, "-h");
-    parsed.version = asked_for(&arguments, "--version");
+    for (int i = arguments.next; i < argc; i++) {
+        parsed.help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+        parsed.version |= strcmp(argv[i], "--version") == 0;
+    }
     if (!parsed.help && !parsed.version) {
         option_table_make(&arguments.table);
-        result = set_options(&parsed, &arguments, err);
+        arguments.given = calloc((size_t)argc + 1, sizeof *arguments.given);
+        result = arguments.given ? set_options(&parsed, &arguments, err) : error_memory(err);
         free(arguments.given);
     }
     if (result == 0)
@@ -196,6 +288,96 @@ void options_done(struct options *options) {
     struct option_table table;
     option_table_make(&table);
     for (size_t i = 0; i < table.count; i++)
-        option_done(&table.options[i], option_field(&table.options[i], options));
+        option_done(&table.options[i], options);
     free(options->file);
+}
+
+/* ---- help ---- */
+
+static const char usage[] =
+    "alignd: a translation service that shows its attention\n\n"
+    "  alignd [options]                                             serve the models that came with it over HTTP: those of\n"
+    "                                                               ../share/alignd or ../weights, seen from its own folder\n"
+    "  alignd --model MODEL [--model MODEL ...] [options]           serve these models\n"
+    "  alignd --models DIR [options]                                serve the model folders in DIR, loaded when needed\n"
+    "  alignd translate --model MODEL [options] < source > target   translate lines\n"
+    "  alignd translate --model MODEL [--format FORMAT] FILE        translate a document: subtitles, JSON, Markdown,\n"
+    "                                                               HTML, gettext's PO, XLIFF, text\n"
+    "  alignd translate --model MODEL --shard K/N --checkpoint FILE --output FILE < source\n"
+    "                                                               translate a share of a corpus, and go on after a crash\n"
+    "  alignd attention --model MODEL --target FILE < source        align the words of line pairs (Pharaoh format); with a\n"
+    "                                                               second --model for the opposite direction, by both\n"
+    "  alignd pack --model MODEL [--model MODEL ...] [--compute TYPE]\n"
+    "                                                               pack weights into a file in the folder, so that loading is\n"
+    "                                                               faster and daemons share memory\n"
+    "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once, and its line for --api-keys\n"
+    "  alignd health [--listen ADDRESS]                             check that a running daemon is ready: exit status 0\n\n"
+    "MODEL is a model folder, or the name of a model (en-fr). `alignd COMMAND --help` prints what concerns one command.\n";
+
+static const char ways[] =
+    "Each option can also be set by the environment variable in brackets, or in the file that --config names; flags override\n"
+    "variables, which override the file. ALIGND_MODEL may hold several folders, separated by ':'. SIZE is a number of bytes or has "
+    "a\n"
+    "unit (64k, 512M, 2G: powers of 1024; kB, MB, GB: of 1000), TIME has one (500ms, 5s, 2min, 1h) or is in the unit that ends "
+    "the\n"
+    "option's name. --help prints this text, --version the version.\n";
+
+static const struct {
+    const char *title;
+    int commands; /* exactly those of the section's options */
+} sections[] = {
+    {"Everywhere:", OPTION_EVERY},
+    {"Modes that decode:", OPTION_ALL},
+    {"Serving:", COMMAND_SERVE},
+    {"Translating and aligning:", OPTION_BATCH},
+    {"Translating:", COMMAND_TRANSLATE},
+    {"Aligning:", COMMAND_ATTENTION},
+    {"Translating, aligning and packing:", OPTION_BATCH | COMMAND_PACK},
+    {"Packing:", COMMAND_PACK},
+    {"Making an API key:", COMMAND_KEY},
+    {"Asking a daemon:", COMMAND_HEALTH},
+};
+
+static void print_option(FILE *out, const struct option *option) {
+    char variable[OPTION_NAME_BYTES], name[OPTION_NAME_BYTES], flag[2 * OPTION_NAME_BYTES];
+    option_variable(option, variable);
+    option_flag(option, name);
+    snprintf(flag, sizeof flag, "%s %s", name, option->metavar ? option->metavar : "");
+    fprintf(out, "  %-28s %s [%s%s%s]\n", flag, option->help, variable, option->fallback ? "; default " : "",
+            option->fallback ? option->fallback : "");
+}
+
+char *options_help(enum command command) {
+    char *text = NULL;
+    size_t length = 0;
+    struct option_table table;
+    const struct option_command *row = NULL;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return NULL;
+    option_table_make(&table);
+    for (size_t i = 0; (row = option_command_nth(i)) != NULL && row->command != command; i++)
+        ;
+    if (row) {
+        fprintf(out, "alignd %s: %s\n\n", row->word, row->what);
+        for (const char *line = row->usage; *line; line += strcspn(line, "\n") + 1)
+            fprintf(out, "  %.*s\n", (int)strcspn(line, "\n"), line);
+        fprintf(out, "\n%s\nOptions:\n", ways);
+        for (size_t i = 0; i < table.count; i++)
+            if (table.options[i].commands & (int)command)
+                print_option(out, &table.options[i]);
+    } else {
+        fprintf(out, "%s\n%s", usage, ways);
+        for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+            fprintf(out, "\n%s\n", sections[i].title);
+            for (size_t j = 0; j < table.count; j++)
+                if (table.options[j].commands == sections[i].commands)
+                    print_option(out, &table.options[j]);
+        }
+    }
+    bool written = !ferror(out);
+    if (fclose(out) == 0 && written)
+        return text;
+    free(text);
+    return NULL;
 }

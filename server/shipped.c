@@ -1,5 +1,8 @@
 #include "server/shipped.h"
+#include "model/translator.h"
+#include "server/api/language.h"
 #include "server/models/manifest.h"
+#include "server/models/variant.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,64 +10,61 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* As `make install` and the package lay them; then those of a checkout, where the program is in build/ or in a folder of it. */
+enum { CODE_BYTES = 32, LISTED_BYTES = 120, PAIR_FAR = 2 * LANGUAGE_FAR, GREETED_MODELS = 12 };
+
+static const char *name_of(const char *folder) {
+    return strrchr(folder, '/') + 1;
+}
+
+static bool has_file(const char *folder, const char *file) {
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s", folder, file);
+    return length > 0 && (size_t)length < sizeof path && access(path, F_OK) == 0;
+}
+
+/* ---- the models that came with alignd ---- */
+
+/* Models are where `make install` and the package put them; or in a checkout, whose program is in build/ or in a folder of it. */
 static const struct {
-    int up; /* from the program's own folder */
+    int up; /* from the program's folder */
     const char *name;
 } places[] = {{1, "share/alignd"}, {1, "weights"}, {2, "weights"}};
 enum { PLACES = sizeof places / sizeof *places };
 
 static const char usual[] = "en-fr";
 
-/* A folder without its weights is yet to be filled. */
-static bool is_whole(const char *folder) {
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    return length > 0 && (size_t)length < sizeof path && access(path, F_OK) == 0;
-}
-
-static bool is_usual(const char *folder) {
-    return strcmp(strrchr(folder, '/') + 1, usual) == 0;
-}
-
-static int add(struct name_list *to, const struct name_list *found, bool usual_ones) {
-    for (size_t i = 0; i < found->count; i++) {
-        const char *folder = found->names[i];
-        if (is_whole(folder) && is_usual(folder) == usual_ones && name_list_add(to, folder, strlen(folder)) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int look(const char *directory, struct name_list *folders, struct error *err) {
+/* Adds the model folders of a directory, the usual one first. A folder without weights is not filled yet. -1 with ERROR_MEMORY; a
+ * directory that cannot be read has no models. */
+static int add_folders(const char *directory, struct name_list *folders, struct error *err) {
     struct name_list found = {0};
     struct error unreadable = {0};
     bool listed = model_folders_list(&found, directory, &unreadable) == 0;
-    bool lacking = !listed && unreadable.code == ERROR_MEMORY;
-    if (listed)
-        lacking = add(folders, &found, true) != 0 || add(folders, &found, false) != 0;
+    bool failed = !listed && unreadable.code == ERROR_MEMORY;
+    for (int pass = 0; listed && pass < 2; pass++)
+        for (size_t i = 0; !failed && i < found.count; i++) {
+            const char *folder = found.names[i];
+            bool first = strcmp(name_of(folder), usual) == 0;
+            if (first == (pass == 0) && has_file(folder, "model.safetensors"))
+                failed = name_list_add(folders, folder, strlen(folder)) != 0;
+        }
     name_list_done(&found);
-    return lacking ? error_memory(err) : 0;
+    return failed ? error_memory(err) : 0;
 }
 
 /* program: a path without links and "..". */
-static int name_place(const char *program, size_t i, char directory[PATH_MAX]) {
-    const char *end = strrchr(program, '/');
-    for (int up = 0; up < places[i].up && end > program; up++)
-        end = memrchr(program, '/', (size_t)(end - program));
-    return snprintf(directory, PATH_MAX, "%.*s/%s", (int)(end - program), program, places[i].name) < PATH_MAX ? 0 : -1;
-}
-
 static int look_beside(const char *program, struct shipped *shipped, struct error *err) {
     char looked[PLACES][PATH_MAX];
     for (size_t i = 0; i < PLACES; i++) {
-        if (name_place(program, i, looked[i]) != 0)
+        const char *end = strrchr(program, '/');
+        for (int up = 0; up < places[i].up && end > program; up++)
+            end = memrchr(program, '/', (size_t)(end - program));
+        if (snprintf(looked[i], PATH_MAX, "%.*s/%s", (int)(end - program), program, places[i].name) >= PATH_MAX)
             return error_set(err, ERROR_FILE, "the path of alignd is too long");
-        if (look(looked[i], &shipped->folders, err) != 0)
+        if (add_folders(looked[i], &shipped->folders, err) != 0)
             return -1;
         if (shipped->folders.count == 0)
             continue;
-        shipped->usual = is_usual(shipped->folders.names[0]) ? usual : NULL;
+        shipped->usual = strcmp(name_of(shipped->folders.names[0]), usual) == 0 ? usual : NULL;
         shipped->directory = strdup(looked[i]);
         return shipped->directory ? 0 : error_memory(err);
     }
@@ -76,14 +76,14 @@ int shipped_find_beside(const char *program, struct shipped *shipped, struct err
     *shipped = (struct shipped){0};
     char *real = program ? realpath(program, NULL) : NULL;
     int result = real ? look_beside(real, shipped, err)
-                      : error_set(err, ERROR_FILE, "it cannot be told where alignd is: give --model DIR or --models DIR");
+                      : error_set(err, ERROR_FILE, "cannot determine the path of alignd: give --model DIR or --models DIR");
     if (result != 0)
         shipped_done(shipped);
     free(real);
     return result;
 }
 
-/* As the kernel was told to start it: /proc, which a chroot may lack, is not needed. */
+/* The kernel tells how it started the program: /proc, which a chroot may lack, is not needed. */
 int shipped_find(struct shipped *shipped, struct error *err) {
     return shipped_find_beside((const char *)getauxval(AT_EXECFN), shipped, err);
 }
@@ -92,4 +92,220 @@ void shipped_done(struct shipped *shipped) {
     free(shipped->directory);
     name_list_done(&shipped->folders);
     *shipped = (struct shipped){0};
+}
+
+/* ---- models by name ---- */
+
+/* Finds the folders in which names are looked up. */
+static int find_place(const struct options *options, struct shipped *place, struct error *err) {
+    if (!options->directory)
+        return shipped_find(place, err);
+    *place = (struct shipped){.directory = strdup(options->directory)};
+    if (place->directory && model_folders_list(&place->folders, place->directory, err) == 0)
+        return 0;
+    shipped_done(place);
+    return error_memory(err); /* unless err has another reason */
+}
+
+/* The place's models as a message lists them, as far as they fit. */
+static int refuse(const struct shipped *place, const char *what, struct error *err) {
+    char listed[LISTED_BYTES] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < place->folders.count; i++) {
+        const char *name = name_of(place->folders.names[i]);
+        if (length + strlen(name) + sizeof ", and others" >= LISTED_BYTES) {
+            strcpy(listed + length, length > 0 ? ", and others" : "several");
+            break;
+        }
+        length += (size_t)sprintf(listed + length, "%s%s", i > 0 ? ", " : "", name);
+    }
+    return error_set(err, ERROR_INPUT, "%.80s in %.40s: there is %s", what, place->directory, *listed ? listed : "none");
+}
+
+/* How far a model is from the languages asked for, as the daemon chooses. */
+static int distance_of(const struct translator_info *info, const char *from, const char *to) {
+    if (strcmp(info->task, "translation") != 0)
+        return PAIR_FAR;
+    int source = language_distance(info->source, from);
+    int target = variant_for(info, to) ? 0 : variant_must_be(info) ? LANGUAGE_FAR : language_distance(info->target, to);
+    return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : PAIR_FAR;
+}
+
+/* *folder: the nearest one that translates; unchanged if there is none. Folders that cannot be read are skipped. */
+static int find_pair(const struct shipped *place, const char *from, const char *to, const char **folder, struct error *err) {
+    int least = PAIR_FAR;
+    for (size_t i = 0; i < place->folders.count; i++) {
+        struct error unreadable = {0};
+        struct translator_card *card = translator_card_read(place->folders.names[i], &unreadable);
+        if (!card && unreadable.code == ERROR_MEMORY)
+            return error_memory(err);
+        if (!card)
+            continue;
+        struct translator_info info = translator_card_info(card);
+        int far = distance_of(&info, from, to);
+        if (far < least) {
+            least = far;
+            *folder = place->folders.names[i];
+        }
+        translator_card_free(card);
+    }
+    return 0;
+}
+
+/* The folder of the model with this name. A folder with the same name is tried first, because it is usually the one. */
+static const char *find_name(const struct shipped *place, const char *name) {
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < place->folders.count; i++) {
+            const char *folder = place->folders.names[i];
+            if ((strcmp(name_of(folder), name) == 0) != (pass == 0))
+                continue;
+            struct translator_card *card = translator_card_read(folder, NULL);
+            bool same = card && strcmp(translator_card_info(card).name, name) == 0;
+            translator_card_free(card);
+            if (same)
+                return folder;
+        }
+    return NULL;
+}
+
+/* Replaces a name by its folder. "en-fr" may also be a pair of languages, split at any of its dashes. */
+static int find_named(const struct shipped *place, char **name, struct error *err) {
+    const char *folder = find_name(place, *name);
+    for (const char *dash = strchr(*name, '-'); !folder && dash; dash = strchr(dash + 1, '-')) {
+        char from[CODE_BYTES];
+        snprintf(from, sizeof from, "%.*s", (int)(dash - *name), *name);
+        if (find_pair(place, from, dash + 1, &folder, err) != 0)
+            return -1;
+    }
+    if (!folder) {
+        char what[LISTED_BYTES];
+        snprintf(what, sizeof what, "--model: no model \"%.50s\"", *name);
+        return refuse(place, what, err);
+    }
+    char *copy = strdup(folder);
+    if (!copy)
+        return error_memory(err);
+    free(*name);
+    *name = copy;
+    return 0;
+}
+
+/* Checks that the first model, if there is one, translates between the languages; otherwise finds one that does. */
+static int find_languages(struct options *options, struct shipped *place, struct error *err) {
+    const char *from = options->from, *to = options->to, *folder = NULL;
+    if (options->models.count == 0) {
+        if (!place->directory && find_place(options, place, err) != 0)
+            return -1;
+        if (find_pair(place, from, to, &folder, err) != 0)
+            return -1;
+        if (!folder) {
+            char what[LISTED_BYTES];
+            snprintf(what, sizeof what, "no model translates from %.20s to %.20s", from, to);
+            return refuse(place, what, err);
+        }
+        if (name_list_add(&options->models, folder, strlen(folder)) != 0)
+            return error_memory(err);
+    }
+    folder = options->models.names[0];
+    struct translator_card *card = translator_card_read(folder, err);
+    if (!card)
+        return -1;
+    struct translator_info info = translator_card_info(card);
+    bool fits = distance_of(&info, from, to) < PAIR_FAR, several = variant_for(&info, to) != NULL;
+    translator_card_free(card);
+    if (!fits)
+        return error_set(err, ERROR_INPUT, "%.100s does not translate from %.20s to %.20s", folder, from, to);
+    if (several && !options->variant && !(options->variant = strdup(to)))
+        return error_memory(err);
+    return 0;
+}
+
+int named_models_find(struct options *options, struct error *err) {
+    struct name_list *models = &options->models;
+    struct shipped place = {.directory = NULL};
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < models->count; i++) {
+        if (has_file(models->names[i], "config.json") || strchr(models->names[i], '/'))
+            continue;
+        result = place.directory ? 0 : find_place(options, &place, err);
+        if (result == 0)
+            result = find_named(&place, &models->names[i], err);
+    }
+    if (result == 0 && options->from)
+        result = find_languages(options, &place, err);
+    shipped_done(&place);
+    return result;
+}
+
+/* ---- the greeting ---- */
+
+/* The URL without its path. An address that stands for all of the machine's becomes the loopback one. */
+static void put_url(FILE *out, const struct greeting *greeting) {
+    static const char *const all[][2] = {{"0.0.0.0:", "127.0.0.1:"}, {"[::]:", "[::1]:"}};
+    const char *host = "", *rest = greeting->address;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        size_t length = strlen(all[i][0]);
+        if (strncmp(greeting->address, all[i][0], length) == 0) {
+            host = all[i][1];
+            rest = greeting->address + length;
+        }
+    }
+    fprintf(out, "http%s://%s%s", greeting->tls ? "s" : "", host, rest);
+}
+
+static void put_models(FILE *out, const struct greeting *greeting) {
+    fputs("Models: ", out);
+    for (size_t i = 0; i < greeting->model_count && i < GREETED_MODELS; i++)
+        fprintf(out, "%s%s", i > 0 ? ", " : "", greeting->models[i]);
+    if (greeting->model_count > GREETED_MODELS)
+        fprintf(out, " and %zu more", greeting->model_count - GREETED_MODELS);
+    if (greeting->directory)
+        fprintf(out, ", in %s", greeting->directory);
+}
+
+/* path: of the socket; NULL: TCP */
+static void put_command(FILE *out, const struct greeting *greeting, const char *path) {
+    fputs("Try:    curl", out);
+    if (path)
+        fprintf(out, " --unix-socket '%s'", path);
+    else if (greeting->tls)
+        fputs(" -k", out); /* the certificate names a host, and this is an address */
+    if (greeting->keys)
+        fputs(" -H 'Authorization: Bearer KEY'", out);
+    fputs(" '", out);
+    if (path)
+        fputs("http://localhost", out);
+    else
+        put_url(out, greeting);
+    fputs("/translate?text=Where+is+the+train+station%3F'", out);
+}
+
+char *greeting_line(const struct greeting *greeting, size_t i) {
+    static const char unix_prefix[] = "unix:";
+    size_t prefix = sizeof unix_prefix - 1, length = 0, last = 3;
+    const char *path = strncmp(greeting->address, unix_prefix, prefix) == 0 ? greeting->address + prefix : NULL;
+    char *text = NULL;
+    if (i >= 2 && (!greeting->usual || greeting->model_count < 2))
+        i++; /* without the line about the default */
+    FILE *out = i <= last ? open_memstream(&text, &length) : NULL;
+    if (!out)
+        return NULL;
+    if (i == 0 && path) {
+        fprintf(out, "alignd serves the socket %s (Ctrl+C ends it)", path);
+    } else if (i == 0) {
+        fputs("alignd serves ", out);
+        put_url(out, greeting);
+        fputs("/ (Ctrl+C ends it)", out);
+    } else if (i == 1) {
+        put_models(out, greeting);
+    } else if (i == 2) {
+        fprintf(out, "Default: %s, where neither a model nor languages are asked for (--default-model)", greeting->usual);
+    } else {
+        put_command(out, greeting, path);
+    }
+    bool written = !ferror(out);
+    if (fclose(out) == 0 && written)
+        return text;
+    free(text);
+    return NULL;
 }

@@ -3,7 +3,7 @@
 #include "model/base/utf8.h"
 #include "server/api/api_plan.h"
 #include "server/api/api_warnings.h"
-#include "server/base/percent.h"
+#include "server/base/hex.h"
 #include "server/document/key_globs.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The fields of the decoding endpoints: JSON -> struct api_form. */
 #include "server/api/api_field.h"
-#include "server/base/decimal.h"
+#include "server/base/writer.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The sentence objects of API.md. */
 #include "model/base/utf8.h"
 #include "server/api/api_json.h"
-#include "server/base/decimal.h"
+#include "server/base/writer.h"
 #include "server/html/html_build.h"
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "server/api/form.h"
-#include "server/base/percent.h"
+#include "server/base/hex.h"
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>

@@ -8,7 +8,7 @@
 #define ALIGND_KEYS_H
 
 #include "model/base/error.h"
-#include "server/base/priority.h"
+#include "server/base/metrics.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Monotonic time in microseconds, and waiting until a point of it. */
+/* Monotonic time in microseconds, and conditions that wait until such a time. */
 #ifndef ALIGND_CLOCK_H
 #define ALIGND_CLOCK_H
 
@@ -12,7 +12,7 @@ static inline int64_t clock_us(void) {
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* A condition whose pthread_cond_timedwait takes a point of this clock. */
+/* Makes a condition whose pthread_cond_timedwait takes a time of this clock. */
 static inline void clock_condition_init(pthread_cond_t *condition) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);

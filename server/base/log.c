@@ -1,16 +1,16 @@
+/* Hides how an event becomes a line, and which thread writes it. */
 #include "server/base/log.h"
 #include "model/base/utf8.h"
 #include "server/base/clock.h"
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LINE_BYTES = 2048, END_BYTES = 2, KEY_BYTES = 32, WAITING_BYTES = 1 << 16, LAST_MS = 1000 };
@@ -28,35 +28,35 @@ void log_set_format(enum log_format format) {
     line_format = format;
 }
 
+static int find_name(const char *const *names, int count, const char *name) {
+    while (count > 0 && strcmp(names[count - 1], name) != 0)
+        count--;
+    return count - 1;
+}
+
 int log_parse_level(const char *name, enum log_level *level) {
-    for (int i = LOG_ERROR; i <= LOG_DEBUG; i++) {
-        if (strcmp(name, level_names[i]) == 0) {
-            *level = (enum log_level)i;
-            return 0;
-        }
-    }
-    return -1;
+    int found = find_name(level_names, LOG_DEBUG + 1, name);
+    if (found >= 0)
+        *level = (enum log_level)found;
+    return found >= 0 ? 0 : -1;
 }
 
 int log_parse_format(const char *name, enum log_format *format) {
-    for (int i = LOG_TEXT; i <= LOG_JSON; i++) {
-        if (strcmp(name, format_names[i]) == 0) {
-            *format = (enum log_format)i;
-            return 0;
-        }
-    }
-    return -1;
+    int found = find_name(format_names, LOG_JSON + 1, name);
+    if (found >= 0)
+        *format = (enum log_format)found;
+    return found >= 0 ? 0 : -1;
 }
 
-/* ---- the writing ---- */
+/* ---- writing lines ---- */
 
 /* Lines on their way to stderr, once log_start has been called. */
 static struct {
-    pthread_mutex_t lock; /* guards all below */
+    pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t filled, written;
     pthread_t thread;
     bool started, stopping;
-    bool writing;              /* the thread has lines that are not in here any more */
+    bool writing;              /* the thread is writing lines that it has taken out */
     char bytes[WAITING_BYTES]; /* [length] whole lines */
     size_t length;
     size_t lost; /* lines for which there was no room since the thread last took some */
@@ -68,8 +68,8 @@ uint64_t log_lines_dropped(void) {
     return atomic_load_explicit(&dropped, memory_order_relaxed);
 }
 
-/* One write, so that lines of different threads and programs do not mix, unless stderr takes less at once. What it does not take at
- * all is lost: there is nobody to tell. */
+/* Writes a line at once, so that lines of different threads and programs do not mix, unless stderr takes less. A line that stderr
+ * refuses is lost: there is nowhere to report it. */
 static void write_line(const char *line, size_t length) {
     while (length > 0) {
         ssize_t count = write(STDERR_FILENO, line, length);
@@ -85,54 +85,40 @@ static void write_line(const char *line, size_t length) {
     }
 }
 
-static void write_lines(const char *lines, size_t length) {
-    for (const char *end; length > 0; lines = end) {
-        end = (const char *)memchr(lines, '\n', length) + 1;
-        write_line(lines, (size_t)(end - lines));
-        length -= (size_t)(end - lines);
-    }
-}
-
-/* Takes what is waiting. False: nothing is, and nothing will be. */
-static bool take_lines(char lines[WAITING_BYTES], size_t *length, size_t *lost) {
-    pthread_mutex_lock(&waiting.lock);
-    waiting.writing = false;
-    pthread_cond_signal(&waiting.written);
-    while (waiting.length == 0 && !waiting.stopping)
-        pthread_cond_wait(&waiting.filled, &waiting.lock);
-    *length = waiting.length;
-    *lost = waiting.lost;
-    memcpy(lines, waiting.bytes, *length);
-    waiting.writing = *length > 0;
-    waiting.length = waiting.lost = 0;
-    pthread_mutex_unlock(&waiting.lock);
-    return *length > 0;
-}
-
+/* The thread: takes all lines that wait and writes them, until log_stop has been called and none waits. */
 static void *write_all(void *none) {
     char lines[WAITING_BYTES];
-    size_t length, lost;
     (void)none;
-    while (take_lines(lines, &length, &lost)) {
-        write_lines(lines, length);
+    for (;;) {
+        pthread_mutex_lock(&waiting.lock);
+        waiting.writing = false;
+        pthread_cond_signal(&waiting.written);
+        while (waiting.length == 0 && !waiting.stopping)
+            pthread_cond_wait(&waiting.filled, &waiting.lock);
+        size_t length = waiting.length, lost = waiting.lost;
+        memcpy(lines, waiting.bytes, length);
+        waiting.writing = length > 0;
+        waiting.length = waiting.lost = 0;
+        pthread_mutex_unlock(&waiting.lock);
+        if (length == 0)
+            return NULL;
+
+        for (const char *line = lines, *end; line < lines + length; line = end) {
+            end = (const char *)memchr(line, '\n', (size_t)(lines + length - line)) + 1;
+            write_line(line, (size_t)(end - line));
+        }
         if (lost > 0)
             log_event(LOG_WARN, "log_lines_dropped", "lines=%zu", lost);
     }
-    return NULL;
 }
 
-/* Bytes that a line may have. The last LINE_BYTES are the thread's own: it has a word to say about lost lines, once between two
- * times of taking all. The lock is held. */
-static size_t room(void) {
-    size_t limit = WAITING_BYTES - (pthread_equal(pthread_self(), waiting.thread) ? 0 : LINE_BYTES);
-    return waiting.length < limit ? limit - waiting.length : 0;
-}
-
-/* line: [length], with its line feed. */
+/* line: [length], with its line feed. The last LINE_BYTES are reserved for the thread, which reports lost lines once each time it
+ * has taken the others. */
 static void send_line(const char *line, size_t length) {
     pthread_mutex_lock(&waiting.lock);
     bool direct = !waiting.started;
-    if (!direct && length <= room()) {
+    size_t limit = !direct && pthread_equal(pthread_self(), waiting.thread) ? WAITING_BYTES : WAITING_BYTES - LINE_BYTES;
+    if (!direct && waiting.length + length <= limit) {
         memcpy(waiting.bytes + waiting.length, line, length);
         waiting.length += length;
         pthread_cond_signal(&waiting.filled);
@@ -157,7 +143,7 @@ int log_start(struct error *err) {
     return 0;
 }
 
-/* A thread that is still writing then writes to nobody: it ends with the program. */
+/* A thread that cannot write in time is abandoned, and ends with the program. */
 void log_stop(void) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -177,7 +163,7 @@ void log_stop(void) {
         pthread_detach(waiting.thread);
 }
 
-/* ---- the line ---- */
+/* ---- making a line ---- */
 
 struct line {
     char text[LINE_BYTES];
@@ -186,10 +172,9 @@ struct line {
 };
 
 static void line_put(struct line *line, const char *bytes, size_t count) {
-    if (count > LINE_BYTES - END_BYTES - line->length) {
-        line->full = true;
+    line->full |= count > LINE_BYTES - END_BYTES - line->length;
+    if (line->full)
         return;
-    }
     memcpy(line->text + line->length, bytes, count);
     line->length += count;
 }
@@ -198,7 +183,7 @@ static void line_put_text(struct line *line, const char *text) {
     line_put(line, text, strlen(text));
 }
 
-/* As the inside of a JSON string. Bytes that are not UTF-8 become question marks. */
+/* Puts the inside of a JSON string. Bytes that are not UTF-8 become question marks. */
 static void put_escaped(struct line *line, const char *value) {
     size_t length = strlen(value);
     for (size_t at = 0, next = 0; at < length; at = next) {
@@ -206,127 +191,86 @@ static void put_escaped(struct line *line, const char *value) {
         unsigned char byte = (unsigned char)value[at];
         bool valid;
         next = at + utf8_first(value + at, length - at, &valid);
-        if (!valid)
+        if (!valid) {
             line_put_text(line, "?");
-        else if (byte < 0x20 || byte == 0x7f)
+        } else if (byte < 0x20 || byte == 0x7f) {
             line_put(line, code, (size_t)snprintf(code, sizeof code, "\\u%04x", byte));
-        else {
-            if (byte == '"' || byte == '\\')
-                line_put_text(line, "\\");
+        } else {
+            line_put_text(line, byte == '"' || byte == '\\' ? "\\" : "");
             line_put(line, value + at, next - at);
         }
     }
 }
 
-/* In a text line a value stands as it is, unless one could not tell where it ends. */
-static bool is_plain(const char *value) {
-    for (const char *c = value; *c; c++) {
-        if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f || strchr("\"\\=", *c))
-            return false;
-    }
-    return *value != '\0';
-}
-
-static void put_value(struct line *line, const char *value, bool number) {
-    bool quoted = line_format == LOG_JSON ? !number : !is_plain(value);
+/* Puts a field, or nothing if it does not fit. In a text line a value is quoted if one could not see where it ends. */
+static void put_field(struct line *line, const char *key, const char *value, bool number) {
+    size_t before = line->length;
+    bool json = line_format == LOG_JSON, quoted = json ? !number : *value == '\0';
+    for (const char *c = value; !json && *c; c++)
+        quoted |= (unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f || strchr("\"\\=", *c);
+    line_put_text(line, json ? before > 0 ? ",\"" : "{\"" : before > 0 ? " " : "");
+    line_put_text(line, key);
+    line_put_text(line, json ? "\":" : "=");
     line_put_text(line, quoted ? "\"" : "");
     put_escaped(line, value);
     line_put_text(line, quoted ? "\"" : "");
-}
-
-/* Whole, or not at all. */
-static void put_field(struct line *line, const char *key, const char *value, bool number) {
-    size_t before = line->length;
-    if (line_format == LOG_JSON)
-        line_put_text(line, before > 0 ? ",\"" : "{\"");
-    else
-        line_put_text(line, before > 0 ? " " : "");
-    line_put_text(line, key);
-    line_put_text(line, line_format == LOG_JSON ? "\":" : "=");
-    put_value(line, value, number);
     if (line->full)
         line->length = before;
     line->full = false;
 }
 
-/* ---- the fields ---- */
-
-static long long signed_argument(const char *size, va_list *arguments) {
-    if (strncmp(size, "ll", 2) == 0)
-        return va_arg(*arguments, long long);
-    return *size == 'l' ? va_arg(*arguments, long) : *size == 'z' ? va_arg(*arguments, ssize_t) : va_arg(*arguments, int);
-}
-
-static unsigned long long unsigned_argument(const char *size, va_list *arguments) {
-    if (strncmp(size, "ll", 2) == 0)
-        return va_arg(*arguments, unsigned long long);
-    return *size == 'l'   ? va_arg(*arguments, unsigned long)
-           : *size == 'z' ? va_arg(*arguments, size_t)
-                          : va_arg(*arguments, unsigned);
-}
-
-/* Prints the argument of the conversion behind the %, and returns where that ends. */
+/* Prints the argument of the conversion that follows a %, and returns the end of the conversion. The argument of an integer is read
+ * with its size; gcc and clang pass both signs of a size alike. */
 static const char *convert(const char *at, va_list *arguments, char *out, size_t room) {
     char *end = NULL;
     int precision = *at == '.' ? (int)strtol(at + 1, &end, 10) : -1;
     const char *size = end ? end : at, *kind = size + strspn(size, "lz");
-    switch (*kind) {
-    case 's':
+    if (*kind == 's') {
         snprintf(out, room, "%.*s", precision, va_arg(*arguments, const char *));
-        break;
-    case 'f':
+    } else if (*kind == 'f') {
         snprintf(out, room, "%.*f", precision, va_arg(*arguments, double));
-        break;
-    case 'g':
+    } else if (*kind == 'g') {
         snprintf(out, room, "%.*g", precision, va_arg(*arguments, double));
-        break;
-    case 'x':
-        snprintf(out, room, "%llx", unsigned_argument(size, arguments));
-        break;
-    case 'u':
-        snprintf(out, room, "%llu", unsigned_argument(size, arguments));
-        break;
-    default:
-        assert(*kind == 'd' || *kind == 'i');
-        snprintf(out, room, "%lld", signed_argument(size, arguments));
+    } else {
+        assert(strchr("diux", *kind));
+        bool is_signed = *kind == 'd' || *kind == 'i';
+        long long number = kind - size == 2 ? va_arg(*arguments, long long)
+                           : *size == 'z'   ? va_arg(*arguments, ssize_t)
+                           : *size == 'l'   ? va_arg(*arguments, long)
+                           : is_signed      ? va_arg(*arguments, int)
+                                            : (long long)va_arg(*arguments, unsigned);
+        snprintf(out, room, *kind == 'x' ? "%llx" : is_signed ? "%lld" : "%llu", number);
     }
     return kind + 1;
 }
 
-/* The value at `at`, up to a space or the end of the format, which is returned. */
-static const char *read_value(const char *at, va_list *arguments, char value[LOG_VALUE_BYTES], bool *number) {
-    const char *begin = at;
-    size_t length = 0;
-    value[0] = '\0';
-    *number = false;
-    while (*at && *at != ' ') {
-        if (*at != '%') {
-            snprintf(value + length, LOG_VALUE_BYTES - length, "%c", *at++);
-        } else {
-            bool first = at == begin;
-            at = convert(at + 1, arguments, value + length, LOG_VALUE_BYTES - length);
-            *number = first && (*at == ' ' || *at == '\0') && strchr("diufg", at[-1]) && !strchr(value, 'n'); /* nor nan, inf */
-        }
-        length += strlen(value + length);
-    }
-    return at;
-}
-
-static void put_fields(struct line *line, const char *format, va_list *arguments) {
-    while (*format) {
-        char key[KEY_BYTES], value[LOG_VALUE_BYTES];
-        bool number;
-        size_t length = strcspn(format, "=");
-        assert(format[length] == '=' && length < KEY_BYTES);
-        memcpy(key, format, length);
+static void put_fields(struct line *line, const char *at, va_list *arguments) {
+    while (*at) {
+        char key[KEY_BYTES], value[LOG_VALUE_BYTES] = "";
+        size_t length = strcspn(at, "=");
+        assert(at[length] == '=' && length < KEY_BYTES);
+        memcpy(key, at, length);
         key[length] = '\0';
-        format = read_value(format + length + 1, arguments, value, &number);
+        at += length + 1;
+        bool number = false;
+        for (length = 0; *at && *at != ' '; length += strlen(value + length)) {
+            if (*at != '%') {
+                snprintf(value + length, LOG_VALUE_BYTES - length, "%c", *at++);
+                continue;
+            }
+            bool first = at[-1] == '=' && length == 0;
+            at = convert(at + 1, arguments, value + length, LOG_VALUE_BYTES - length);
+            number = first && (*at == ' ' || *at == '\0') && strchr("diufg", at[-1]) && !strchr(value, 'n'); /* nan, inf */
+        }
         put_field(line, key, value, number);
-        format += *format == ' ';
+        at += *at == ' ';
     }
 }
 
-static void put_time(struct line *line) {
+void log_event(enum log_level level, const char *event, const char *format, ...) {
+    if (level > threshold)
+        return;
+    struct line line = {.length = 0};
     char seconds[32], time[48];
     struct timespec now;
     struct tm utc;
@@ -334,14 +278,7 @@ static void put_time(struct line *line) {
     gmtime_r(&now.tv_sec, &utc);
     strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
     snprintf(time, sizeof time, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
-    put_field(line, "time", time, false);
-}
-
-void log_event(enum log_level level, const char *event, const char *format, ...) {
-    if (level > threshold)
-        return;
-    struct line line = {.length = 0};
-    put_time(&line);
+    put_field(&line, "time", time, false);
     put_field(&line, "level", level_names[level], false);
     put_field(&line, "event", event, false);
     va_list arguments;

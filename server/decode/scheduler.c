@@ -1,7 +1,7 @@
 /* This module hides whose turn it is: how jobs wait, and in which order workers get them. */
 #include "server/decode/scheduler.h"
 #include "server/base/clock.h"
-#include "server/base/meter.h"
+#include "server/base/metrics.h"
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>

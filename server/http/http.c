@@ -1,50 +1,663 @@
+/* Hides the life of a request: from its head to the last byte of its reply, and which thread works on it meanwhile. */
 #include "server/http/http.h"
+#include "server/api/api.h"
 #include "server/base/clock.h"
-#include "server/http/http_head.h"
-#include "server/http/http_listeners.h"
-#include "server/http/http_work.h"
+#include "server/base/log.h"
+#include "server/decode/chores.h"
+#include "server/decode/events.h"
+#include "server/http/body.h"
+#include "server/http/guard.h"
+#include "server/http/headers.h"
+#include "server/http/tls.h"
+#include <assert.h>
+#include <microhttpd.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 
-enum { WAITING_BYTES = 32 << 20, STOP_MS = 100 }; /* WAITING_BYTES: of large requests that wait to be prepared */
+enum {
+    WAITING_BYTES = 32 << 20,        /* of large requests that wait to be prepared */
+    STOP_MS = 100,                   /* between two looks at chores that are cancelled */
+    SMALL_REQUEST_BYTES = 64 * 1024, /* requests for which --request-memory does not count: --queue bounds how many there are */
 
-struct http {
-    struct exchanges exchanges;
-    struct http_listeners *listeners;
-    struct tls *tls; /* NULL: no HTTPS */
+    /* A body and query string of so many bytes are read at once, in a few milliseconds at most. A request for one sentence rarely
+     * has more. */
+    SMALL_BYTES = 256,
+
+    /* Larger requests do not hold up smaller ones (chores.h). */
+    SMALL_BODY_BYTES = 16 * 1024,
+    SMALL_SENTENCES = 16,
+    MUCH_BYTES = 4 << 20, /* a request that took so much gives it back to the system */
+
+    /* Memory that reading a request may take: READ_BYTES, READ_FACTOR times the longest body, and SENTENCE_BYTES for each sentence
+     * that the queue has room for. Writing its answer may take ANSWER_FACTOR times the longest reply. */
+    READ_BYTES = 24 << 20,
+    READ_FACTOR = 8,
+    SENTENCE_BYTES = 4 * 1024,
+    ANSWER_FACTOR = 2
 };
 
-/* The head has come. Some requests are answered without being read any further. */
-static enum MHD_Result http_begin(struct http *http, struct MHD_Connection *connection, const char *path, const char *method,
-                                  const char *version, void **state) {
-    connection_begun(&http->exchanges.connections, connection);
-    struct exchange *exchange = exchange_create(&http->exchanges, connection, path, method);
-    *state = exchange;
-    if (!exchange)
-        return MHD_NO;
-    if (head_check(connection_line(connection), connection, method, version, &exchange->reply) == 0 &&
-        sent_length(connection, &exchange->reply) == 0)
-        return MHD_YES;
-    exchange_count(exchange);
-    return exchange_respond(exchange);
+struct http {
+    struct service *service;
+    struct watch *watch;
+    struct chores *chores;
+    struct connections connections;
+    struct http_listeners *listeners;
+    struct tls *tls;      /* NULL: no HTTPS */
+    atomic_size_t read;   /* bytes of requests that have been read and are not answered yet */
+    atomic_size_t unread; /* bytes of answers that have been written and are not sent yet */
+    uint32_t id_prefix;   /* of generated request ids */
+    atomic_uint_least32_t id_counter;
+
+    pthread_mutex_t lock; /* guards in_flight */
+    pthread_cond_t idle;  /* in_flight became 0 */
+    size_t in_flight;     /* exchanges whose request is complete: they are owed a reply */
+};
+
+/* Time and tokens that a request took, for its log line. */
+struct spent {
+    char model[64];                /* its name, cut; "": none */
+    struct model_metrics *metrics; /* its counters; NULL: none */
+    size_t tokens;                 /* of the best hypotheses */
+    int64_t queue_us, decode_us;
+};
+
+/* RECEIVING -> ANSWERED or STREAMING, by way of SUSPENDED if other threads work on the request. */
+enum stage { STAGE_RECEIVING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING };
+
+/* One request and its reply. The first call for it makes it, and only the completion callback ends it; but while it streams,
+ * request and reply are the workers' until they have the answer (events_end), and they end it if the client has left by then. */
+struct exchange {
+    struct request request;
+    struct http *http;
+    struct MHD_Connection *connection;
+    enum stage stage;
+    const struct route *route; /* NULL: the path does not exist */
+    size_t endpoint;           /* index of its label */
+    const char *path;          /* lives as long as the request */
+    const char *method;        /* as of api_method */
+    char id[SENT_ID_BYTES], trace[SENT_TRACE_BYTES], key_name[KEY_NAME_BYTES];
+    struct spent spent;
+    bool whole; /* the request is complete, and counted in http->in_flight */
+    int64_t began_us;
+    struct body body;
+    struct reply reply;
+    bool gzip;   /* the client accepts it */
+    size_t kept; /* bytes of the request counted in http->read */
+    size_t held; /* bytes of the reply counted in http->unread */
+    struct watched watched;
+    struct chore chore;
+    struct stream *stream; /* NULL: answered in one piece */
+};
+
+/* ---- memory of requests and replies ---- */
+
+static void forget_request(struct exchange *exchange) {
+    atomic_fetch_sub(&exchange->http->read, exchange->kept);
+    exchange->kept = 0;
 }
 
+/* Counts the request, until forget_request. Returns false, with the reply set, if it is large and there is no room beside others.
+ */
+static bool keep_request(struct exchange *exchange) {
+    const struct service *service = exchange->http->service;
+    exchange->kept = request_bytes(&exchange->request);
+    size_t before = atomic_fetch_add(&exchange->http->read, exchange->kept);
+    bool fits = before == 0 || before + exchange->kept <= service->options.request_memory;
+    if (fits || exchange->kept <= SMALL_REQUEST_BYTES)
+        return true;
+    forget_request(exchange);
+    api_fail_crowded(service, &exchange->reply);
+    return false;
+}
+
+static void release_reply(struct exchange *exchange) {
+    atomic_fetch_sub(&exchange->http->unread, exchange->held);
+    metrics_replies_changed(exchange->http->service->metrics, -(int64_t)exchange->held);
+    exchange->held = 0;
+}
+
+/* Counts the answer, if there is one, with those that are unread. One that does not fit becomes 503. */
+static void hold_reply(struct exchange *exchange) {
+    const struct service *service = exchange->http->service;
+    if (exchange->reply.status != STATUS_OK)
+        return;
+    exchange->held = exchange->reply.length;
+    size_t before = atomic_fetch_add(&exchange->http->unread, exchange->held);
+    metrics_replies_changed(service->metrics, (int64_t)exchange->held);
+    if (before + exchange->held <= service->options.reply_memory)
+        return;
+    release_reply(exchange);
+    api_fail_unread(service, &exchange->reply);
+}
+
+/* Compresses the answer if that is wanted and useful. Takes 10 ms per MB. */
+static void compress(struct exchange *exchange) {
+    if (exchange->gzip && !exchange->reply.compressed && compress_is_worthwhile(&exchange->reply))
+        compress_reply(&exchange->reply);
+}
+
+static void clear_reply(struct exchange *exchange) {
+    free(exchange->reply.body);
+    exchange->reply = (struct reply){.dialect = exchange->reply.dialect};
+}
+
+/* ---- the beginning and the end ---- */
+
+/* path and method outlive the exchange. NULL: memory is out. */
+static struct exchange *exchange_create(struct http *http, struct MHD_Connection *connection, const char *path,
+                                        const char *method) {
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    if (!exchange)
+        return NULL;
+    request_init(&exchange->request);
+    exchange->request.verbatim = http->service->options.verbatim;
+    exchange->http = http;
+    exchange->connection = connection;
+    exchange->began_us = clock_us();
+    exchange->path = path;
+    exchange->method = api_method(method);
+    const struct gate *gate = connection_gate(connection);
+    const struct route *route = api_find(path, exchange->method, &exchange->endpoint);
+    exchange->route = route && gate && gate->admin && !api_is_for_administrators(route) ? NULL : route;
+    exchange->reply.dialect = exchange->route && exchange->route->dialect ? exchange->route->dialect : api_dialect(path);
+    if (!sent_id(connection, exchange->id))
+        snprintf(exchange->id, SENT_ID_BYTES, "%08x%08x", (unsigned)http->id_prefix,
+                 (unsigned)atomic_fetch_add(&http->id_counter, 1) + 1);
+    exchange->request.id = exchange->id;
+    sent_trace(connection, exchange->trace);
+    exchange->gzip = compress_is_accepted(sent_header(connection, "Accept-Encoding"));
+    exchange->request.client = sent_client(connection, http->service->options.client_header); /* unless an API key tells more */
+    metrics_request_began(http->service->metrics);
+    return exchange;
+}
+
+/* The request is complete. */
+static void count_in_flight(struct exchange *exchange) {
+    pthread_mutex_lock(&exchange->http->lock);
+    exchange->http->in_flight++;
+    pthread_mutex_unlock(&exchange->http->lock);
+    exchange->whole = true;
+}
+
+/* Notes what the request took, before request_done. */
+static void note_spent(struct exchange *exchange) {
+    const struct request *request = &exchange->request;
+    struct spent *spent = &exchange->spent;
+    int64_t began_us = INT64_MAX, ended_us = 0;
+    if (request->model) {
+        snprintf(spent->model, sizeof spent->model, "%s", request->model->info.name);
+        spent->metrics = request->model->metrics;
+    }
+    for (size_t i = 0; i < request->job_count; i++) {
+        const struct job *job = &request->jobs[i];
+        if (job->admitted_us == 0 || job->done_us == 0)
+            continue; /* it left before it was decoded */
+        int64_t queued_us = job->admitted_us - job->queued_us;
+        spent->queue_us = queued_us > spent->queue_us ? queued_us : spent->queue_us;
+        began_us = job->admitted_us < began_us ? job->admitted_us : began_us;
+        ended_us = job->done_us > ended_us ? job->done_us : ended_us;
+        spent->tokens += job->sentence->hypotheses ? job->sentence->hypotheses[0].length : 0;
+    }
+    spent->decode_us = ended_us > 0 ? ended_us - began_us : 0;
+}
+
+/* Counts and logs the exchange, and frees it. */
+static void exchange_end(struct exchange *exchange) {
+    struct http *http = exchange->http;
+    int64_t duration_us = clock_us() - exchange->began_us;
+    if (exchange->request.models) /* request_done has not been called */
+        note_spent(exchange);
+    const struct spent *spent = &exchange->spent;
+
+    /* The status that the client got, or, of a stream, the one in its last event; 0: the client left without one. */
+    bool answered = exchange->stage == STAGE_ANSWERED || exchange->stage == STAGE_STREAMING;
+    unsigned status = answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
+    char trace[SENT_TRACE_ID_LENGTH + 1] = "";
+    size_t count;
+    if (*exchange->trace)
+        memcpy(trace, exchange->trace + SENT_TRACE_ID, SENT_TRACE_ID_LENGTH);
+    metrics_request_ended(http->service->metrics, exchange->endpoint, spent->metrics, status, duration_us);
+    log_event(
+        LOG_INFO, "request",
+        "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f model=%s tokens=%zu queue_ms=%.3f decode_ms=%.3f "
+        "trace=%s key=%s",
+        exchange->id, exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
+        (double)duration_us / 1000, *spent->model ? spent->model : "-", spent->tokens, (double)spent->queue_us / 1000,
+        (double)spent->decode_us / 1000, *trace ? trace : "-", *exchange->key_name ? exchange->key_name : "-");
+
+    bool counted = exchange->whole;
+    release_reply(exchange);
+    forget_request(exchange);
+    stream_free(exchange->stream);
+    request_done(&exchange->request);
+    body_done(&exchange->body);
+    free(exchange->reply.body);
+    free(exchange);
+    pthread_mutex_lock(&http->lock);
+    if (counted && --http->in_flight == 0)
+        pthread_cond_broadcast(&http->idle);
+    pthread_mutex_unlock(&http->lock);
+}
+
+/* ---- what a chore may take ---- */
+
+/* Called in the middle of a chore: lets others have their turn. Returns false if the request is over. */
+static bool take_turns(void *owner) {
+    struct exchange *exchange = owner;
+    chores_pause(exchange->http->chores, &exchange->chore);
+    return !request_is_over(&exchange->request);
+}
+
+static void let_others(void *owner, bool away) {
+    struct exchange *exchange = owner;
+    chores_away(exchange->http->chores, &exchange->chore, away);
+}
+
+/* Bounds what the chore allocates from now on, until end_budget. */
+static void set_budget(struct exchange *exchange, size_t most_bytes) {
+    struct request *request = &exchange->request;
+    request->budget = (struct budget){.most_bytes = most_bytes,
+                                      .most_sentences = scheduler_limits(exchange->http->service->scheduler)->jobs,
+                                      .go_on = take_turns,
+                                      .away = let_others,
+                                      .owner = exchange};
+    arena_limit(&request->arena, &request->budget);
+}
+
+static void set_reading_budget(struct exchange *exchange) {
+    const struct service *service = exchange->http->service;
+    size_t sentences = scheduler_limits(service->scheduler)->jobs;
+    set_budget(exchange, READ_BYTES + READ_FACTOR * service->options.max_body_bytes + SENTENCE_BYTES * sentences);
+}
+
+/* Replaces the reply if the budget was too small for the right one. */
+static void end_budget(struct exchange *exchange) {
+    struct request *request = &exchange->request;
+    arena_limit(&request->arena, NULL);
+    if (request->budget.spent != BUDGET_BYTES)
+        return;
+    clear_reply(exchange);
+    api_fail(&exchange->reply, STATUS_TOO_LARGE, NULL, "the request takes more than %zu bytes of memory",
+             request->budget.most_bytes);
+}
+
+/* ---- the answer ---- */
+
+static void fail_cancelled(struct exchange *exchange) {
+    clear_reply(exchange);
+    api_fail_cancelled(exchange->http->service, request_reason(&exchange->request), &exchange->reply);
+}
+
+/* Resumes the connection, after releasing what is not needed to send the reply, which may be much more than the reply. Then the
+ * exchange is the connection's thread's again, and may be gone. */
+static void resume(struct exchange *exchange) {
+    stream_free(exchange->stream); /* of a request that was refused */
+    exchange->stream = NULL;
+    body_done(&exchange->body);
+    note_spent(exchange);
+    bool stopped = exchange->request.budget.spent != BUDGET_LEFT;
+    bool much = stopped || (exchange->request.models && request_bytes(&exchange->request) > MUCH_BYTES);
+    request_done(&exchange->request);
+    if (much)
+        chores_tidy(exchange->http->chores);
+    forget_request(exchange);
+    MHD_resume_connection(exchange->connection);
+}
+
+/* Sets the reply. Called by the worker that ended the last job, or as a chore. */
+static void conclude(struct exchange *exchange) {
+    const struct http *http = exchange->http;
+    if (request_reason(&exchange->request) == CANCEL_NONE)
+        exchange->route->finish(http->service, &exchange->request, &exchange->reply);
+    end_budget(exchange);
+    watch_remove(http->watch, &exchange->watched); /* from now on nothing cancels it */
+    if (request_reason(&exchange->request) != CANCEL_NONE)
+        fail_cancelled(exchange);
+    if (!exchange->stream)
+        compress(exchange);
+    hold_reply(exchange);
+    if (!exchange->stream)
+        resume(exchange);
+    else if (events_end(exchange->request.events)) /* its reader has left */
+        exchange_end(exchange);
+}
+
+static void run_rendering(void *owner) {
+    struct exchange *exchange = owner;
+    request_is_over(&exchange->request);
+    set_budget(exchange, ANSWER_FACTOR * exchange->http->service->options.max_reply_bytes);
+    conclude(exchange);
+}
+
+static bool submit_chore(struct exchange *exchange, enum metrics_chore kind, bool large, void (*run)(void *)) {
+    exchange->chore = (struct chore){.request = &exchange->request,
+                                     .kind = kind,
+                                     .large = large,
+                                     .waits = kind == CHORE_PREPARATION && api_writes(exchange->route),
+                                     .bytes = exchange->body.capacity,
+                                     .run = run,
+                                     .owner = exchange};
+    return chores_submit(exchange->http->chores, &exchange->chore);
+}
+
+/* The chore between two decodings, of a request that is watched and suspended. */
+static void run_second(void *owner) {
+    struct exchange *exchange = owner;
+    struct request *request = &exchange->request;
+    const struct service *service = exchange->http->service;
+    if (request_is_over(request)) {
+        conclude(exchange);
+        return;
+    }
+    size_t charged = request->job_count; /* sentences of the first decoding */
+    set_reading_budget(exchange);
+    int result = api_go_on(request, &exchange->reply);
+    end_budget(exchange);
+    if (result == 0) {
+        enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, it may be gone */
+        if (verdict == SCHEDULER_ACCEPTED)
+            return;
+        api_fail_refused(service, verdict, request, &exchange->reply);
+    }
+    api_refund(service, request, charged);
+    watch_remove(exchange->http->watch, &exchange->watched);
+    resume(exchange);
+}
+
+/* The request's finish: the last job has ended. */
+static void work_finish(struct request *request) {
+    struct exchange *exchange = request->owner;
+    bool over = request_reason(request) != CANCEL_NONE;
+    if (!over && api_goes_on(request)) {
+        submit_chore(exchange, CHORE_RENDERING, request->job_count > SMALL_SENTENCES, run_second);
+    } else if (over || !api_is_large(request)) {
+        conclude(exchange);
+    } else {
+        bool taken = submit_chore(exchange, CHORE_RENDERING, true, run_rendering);
+        assert(taken);
+        (void)taken;
+    }
+}
+
+/* ---- to the workers ---- */
+
+static void watch(struct exchange *exchange) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    assert(info);
+    watch_add(exchange->http->watch, &exchange->watched, &exchange->request, info->connect_fd);
+}
+
+static void suspend(struct exchange *exchange) {
+    exchange->stage = STAGE_SUSPENDED;
+    MHD_suspend_connection(exchange->connection);
+}
+
+static void run_preparation(void *owner);
+
+/* Has a request that is watched and suspended prepared as a chore. */
+static void prepare_beside(struct exchange *exchange) {
+    struct http *http = exchange->http;
+    if (submit_chore(exchange, CHORE_PREPARATION, exchange->body.length > SMALL_BODY_BYTES, run_preparation))
+        return;
+    watch_remove(http->watch, &exchange->watched);
+    api_fail_unprepared(http->service, chores_wait_s(http->chores, &exchange->chore), &exchange->reply);
+    resume(exchange);
+}
+
+/* The request's finish while it waits for its model, which is in memory now, or cannot be. Called on the thread that loaded it. */
+static void prepare_again(struct request *request) {
+    prepare_beside(request->owner);
+}
+
+/* Hands the request to the workers, or, if it waits for its model, to the thread that loads it; then it is prepared from the start.
+ * It is watched and suspended first, because it may be finished as soon as it is accepted. A stream suspends itself when it has
+ * nothing to send. suspended: the connection is already. Returns whether it is then. */
+static bool submit(struct exchange *exchange, bool suspended) {
+    struct http *http = exchange->http;
+    struct request *request = &exchange->request;
+    bool streamed = exchange->stream != NULL, waits = api_waits(request);
+    request->finish = waits ? prepare_again : work_finish;
+    request->owner = exchange;
+    request->accepted |= waits;
+    watch(exchange);
+    if (streamed)
+        exchange->stage = STAGE_STREAMING;
+    else if (!suspended)
+        suspend(exchange);
+    enum scheduler_verdict verdict = api_submit(http->service, request);
+    if (verdict == SCHEDULER_ACCEPTED)
+        return !streamed;
+    watch_remove(http->watch, &exchange->watched);
+    if (!waits)
+        api_refund(http->service, request, request->job_count);
+    api_fail_refused(http->service, verdict, request, &exchange->reply);
+    if (streamed)
+        exchange->stage = suspended ? STAGE_SUSPENDED : STAGE_RECEIVING;
+    if (!streamed && !suspended)
+        resume(exchange);
+    return !streamed && !suspended;
+}
+
+/* Continues with a prepared request: submits it, unless its reply is set or it was cancelled meanwhile. Returns as
+ * submit. */
+static bool go_on(struct exchange *exchange, bool suspended) {
+    const struct http *http = exchange->http;
+    struct request *request = &exchange->request;
+    struct reply *reply = &exchange->reply;
+    if (request_reason(request) != CANCEL_NONE)
+        fail_cancelled(exchange);
+    if (reply->status == 0 && api_waits(request))
+        return keep_request(exchange) && submit(exchange, suspended);
+    if (reply->status == 0 && keep_request(exchange) && api_charge(http->service, request, reply) && request->streamed) {
+        exchange->stream = stream_open(exchange->connection, request, reply, http->service->options.max_reply_bytes, http->chores);
+        if (!exchange->stream)
+            api_fail_memory(reply);
+    }
+    if (reply->status != 0)
+        return false;
+    if (request->job_count > 0 || request->reload)
+        return submit(exchange, suspended);
+
+    /* The texts are blank: there is nothing to decode. */
+    exchange->route->finish(http->service, request, reply);
+    if (exchange->stream) {
+        exchange->stage = STAGE_STREAMING;
+        events_end(request->events);
+    }
+    return false;
+}
+
+/* ---- preparation ---- */
+
+static void prepare(struct exchange *exchange) {
+    const struct service *service = exchange->http->service;
+    struct MHD_Connection *connection = exchange->connection;
+    struct request *request = &exchange->request;
+    struct reply *reply = &exchange->reply;
+    const struct gate *gate = connection_gate(connection);
+    const char *protocol = sent_header(connection, "X-Forwarded-Proto"); /* of a proxy that speaks TLS */
+    struct call call = {.body = exchange->body.bytes,
+                        .length = exchange->body.length,
+                        .content_type = sent_header(connection, "Content-Type"),
+                        .path = exchange->path,
+                        .if_none_match = sent_header(connection, "If-None-Match"),
+                        .authorization = sent_header(connection, "Authorization"),
+                        .host = sent_header(connection, "Host"),
+                        .accept_language = sent_header(connection, "Accept-Language"),
+                        .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) ||
+                                  (protocol && strcmp(protocol, "https") == 0),
+                        .administrator = gate && gate->admin && gate->local}; /* whoever may open the socket is one */
+    for (size_t i = 0; i < API_KEY_HEADERS; i++)
+        call.api_keys[i] = sent_header(connection, api_key_headers[i]);
+    if (form_read(connection, &request->arena, &call, reply) != 0)
+        return;
+    api_choose_dialect(exchange->route, &call, reply);
+    if (api_authorize(service, exchange->route, &call, request, reply) != 0)
+        return;
+    if (request->key) {
+        strcpy(exchange->key_name, request->key->name);
+        request->client = client_of_name(exchange->key_name, strlen(exchange->key_name));
+        if (request->key->limits.priority > request->priority) /* a request can lower its priority, never raise it */
+            request->priority = request->key->limits.priority;
+    }
+    if (!request->models && api_take_models(service, request, reply) != 0)
+        return;
+    exchange->route->start(service, &call, request, reply);
+}
+
+/* The chore: the connection is suspended. */
+static void run_preparation(void *owner) {
+    struct exchange *exchange = owner;
+    struct MHD_Connection *connection = exchange->connection;
+    forget_request(exchange); /* of one that has waited for its model */
+    set_reading_budget(exchange);
+    if (!request_is_over(&exchange->request))
+        prepare(exchange);
+    end_budget(exchange);
+    watch_remove(exchange->http->watch, &exchange->watched);
+    if (exchange->reply.status != 0 || !api_waits(&exchange->request))
+        body_done(&exchange->body);
+    if (go_on(exchange, true))
+        return;
+    if (exchange->stage == STAGE_STREAMING)
+        MHD_resume_connection(connection);
+    else
+        resume(exchange);
+}
+
+static enum MHD_Result add_length(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
+                                  size_t length) {
+    (void)kind;
+    (void)name;
+    (void)value;
+    *(size_t *)closure += name_length + length;
+    return MHD_YES;
+}
+
+/* Returns true if the connection is suspended. */
+static bool call_route(struct exchange *exchange) {
+    const struct service_options *options = &exchange->http->service->options;
+    bool reads = strcmp(exchange->route->method, "POST") == 0 || exchange->route->finish;
+    size_t deadline_ms, most_ms = api_is_lasting(exchange->route) ? options->document_ms : options->deadline_ms;
+    if (reads) {
+        if (sent_deadline(exchange->connection, most_ms, &deadline_ms, &exchange->reply) != 0)
+            return false;
+        exchange->request.deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;
+        if (sent_priority(exchange->connection, &exchange->request.priority, &exchange->reply) != 0)
+            return false;
+    }
+    if (service_state(exchange->http->service) == SERVICE_READY) {
+        size_t bytes = exchange->body.length;
+        MHD_get_connection_values_n(exchange->connection, MHD_GET_ARGUMENT_KIND, add_length, &bytes);
+        if (api_writes(exchange->route) || (reads && bytes > SMALL_BYTES)) {
+            exchange->request.accepted = true;
+            watch(exchange);
+            suspend(exchange);
+            prepare_beside(exchange);
+            return true;
+        }
+    }
+    prepare(exchange);
+    return go_on(exchange, false);
+}
+
+/* The request is complete. Returns true if the connection is suspended, and false if the reply can be sent. */
+static bool work_begin(struct exchange *exchange) {
+    struct reply *reply = &exchange->reply;
+    if (!exchange->route) {
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
+    } else if (strcmp(exchange->method, "OPTIONS") == 0) {
+        reply->status = STATUS_NO_CONTENT;
+    } else if (!api_method_fits(exchange->route, exchange->method)) {
+        char methods[API_METHODS_BYTES];
+        api_allowed(exchange->route, methods);
+        api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
+    } else if (exchange->body.discarded > 0) {
+        api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
+                 exchange->http->service->options.max_body_bytes);
+    } else if (sent_as_it_is(exchange->connection, reply) == 0) {
+        return call_route(exchange);
+    }
+    return false;
+}
+
+/* ---- libmicrohttpd's calls ---- */
+
+/* A reply that lacks a header is not sent: the connection closes if memory is out for it. */
+static enum MHD_Result queue(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
+    const char *origin = sent_header(exchange->connection, "Origin");
+    const struct heading heading = {
+        exchange->http->service, exchange->route, exchange->method, exchange->id, exchange->trace, origin, reply};
+    bool queued = headers_add(&heading, response) == 0 && guard_queue(exchange->connection, reply->status, response);
+    MHD_destroy_response(response);
+    return queued ? MHD_YES : MHD_NO;
+}
+
+/* Hands the reply, or the beginning of a stream, to libmicrohttpd. MHD_NO: the connection must close. */
+static enum MHD_Result respond(struct exchange *exchange) {
+    static const struct reply begun = {.status = STATUS_OK, .content_type = "text/event-stream", .streamed = true};
+    struct connections *connections = &exchange->http->connections;
+    struct reply *reply = &exchange->reply;
+    struct MHD_Response *response;
+    if (exchange->stage == STAGE_STREAMING) { /* the reply is still the workers': the last event tells the outcome */
+        response = stream_response(exchange->stream);
+        if (!response)
+            return MHD_NO;
+        connection_replying(connections, exchange->connection, exchange->request.deadline_us - clock_us());
+        return queue(exchange, &begun, response);
+    }
+    if (exchange->held == 0) { /* the reply was made on this thread, which others wait for */
+        if (reply->length <= COMPRESS_QUICK_BYTES)
+            compress(exchange);
+        hold_reply(exchange);
+    }
+    assert(reply->status != 0 && exchange->stage != STAGE_ANSWERED);
+    if (request_reason(&exchange->request) == CANCEL_CLIENT)
+        return MHD_NO; /* nobody is there to read it */
+    response = MHD_create_response_from_buffer(reply->length, reply->body, MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        return MHD_NO;
+    reply->body = NULL; /* the response owns it now */
+    connection_replying(connections, exchange->connection, 0);
+    enum MHD_Result queued = queue(exchange, reply, response);
+    exchange->stage = STAGE_ANSWERED;
+    return queued;
+}
+
+/* Called first when the head is complete, then for each piece of the body, and at the end of the request. */
 static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, const char *path, const char *method,
                               const char *version, const char *upload, size_t *upload_bytes, void **state) {
+    struct http *http = closure;
     struct exchange *exchange = *state;
-    if (!exchange)
-        return http_begin(closure, connection, path, method, version, state);
+    if (!exchange) {
+        connection_begun(&http->connections, connection);
+        *state = exchange = exchange_create(http, connection, path, method);
+        if (!exchange)
+            return MHD_NO;
+        if (guard_check(connection_line(connection), connection, method, version, &exchange->reply) == 0 &&
+            sent_length(connection, &exchange->reply) == 0)
+            return MHD_YES;
+        count_in_flight(exchange);
+        return respond(exchange); /* without reading the rest */
+    }
     if (*upload_bytes > 0) {
-        int received = body_append(&exchange->body, upload, *upload_bytes, exchange->exchanges->service->options.max_body_bytes);
+        int received = body_append(&exchange->body, upload, *upload_bytes, http->service->options.max_body_bytes);
         *upload_bytes = 0;
         return received == 0 ? MHD_YES : MHD_NO;
     }
     if (exchange->stage == STAGE_RECEIVING) {
-        exchange_count(exchange);
-        connection_received(&exchange->exchanges->connections, connection);
+        count_in_flight(exchange);
+        connection_received(&http->connections, connection);
         if (work_begin(exchange))
             return MHD_YES; /* called again once resumed */
     }
-    return exchange_respond(exchange);
+    return respond(exchange);
+}
+
+static void run_end(void *owner) {
+    exchange_end(owner);
 }
 
 static void completed(void *closure, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code) {
@@ -53,49 +666,59 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
     if (!exchange)
         return;
     *state = NULL;
-    connection_idle(&http->exchanges.connections, connection);
-    if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
-        exchange_sent(exchange);
-    work_end(exchange);
-}
-
-static struct http *create(struct service *service, struct error *err) {
-    struct http *http = calloc(1, sizeof *http);
-    if (http)
-        exchanges_init(&http->exchanges, service);
+    connection_idle(&http->connections, connection);
+    const struct reply *reply = &exchange->reply;
+    if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK && exchange->stage == STAGE_ANSWERED && reply->sent &&
+        strcmp(exchange->method, "HEAD") != 0)
+        reply->sent(http->service, exchange->path);
+    if (exchange->stage != STAGE_STREAMING) {
+        exchange_end(exchange);
+        return;
+    }
+    watch_remove(http->watch, &exchange->watched); /* before the socket is closed and its number is reused */
+    if (!events_close(exchange->request.events))
+        return;
+    if (api_is_large(&exchange->request)) /* freeing what the stream held may take long */
+        submit_chore(exchange, CHORE_RENDERING, true, run_end);
     else
-        error_memory(err);
-    return http;
+        exchange_end(exchange);
 }
 
-/* A quarter as many as decode: reading and writing is much less work. */
-static struct chores *start_chores(const struct service *service, struct error *err) {
-    const struct service_options *options = &service->options;
-    return chores_start(&(struct chores_options){(options->workers + 3) / 4, options->queue, WAITING_BYTES, service->metrics}, err);
-}
+/* ---- start and stop ---- */
 
-static int start_daemon(struct http *http, const struct http_options *options, struct error *err) {
-    struct exchanges *exchanges = &http->exchanges;
-    exchanges->watch = watch_start(exchanges->service->options.heartbeat_ms, err);
-    exchanges->chores = exchanges->watch ? start_chores(exchanges->service, err) : NULL;
-    if (!exchanges->chores ||
-        connections_start(&exchanges->connections, &options->connections, exchanges->service->metrics, err) != 0)
+static int start_all(struct http *http, const struct http_options *options, struct error *err) {
+    const struct service *service = http->service;
+    http->watch = watch_start(service->options.heartbeat_ms, err);
+    if (!http->watch)
+        return -1;
+    /* a quarter as many threads as decode: reading and writing is much less work */
+    http->chores = chores_start(
+        &(struct chores_options){(service->options.workers + 3) / 4, service->options.queue, WAITING_BYTES, service->metrics}, err);
+    if (!http->chores || connections_start(&http->connections, &options->connections, service->metrics, err) != 0)
         return -1;
     if (options->tls_cert && !(http->tls = tls_open(options->tls_cert, options->tls_key, err)))
         return -1;
-    exchanges->connections.tls = http->tls;
-    const struct http_callbacks callbacks = {handle, completed, http, &exchanges->connections};
+    http->connections.tls = http->tls;
+    const struct http_callbacks callbacks = {handle, completed, http, &http->connections};
     http->listeners = http_listeners_start(&options->listeners, http->tls != NULL, &callbacks, err);
     return http->listeners ? 0 : -1;
 }
 
 struct http *http_start(struct service *service, const struct http_options *options, struct error *err) {
-    struct http *http = create(service, err);
-    if (http && start_daemon(http, options, err) != 0) {
-        http_stop(http);
+    struct http *http = calloc(1, sizeof *http);
+    if (!http) {
+        error_memory(err);
         return NULL;
     }
-    return http;
+    http->service = service;
+    if (getrandom(&http->id_prefix, sizeof http->id_prefix, 0) != sizeof http->id_prefix)
+        http->id_prefix = (uint32_t)clock_us(); /* ids only tell requests apart */
+    pthread_mutex_init(&http->lock, NULL);
+    clock_condition_init(&http->idle);
+    if (start_all(http, options, err) == 0)
+        return http;
+    http_stop(http);
+    return NULL;
 }
 
 const char *http_address(const struct http *http, size_t i, bool *admin) {
@@ -110,38 +733,39 @@ void http_quiesce(struct http *http) {
     http_listeners_quiesce(http->listeners);
 }
 
-static bool wait_for(struct chores *chores, enum metrics_chore kind, size_t timeout_ms) {
-    bool ended = chores_wait(chores, kind, timeout_ms);
+bool http_wait_chores(struct http *http, enum metrics_chore kind, size_t timeout_ms) {
+    bool ended = chores_wait(http->chores, kind, timeout_ms);
     if (!ended)
-        chores_abandon(chores);
+        chores_abandon(http->chores);
     return ended;
 }
 
-bool http_wait_prepared(struct http *http, size_t timeout_ms) {
-    return wait_for(http->exchanges.chores, CHORE_PREPARATION, timeout_ms);
-}
-
-bool http_wait_rendered(struct http *http, size_t timeout_ms) {
-    return wait_for(http->exchanges.chores, CHORE_RENDERING, timeout_ms);
-}
-
 bool http_wait_idle(struct http *http, size_t timeout_ms) {
-    return exchanges_wait_idle(&http->exchanges, timeout_ms);
+    int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
+    struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
+    int result = 0;
+    pthread_mutex_lock(&http->lock);
+    while (http->in_flight > 0 && result == 0)
+        result = pthread_cond_timedwait(&http->idle, &http->lock, &until);
+    bool idle = http->in_flight == 0;
+    pthread_mutex_unlock(&http->lock);
+    return idle;
 }
 
 void http_stop(struct http *http) {
     if (!http)
         return;
-    struct exchanges *exchanges = &http->exchanges;
-    for (enum metrics_chore kind = 0; exchanges->chores && kind < CHORE_KINDS; kind++) {
-        while (!wait_for(exchanges->chores, kind, STOP_MS)) /* the connections of what is cancelled are resumed soon */
+    for (enum metrics_chore kind = 0; http->chores && kind < CHORE_KINDS; kind++) {
+        while (!http_wait_chores(http, kind, STOP_MS)) /* the connections of cancelled requests are resumed soon */
             ;
     }
     http_listeners_stop(http->listeners);
-    connections_stop(&exchanges->connections);
+    connections_stop(&http->connections);
     tls_free(http->tls);
-    chores_free(exchanges->chores);
-    watch_free(exchanges->watch);
-    exchanges_done(exchanges);
+    chores_free(http->chores);
+    watch_free(http->watch);
+    assert(http->in_flight == 0);
+    pthread_cond_destroy(&http->idle);
+    pthread_mutex_destroy(&http->lock);
     free(http);
 }

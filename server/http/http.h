@@ -1,12 +1,14 @@
-/* HTTP over libmicrohttpd, in one thread for each address: receives requests, hands them to the endpoints, and sends every reply.
- * While a request is decoded its connection is suspended; the worker that ends it sets the reply and resumes the connection. What
- * is large is read and written by threads of their own, too (http_work.h). */
+/* HTTP over libmicrohttpd, with one thread for each address: receives requests, calls the endpoints, and sends every reply.
+ *
+ * A small request is prepared on its connection's thread; preparing a large one, and writing a large answer, are chores
+ * (server/decode/chores.h). While others work on a request its connection is suspended; the worker or chore that ends it sets the
+ * reply and resumes the connection. A client that leaves cancels its request. */
 #ifndef ALIGND_HTTP_H
 #define ALIGND_HTTP_H
 
 #include "server/api/service.h"
-#include "server/http/http_connection.h"
-#include "server/http/http_listeners.h"
+#include "server/http/connection.h"
+#include "server/http/listen.h"
 
 struct http;
 
@@ -19,20 +21,19 @@ struct http_options {
 /* Binds the addresses of the options, whose strings and lists outlive it, and starts to answer. NULL with ERROR_INPUT, ERROR_FILE,
  * ERROR_FORMAT or ERROR_MEMORY. */
 struct http *http_start(struct service *service, const struct http_options *options, struct error *err);
-/* Where it listens, the i-th address: "127.0.0.1:8080"; admin: whether for administrators. NULL: there are no more. */
+/* The i-th address: "127.0.0.1:8080"; admin: whether it is for administrators. NULL: there are no more. */
 const char *http_address(const struct http *http, size_t i, bool *admin);
-/* Reads the certificate again, if there is one. -1: the old one stays, and the message tells why. Thread-safe. */
+/* Reads the certificate again, if there is one. -1: the old one stays, and the message says why. Thread-safe. */
 int http_reload_certificate(struct http *http, struct error *err);
 
-/* Takes no more connections; requests on open ones are still answered. */
+/* Accepts no more connections; requests on open ones are still answered. */
 void http_quiesce(struct http *http);
-/* Waits until no large request that came in waits to be prepared; until no large answer waits to be written. False after
- * timeout_ms: then those that wait are cancelled. */
-bool http_wait_prepared(struct http *http, size_t timeout_ms);
-bool http_wait_rendered(struct http *http, size_t timeout_ms);
-/* Waits until no request is unanswered. False after timeout_ms. */
+/* Waits until no large request waits to be prepared, or no large answer to be written. Returns false after timeout_ms, and cancels
+ * those that still wait. */
+bool http_wait_chores(struct http *http, enum metrics_chore kind, size_t timeout_ms);
+/* Waits until every request is answered. Returns false after timeout_ms. */
 bool http_wait_idle(struct http *http, size_t timeout_ms);
-/* Closes everything. No request may be with the workers, nor waiting to be prepared. NULL allowed. */
+/* Closes everything. No request may be with the workers, or wait to be prepared. NULL allowed. */
 void http_stop(struct http *http);
 
 #endif

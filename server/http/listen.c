@@ -1,8 +1,11 @@
 #include "server/http/listen.h"
+#include "server/http/connection.h"
+#include "server/http/tls.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <netdb.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +14,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { BACKLOG = 511, HOST_BYTES = 256, PORT_DIGITS = 5 };
+enum { BACKLOG = 511, PORT_DIGITS = 5, LEAST_SHARE = 2 };
 
 #define UNIX_PREFIX "unix:"
 
@@ -20,6 +23,109 @@ static void close_quietly(int fd) {
     close(fd);
     errno = reason;
 }
+
+/* ---- TCP ---- */
+
+int listen_split(const char *where, char host[LISTEN_HOST_BYTES], const char **port, struct error *err) {
+    const char *colon = strrchr(where, ':'), *begin = where;
+    size_t length = colon ? (size_t)(colon - where) : 0, digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    if (!colon || colon[1] == '\0' || length >= LISTEN_HOST_BYTES)
+        return error_set(err, ERROR_INPUT, "\"%.100s\" is not HOST:PORT", where);
+    if (digits == 0 || digits > PORT_DIGITS || colon[1 + digits] != '\0' || strtoul(colon + 1, NULL, 10) > UINT16_MAX)
+        return error_set(err, ERROR_INPUT, "the port must be a number from 0 to 65535, got \"%.100s\"", where);
+    if (length >= 2 && where[0] == '[' && where[length - 1] == ']') {
+        begin++;
+        length -= 2;
+    }
+    memcpy(host, begin, length);
+    host[length] = '\0';
+    *port = colon + 1;
+    return 0;
+}
+
+static int open_socket(const struct addrinfo *info) {
+    int fd = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, info->ai_protocol);
+    if (fd < 0)
+        return -1;
+    int on = 1; /* so that a restart need not wait for connections of the last run to time out */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (info->ai_family == AF_INET6) /* so that one can listen on both 0.0.0.0 and [::] */
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    close_quietly(fd);
+    return -1;
+}
+
+static int open_tcp(const char *where, struct error *err) {
+    char host[LISTEN_HOST_BYTES];
+    const char *port;
+    if (listen_split(where, host, &port, err) != 0)
+        return -1;
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *infos;
+    int code = getaddrinfo(host[0] ? host : NULL, port, &hints, &infos);
+    if (code != 0)
+        return error_set(err, ERROR_INPUT, "cannot listen on %.100s: %s", where, gai_strerror(code));
+    int fd = -1;
+    for (const struct addrinfo *info = infos; info && fd < 0; info = info->ai_next)
+        fd = open_socket(info);
+    if (fd < 0)
+        error_set(err, ERROR_FILE, "cannot listen on %.100s: %s", where, strerror(errno));
+    freeaddrinfo(infos);
+    return fd;
+}
+
+/* ---- Unix ---- */
+
+/* Removes a socket that a killed daemon left: nobody answers there. */
+static bool remove_dead(const struct sockaddr_un *address) {
+    struct stat file;
+    if (lstat(address->sun_path, &file) != 0 || !S_ISSOCK(file.st_mode))
+        return false;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    bool dead = connect(fd, (const struct sockaddr *)address, sizeof *address) != 0 && errno == ECONNREFUSED;
+    close(fd);
+    return dead && unlink(address->sun_path) == 0;
+}
+
+/* Sets the permissions by the umask rather than by chmod, so that others cannot connect at any moment. */
+static int bind_file(int fd, const struct sockaddr_un *address, mode_t mode) {
+    mode_t before = umask(0777 & ~mode);
+    int result = bind(fd, (const struct sockaddr *)address, sizeof *address);
+    if (result != 0 && errno == EADDRINUSE) {
+        if (remove_dead(address))
+            result = bind(fd, (const struct sockaddr *)address, sizeof *address);
+        else
+            errno = EADDRINUSE;
+    }
+    umask(before);
+    return result;
+}
+
+static int open_unix(const char *path, mode_t mode, struct listener *listener, struct error *err) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (*path == '\0' || strlen(path) >= sizeof address.sun_path)
+        return error_set(err, ERROR_INPUT, "the path of a Unix socket must have 1 to %zu bytes, got \"%.100s\"",
+                         sizeof address.sun_path - 1, path);
+    strcpy(address.sun_path, path);
+    snprintf(listener->address, LISTEN_ADDRESS_BYTES, UNIX_PREFIX "%s", path);
+    struct stat file;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && bind_file(fd, &address, mode) == 0 && lstat(path, &file) == 0) {
+        listener->made = true;
+        listener->device = file.st_dev;
+        listener->inode = file.st_ino;
+        if (listen(fd, BACKLOG) == 0)
+            return fd;
+    }
+    if (fd >= 0)
+        close_quietly(fd);
+    return error_set(err, ERROR_FILE, "cannot listen on " UNIX_PREFIX "%.100s: %s", path, strerror(errno));
+}
+
+/* ---- opening and closing ---- */
 
 static int write_address(int fd, struct listener *listener) {
     struct sockaddr_storage bound = {0};
@@ -37,119 +143,6 @@ static int write_address(int fd, struct listener *listener) {
         return -1;
     snprintf(listener->address, LISTEN_ADDRESS_BYTES, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
     return 0;
-}
-
-/* ---- TCP ---- */
-
-bool listen_is_port(const char *port) {
-    size_t digits = strspn(port, "0123456789");
-    return digits > 0 && digits <= PORT_DIGITS && port[digits] == '\0' && strtoul(port, NULL, 10) <= UINT16_MAX;
-}
-
-/* "host:port" or "[host]:port"; the port is what follows the last ':'. */
-static int split_address(const char *where, char host[HOST_BYTES], const char **port, struct error *err) {
-    const char *colon = strrchr(where, ':');
-    size_t length = colon ? (size_t)(colon - where) : 0;
-    if (!colon || colon[1] == '\0' || length >= HOST_BYTES)
-        return error_set(err, ERROR_INPUT, "\"%.100s\" is not HOST:PORT", where);
-    if (!listen_is_port(colon + 1))
-        return error_set(err, ERROR_INPUT, "the port must be a number from 0 to 65535, got \"%.100s\"", where);
-    if (length >= 2 && where[0] == '[' && where[length - 1] == ']') {
-        where++;
-        length -= 2;
-    }
-    memcpy(host, where, length);
-    host[length] = '\0';
-    *port = colon + 1;
-    return 0;
-}
-
-static int open_socket(const struct addrinfo *info) {
-    int fd = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, info->ai_protocol);
-    if (fd < 0)
-        return -1;
-    int on = 1; /* a restart need not wait for connections of the last run to time out */
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (info->ai_family == AF_INET6) /* 0.0.0.0 and [::] can both be listened on */
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    close_quietly(fd);
-    return -1;
-}
-
-static int open_tcp(const char *where, struct error *err) {
-    char host[HOST_BYTES];
-    const char *port = NULL;
-    if (split_address(where, host, &port, err) != 0)
-        return -1;
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *infos;
-    int code = getaddrinfo(host[0] ? host : NULL, port, &hints, &infos);
-    if (code != 0)
-        return error_set(err, ERROR_INPUT, "cannot listen on %.100s: %s", where, gai_strerror(code));
-    int fd = -1;
-    for (const struct addrinfo *info = infos; info && fd < 0; info = info->ai_next)
-        fd = open_socket(info);
-    if (fd < 0)
-        error_set(err, ERROR_FILE, "cannot listen on %.100s: %s", where, strerror(errno));
-    freeaddrinfo(infos);
-    return fd;
-}
-
-/* ---- Unix ---- */
-
-/* A daemon that was killed leaves its socket: nobody answers there. */
-static bool remove_dead(const struct sockaddr_un *address) {
-    struct stat file;
-    if (lstat(address->sun_path, &file) != 0 || !S_ISSOCK(file.st_mode))
-        return false;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return false;
-    bool dead = connect(fd, (const struct sockaddr *)address, sizeof *address) != 0 && errno == ECONNREFUSED;
-    close(fd);
-    return dead && unlink(address->sun_path) == 0;
-}
-
-/* Through the umask rather than chmod: at no moment may others connect. */
-static int bind_file(int fd, const struct sockaddr_un *address, mode_t mode) {
-    mode_t before = umask(0777 & ~mode);
-    int result = bind(fd, (const struct sockaddr *)address, sizeof *address);
-    if (result != 0 && errno == EADDRINUSE) {
-        if (remove_dead(address))
-            result = bind(fd, (const struct sockaddr *)address, sizeof *address);
-        else
-            errno = EADDRINUSE;
-    }
-    umask(before);
-    return result;
-}
-
-static int open_file(const struct sockaddr_un *address, mode_t mode, struct listener *listener) {
-    struct stat file;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    if (bind_file(fd, address, mode) == 0 && lstat(address->sun_path, &file) == 0) {
-        listener->made = true;
-        listener->device = file.st_dev;
-        listener->inode = file.st_ino;
-        if (listen(fd, BACKLOG) == 0)
-            return fd;
-    }
-    close_quietly(fd);
-    return -1;
-}
-
-static int open_unix(const char *path, mode_t mode, struct listener *listener, struct error *err) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (*path == '\0' || strlen(path) >= sizeof address.sun_path)
-        return error_set(err, ERROR_INPUT, "the path of a Unix socket must have 1 to %zu bytes, got \"%.100s\"",
-                         sizeof address.sun_path - 1, path);
-    strcpy(address.sun_path, path);
-    snprintf(listener->address, LISTEN_ADDRESS_BYTES, UNIX_PREFIX "%s", path);
-    int fd = open_file(&address, mode, listener);
-    return fd >= 0 ? fd : error_set(err, ERROR_FILE, "cannot listen on " UNIX_PREFIX "%.100s: %s", path, strerror(errno));
 }
 
 int listen_open(const char *where, mode_t mode, struct listener *listener, struct error *err) {
@@ -191,27 +184,155 @@ void listen_refuse(struct listener *listener) {
         setsockopt(listener->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
-/* ---- systemd ---- */
+/* ---- all of them ---- */
 
-static int inherit(int fd, struct listener *listener, struct error *err) {
-    *listener = (struct listener){.fd = fd};
-    if (sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) <= 0)
-        return error_set(err, ERROR_FILE, "descriptor %d, passed by systemd, is not a listening stream socket", fd);
-    int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || write_address(fd, listener) != 0)
-        return error_set(err, ERROR_FILE, "cannot use descriptor %d, passed by systemd: %s", fd, strerror(errno));
-    return 0;
-}
+struct door {
+    struct listener listener;
+    struct gate gate;
+    struct MHD_Daemon *daemon; /* NULL: not started; otherwise it closes the socket */
+};
 
-int listen_inherit(struct listener *listeners, struct error *err) {
+struct http_listeners {
+    struct door doors[LISTEN_MAX];
+    size_t count;
+};
+
+/* Takes over the sockets passed by systemd (LISTEN_FDS), and removes the variables. */
+static int inherit_sockets(struct http_listeners *listeners, struct error *err) {
     int count = sd_listen_fds(1);
     if (count < 0)
         return error_set(err, ERROR_FILE, "cannot receive the sockets passed by systemd: %s", strerror(-count));
     if (count > LISTEN_MAX)
         return error_set(err, ERROR_FILE, "systemd passed %d sockets, more than %d", count, LISTEN_MAX);
-    for (int i = 0; i < count; i++) {
-        if (inherit(SD_LISTEN_FDS_START + i, &listeners[i], err) != 0)
-            return -1;
+    for (; listeners->count < (size_t)count; listeners->count++) {
+        int fd = SD_LISTEN_FDS_START + (int)listeners->count;
+        struct listener *listener = &listeners->doors[listeners->count].listener;
+        *listener = (struct listener){.fd = fd};
+        if (sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) <= 0)
+            return error_set(err, ERROR_FILE, "descriptor %d, passed by systemd, is not a listening stream socket", fd);
+        int flags = fcntl(fd, F_GETFL);
+        if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || write_address(fd, listener) != 0)
+            return error_set(err, ERROR_FILE, "cannot use descriptor %d, passed by systemd: %s", fd, strerror(errno));
     }
-    return count;
+    return 0;
+}
+
+static int open_address(struct http_listeners *listeners, const char *address, mode_t mode, bool admin, struct error *err) {
+    struct door *door = &listeners->doors[listeners->count];
+    if (listeners->count == LISTEN_MAX)
+        return error_set(err, ERROR_INPUT, "at most %d listen addresses are allowed", LISTEN_MAX);
+    if (listen_open(address, mode, &door->listener, err) != 0)
+        return -1;
+    door->gate.admin = admin;
+    listeners->count++;
+    return 0;
+}
+
+static int open_sockets(struct http_listeners *listeners, const struct listeners_options *options, struct error *err) {
+    mode_t mode = (mode_t)options->socket_mode;
+    if (inherit_sockets(listeners, err) != 0)
+        return -1;
+    if (options->listen->count == 0 && listeners->count == 0 && open_address(listeners, options->standard, mode, false, err) != 0)
+        return -1;
+    for (int admin = 0; admin < 2; admin++) {
+        const struct name_list *addresses = admin ? options->admin_listen : options->listen;
+        for (size_t i = 0; i < addresses->count; i++)
+            if (open_address(listeners, addresses->names[i], mode, admin != 0, err) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* Shares the connections out: each socket has room for one and for the next one. */
+static void share_out(struct http_listeners *listeners, struct connections *connections) {
+    size_t admins = 0;
+    for (size_t i = 0; i < listeners->count; i++)
+        admins += listeners->doors[i].gate.admin;
+    for (size_t i = 0; i < listeners->count; i++) {
+        struct gate *gate = &listeners->doors[i].gate;
+        size_t share = gate->admin ? connections->most_admin / admins : connections->most / (listeners->count - admins);
+        gate->connections = connections;
+        gate->local = listeners->doors[i].listener.local;
+        gate->crowd.most = share < LEAST_SHARE ? LEAST_SHARE : share;
+    }
+}
+
+/* Starts the door's daemon under SCHED_BATCH, which libmicrohttpd's thread inherits. Then, when it wakes, it does not take the core
+ * from a worker in the middle of a step: it runs within a tick and handles everything that has arrived until then. If the system
+ * forbids that, it wakes at once. */
+static int start_daemon(struct door *door, bool https, const struct http_callbacks *callbacks, struct error *err) {
+    /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that arrives together with data */
+    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (https ? MHD_USE_TLS : 0);
+    struct MHD_OptionItem items[CONNECTION_OPTIONS];
+    connection_options(&door->gate, items);
+    int policy = sched_getscheduler(0);
+    struct sched_param parameters = {0};
+    bool set = policy == SCHED_OTHER && sched_setscheduler(0, SCHED_BATCH, &parameters) == 0;
+    /* the options after the first END are for HTTPS only */
+    door->daemon = MHD_start_daemon(flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET,
+                                    door->listener.fd, MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure,
+                                    MHD_OPTION_ARRAY, items, https ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, TLS_PRIORITIES,
+                                    MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
+    int reason = errno;
+    if (set)
+        sched_setscheduler(0, policy, &parameters);
+    return door->daemon ? 0 : error_set(err, ERROR_MEMORY, "cannot start an HTTP thread: %s", strerror(reason));
+}
+
+struct http_listeners *http_listeners_start(const struct listeners_options *options, bool https,
+                                            const struct http_callbacks *callbacks, struct error *err) {
+    struct http_listeners *listeners = calloc(1, sizeof *listeners);
+    if (!listeners) {
+        error_memory(err);
+        return NULL;
+    }
+    int result = open_sockets(listeners, options, err);
+    if (result == 0)
+        share_out(listeners, callbacks->connections);
+    for (size_t i = 0; i < listeners->count && result == 0; i++)
+        result = start_daemon(&listeners->doors[i], https && !listeners->doors[i].listener.local, callbacks, err);
+    if (result == 0)
+        return listeners;
+    http_listeners_stop(listeners);
+    return NULL;
+}
+
+const char *http_listeners_address(const struct http_listeners *listeners, size_t i, bool *admin) {
+    if (i >= listeners->count)
+        return NULL;
+    *admin = listeners->doors[i].gate.admin;
+    return listeners->doors[i].listener.address;
+}
+
+void http_listeners_quiesce(struct http_listeners *listeners) {
+    for (size_t i = 0; i < listeners->count; i++) {
+        struct door *door = &listeners->doors[i];
+        int fd = MHD_quiesce_daemon(door->daemon);
+        if (fd < 0)
+            continue;
+        listen_refuse(&door->listener);
+
+        /* Connections that the kernel has accepted would be reset when the socket closes: they are answered instead.
+         * MHD_add_connection closes a client on failure. */
+        struct sockaddr_storage peer;
+        socklen_t size = sizeof peer;
+        for (int client; (client = accept4(fd, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;
+             size = sizeof peer)
+            MHD_add_connection(door->daemon, client, (struct sockaddr *)&peer, size);
+        close(fd);
+    }
+}
+
+void http_listeners_stop(struct http_listeners *listeners) {
+    if (!listeners)
+        return;
+    for (size_t i = 0; i < listeners->count; i++) {
+        struct door *door = &listeners->doors[i];
+        listen_remove(&door->listener);
+        if (door->daemon)
+            MHD_stop_daemon(door->daemon);
+        else
+            close(door->listener.fd);
+    }
+    free(listeners);
 }

@@ -1,42 +1,77 @@
-/* Listening sockets: TCP, Unix, and those that systemd opened before it started the daemon. */
+/* Connections come in through listening sockets: TCP, Unix, and those that systemd opened before it started the daemon. Each has a
+ * libmicrohttpd daemon with a thread of its own. TCP sockets speak HTTPS if there is a certificate; Unix sockets never do. */
 #ifndef ALIGND_LISTEN_H
 #define ALIGND_LISTEN_H
 
 #include "model/base/error.h"
+#include "server/base/name_list.h"
+#include <microhttpd.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 
 enum { LISTEN_ADDRESS_BYTES = 128, LISTEN_MAX = 32 };
 
+/* ---- sockets ---- */
+
 struct listener {
     int fd;                             /* does not block; the owner closes it */
     char address[LISTEN_ADDRESS_BYTES]; /* "127.0.0.1:8080", "[::1]:8080", "unix:/run/alignd/alignd.socket" */
     bool local;                         /* a Unix socket */
-    bool own;                           /* opened by listen_open: nobody else has it */
-    bool made;                          /* its file is ours to remove; these two tell that it still is that file */
+    bool own;                           /* opened by listen_open: no other process has it */
+    bool made;                          /* its file is ours to remove, if it is still the one with these two */
     dev_t device;
     ino_t inode;
 };
 
-/* A number from 0 to 65535: the system would take the rest of a larger one. */
-bool listen_is_port(const char *port);
+enum { LISTEN_HOST_BYTES = 256 };
 
-/* where: "127.0.0.1:8080", "[::1]:8080" (IPv6 alone), "localhost:8080", ":8080" (every IPv4 address); port 0: a free one; or
- * "unix:PATH". mode: permissions of a Unix socket. One that is left over at PATH, with nobody listening, is replaced; any other
- * file stays. -1 with ERROR_INPUT (not an address) or ERROR_FILE (in use, not ours). It changes the umask for a moment: no other
- * thread may be making files. */
+/* Splits "host:port" or "[host]:port", where the port follows the last ':' and is a number from 0 to 65535: the system would take a
+ * larger one modulo 65536. port: into where. -1 with ERROR_INPUT. */
+int listen_split(const char *where, char host[LISTEN_HOST_BYTES], const char **port, struct error *err);
+
+/* where: "127.0.0.1:8080", "[::1]:8080" (IPv6 alone), "localhost:8080", ":8080" (every IPv4 address), with port 0 for a free one;
+ * or "unix:PATH". mode: permissions of a Unix socket. A socket at PATH that nobody listens on is replaced; any other file stays. -1
+ * with ERROR_INPUT (not an address) or ERROR_FILE (in use, not ours). It changes the umask for a moment, so no other thread may
+ * create files. */
 int listen_open(const char *where, mode_t mode, struct listener *listener, struct error *err);
-
-/* The sockets that systemd hands over (LISTEN_FDS), to listeners [LISTEN_MAX]; returns how many, and forgets the variables. -1 with
- * ERROR_FILE: one is no listening stream socket, or they are too many. */
-int listen_inherit(struct listener *listeners, struct error *err);
 
 /* Removes the file of a Unix socket made by listen_open. */
 void listen_remove(struct listener *listener);
 
-/* Nobody comes in any more: the file is removed; TCP's handshakes get no answer, and are refused once the socket is closed. Who
- * came before can still be accepted. A socket of systemd's stays as it is: who comes waits there for the next daemon. */
+/* Refuses new connections: the file is removed; TCP handshakes get no answer until the socket is closed, and are refused then.
+ * Earlier ones can still be accepted. A socket of systemd stays open, and new connections wait there for the next daemon. */
 void listen_refuse(struct listener *listener);
+
+/* ---- all of them ---- */
+
+struct http_listeners;
+struct connections;
+
+/* Called by the thread of any socket; a connection stays with one. */
+struct http_callbacks {
+    MHD_AccessHandlerCallback handle;
+    MHD_RequestCompletedCallback completed;
+    void *closure;                   /* of both */
+    struct connections *connections; /* shared out among the sockets of each kind; outlives the listeners */
+};
+
+struct listeners_options {
+    const struct name_list *listen, *admin_listen; /* addresses; those for administrators */
+    const char *standard;                          /* the address if listen is empty and systemd passed no socket */
+    size_t socket_mode;                            /* of Unix sockets */
+};
+
+/* Listens on the sockets passed by systemd and on all addresses. https: there is a certificate. NULL with ERROR_INPUT, ERROR_FILE
+ * or ERROR_MEMORY. */
+struct http_listeners *http_listeners_start(const struct listeners_options *options, bool https,
+                                            const struct http_callbacks *callbacks, struct error *err);
+
+/* The address of the i-th: "127.0.0.1:8080"; admin: whether it is for administrators. NULL: there are no more. */
+const char *http_listeners_address(const struct http_listeners *listeners, size_t i, bool *admin);
+/* Accepts no more connections; open ones stay open. */
+void http_listeners_quiesce(struct http_listeners *listeners);
+/* Closes everything; no connection may be suspended. NULL allowed. */
+void http_listeners_stop(struct http_listeners *listeners);
 
 #endif

@@ -2,12 +2,13 @@
 #include "model/base/file.h"
 #include <gnutls/gnutls.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CHAIN = 16, MAX_FILE_BYTES = 1 << 20 }; /* certificates in the file */
+enum { MAX_CHAIN = 16, MAX_FILE_BYTES = 1 << 20 }; /* MAX_CHAIN: certificates in the file */
 
-/* Both as PEM: GnuTLS takes over what a handshake is given, and so each is given its own. */
+/* Both as PEM: GnuTLS takes over what a handshake is given, so each handshake parses its own. */
 struct identity {
     gnutls_datum_t certificate, key;
 };
@@ -39,7 +40,7 @@ static int load_file(const char *name, gnutls_datum_t *datum, struct error *err)
     return 0;
 }
 
-/* What a handshake would stumble over is found here. */
+/* Finds whatever would make a handshake fail. */
 static int identity_check(const struct tls *tls, const struct identity *identity, struct error *err) {
     gnutls_certificate_credentials_t credentials;
     int code = gnutls_certificate_allocate_credentials(&credentials);
@@ -52,14 +53,18 @@ static int identity_check(const struct tls *tls, const struct identity *identity
     return error_set(err, ERROR_FORMAT, "cannot use %.80s with %.80s: %s", tls->certificate, tls->key, gnutls_strerror(code));
 }
 
-static int identity_load(const struct tls *tls, struct identity *identity, struct error *err) {
-    struct identity loaded = {0};
+int tls_reload(struct tls *tls, struct error *err) {
+    struct identity loaded = {0}, old;
     if (load_file(tls->certificate, &loaded.certificate, err) != 0 || load_file(tls->key, &loaded.key, err) != 0 ||
         identity_check(tls, &loaded, err) != 0) {
         identity_done(&loaded);
         return -1;
     }
-    *identity = loaded;
+    pthread_mutex_lock(&tls->lock);
+    old = tls->identity;
+    tls->identity = loaded;
+    pthread_mutex_unlock(&tls->lock);
+    identity_done(&old);
     return 0;
 }
 
@@ -74,7 +79,7 @@ struct tls *tls_open(const char *certificate, const char *key, struct error *err
     tls->key = strdup(key);
     if (!tls->certificate || !tls->key)
         error_memory(err);
-    else if (identity_load(tls, &tls->identity, err) == 0)
+    else if (tls_reload(tls, err) == 0)
         return tls;
     tls_free(tls);
     return NULL;
@@ -90,33 +95,8 @@ void tls_free(struct tls *tls) {
     free(tls);
 }
 
-int tls_reload(struct tls *tls, struct error *err) {
-    struct identity identity;
-    if (identity_load(tls, &identity, err) != 0)
-        return -1;
-    pthread_mutex_lock(&tls->lock);
-    struct identity old = tls->identity;
-    tls->identity = identity;
-    pthread_mutex_unlock(&tls->lock);
-    identity_done(&old);
-    return 0;
-}
-
 void tls_serve(struct tls *tls, gnutls_session_t session) {
     gnutls_session_set_ptr(session, tls);
-}
-
-/* The session's own chain [*count] and key. */
-static int import(const struct identity *identity, gnutls_pcert_st *chain, unsigned *count, gnutls_privkey_t *key) {
-    int code = gnutls_privkey_init(key);
-    if (code != 0)
-        return code;
-    code = gnutls_privkey_import_x509_raw(*key, &identity->key, GNUTLS_X509_FMT_PEM, NULL, 0);
-    if (code == 0)
-        code = gnutls_pcert_list_import_x509_raw(chain, count, &identity->certificate, GNUTLS_X509_FMT_PEM, 0);
-    if (code != 0)
-        gnutls_privkey_deinit(*key);
-    return code;
 }
 
 int tls_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *info, gnutls_pcert_st **chain, unsigned *count,
@@ -131,7 +111,15 @@ int tls_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *inf
     *stapled_count = 0;
     *flags = GNUTLS_CERT_RETR_DEINIT_ALL;
     pthread_mutex_lock(&tls->lock);
-    int code = import(&tls->identity, *chain, count, key);
+    const struct identity *identity = &tls->identity;
+    int code = gnutls_privkey_init(key);
+    bool made = code == 0;
+    if (code == 0)
+        code = gnutls_privkey_import_x509_raw(*key, &identity->key, GNUTLS_X509_FMT_PEM, NULL, 0);
+    if (code == 0)
+        code = gnutls_pcert_list_import_x509_raw(*chain, count, &identity->certificate, GNUTLS_X509_FMT_PEM, 0);
+    if (code != 0 && made)
+        gnutls_privkey_deinit(*key);
     pthread_mutex_unlock(&tls->lock);
     if (code != 0)
         gnutls_free(*chain);

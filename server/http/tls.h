@@ -1,11 +1,11 @@
-/* The certificate of HTTPS. It may change while connections are open: each keeps the one that it began with. */
+/* The certificate of HTTPS. It may change while connections are open: each keeps the one that it started with. */
 #ifndef ALIGND_TLS_H
 #define ALIGND_TLS_H
 
 #include "model/base/error.h"
 #include <gnutls/abstract.h>
 
-/* TLS 1.2 and 1.3, always with forward secrecy and a cipher that authenticates what it encrypts (no CBC), in GnuTLS's words. */
+/* TLS 1.2 and 1.3, always with forward secrecy and an authenticated cipher (no CBC), in GnuTLS's syntax. */
 #define TLS_PRIORITIES                                                                                                             \
     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:-MAC-ALL:+AEAD:"     \
     "%SERVER_PRECEDENCE"
@@ -18,12 +18,12 @@ struct tls *tls_open(const char *certificate, const char *key, struct error *err
 /* No session may be left. NULL allowed. */
 void tls_free(struct tls *tls);
 
-/* Reads the files again, for sessions to come. -1 as tls_open: the old ones stay. Thread-safe. */
+/* Reads the files again, for new sessions. -1 as tls_open: the old ones stay. Thread-safe. */
 int tls_reload(struct tls *tls, struct error *err);
 
-/* The session shall have this certificate. Before its handshake; takes the session's user pointer. */
+/* Gives the session this certificate. Call before its handshake; uses the session's user pointer. */
 void tls_serve(struct tls *tls, gnutls_session_t session);
-/* GnuTLS asks for the certificate, from any thread, once tls_serve was called. */
+/* GnuTLS calls it for the certificate, from any thread, after tls_serve. */
 gnutls_certificate_retrieve_function3 tls_retrieve;
 
 #endif

@@ -1,6 +1,6 @@
 /* Forms and query strings, as libmicrohttpd hands them on: a request over a socket pair to a daemon without a thread. The first
  * byte chooses the content type, the first line is the query string, the rest the body. */
-#include "server/http/http_form.h"
+#include "server/http/body.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/requests.h"
 #include <microhttpd.h>

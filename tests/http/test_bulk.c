@@ -169,11 +169,12 @@ static void check_refused(const char *const *arguments, const char *input, const
 START_TEST(what_another_run_left) {
     run_and_kill(point, 1);
     char *before = read_output();
-    check_refused(ARGUMENTS(CHECKPOINTED, "--length-penalty", "0.5"), source, "point is of another run: of \"length_penalty 1\"");
-    check_refused(ARGUMENTS(CHECKPOINTED, "--shard", "0/2"), source, "and this one is of \"shard 0/2\"");
+    check_refused(ARGUMENTS(CHECKPOINTED, "--length-penalty", "0.5"), source,
+                  "point is from another run: length_penalty was 1, now 0.5");
+    check_refused(ARGUMENTS(CHECKPOINTED, "--shard", "0/2"), source, "point is from another run: shard was 0/1, now 0/2");
     char *other = strdup(source);
     *other = 'x';
-    check_refused(ARGUMENTS(CHECKPOINTED), other, "the input is another one: its first ");
+    check_refused(ARGUMENTS(CHECKPOINTED), other, "the input has changed: its first ");
     free(other);
     int held = open(output, O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
@@ -182,7 +183,7 @@ START_TEST(what_another_run_left) {
     char *after = read_output();
     ck_assert_str_eq(after, before); /* nobody has touched it */
     ck_assert_int_eq(truncate(output, 0), 0);
-    check_refused(ARGUMENTS(CHECKPOINTED), source, "output has 0 bytes, and the checkpoint tells of ");
+    check_refused(ARGUMENTS(CHECKPOINTED), source, "output has 0 bytes, but had ");
     free(before);
     free(after);
 }

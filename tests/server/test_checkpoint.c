@@ -1,5 +1,5 @@
-/* server/checkpoint: what was written is read again, and what is of another run is refused. */
-#include "server/checkpoint.h"
+/* server/resume: a checkpoint that was written is read again, and one from another run is refused. */
+#include "server/resume.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -64,11 +64,13 @@ START_TEST(other_conditions) {
     static const struct {
         const char *conditions, *message;
     } rows[] = {
-        {"model en-fr\nbeam_size 3\n", " is of another run: of \"beam_size 5\", and this one is of \"beam_size 3\""},
-        {"model fr-en\nbeam_size 3\n", " is of another run: of \"model en-fr\", and this one is of \"model fr-en\""},
-        {"model en-fr\n", " is of another run: of \"beam_size 5\", and this one is of \"\""},
-        {"model en-fr\nbeam_size 5\nshard 1/2\n", " is of another run: of \"\", and this one is of \"shard 1/2\""},
-        {"model en-fr\nbeam_size 55\n", " is of another run: of \"beam_size 5\", and this one is of \"beam_size 55\""},
+        {"model en-fr\nbeam_size 3\n", " is from another run: beam_size was 5, now 3"},
+        {"model fr-en\nbeam_size 3\n", " is from another run: model was en-fr, now fr-en"},
+        {"model fr-en\n", " is from another run: model was en-fr, now fr-en"},
+        {"strategy beam\n", " is from another run: it has \"model en-fr\", and this one \"strategy beam\""},
+        {"model en-fr\n", " is from another run: this one lacks \"beam_size 5\""},
+        {"model en-fr\nbeam_size 5\nshard 1/2\n", " is from another run: it lacks \"shard 1/2\""},
+        {"model en-fr\nbeam_size 55\n", " is from another run: beam_size was 5, now 55"},
     };
     ck_assert_int_eq(checkpoint_write(path, conditions, &some, &err), 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -100,6 +102,14 @@ START_TEST(other_files) {
 }
 END_TEST
 
+START_TEST(longer_input) {
+    struct checkpoint read;
+    ck_assert_int_eq(checkpoint_write(path, "from 0\nto 110\n", &some, &err), 0);
+    ck_assert_int_eq(checkpoint_read(path, "from 0\nto 125\n", &read, &err), -1);
+    ck_assert_str_eq(err.message + strlen(path), " is from another run: the end of the input was 110, now 125");
+}
+END_TEST
+
 START_TEST(nowhere_to_write) {
     ck_assert_int_eq(checkpoint_write("/nonexistent/point", conditions, &some, &err), -1);
     ck_assert_str_eq(err.message, "cannot open /nonexistent/point: No such file or directory");
@@ -122,6 +132,7 @@ Suite *checkpoint_suite(void) {
     tcase_add_test(tests, long_conditions);
     tcase_add_test(tests, other_conditions);
     tcase_add_test(tests, other_files);
+    tcase_add_test(tests, longer_input);
     tcase_add_test(tests, nowhere_to_write);
     tcase_add_test(tests, hash);
     suite_add_tcase(suite, tests);

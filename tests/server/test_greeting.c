@@ -1,5 +1,5 @@
-/* server/greeting: the address as a browser and curl take it. */
-#include "server/greeting.h"
+/* server/shipped: the address as a browser and curl take it. */
+#include "server/shipped.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* server/headway: what is told of a run, at which time. */
-#include "server/headway.h"
+/* server/resume: what the progress of a run looks like, at which time. */
+#include "server/resume.h"
 #include "tests/suites.h"
 
 static const struct {

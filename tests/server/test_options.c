@@ -1,8 +1,5 @@
 /* server/options_parse and what it uses: precedence, ranges, and the messages for what is wrong. */
-#include "server/option_table.h"
-#include "server/options_help.h"
 #include "server/options_parse.h"
-#include "server/suggest.h"
 #include "tests/suites.h"
 #include <stdio.h>
 #include <stdlib.h>

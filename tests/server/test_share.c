@@ -1,5 +1,5 @@
-/* server/share: however a file is cut, its shares are its lines. */
-#include "server/share.h"
+/* server/resume: however a file is cut, its shares are its lines. */
+#include "server/resume.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <string.h>
@@ -74,7 +74,7 @@ START_TEST(a_pipe_has_no_shares) {
     FILE *file = fdopen(ends[0], "r");
     ck_assert_int_eq(share_find(file, 0, 1, &share, &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
-    ck_assert_str_eq(err.message, "the input must be a file (< FILE), not a pipe: --shard and --checkpoint look for places in it");
+    ck_assert_str_eq(err.message, "the input must be a file (< FILE), not a pipe: --shard and --checkpoint seek in it");
     fclose(file);
     close(ends[1]);
 }

@@ -115,7 +115,7 @@ START_TEST(none) {
     err = (struct error){0};
     ck_assert_int_eq(shipped_find_beside(NULL, &shipped, &err), -1);
     ck_assert_int_eq(shipped_find_beside(in_tree("bin/gone"), &shipped, NULL), -1);
-    ck_assert_str_eq(err.message, "it cannot be told where alignd is: give --model DIR or --models DIR");
+    ck_assert_str_eq(err.message, "cannot determine the path of alignd: give --model DIR or --models DIR");
 }
 END_TEST
 

@@ -1,5 +1,5 @@
-/* server/base/decimal against printf, in the shape that jansson gives; each with every number of digits. */
-#include "server/base/decimal.h"
+/* server/base/writer: decimal numbers against printf, in the shape that jansson gives; each with every number of digits. */
+#include "server/base/writer.h"
 #include "tests/suites.h"
 #include <float.h>
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* server/log: each event is one line that can be read back, whatever its values hold. */
+/* server/base/log: each event is one line that can be read back, whatever its values hold. */
 #include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "server/base/log.h"

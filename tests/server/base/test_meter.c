@@ -1,5 +1,5 @@
-/* server/meter, with times made up. */
-#include "server/base/meter.h"
+/* server/base/metrics: the meter, with times made up. */
+#include "server/base/metrics.h"
 #include "tests/suites.h"
 #include <math.h>
 

@@ -1,6 +1,5 @@
 /* server/base/writer against jansson's dump: the same bytes; what fails, sticks. */
 #include "model/translator.h"
-#include "server/base/decimal.h"
 #include "server/base/writer.h"
 #include "tests/suites.h"
 #include <jansson.h>

@@ -1,5 +1,5 @@
-/* server/client: who counts as one client. */
-#include "server/http/client.h"
+/* server/http/headers: who counts as one client. */
+#include "server/http/headers.h"
 #include "tests/suites.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>

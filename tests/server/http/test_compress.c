@@ -1,5 +1,5 @@
-/* server/http/http_compress: who takes gzip, and that it is gzip. */
-#include "server/http/http_compress.h"
+/* server/http/body: who accepts gzip, and that it is gzip. */
+#include "server/http/body.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* server/cutoff: who makes room where the places of a crowd are taken. What takes time is tested over HTTP
+/* server/http/connection: who makes room where the places of a crowd are taken. What takes time is tested over HTTP
  * (tests/http/test_slow.c). */
 #include "server/base/clock.h"
-#include "server/http/cutoff.h"
+#include "server/http/connection.h"
 #include "tests/suites.h"
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* server/listen: the sockets of Unix files, what is in their way, and IPv6. */
+/* server/http/listen: the sockets of Unix files, what is in their way, and IPv6. */
 #include "server/http/listen.h"
 #include "tests/suites.h"
 #include <errno.h>
@@ -124,7 +124,14 @@ START_TEST(ports_out_of_range) {
         snprintf(message, sizeof message, "the port must be a number from 0 to 65535, got \"%s\"", wrong[i]);
         ck_assert_str_eq(err.message, message);
     }
-    ck_assert(listen_is_port("0") && listen_is_port("65535") && listen_is_port("00080") && !listen_is_port(""));
+    static const char *const right[] = {"[::1]:0", "::1:65535", ":00080"}, *const hosts[] = {"::1", "::1", ""};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        char host[LISTEN_HOST_BYTES];
+        const char *port;
+        ck_assert_int_eq(listen_split(right[i], host, &port, &err), 0);
+        ck_assert_str_eq(host, hosts[i]);
+        ck_assert_str_eq(port, strrchr(right[i], ':') + 1);
+    }
 }
 END_TEST
 

@@ -1,0 +1,56 @@
+/* Bodies: of requests as they arrive and as forms, of replies compressed or sent piece by piece. */
+#ifndef ALIGND_BODY_H
+#define ALIGND_BODY_H
+
+#include "server/api/api.h"
+#include "server/decode/chores.h"
+
+struct MHD_Connection;
+struct MHD_Response;
+
+/* ---- a request's body ---- */
+
+struct body {
+    char *bytes; /* [length] */
+    size_t length, capacity;
+    size_t discarded; /* > 0: the body exceeds the limit and is no longer kept */
+};
+
+/* Appends bytes. A body that exceeds the limit is read and discarded, because a client that is still sending when the connection
+ * closes may never see the reply. -1 if it sends without end or memory is out: the connection should close. */
+int body_append(struct body *body, const char *bytes, size_t count, size_t limit);
+void body_done(struct body *body); /* may be called again */
+
+/* Fills call->fields: first the form's, if the body is one (urlencoded or multipart) and does not begin like a JSON object, then
+ * the query string's. All are in the arena. -1: the reply is set. */
+int form_read(struct MHD_Connection *connection, struct arena *arena, struct call *call, struct reply *reply);
+
+/* ---- a reply's body as gzip ---- */
+
+enum {
+    COMPRESS_LEAST_BYTES = 1024,      /* shorter ones fit into a packet or two anyway */
+    COMPRESS_QUICK_BYTES = 256 * 1024 /* takes about 3 ms: the most on a thread that others wait for */
+};
+
+/* accept: the header Accept-Encoding; NULL: none, and the client accepts only the text itself. */
+bool compress_is_accepted(const char *accept);
+/* Whether the reply may come compressed to clients that accept it. */
+bool compress_is_worthwhile(const struct reply *reply);
+/* Compresses the body and sets reply->compressed, if that makes it shorter and there is memory; otherwise the reply stays. */
+void compress_reply(struct reply *reply);
+
+/* ---- a reply as a stream of events ---- */
+
+/* libmicrohttpd asks for a piece whenever the socket takes one. While there is nothing to send the connection is suspended. */
+struct stream;
+
+/* For a request that is prepared but not submitted yet; reply: the one that its finish will set. most: bytes of an event. The
+ * chores write events that may be large. NULL: memory is out. */
+struct stream *stream_open(struct MHD_Connection *connection, struct request *request, struct reply *reply, size_t most,
+                           struct chores *chores);
+/* NULL allowed. */
+void stream_free(struct stream *stream);
+/* The response that the stream feeds; the stream must outlive it. NULL: memory is out. */
+struct MHD_Response *stream_response(struct stream *stream);
+
+#endif

@@ -1,0 +1,584 @@
+#include "server/options.h"
+#include "server/decode/parameters.h"
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MOST_SHARDS = 1000000, MOST_ITEMS = 32, MOST_GLOSSARIES = 1000, MOST_TEXTS = 1000 };
+
+#define FIELD(name)                          offsetof(struct options, name)
+#define TEXT(name)                           OPTION_STRING, FIELD(name), 0, 0, NULL
+#define CHOICE(name, choices)                OPTION_CHOICE, FIELD(name), 0, 0, choices
+#define SWITCH(name)                         OPTION_SWITCH, FIELD(name), 0, 0, NULL
+#define PLAIN(kind, name)                    OPTION_##kind, FIELD(name), 0, 0, NULL
+#define NUMBER(kind, name, minimum, maximum) OPTION_##kind, FIELD(name), minimum, maximum, NULL
+
+/* Stands for the parameters of the searches. */
+static const char PARAMETERS_HERE[] = "";
+
+static const struct option rows[] = {
+    {"config", "FILE", NULL,
+     "file with options, one FLAG = VALUE per line, # before comments; variables and flags override it, and options of other modes "
+     "in it are ignored",
+     OPTION_EVERY, TEXT(config)},
+    {"model", "MODEL", NULL,
+     "model folder, or the name of a model that came with alignd; may be given several times, of models for the same languages the "
+     "first serves requests",
+     COMMAND_SERVE, PLAIN(FOLDERS, models)},
+    {"models", "DIR", NULL,
+     "folder of model folders: each of them is loaded when a request asks for it; on SIGHUP the folder is looked at again",
+     COMMAND_SERVE, TEXT(directory)},
+    {"default-model", "NAME", NULL,
+     "model for requests that name neither a model nor languages; without it they get 400 where models for several pairs of "
+     "languages are served (default: en-fr, if the models that came with alignd are served)",
+     COMMAND_SERVE, TEXT(default_model)},
+    {"model", "MODEL", NULL,
+     "model folder, or a model's name or languages (en-fr), looked up in --models; alignd attention takes a second one",
+     OPTION_BATCH, PLAIN(FOLDERS, models)},
+    {"models", "DIR", NULL,
+     "folder of model folders in which names and languages are looked up (default: those that came with alignd)",
+     OPTION_BATCH | COMMAND_PACK, TEXT(directory)},
+    {"from", "CODE", NULL, "language of the source; with --to instead of --model", OPTION_BATCH, TEXT(from)},
+    {"to", "CODE", NULL, "language of the target", OPTION_BATCH, TEXT(to)},
+    {"model-memory", "SIZE", "0",
+     "memory for all loaded models together; unused ones are unloaded, least recently used first; 0: no limit", COMMAND_SERVE,
+     NUMBER(BYTES, model_memory, 0, 1e15)},
+    {"idle-unload-s", "TIME", "0", "unload a model that has not been asked for in this time; 0: never", COMMAND_SERVE,
+     NUMBER(SECONDS, idle_unload_s, 0, 1e9)},
+    {"pivot", "CODE", NULL,
+     "language through which two models translate a pair that no single model translates; none: no such pairs (default: any "
+     "language)",
+     COMMAND_SERVE, TEXT(pivot)},
+    {"workers", "N", "cores", "decoding threads", OPTION_ALL, NUMBER(SIZE, workers, 1, 1024)},
+    {"rows", "N", "256", "hypotheses that a worker decodes at the same time", OPTION_ALL, NUMBER(SIZE, rows, 1, 4096)},
+    {"compute", "TYPE", "float32",
+     "number type for products with weights: float32, bfloat16, int8, or auto (the fastest on this machine)", OPTION_ALL,
+     CHOICE(compute, "float32, bfloat16, int8 or auto")},
+    {"shortlist", NULL, NULL, "choose target words only from the model's shortlist for the sentence", OPTION_ALL,
+     SWITCH(shortlist)},
+    {"half-past", NULL, NULL, "keep a transformer's past decoder states in 16 bits per number: half the memory", OPTION_ALL,
+     SWITCH(half_past)},
+    {"decode-memory", "SIZE", "256M",
+     "memory that a worker's sentences may need while they are decoded; others wait, and one that could need more gets 413",
+     OPTION_ALL, NUMBER(BYTES, decode_memory, 1024, 1e12)},
+    {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE, CHOICE(log_level, "error, warn, info or debug")},
+    {"log-level", "LEVEL", "warn", "error, warn, info or debug", OPTION_BATCH, CHOICE(log_level, "error, warn, info or debug")},
+    {"log-format", "FORMAT", "text", "text, or json (each line an object)", COMMAND_SERVE, CHOICE(log_format, "text or json")},
+    {"listen", "ADDRESS", NULL,
+     "HOST:PORT, [IPv6]:PORT (port 0: any free port) or unix:PATH; several are separated by ',' or given one by one "
+     "(default " OPTIONS_LISTEN ", or the sockets passed by systemd)",
+     COMMAND_SERVE, PLAIN(ADDRESSES, listen)},
+    {"admin-listen", "ADDRESS", NULL,
+     "the same for administrators: only /health, /ready, /metrics and what changes the models, with connections reserved for them; "
+     "its Unix socket needs no key",
+     COMMAND_SERVE, PLAIN(ADDRESSES, admin_listen)},
+    {"socket-mode", "OCTAL", "0660", "permissions of Unix sockets", COMMAND_SERVE, PLAIN(MODE, socket_mode)},
+    {"api-keys", "FILE", NULL, "file of API keys, made by alignd key (default: no key is required); read again on SIGHUP",
+     COMMAND_SERVE, TEXT(api_keys)},
+    {"glossary", "NAME=FILE", NULL,
+     "glossary for requests that name it: in each line of FILE a source and a target phrase with a tab between them; "
+     "NAME:SOURCE:TARGET=FILE: for this pair of languages; may be given several times; read again on SIGHUP",
+     COMMAND_SERVE, PLAIN(GLOSSARIES, glossary)},
+    {"glossaries", "FILE", NULL,
+     "file that keeps the glossaries that clients make with DeepL's API: at most 1000, 100 per key, with 200000 entries in 16 MiB "
+     "(default: clients can make none)",
+     COMMAND_SERVE, TEXT(glossaries)},
+    {"tls-cert", "FILE", NULL, "certificate chain (PEM), which turns on HTTPS on TCP addresses; read again on SIGHUP",
+     COMMAND_SERVE, TEXT(tls_cert)},
+    {"tls-key", "FILE", NULL, "private key of the certificate (PEM)", COMMAND_SERVE, TEXT(tls_key)},
+    {"queue", "N", "1024", "size of the queue in sentences; when it is full, requests get 429", COMMAND_SERVE,
+     NUMBER(SIZE, queue, 1, 1e6)},
+    {"queue-work", "N", "4000000", "size of the queue in source tokens x rows (beam); when it is full, requests get 429",
+     COMMAND_SERVE, NUMBER(SIZE, queue_work, 1, 1e12)},
+    {"rate", "N", "0", "rate limit in sentences per second for each client; above it 429; 0: no limit", COMMAND_SERVE,
+     NUMBER(REAL, rate, 0, 1e6)},
+    {"burst", "N", "100", "sentences that a client may send at once under --rate", COMMAND_SERVE, NUMBER(SIZE, burst, 1, 1e6)},
+    {"step-ms", "TIME", "40ms",
+     "limit on the predicted time that a worker takes for the next token of all its sentences; 0: no limit", COMMAND_SERVE,
+     NUMBER(MILLISECONDS, step_ms, 0, 1e6)},
+    {"max-body-bytes", "SIZE", "1M", "maximum size of a request body; above it 413", COMMAND_SERVE,
+     NUMBER(BYTES, max_body_bytes, 1, 1e9)},
+    {"max-text-chars", "N", "10000", "maximum number of characters in all texts of a request; above it 413", COMMAND_SERVE,
+     NUMBER(SIZE, max_text_chars, 1, 1e9)},
+    {"request-memory", "SIZE", "128M", "memory for large requests that are read and not answered yet; above it 429", COMMAND_SERVE,
+     NUMBER(BYTES, request_memory, 1024, 1e12)},
+    {"max-reply-bytes", "SIZE", "32M", "maximum size of a reply; above it 413", COMMAND_SERVE,
+     NUMBER(BYTES, max_reply_bytes, 1024, 1e12)},
+    {"reply-memory", "SIZE", "128M", "memory for replies that clients have not read yet; above it 503", COMMAND_SERVE,
+     NUMBER(BYTES, reply_memory, 1024, 1e12)},
+    {"deadline-ms", "TIME", "10s", "maximum time for a request; after it 504 (the header X-Deadline-Ms can set a shorter one)",
+     COMMAND_SERVE, NUMBER(MILLISECONDS, deadline_ms, 1, 1e9)},
+    {"document-ms", "TIME", "10min", "maximum time for a document (POST /documents); after it 504", COMMAND_SERVE,
+     NUMBER(MILLISECONDS, document_ms, 1, 1e9)},
+    {"keep-files-s", "TIME", "1h", "time in which a file of POST /translate_file can be fetched", COMMAND_SERVE,
+     NUMBER(SECONDS, keep_files_s, 1, 1e9)},
+    {"keep-files-bytes", "SIZE", "64M", "memory for these files; the oldest make room for others", COMMAND_SERVE,
+     NUMBER(BYTES, keep_files_bytes, 1, 1e12)},
+    {"read-timeout-ms", "TIME", "30s", "maximum time for a whole request to arrive; after it the connection is closed",
+     COMMAND_SERVE, NUMBER(MILLISECONDS, read_timeout_ms, 10, 1e9)},
+    {"send-timeout-ms", "TIME", "1min", "maximum time for a reply to be read; after it the connection is closed", COMMAND_SERVE,
+     NUMBER(MILLISECONDS, send_timeout_ms, 10, 1e9)},
+    {"connections", "N", "0", "maximum number of connections; 0: enough for the whole queue, and 1024 more", COMMAND_SERVE,
+     NUMBER(SIZE, connections, 0, 1e6)},
+    {"connections-per-address", "N", "0",
+     "maximum number of connections from one address; 0: half of them, or with --client-header all of them", COMMAND_SERVE,
+     NUMBER(SIZE, connections_per_address, 0, 1e6)},
+    {"client-header", "NAME", NULL, "header in which a trusted proxy sends the client's address, such as X-Forwarded-For",
+     COMMAND_SERVE, TEXT(client_header)},
+    {"grace-ms", "TIME", "30s", "time for accepted requests to finish after SIGTERM", COMMAND_SERVE,
+     NUMBER(MILLISECONDS, grace_ms, 0, 1e9)},
+    {"cors", "ORIGINS", "*", "web origins that may read replies, separated by ','; *: all; empty: none", COMMAND_SERVE,
+     PLAIN(ORIGINS, cors)},
+    {.flag = PARAMETERS_HERE},
+    {"format", "FORMAT", NULL,
+     "translate the document FILE, or the input, as txt, srt, vtt, json, md, html, po or xliff (default: as FILE's name tells)",
+     COMMAND_TRANSLATE, TEXT(format)},
+    {"keys", "GLOBS", NULL,
+     "in a JSON document, translate only the values whose path matches one of these globs, such as menu.*.label; a glob after ! "
+     "excludes values instead; separated by commas; may be given several times",
+     COMMAND_TRANSLATE, PLAIN(TEXTS, keys)},
+    {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
+     SWITCH(split_sentences)},
+    {"output", "FILE", NULL, "write the translation to FILE (default: standard output)", COMMAND_TRANSLATE, TEXT(output)},
+    {"shard", "K/N", NULL,
+     "translate only the K-th of N shares of the input, counted from 0; the input must be a file, and shares are whole lines of "
+     "about equal size; their concatenated outputs are the output for the whole input",
+     COMMAND_TRANSLATE, PLAIN(SHARD, shard)},
+    {"checkpoint", "FILE", NULL,
+     "keep the progress in FILE, and continue from there if FILE exists, however the last run ended; needs --output and a file as "
+     "the input",
+     COMMAND_TRANSLATE, TEXT(checkpoint)},
+    {"checkpoint-s", "TIME", "10s", "time between two checkpoints; 0: one after each line", COMMAND_TRANSLATE,
+     NUMBER(SECONDS, checkpoint_s, 0, 1e6)},
+    {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words with the most attention)",
+     COMMAND_TRANSLATE, SWITCH(keep_unknowns)},
+    {"verbatim", NULL, NULL,
+     "show exactly what the model does: keep only what the caller protects, check no numbers, estimate nothing unasked",
+     COMMAND_SERVE | COMMAND_TRANSLATE, SWITCH(verbatim)},
+    {"protect", "STRING", NULL, "text that is not translated, found as whole words; may be given several times", COMMAND_TRANSLATE,
+     PLAIN(TEXTS, protect)},
+    {"protect-pattern", "PATTERN", NULL, "the same by a regular expression in RE2's syntax; may be given several times",
+     COMMAND_TRANSLATE, PLAIN(TEXTS, protect_patterns)},
+    {"target", "FILE", NULL, "the translations to align, one per line", COMMAND_ATTENTION, TEXT(target)},
+    {"variant", "NAME", NULL, "the language to write, for a model that writes several: its label without the brackets, or its code",
+     OPTION_BATCH, TEXT(variant)},
+    {"links", "KIND", "best",
+     "best: for each target word the source word with the most attention; mutual: pairs that are each other's best; "
+     "balanced: mutual, after attention is rescaled so that every source word gets its share",
+     COMMAND_ATTENTION, CHOICE(links, "best, mutual or balanced")},
+    {"stats", NULL, NULL, "print the number of sentences and target tokens, the time and tokens per second at the end",
+     OPTION_BATCH, SWITCH(stats)},
+    {"cache-bytes", "SIZE", "0", "memory for a cache of replies to identical requests; 0: no cache", COMMAND_SERVE,
+     NUMBER(BYTES, cache_bytes, 0, 1e12)},
+    {"heartbeat-ms", "TIME", "5s", "an idle stream sends a comment at this interval", COMMAND_SERVE,
+     NUMBER(MILLISECONDS, heartbeat_ms, 10, 1e6)},
+    {"model", "MODEL", NULL, "model folder, or the name of a model in --models; may be given several times", COMMAND_PACK,
+     PLAIN(FOLDERS, models)},
+    {"compute", "TYPE", "float32", "number type to pack for, the same as the daemon's --compute", COMMAND_PACK,
+     CHOICE(compute, "float32, bfloat16, int8 or auto")},
+    {"shortlist", NULL, NULL, "also pack what --shortlist needs; the file works with and without it", COMMAND_PACK,
+     SWITCH(shortlist)},
+    {"name", "NAME", NULL, "owner of the key, as named in the log", COMMAND_KEY, TEXT(name)},
+    {"role", "ROLE", "user", "user, or admin, who may also reload models", COMMAND_KEY, CHOICE(role, "user or admin")},
+    {"limits", "LIMITS", NULL,
+     "limits of the key, separated by blanks: rate=N (sentences per second), burst=N, daily=N (characters), "
+     "models=NAME,NAME, priority=batch (its requests wait for others)",
+     COMMAND_KEY, TEXT(limits)},
+    {"listen", "ADDRESS", OPTIONS_LISTEN, "where the daemon listens, HOST:PORT or unix:PATH; if several are given, the first",
+     COMMAND_HEALTH, TEXT(address)},
+    {"admin-listen", "ADDRESS", NULL, "where the daemon listens for administrators; used instead of --listen if given",
+     COMMAND_HEALTH, TEXT(admin_address)},
+    {"tls-cert", "FILE", NULL,
+     "as given to the daemon: use HTTPS for TCP addresses (the file is not read, the certificate is not verified)", COMMAND_HEALTH,
+     TEXT(tls_cert)},
+    {"path", "PATH", "/ready", "path to request; /health: only whether the process is running", COMMAND_HEALTH, TEXT(path)},
+};
+
+const struct option_command *option_command_nth(size_t i) {
+    static const struct option_command commands[] = {
+        {"translate", COMMAND_TRANSLATE, "translate lines, or a document",
+         "alignd translate --model MODEL [options] < source > target\n"
+         "alignd translate --from CODE --to CODE [options] < source > target\n"
+         "alignd translate --model MODEL [--format FORMAT] [--output FILE] FILE\n"
+         "alignd translate --model MODEL --shard K/N --checkpoint FILE --output FILE < source\n"},
+        {"attention", COMMAND_ATTENTION, "align the words of line pairs (Pharaoh format)",
+         "alignd attention --model MODEL --target FILE [options] < source\n"
+         "alignd attention --model MODEL --model OPPOSITE --target FILE [options] < source\n"},
+        {"pack", COMMAND_PACK, "pack weights into a file in the model's folder, so that loading is faster and daemons share memory",
+         "alignd pack --model MODEL [--model MODEL ...] [--compute TYPE] [--shortlist]\n"},
+        {"key", COMMAND_KEY, "make an API key, shown once, and its line for --api-keys",
+         "alignd key --name NAME [--role admin] [--limits LIMITS] >> KEYS\n"},
+        {"health", COMMAND_HEALTH, "check that a running daemon is ready: exit status 0",
+         "alignd health [--listen ADDRESS] [--path PATH]\n"},
+    };
+    return i < sizeof commands / sizeof *commands ? &commands[i] : NULL;
+}
+
+const char *option_command_word(int commands) {
+    const struct option_command *row;
+    for (size_t i = 0; (row = option_command_nth(i)) != NULL; i++)
+        if ((int)row->command & commands)
+            return row->word;
+    return "";
+}
+
+static void add(struct option_table *table, const struct option *option) {
+    assert(table->count < OPTIONS_MOST);
+    table->options[table->count++] = *option;
+}
+
+static void add_parameter(struct option_table *table, const struct parameter *p, int setter, int command) {
+    static const enum option_kind kinds[PARAMETER_TYPES] = {[PARAMETER_STRATEGY] = OPTION_STRATEGY,
+                                                            [PARAMETER_INTEGER] = OPTION_SIZE,
+                                                            [PARAMETER_REAL] = OPTION_REAL,
+                                                            [PARAMETER_SEED] = OPTION_SEED};
+    /* The default can be given, even if it is out of range. A default that is the model's is not a number. */
+    const char *said = parameters_of_model(p) ? NULL : p->fallback;
+    double fallback = said ? strtod(said, NULL) : p->minimum;
+    if (p->setters & setter)
+        add(table, &(struct option){.flag = p->name,
+                                    .metavar = p->metavar,
+                                    .fallback = said,
+                                    .help = p->help ? p->help : p->text,
+                                    .commands = command,
+                                    .kind = kinds[p->type],
+                                    .offset = FIELD(search) + p->offset,
+                                    .minimum = fallback < p->minimum ? fallback : p->minimum,
+                                    .maximum = p->maximum});
+}
+
+void option_table_make(struct option_table *table) {
+    const struct parameter *p;
+    table->count = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].flag != PARAMETERS_HERE)
+            add(table, &rows[i]);
+        for (size_t j = 0; rows[i].flag == PARAMETERS_HERE && (p = parameters_nth(j)) != NULL; j++) {
+            add_parameter(table, p, PARAMETER_DAEMON, COMMAND_SERVE);
+            add_parameter(table, p, PARAMETER_LINES, COMMAND_TRANSLATE);
+        }
+    }
+}
+
+/* ---- names ---- */
+
+void option_variable(const struct option *option, char name[OPTION_NAME_BYTES]) {
+    snprintf(name, OPTION_NAME_BYTES, "ALIGND_%s", option->flag);
+    for (char *c = name; *c; c++)
+        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+}
+
+/* Makes a flag of a name, which ends at '=' or NUL; "--" may be missing, and '_' stands for '-'. */
+static void normalize(const char *from, char name[OPTION_NAME_BYTES]) {
+    from += strncmp(from, "--", 2) == 0 ? 2 : 0;
+    snprintf(name, OPTION_NAME_BYTES, "--%.*s", (int)strcspn(from, "="), from);
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+}
+
+void option_flag(const struct option *option, char name[OPTION_NAME_BYTES]) {
+    normalize(option->flag, name);
+}
+
+const struct option *option_find(const struct option_table *table, const char *argument, int commands) {
+    char flag[OPTION_NAME_BYTES], name[OPTION_NAME_BYTES];
+    normalize(argument, name);
+    for (size_t i = 0; i < table->count; i++) {
+        option_flag(&table->options[i], flag);
+        if (strcmp(flag, name) == 0 && (table->options[i].commands & commands))
+            return &table->options[i];
+    }
+    return NULL;
+}
+
+const struct option *option_suggest(const struct option_table *table, const char *argument, int commands) {
+    char flags[OPTIONS_MOST][OPTION_NAME_BYTES], name[OPTION_NAME_BYTES];
+    normalize(argument, name);
+    struct suggestion suggestion = {.asked = name + 2};
+    for (size_t i = 0; i < table->count; i++) {
+        option_flag(&table->options[i], flags[i]);
+        if (table->options[i].commands & commands)
+            suggest(&suggestion, flags[i] + 2);
+    }
+    for (size_t i = 0; suggestion.nearest && i < table->count; i++)
+        if (suggestion.nearest == flags[i] + 2)
+            return &table->options[i];
+    return NULL;
+}
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Row i of the table holds the distances between a's first i letters and each beginning of b; only three rows are kept. */
+size_t suggest_distance(const char *a, const char *b) {
+    size_t table[3][SUGGEST_MOST_BYTES + 1], width = strlen(b);
+    for (size_t j = 0; j <= width; j++)
+        table[0][j] = j;
+    for (size_t i = 1; i <= strlen(a); i++) {
+        size_t *row = table[i % 3], *above = table[(i + 2) % 3], *second = table[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= width; j++) {
+            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], second[j - 2] + 1);
+        }
+    }
+    return table[strlen(a) % 3][width];
+}
+
+void suggest(struct suggestion *suggestion, const char *word) {
+    size_t length = strlen(suggestion->asked);
+    if (length > SUGGEST_MOST_BYTES || strlen(word) > SUGGEST_MOST_BYTES)
+        return;
+    size_t most = length < 4 ? 0 : length < 6 ? 1 : length < 12 ? 2 : 3; /* half of a short word may be wrong by chance */
+    size_t distance = suggest_distance(suggestion->asked, word);
+    if (distance > most && length >= 3 && strncmp(word, suggestion->asked, length) == 0)
+        distance = most; /* the beginning of a word stands for it unless another one is nearer */
+    if (distance > most || (suggestion->nearest && distance >= suggestion->distance))
+        return;
+    suggestion->nearest = word;
+    suggestion->distance = distance;
+}
+
+/* ---- values ---- */
+
+static int set_string(const char *value, char **field, struct error *err) {
+    char *copy = strdup(value);
+    if (!copy)
+        return error_memory(err);
+    free(*field);
+    *field = copy;
+    return 0;
+}
+
+/* choices: "a, b or c" */
+static bool is_choice(const char *choices, const char *value) {
+    size_t length = strlen(value);
+    for (const char *at = choices; *at;) {
+        size_t word = strcspn(at, ", ");
+        if (word == length && strncmp(at, value, length) == 0 && strncmp(at, "or ", 3) != 0)
+            return true;
+        at += word;
+        at += strspn(at, ", ");
+    }
+    return false;
+}
+
+static int read_whole(const struct option *option, const char *name, const char *value, unsigned long long *number,
+                      struct error *err) {
+    char *end;
+    errno = 0;
+    *number = strtoull(value, &end, 10);
+    if (!isdigit((unsigned char)value[0]) || *end != '\0') /* strtoull accepts "-1" and " 1" */
+        return error_set(err, ERROR_INPUT, "%s must be a whole number, got \"%.60s\"", name, value);
+    if (errno == ERANGE || (double)*number < option->minimum || (double)*number > option->maximum)
+        return error_set(err, ERROR_INPUT, "%s must be between %.0f and %.0f, got %.60s", name, option->minimum, option->maximum,
+                         value);
+    return 0;
+}
+
+/* 1024 for K, Ki and KiB, 1000 for kB; and so on. 0: the unit is unknown. */
+static double bytes_of_unit(const char *unit) {
+    static const char letters[] = "KMGT";
+    const char *letter = *unit ? strchr(letters, toupper((unsigned char)*unit)) : NULL;
+    if (*unit == '\0' || strcasecmp(unit, "b") == 0)
+        return 1;
+    if (!letter)
+        return 0;
+    bool binary = unit[1] == '\0' || strcasecmp(unit + 1, "i") == 0 || strcasecmp(unit + 1, "ib") == 0;
+    if (!binary && strcasecmp(unit + 1, "b") != 0)
+        return 0;
+    return pow(binary ? 1024 : 1000, (double)(letter - letters + 1));
+}
+
+static double milliseconds_of_unit(const char *unit) {
+    static const struct {
+        const char *name;
+        double milliseconds;
+    } units[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"min", 60000}, {"h", 3600000}, {"d", 86400000}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].name) == 0)
+            return units[i].milliseconds;
+    return 0;
+}
+
+static double seconds_of_unit(const char *unit) {
+    return *unit ? milliseconds_of_unit(unit) / 1000 : 1;
+}
+
+/* Reads digits, perhaps with a fraction, and a unit. */
+static int set_measured(const struct option *option, const char *name, const char *value, size_t *field, struct error *err) {
+    static const struct {
+        double (*of_unit)(const char *unit); /* 0: there is no such unit */
+        const char *what, *unit;
+    } measures[] = {
+        [OPTION_BYTES] = {bytes_of_unit, "a whole number of bytes, such as 1000000, 64k, 512M or 2G", " bytes"},
+        [OPTION_MILLISECONDS] = {milliseconds_of_unit, "a time, such as 500ms, 5s or 2min, or a whole number of ms", " ms"},
+        [OPTION_SECONDS] = {seconds_of_unit, "a whole number of seconds, or a time such as 30s, 2min or 1h", " s"},
+    };
+    size_t digits = strspn(value, "0123456789");
+    size_t length = digits + (value[digits] == '.' ? 1 + strspn(value + digits + 1, "0123456789") : 0);
+    const char *unit = value + length + strspn(value + length, " ");
+    double factor = digits > 0 ? measures[option->kind].of_unit(unit) : 0, number = factor > 0 ? strtod(value, NULL) * factor : 0;
+    if (factor <= 0 || number - floor(number) > 1e-6)
+        return error_set(err, ERROR_INPUT, "%s must be %s, got \"%.60s\"", name, measures[option->kind].what, value);
+    if (number < option->minimum || number > option->maximum)
+        return error_set(err, ERROR_INPUT, "%s must be between %.0f and %.0f%s, got %.60s", name, option->minimum, option->maximum,
+                         *unit ? measures[option->kind].unit : "", value);
+    *field = (size_t)number;
+    return 0;
+}
+
+static int set_real(const struct option *option, const char *name, const char *value, double *field, struct error *err) {
+    char *end;
+    double number = strtod(value, &end);
+    if (end == value || *end != '\0' || isnan(number))
+        return error_set(err, ERROR_INPUT, "%s must be a number, got \"%.60s\"", name, value);
+    if (number < option->minimum || number > option->maximum)
+        return error_set(err, ERROR_INPUT, "%s must be between %g and %g, got %.60s", name, option->minimum, option->maximum,
+                         value);
+    *field = number;
+    return 0;
+}
+
+static int set_shard(const char *name, const char *value, struct option_shard *field, struct error *err) {
+    size_t numbers[2];
+    const char *at = value;
+    bool valid = true;
+    for (size_t i = 0; valid && i < 2; i++) {
+        char *end = NULL;
+        unsigned long long number = isdigit((unsigned char)*at) ? strtoull(at, &end, 10) : MOST_SHARDS + 1ULL;
+        valid = number <= MOST_SHARDS && *end == (i == 0 ? '/' : '\0');
+        numbers[i] = (size_t)number;
+        at = valid ? end + 1 : at;
+    }
+    if (!valid || numbers[0] >= numbers[1])
+        return error_set(err, ERROR_INPUT, "%s must be K/N, K from 0 to N - 1, N at most %d, got \"%.60s\"", name, MOST_SHARDS,
+                         value);
+    *field = (struct option_shard){numbers[0], numbers[1]};
+    return 0;
+}
+
+static int set_list(const struct option *option, const char *name, const char *value, struct name_list *list, struct error *err) {
+    static const struct {
+        const char *separator, *what;
+        size_t most;
+    } lists[] = {
+        [OPTION_FOLDERS] = {":", "a model folder, or the name of a model", SIZE_MAX},
+        [OPTION_ADDRESSES] = {",", "an address", MOST_ITEMS},
+        [OPTION_ORIGINS] = {",", "an origin", MOST_ITEMS},
+        [OPTION_GLOSSARIES] = {",", "NAME=FILE", MOST_GLOSSARIES},
+        [OPTION_TEXTS] = {"", "a text that is not empty", MOST_TEXTS},
+    };
+    for (const char *at = value;;) {
+        size_t length = strcspn(at, lists[option->kind].separator), most = lists[option->kind].most;
+        if (length == 0)
+            return error_set(err, ERROR_INPUT, "%s needs %s", name, lists[option->kind].what);
+        if (list->count == most)
+            return error_set(err, ERROR_INPUT, "%s must be given at most %zu times", name, most);
+        if (name_list_add(list, at, length) != 0)
+            return error_memory(err);
+        if (at[length] == '\0')
+            return 0;
+        at += length + 1;
+    }
+}
+
+/* Origins as browsers send them: SCHEME://HOST[:PORT], without a path. An empty value means no origin at all. */
+static int set_origins(const struct option *option, const char *name, const char *value, struct name_list *list,
+                       struct error *err) {
+    if (*value == '\0')
+        return 0;
+    if (set_list(option, name, value, list, err) != 0)
+        return -1;
+    bool any = name_list_has(list, "*");
+    if (any && list->count > 1)
+        return error_set(err, ERROR_INPUT, "%s must be * alone or a list of origins, got \"%.60s\"", name, value);
+    for (size_t i = 0; i < list->count && !any; i++) {
+        const char *origin = list->names[i], *host = strstr(origin, "://");
+        if (!host || host == origin || host[3] == '\0' || strpbrk(host + 3, "/ ?#"))
+            return error_set(err, ERROR_INPUT, "%s must contain origins such as https://example.org, got \"%.60s\"", name, origin);
+    }
+    return 0;
+}
+
+int option_set(const struct option *option, const char *name, const char *value, struct options *options, struct error *err) {
+    void *field = (char *)options + option->offset;
+    unsigned long long number = 0;
+    switch (option->kind) {
+    case OPTION_CHOICE:
+        if (!is_choice(option->choices, value))
+            return error_set(err, ERROR_INPUT, "%s must be %s, got \"%.60s\"", name, option->choices, value);
+        return set_string(value, field, err);
+    case OPTION_STRING:
+        return set_string(value, field, err);
+    case OPTION_SIZE:
+        if (read_whole(option, name, value, &number, err) != 0)
+            return -1;
+        *(size_t *)field = (size_t)number;
+        return 0;
+    case OPTION_SEED:
+        if (read_whole(option, name, value, &number, err) != 0)
+            return -1;
+        *(uint64_t *)field = number;
+        return 0;
+    case OPTION_BYTES:
+    case OPTION_MILLISECONDS:
+    case OPTION_SECONDS:
+        return set_measured(option, name, value, field, err);
+    case OPTION_REAL:
+        return set_real(option, name, value, field, err);
+    case OPTION_STRATEGY: {
+        const struct search_kind *found = search_find(value);
+        if (!found)
+            return error_set(err, ERROR_INPUT, "%s must be " PARAMETERS_STRATEGIES ", got \"%.60s\"", name, value);
+        *(const struct search_kind **)field = found;
+        return 0;
+    }
+    case OPTION_MODE: {
+        size_t length = strlen(value);
+        if (length < 3 || length > 4 || strspn(value, "01234567") != length || strtoul(value, NULL, 8) > 0777)
+            return error_set(err, ERROR_INPUT, "%s must be permissions such as 0660, got \"%.60s\"", name, value);
+        *(size_t *)field = strtoul(value, NULL, 8);
+        return 0;
+    }
+    case OPTION_SWITCH: {
+        bool on = !value || strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
+        if (!on && strcmp(value, "0") != 0 && strcmp(value, "false") != 0)
+            return error_set(err, ERROR_INPUT, "%s must be true or false, got \"%.60s\"", name, value);
+        *(bool *)field = on;
+        return 0;
+    }
+    case OPTION_SHARD:
+        return set_shard(name, value, field, err);
+    case OPTION_ORIGINS:
+        return set_origins(option, name, value, field, err);
+    case OPTION_FOLDERS:
+    case OPTION_ADDRESSES:
+    case OPTION_GLOSSARIES:
+    case OPTION_TEXTS:
+        break;
+    }
+    return set_list(option, name, value, field, err);
+}
+
+bool option_may_be_empty(const struct option *option) {
+    return option->kind == OPTION_ORIGINS;
+}
+
+void option_done(const struct option *option, struct options *options) {
+    void *field = (char *)options + option->offset;
+    if (option->kind == OPTION_STRING || option->kind == OPTION_CHOICE) {
+        char **string = field;
+        free(*string);
+        *string = NULL;
+    } else if (option->kind >= OPTION_FOLDERS) {
+        name_list_done(field);
+    }
+}
