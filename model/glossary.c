@@ -1,3 +1,4 @@
+/* How phrases and held runs are found in a source text and become constraints of a search. */
 #include "model/glossary.h"
 #include "model/model.h"
 #include "model/network/copies.h"

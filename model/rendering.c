@@ -1,3 +1,4 @@
+/* How a hypothesis becomes text, which words its tokens belong to, and how good it probably is. */
 #include "model/rendering.h"
 #include "model/glossary.h"
 #include "model/model.h"
