@@ -1,3 +1,4 @@
+/* How alignment rows and heads' weights are made of finished hypotheses. */
 #include "model/alignment.h"
 #include "model/model.h"
 #include "model/network/output.h"

@@ -1,3 +1,4 @@
+/* Compares the amounts of a sentence and its translation, and prepares the second attempt. */
 #include "model/amounts.h"
 #include "model/glossary.h"
 #include "model/model.h"
@@ -122,19 +123,11 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
     }
 }
 
-/* Amounts that came through already are better left to the model; if none of the source is missing, all are held. */
-static bool is_wanted(const struct sentence *sentence, struct span part) {
-    const struct sentence_amounts *amounts = sentence->amounts;
-    for (size_t i = 0; i < amounts->source_count; i++)
-        if (amounts->places[i].begin < part.end && part.begin < amounts->places[i].end)
-            return true;
-    return amounts->source_count == 0;
-}
-
 /* Lists the runs that are held already and the amounts beside them, in order. False if there are no such amounts or memory is out.
  */
 static bool hold_amounts(const struct sentence *sentence, struct arena *arena, struct opaque_runs *out) {
     const struct opaque_runs *held = &sentence->held;
+    const struct sentence_amounts *missing = sentence->amounts;
     struct span *skip = arena_alloc(arena, held->count, sizeof *skip);
     struct amounts amounts;
     for (size_t i = 0; skip && i < held->count; i++)
@@ -151,7 +144,11 @@ static bool hold_amounts(const struct sentence *sentence, struct arena *arena, s
     for (size_t i = 0; (found = next_joined(sentence, &amounts, &i, arena, &joined)) == 1;) {
         while (next < held->count && held->all[next].begin < joined.part.begin)
             all[count++] = held->all[next++];
-        if (!is_wanted(sentence, joined.part) || (count > 0 && all[count - 1].end > joined.part.begin) ||
+        /* amounts that came through already are better left to the model; if none of the source is missing, all are held */
+        bool wanted = missing->source_count == 0;
+        for (size_t k = 0; k < missing->source_count; k++)
+            wanted |= missing->places[k].begin < joined.part.end && joined.part.begin < missing->places[k].end;
+        if (!wanted || (count > 0 && all[count - 1].end > joined.part.begin) ||
             (next < held->count && held->all[next].begin < joined.part.end))
             continue;
         const char *written = arena_copy(arena, joined.written, joined.used);

@@ -1,3 +1,4 @@
+/* Replaces the marks at the end of a hypothesis by tokens of the target language, with the rows of the tokens that stood there. */
 #include "model/ending.h"
 #include "model/model.h"
 #include "model/rendering.h"

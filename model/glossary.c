@@ -1,3 +1,4 @@
+/* How phrases and held runs are found in a source text and become constraints of a search. */
 #include "model/glossary.h"
 #include "model/model.h"
 #include "model/network/output.h"
@@ -320,87 +321,67 @@ static int add_own(struct found *found, const struct token *token, const struct 
     return 0;
 }
 
-/* True if these tokens are printed as the text, byte for byte. */
-static bool writes(const struct tokenizer *target, const struct token *tokens, size_t count, const char *text,
-                   struct arena *arena) {
+/* Reads how the vocabulary writes the text (NUL-terminated, in the arena). If its tokens are not printed as the text, byte for
+ * byte, the whole text is one piece. */
+static int read_writing(const struct tokenizer *target, const char *text, struct arena *arena, struct writing *writing,
+                        struct error *err) {
+    size_t length = strlen(text), marked = strlen(tokenizer_mark(target)), count;
+    struct token *tokens;
+    if (tokenizer_encode(target, text, length, NULL, arena, &tokens, &count, err) != 0)
+        return -1;
+    int *ids = arena_alloc(arena, count, sizeof *ids);
     struct token *copy = arena_zalloc(arena, count, sizeof *copy);
-    char *printed;
-    for (size_t i = 0; copy && i < count; i++) {
-        copy[i].id = tokens[i].id;
-        if (tokens[i].id == tokenizer_unknown(target))
-            return false;
+    char *printed = NULL;
+    if (arena_failed(arena))
+        return error_memory(err);
+    bool writes = count > 0;
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = copy[i].id = tokens[i].id;
+        writes = writes && tokens[i].id != tokenizer_unknown(target);
     }
-    return copy && tokenizer_decode(target, copy, count, arena, &printed, NULL) == 0 && strcmp(printed, text) == 0;
-}
-
-/* Makes the whole text one piece, because the vocabulary cannot write it. */
-static const struct token *make_piece(const struct tokenizer *target, const char *text, struct arena *arena) {
-    size_t marked = strlen(tokenizer_mark(target)), length = strlen(text);
+    if (writes && tokenizer_decode(target, copy, count, arena, &printed, NULL) == 0 && strcmp(printed, text) == 0) {
+        writing->tokens = ids;
+        writing->length = count;
+        return 0;
+    }
     struct token *token = arena_zalloc(arena, 1, sizeof *token);
     char *piece = arena_alloc(arena, marked + length + 1, 1);
     if (arena_failed(arena))
-        return NULL;
+        return error_memory(err);
     memcpy(piece, tokenizer_mark(target), marked);
     memcpy(piece + marked, text, length + 1);
     *token = (struct token){.id = tokenizer_unknown(target), .piece = piece, .end = length};
-    return token;
-}
-
-/* text: NUL-terminated, in the arena. */
-static int read_writing(const struct tokenizer *target, const char *text, struct arena *arena, struct writing *writing,
-                        struct error *err) {
-    struct token *tokens;
-    size_t count;
-    if (tokenizer_encode(target, text, strlen(text), NULL, arena, &tokens, &count, err) != 0)
-        return -1;
-    if (count == 0 || !writes(target, tokens, count, text, arena)) {
-        writing->piece = make_piece(target, text, arena);
-        return writing->piece ? 0 : error_memory(err);
-    }
-    int *ids = arena_alloc(arena, count, sizeof *ids);
-    if (!ids)
-        return error_memory(err);
-    for (size_t i = 0; i < count; i++)
-        ids[i] = tokens[i].id;
-    writing->tokens = ids;
-    writing->length = count;
+    writing->piece = token;
     return 0;
 }
 
-/* Reads the target's phrases, without blank ones; where there are several, without the white space around each. */
-static int read_writings(const struct tokenizer *target, struct glossary_phrase *phrase, struct arena *arena, struct error *err) {
-    const char *text = phrase->entry->target, *end = text + strlen(text);
-    bool several = strchr(text, '|') != NULL;
-    phrase->writings = arena_zalloc(arena, GLOSSARY_VARIANTS, sizeof *phrase->writings);
-    while (phrase->writings && text <= end && phrase->count < GLOSSARY_VARIANTS) {
-        size_t length = strcspn(text, "|");
-        struct span visible = several ? segmenter_trim(text, length) : (struct span){0, length};
-        const char *copy = arena_copy(arena, text + visible.begin, visible.end - visible.begin);
-        if (!copy)
-            break;
-        if (*copy && read_writing(target, copy, arena, &phrase->writings[phrase->count++], err) != 0)
-            return -1;
-        text += length + 1;
-    }
-    return arena_failed(arena) ? error_memory(err) : 0;
-}
-
-/* The phrase of an entry, which is the same wherever it is found. Returns NULL and sets err on failure. */
+/* The phrase of an entry, which is the same wherever it is found. Of the target's phrases blank ones are left out; if there are
+ * several, the white space around each is, too. Returns NULL and sets err on failure. */
 static const struct glossary_phrase *read_phrase(const struct tokenizer *target, struct glossary *glossary,
                                                  const struct glossary_entry *entry, struct error *err) {
     struct glossary_phrase **bucket = &glossary->buckets[(size_t)(entry - glossary->lexicon->entries) % GLOSSARY_BUCKETS];
     for (struct glossary_phrase *phrase = *bucket; phrase; phrase = phrase->next)
         if (phrase->entry == entry)
             return phrase;
-    struct glossary_phrase *phrase = arena_zalloc(glossary->arena, 1, sizeof *phrase);
-    if (!phrase) {
+    struct arena *arena = glossary->arena;
+    struct glossary_phrase *phrase = arena_zalloc(arena, 1, sizeof *phrase);
+    struct writing *writings = arena_zalloc(arena, GLOSSARY_VARIANTS, sizeof *writings);
+    const char *text = entry->target, *end = text + strlen(text);
+    bool several = strchr(text, '|') != NULL;
+    size_t count = 0;
+    while (!arena_failed(arena) && text <= end && count < GLOSSARY_VARIANTS) {
+        size_t length = strcspn(text, "|");
+        struct span visible = several ? segmenter_trim(text, length) : (struct span){0, length};
+        const char *copy = arena_copy(arena, text + visible.begin, visible.end - visible.begin);
+        if (copy && *copy && read_writing(target, copy, arena, &writings[count++], err) != 0)
+            return NULL;
+        text += length + 1;
+    }
+    if (arena_failed(arena)) {
         error_memory(err);
         return NULL;
     }
-    phrase->entry = entry;
-    if (read_writings(target, phrase, glossary->arena, err) != 0)
-        return NULL;
-    phrase->next = *bucket;
+    *phrase = (struct glossary_phrase){entry, writings, count, *bucket};
     *bucket = phrase;
     return phrase;
 }
@@ -573,24 +554,20 @@ static int force_itself(struct found *found, struct error *err) {
     return 0;
 }
 
-/* True if a stand-in is in the text itself, so that one in the translation need not be in the place of a run. */
-static bool has_stand_in(const struct sentence *sentence) {
-    const struct readable *readable = &sentence->translator->readable;
-    const struct stand_in *const stand_ins[] = {&readable->stand_ins.word, &readable->stand_ins.sign};
-    for (size_t j = 0; j < sentence->length; j++)
-        for (size_t k = 0; k < 2; k++) {
-            bool stands = sentence->tokens[j].id == stand_ins[k]->marked || sentence->tokens[j].id == stand_ins[k]->unmarked;
-            if (stands && !run_at(sentence, sentence->tokens[j].begin))
-                return true;
-        }
-    return false;
-}
-
-/* Lists the stand-ins of the phrases found, each once, which must not come themselves. -1: memory is out. */
+/* Lists the stand-ins of the phrases found, each once, which must not come themselves, unless one is in the text itself: then one
+ * in the translation need not be in the place of a run. -1: memory is out. */
 static int ban_stand_ins(const struct found *found, struct phrases *phrases) {
     enum { MOST = 4 }; /* those of words and of signs */
-    if (!found->sentence->translator->readable.unreadable || has_stand_in(found->sentence))
+    const struct sentence *sentence = found->sentence;
+    const struct stand_ins *all = &sentence->translator->readable.stand_ins;
+    if (!sentence->translator->readable.unreadable)
         return 0;
+    for (size_t j = 0; j < sentence->length; j++) {
+        int id = sentence->tokens[j].id;
+        bool stands = id == all->word.marked || id == all->word.unmarked || id == all->sign.marked || id == all->sign.unmarked;
+        if (stands && !run_at(sentence, sentence->tokens[j].begin))
+            return 0;
+    }
     int *banned = arena_alloc(&found->sentence->arena, MOST, sizeof *banned);
     if (!banned)
         return -1;
@@ -684,30 +661,26 @@ int glossary_runs_find(const struct sentence *sentence, const struct hypothesis 
     return 0;
 }
 
-/* True if a space comes before the token: as in the source, and if another character precedes it in the translation. */
-static bool stands_apart(const struct sentence *sentence, const struct token *token, const char *previous) {
+const char *glossary_piece(const struct sentence *sentence, const struct token *token, const char *previous, struct arena *arena) {
     const char *mark = tokenizer_mark(sentence->translator->target), *source = sentence->text + sentence->source.begin;
     size_t before = previous ? strlen(previous) : 0, begin = token->begin;
-    if (before == 0 || strcmp(previous, mark) == 0)
-        return before == 0;
-    if (begin == 0 || strncmp(token->piece, mark, strlen(mark)) == 0)
-        return true;
-    return character_previous(previous, &before) != character_previous(source, &begin);
-}
-
-const char *glossary_piece(const struct sentence *sentence, const struct token *token, const char *previous, struct arena *arena) {
-    const char *mark = tokenizer_mark(sentence->translator->target);
-    size_t marked = strlen(mark);
-    const char *text = token->piece + (strncmp(token->piece, mark, marked) == 0 ? marked : 0);
+    bool marked = strncmp(token->piece, mark, strlen(mark)) == 0;
+    const char *text = token->piece + (marked ? strlen(mark) : 0);
     const struct opaque_run *run = run_of(sentence, token);
     if (run && run->written)
         text = run->written;
-    if (!stands_apart(sentence, token, previous))
+
+    /* a space comes before it as in the source, and if another character precedes it in the translation */
+    bool apart = before == 0;
+    if (!apart && strcmp(previous, mark) != 0)
+        apart = begin == 0 || marked || character_previous(previous, &before) != character_previous(source, &begin);
+    if (!apart)
         mark = "";
-    char *piece = arena_alloc(arena, strlen(mark) + strlen(text) + 1, 1);
+    size_t length = strlen(mark);
+    char *piece = arena_alloc(arena, length + strlen(text) + 1, 1);
     if (!piece)
         return NULL;
-    memcpy(piece, mark, strlen(mark));
-    memcpy(piece + strlen(mark), text, strlen(text) + 1);
+    memcpy(piece, mark, length);
+    memcpy(piece + length, text, strlen(text) + 1);
     return piece;
 }

@@ -1,3 +1,4 @@
+/* How a hypothesis becomes text, which words its tokens belong to, and how good it probably is. */
 #include "model/rendering.h"
 #include "model/glossary.h"
 #include "model/model.h"
@@ -188,20 +189,15 @@ static float quality_clip(float value, float most) {
     return value < LEAST ? LEAST : value > most ? most : value;
 }
 
-/* The log-probability of the token of step i less that of the best other one; alternatives are the best first. */
-static float gap_of(const struct estimation *estimation, size_t i) {
-    const struct hypothesis *h = estimation->hypothesis;
-    const struct alternatives *best = h->alternatives[i];
-    int token = i < h->length ? h->tokens[i] : estimation->end;
-    for (size_t k = 0; k < best->count; k++)
-        if (best->tokens[k] != token)
-            return quality_clip(h->log_probs[i] - best->log_probs[k], MOST_GAP);
-    return MOST_GAP;
-}
-
 static void add_step(const struct estimation *estimation, size_t i, struct evidence *evidence) {
     const struct hypothesis *h = estimation->hypothesis;
-    float gap = gap_of(estimation, i), *features = evidence->features;
+    const struct alternatives *best = h->alternatives[i]; /* the best first */
+    int token = i < h->length ? h->tokens[i] : estimation->end;
+    float *features = evidence->features;
+    size_t k = 0;
+    while (k < best->count && best->tokens[k] == token)
+        k++;
+    float gap = k < best->count ? quality_clip(h->log_probs[i] - best->log_probs[k], MOST_GAP) : MOST_GAP;
     features[QUALITY_LOG_PROB] += quality_clip(h->log_probs[i], 0);
     features[QUALITY_ENTROPY] += h->entropies[i];
     if (evidence->steps++ == 0 || gap < features[QUALITY_GAP])
@@ -268,47 +264,37 @@ static void estimate_words(const struct estimation *estimation, const struct qua
 
 /* ---- quality from log-probabilities alone ---- */
 
-/* True if white space precedes token i. */
-static bool begins_word(const struct translator *t, const struct hypothesis *h, size_t i) {
-    const char *mark = tokenizer_mark(t->target);
-    bool known = (size_t)h->tokens[i] < tokenizer_size(t->target);
-    return i == 0 || !known || strncmp(tokenizer_piece(t->target, h->tokens[i]), mark, strlen(mark)) == 0;
-}
-
-/* log p of tokens [begin, end). */
-static double log_probability(const struct quality_weights *weights, const struct hypothesis *h, size_t begin, size_t end,
-                              double overall) {
-    double sum = 0, least = 0, features[QUALITY_LOG_PROB_FEATURES], z = (double)weights->log_probs.constant;
-    for (size_t i = begin; i < end; i++) {
-        sum += (double)h->log_probs[i];
-        least = fmin(least, (double)h->log_probs[i]);
-    }
-    features[QUALITY_MEAN] = sum / (double)(end - begin);
-    features[QUALITY_LEAST] = least;
-    features[QUALITY_TOKENS] = (double)(end - begin);
-    features[QUALITY_OVERALL] = overall;
-    for (size_t f = 0; f < QUALITY_LOG_PROB_FEATURES; f++)
-        z += (double)weights->log_probs.weights[f] * features[f];
-    return z > 0 ? -log1p(exp(-z)) : z - log1p(exp(z));
-}
-
+/* A word is here what stands between white space, before which pieces have the mark. */
 static void estimate_by_log_probs(const struct translator *t, const struct hypothesis *h, const struct word_range *tokens,
                                   struct quality *out) {
-    double overall = 0, sum = 0;
+    const char *mark = tokenizer_mark(t->target);
+    double overall = 0, all = 0;
     size_t words = 0;
     for (size_t i = 0; i < h->length; i++)
         overall += (double)h->log_probs[i] / (double)h->length;
     for (size_t begin = 0, end; begin < h->length; begin = end) {
-        for (end = begin + 1; end < h->length && !begins_word(t, h, end);)
-            end++;
-        double log_p = log_probability(t->quality, h, begin, end, overall);
-        sum += log_p;
+        double sum = 0, least = 0, z = (double)t->quality->log_probs.constant;
+        for (end = begin; end < h->length; end++) {
+            bool known = (size_t)h->tokens[end] < tokenizer_size(t->target);
+            if (end > begin && (!known || strncmp(tokenizer_piece(t->target, h->tokens[end]), mark, strlen(mark)) == 0))
+                break;
+            sum += (double)h->log_probs[end];
+            least = fmin(least, (double)h->log_probs[end]);
+        }
+        const double
+            count = (double)(end - begin),
+            features[QUALITY_LOG_PROB_FEATURES] = {
+                [QUALITY_MEAN] = sum / count, [QUALITY_LEAST] = least, [QUALITY_TOKENS] = count, [QUALITY_OVERALL] = overall};
+        for (size_t f = 0; f < QUALITY_LOG_PROB_FEATURES; f++)
+            z += (double)t->quality->log_probs.weights[f] * features[f];
+        double log_p = z > 0 ? -log1p(exp(-z)) : z - log1p(exp(z));
+        all += log_p;
         words++;
         for (size_t i = begin; i < end; i++)
             for (size_t w = tokens[i].first; w < tokens[i].end; w++)
                 out->words[w] = (float)exp(log_p);
     }
-    out->sentence = words > 0 ? (float)exp(sum / (double)words) : 0;
+    out->sentence = words > 0 ? (float)exp(all / (double)words) : 0;
 }
 
 int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct word_range *tokens,

@@ -4,15 +4,12 @@
 #include "model/compute/matrix.h"
 #include "model/glossary.h"
 #include "model/model.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { MAX_SHARED_BYTES = 1 << 26 };
 
 /* Writes FOLDER/FILE to buffer. */
 static int path_in(const char *folder, const char *file, char *buffer, size_t bytes, struct error *err) {
@@ -25,10 +22,11 @@ static int path_in(const char *folder, const char *file, char *buffer, size_t by
 /* True if both sides have the same vocabulary, in one file or two, and read it in the same way. */
 static bool same_sides(const struct model_config *c, const char *folder) {
     const struct tokenizer_side *source = &c->tokenizer.source, *target = &c->tokenizer.target;
+    enum { MAX_BYTES = 1 << 26 };
     char path[4096], other[4096];
     return strcmp(source->pieces, target->pieces) == 0 && source->lowercase == target->lowercase &&
            source->punctuation == target->punctuation && path_in(folder, source->file, path, sizeof path, NULL) == 0 &&
-           path_in(folder, target->file, other, sizeof other, NULL) == 0 && file_same(path, other, MAX_SHARED_BYTES);
+           path_in(folder, target->file, other, sizeof other, NULL) == 0 && file_same(path, other, MAX_BYTES);
 }
 
 static size_t file_bytes(const char *folder, const char *file) {
@@ -99,15 +97,6 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
     return labels_find(t->source, &t->variants, err);
 }
 
-/* True if both sides read and write the same pieces with the same ids. */
-static bool same_vocabularies(const struct translator *t) {
-    size_t size = tokenizer_size(t->source);
-    bool same = size == tokenizer_size(t->target);
-    for (size_t i = 0; same && i < size; i++)
-        same = strcmp(tokenizer_piece(t->source, (int)i), tokenizer_piece(t->target, (int)i)) == 0;
-    return same;
-}
-
 /* Checks that the vocabularies have the ids that decoding needs. */
 static int check_vocabularies(const struct translator *t, struct error *err) {
     if (tokenizer_end(t->target) < 0 || (t->config.encoder.eos && tokenizer_end(t->source) < 0))
@@ -119,7 +108,11 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
     if (t->characters && (tokenizer_begin(t->characters) < 0 || tokenizer_end(t->characters) < 0))
         return error_set(err, ERROR_FORMAT,
                          "tokenizer: spelling a word needs <s> and </s>, but " SPELLER_VOCABULARY " lacks one of them");
-    if (t->config.encoder.embedding_shared && !same_vocabularies(t))
+    size_t size = tokenizer_size(t->source);
+    bool same = size == tokenizer_size(t->target);
+    for (size_t i = 0; t->config.encoder.embedding_shared && same && i < size; i++)
+        same = strcmp(tokenizer_piece(t->source, (int)i), tokenizer_piece(t->target, (int)i)) == 0;
+    if (t->config.encoder.embedding_shared && !same)
         return error_set(err, ERROR_FORMAT, "encoder.embedding_shared: the vocabularies of source and target differ");
     return 0;
 }
@@ -131,11 +124,9 @@ static int load_network(struct translator *t, struct error *err) {
         decoder_init(&t->decoder, &t->config, target, tokenizer_begin(t->target), t->weights, kernels, err) != 0 ||
         output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) !=
             0 ||
-        alignment_init(&t->alignment, &t->config, t->weights, kernels, err) != 0)
-        return -1;
-    if (t->characters && speller_init(&t->speller, &t->config, t->characters, t->weights, kernels, err) != 0)
-        return -1;
-    if (weights_all_used(t->weights, err) != 0)
+        alignment_init(&t->alignment, &t->config, t->weights, kernels, err) != 0 ||
+        (t->characters && speller_init(&t->speller, &t->config, t->characters, t->weights, kernels, err) != 0) ||
+        weights_all_used(t->weights, err) != 0)
         return -1;
     weights_rest(t->weights);
     return 0;
@@ -305,42 +296,47 @@ void translator_free(struct translator *translator) {
     free(translator);
 }
 
-struct translator_info translator_info(const struct translator *translator) {
-    const struct model_config *c = &translator->config;
-    struct weights_linears linears = weights_linears(translator->weights);
+/* The facts that the configuration tells. */
+static struct translator_info info_of(const struct model_config *c, const struct labels *variants) {
     return (struct translator_info){.name = c->name,
                                     .source = c->source,
                                     .target = c->target,
                                     .task = c->task,
-                                    .architecture = translator->architecture,
-                                    .compute = compute_name(translator->backend.compute),
-                                    .storage = weights_storage(translator->weights),
-                                    .parameters = weights_parameters(translator->weights),
-                                    .source_vocabulary = tokenizer_size(translator->source),
-                                    .target_vocabulary = tokenizer_size(translator->target),
                                     .max_source_tokens = c->limits.max_source_tokens,
                                     .max_target_ratio = c->limits.max_target_ratio,
-                                    .variants = (const char *const *)translator->variants.names,
-                                    .variant_count = translator->variants.count,
+                                    .variants = (const char *const *)variants->names,
+                                    .variant_count = variants->count,
                                     .beam_size = c->search.beam_size,
                                     .length_penalty = c->search.length_penalty,
                                     .source_end = c->encoder.eos,
-                                    .heads = looks_there(translator),
-                                    .quality = translator->quality != NULL,
-                                    .shortlist = translator->shortlist != NULL,
-                                    .attention = translator->decoder.attends,
-                                    .attention_trained = c->decoder.alignment_trained,
-                                    .alignment_head = translator->alignment.query.out > 0,
-                                    .matrices = linears.packed,
-                                    .mapped = linears.mapped,
-                                    .unmapped = translator->unmapped};
+                                    .attention_trained = c->decoder.alignment_trained};
 }
 
-/* ---- before a folder is loaded ---- */
+struct translator_info translator_info(const struct translator *t) {
+    struct translator_info info = info_of(&t->config, &t->variants);
+    struct weights_linears linears = weights_linears(t->weights);
+    info.architecture = t->architecture;
+    info.compute = compute_name(t->backend.compute);
+    info.storage = weights_storage(t->weights);
+    info.parameters = weights_parameters(t->weights);
+    info.source_vocabulary = tokenizer_size(t->source);
+    info.target_vocabulary = tokenizer_size(t->target);
+    info.heads = looks_there(t);
+    info.quality = t->quality != NULL;
+    info.shortlist = t->shortlist != NULL;
+    info.attention = t->decoder.attends;
+    info.alignment_head = t->alignment.query.out > 0;
+    info.matrices = linears.packed;
+    info.mapped = linears.mapped;
+    info.unmapped = t->unmapped;
+    return info;
+}
 
 size_t translator_bytes(const struct translator *translator) {
     return sizeof *translator + weights_bytes(translator->weights) + translator->tokenizer_bytes;
 }
+
+/* ---- before a folder is loaded ---- */
 
 struct translator_card {
     struct model_config config;
@@ -351,20 +347,8 @@ struct translator_card {
     struct labels variants;
 };
 
-/* Finds the labels of variants in the vocabulary. */
-static int find_variants(struct translator_card *card, const char *folder, struct error *err) {
-    const struct model_config *c = &card->config;
-    char path[4096];
-    if (strcmp(c->tokenizer.type, "sentencepiece") == 0 && !config_has_file(c->tokenizer.source.pieces))
-        return path_in(folder, c->tokenizer.source.file, path, sizeof path, err) == 0 ? labels_read(path, &card->variants, err)
-                                                                                      : -1;
-    struct tokenizer *source = open_tokenizer(folder, c->tokenizer.type, c->tokenizer.source.file, &c->tokenizer.source, err);
-    int result = source ? labels_find(source, &card->variants, err) : -1;
-    tokenizer_free(source);
-    return result;
-}
-
 static int card_read(struct translator_card *card, const char *folder, struct error *err) {
+    const struct model_config *c = &card->config;
     char path[4096];
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &card->config, err) != 0 ||
         path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
@@ -376,9 +360,19 @@ static int card_read(struct translator_card *card, const char *folder, struct er
     card->storage = weights_storage(weights);
     card->stored = weights_stored(weights);
     weights_free(weights);
-    if (find_variants(card, folder, err) != 0)
-        return -1;
-    card->tokenizer_bytes = tokenizer_bytes(&card->config, folder, same_sides(&card->config, folder));
+
+    /* the labels of variants stand in the vocabulary */
+    if (strcmp(c->tokenizer.type, "sentencepiece") == 0 && !config_has_file(c->tokenizer.source.pieces)) {
+        if (path_in(folder, c->tokenizer.source.file, path, sizeof path, err) != 0 || labels_read(path, &card->variants, err) != 0)
+            return -1;
+    } else {
+        struct tokenizer *source = open_tokenizer(folder, c->tokenizer.type, c->tokenizer.source.file, &c->tokenizer.source, err);
+        int result = source ? labels_find(source, &card->variants, err) : -1;
+        tokenizer_free(source);
+        if (result != 0)
+            return -1;
+    }
+    card->tokenizer_bytes = tokenizer_bytes(c, folder, same_sides(c, folder));
     card->quality = file_bytes(folder, "quality.safetensors") > 0;
     return 0;
 }
@@ -403,24 +397,14 @@ void translator_card_free(struct translator_card *card) {
 
 struct translator_info translator_card_info(const struct translator_card *card) {
     const struct model_config *c = &card->config;
-    return (struct translator_info){.name = c->name,
-                                    .source = c->source,
-                                    .target = c->target,
-                                    .task = c->task,
-                                    .storage = card->storage,
-                                    .parameters = card->parameters,
-                                    .max_source_tokens = c->limits.max_source_tokens,
-                                    .max_target_ratio = c->limits.max_target_ratio,
-                                    .variants = (const char *const *)card->variants.names,
-                                    .variant_count = card->variants.count,
-                                    .beam_size = c->search.beam_size,
-                                    .length_penalty = c->search.length_penalty,
-                                    .source_end = c->encoder.eos,
-                                    .quality = card->quality,
-                                    .attention = config_attends(c),
-                                    .attention_trained = c->decoder.alignment_trained,
-                                    .heads = c->encoder.blocks.heads > 0 || c->decoder.blocks.heads > 0,
-                                    .alignment_head = c->alignment.size > 0};
+    struct translator_info info = info_of(c, &card->variants);
+    info.storage = card->storage;
+    info.parameters = card->parameters;
+    info.quality = card->quality;
+    info.attention = config_attends(c);
+    info.heads = c->encoder.blocks.heads > 0 || c->decoder.blocks.heads > 0;
+    info.alignment_head = c->alignment.size > 0;
+    return info;
 }
 
 size_t translator_card_bytes(const struct translator_card *card, const char *compute) {

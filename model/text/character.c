@@ -1,3 +1,4 @@
+/* Decoding and encoding of UTF-8; ICU has the properties. */
 #include "model/text/character.h"
 #include <unicode/uchar.h>
 

@@ -105,9 +105,10 @@ static bool is_group_space(int32_t character) {
     return character == 0xa0 || character == 0x202f || character == 0x2009;
 }
 
-/* The end of the digits from here on. */
-static size_t skip_digits(const struct reader *reader, size_t at) {
-    for (size_t next = at; next < reader->length; at = next)
+/* The end of the digits from here on; *count: how many. */
+static size_t skip_digits(const struct reader *reader, size_t at, size_t *count) {
+    *count = 0;
+    for (size_t next = at; next < reader->length; at = next, ++*count)
         if (digit_of(character_next(reader->text, reader->length, &next)) < 0)
             break;
     return at;
@@ -121,13 +122,6 @@ struct parts {
     size_t count;
 };
 
-static size_t count_digits(const struct reader *reader, struct span part) {
-    size_t count = 0;
-    for (size_t at = part.begin; at < part.end; count++)
-        character_next(reader->text, part.end, &at);
-    return count;
-}
-
 /* True if a group may follow the parts read so far: one to three digits, then groups of three. */
 static bool takes_group(const struct parts *parts, int32_t separator) {
     if (parts->digits[0] > 3 || parts->digits[0] == 0)
@@ -139,16 +133,13 @@ static bool takes_group(const struct parts *parts, int32_t separator) {
 }
 
 static void find_parts(const struct reader *reader, size_t at, struct parts *parts) {
-    parts->count = 0;
-    for (;;) {
-        struct span part = {at, skip_digits(reader, at)};
-        parts->digits[parts->count] = count_digits(reader, part);
-        parts->all[parts->count++] = part;
-        if (parts->count == MOST_PARTS || part.end == reader->length)
+    for (parts->count = 0;;) {
+        size_t end = skip_digits(reader, at, &parts->digits[parts->count]), next = end, digits;
+        parts->all[parts->count++] = (struct span){at, end};
+        if (parts->count == MOST_PARTS || end == reader->length)
             return;
-        size_t next = part.end;
         int32_t separator = character_next(reader->text, reader->length, &next);
-        size_t end = skip_digits(reader, next), digits = end > next ? count_digits(reader, (struct span){next, end}) : 0;
+        skip_digits(reader, next, &digits);
         if (digits == 0)
             return;
         bool space = is_group_space(separator) || separator == ' ';
@@ -406,28 +397,23 @@ static void widen(struct span *span, const struct piece *piece) {
     span->end = piece->end > span->end ? piece->end : span->end;
 }
 
-/* Widens a sign by capitals that touch its far side: US of US$, CA of $CA. */
-static void widen_letters(const struct reader *reader, struct span *span, size_t sign, bool before) {
-    size_t at = before ? sign - 1 : sign + 1;
-    bool touches = before ? sign > 0 && is_attached(reader, sign) : is_attached(reader, sign + 1);
-    if (!touches || !is_kind(reader, at, PIECE_WORD) || reader->pieces[at].end - reader->pieces[at].begin > 3)
-        return;
-    for (size_t i = reader->pieces[at].begin; i < reader->pieces[at].end; i++)
-        if (reader->text[i] < 'A' || reader->text[i] > 'Z')
-            return;
-    widen(span, &reader->pieces[at]);
-}
-
 static void take_symbol(struct reader *reader, struct amount *amount, size_t at, bool before) {
     struct piece *piece = &reader->pieces[at];
-    struct span symbol = {piece->begin, piece->end};
+    amount->symbol = (struct span){piece->begin, piece->end};
     amount->sign |= piece->kind == PIECE_SIGN ? piece->sign : sign_of_word(reader, at);
     piece->taken = true;
-    if (piece->kind == PIECE_SIGN && !(piece->sign & (NUMBER_PERCENT | NUMBER_PERMILLE)))
-        widen_letters(reader, &symbol, at, before);
-    amount->symbol = symbol;
-    amount->span.begin = symbol.begin < amount->span.begin ? symbol.begin : amount->span.begin;
-    amount->span.end = symbol.end > amount->span.end ? symbol.end : amount->span.end;
+
+    /* capitals that touch a currency's sign on its far side belong to it: US of US$, CA of $CA */
+    size_t far = before ? at - 1 : at + 1;
+    bool touches = piece->kind == PIECE_SIGN && !(piece->sign & (NUMBER_PERCENT | NUMBER_PERMILLE)) &&
+                   (before ? at > 0 && is_attached(reader, at) : is_attached(reader, at + 1)) && is_kind(reader, far, PIECE_WORD) &&
+                   reader->pieces[far].end - reader->pieces[far].begin <= 3;
+    for (size_t i = touches ? reader->pieces[far].begin : 0; touches && i < reader->pieces[far].end; i++)
+        touches = ascii_upper(reader->text[i]);
+    if (touches)
+        widen(&amount->symbol, &reader->pieces[far]);
+    amount->span.begin = amount->symbol.begin < amount->span.begin ? amount->symbol.begin : amount->span.begin;
+    amount->span.end = amount->symbol.end > amount->span.end ? amount->symbol.end : amount->span.end;
 }
 
 /* The place of the sign before a number, or count: the sign touches the number, or has a space after it and before it. */

@@ -1,3 +1,4 @@
+/* Regular expressions of clients. A text is searched in windows, so that the time of a search can be limited between them. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
 extern "C" {
@@ -20,15 +21,7 @@ struct pattern {
     }
 };
 
-static re2::RE2::Options options() {
-    re2::RE2::Options options;
-    options.set_log_errors(false);
-    options.set_never_nl(true);
-    options.set_max_mem(PATTERN_MEMORY_BYTES);
-    return options;
-}
-
-/* Runs a call into the library; what it throws, memory, is -1. */
+/* Runs a call into the library, which throws only if memory is out. */
 template <typename Call> static int guarded(struct error *err, Call call) noexcept {
     if (reserve_fill(err) != 0)
         return -1;
@@ -39,19 +32,21 @@ template <typename Call> static int guarded(struct error *err, Call call) noexce
     }
 }
 
-static int open(const char *expression, struct pattern **pattern, struct error *err) {
-    auto made = std::make_unique<struct pattern>(expression, options());
-    if (!made->expression.ok())
-        return error_set(err, ERROR_INPUT, "%.200s", made->expression.error().c_str());
-    if (re2::RE2::PartialMatch("", made->expression))
-        return error_set(err, ERROR_INPUT, "it matches an empty text");
-    *pattern = made.release();
-    return 0;
-}
-
 struct pattern *pattern_open(const char *expression, struct error *err) {
     struct pattern *pattern = nullptr;
-    guarded(err, [&] { return open(expression, &pattern, err); });
+    guarded(err, [&] {
+        re2::RE2::Options options;
+        options.set_log_errors(false);
+        options.set_never_nl(true);
+        options.set_max_mem(PATTERN_MEMORY_BYTES);
+        auto made = std::make_unique<struct pattern>(expression, options);
+        if (!made->expression.ok())
+            return error_set(err, ERROR_INPUT, "%.200s", made->expression.error().c_str());
+        if (re2::RE2::PartialMatch("", made->expression))
+            return error_set(err, ERROR_INPUT, "it matches an empty text");
+        pattern = made.release();
+        return 0;
+    });
     return pattern;
 }
 
@@ -63,7 +58,7 @@ static bool is_boundary(const char *text, size_t length, size_t at) {
     return at == length || (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
 }
 
-/* The first boundary of characters from there on. */
+/* The first boundary between characters from there on. */
 static size_t boundary(const char *text, size_t length, size_t at) {
     if (at >= length)
         return length;
@@ -72,7 +67,7 @@ static size_t boundary(const char *text, size_t length, size_t at) {
     return at;
 }
 
-/* A match in text[begin, end), around which the rest of the text stands. */
+/* Looks for a match in text[begin, end); the expression sees the rest of the text around it. */
 static bool match(struct pattern *pattern, const char *text, size_t length, size_t begin, size_t end, struct span *found) {
     re2::StringPiece all(text, length), part;
     if (!pattern->expression.Match(all, begin, end, re2::RE2::UNANCHORED, &part, 1))
@@ -82,7 +77,7 @@ static bool match(struct pattern *pattern, const char *text, size_t length, size
     return true;
 }
 
-/* Without white space around it. False: it is none. */
+/* Removes the white space around a match. False if the match does not count. */
 static bool is_usable(const char *text, size_t length, struct span *found) {
     if (!is_boundary(text, length, found->begin) || !is_boundary(text, length, found->end))
         return false;
@@ -107,7 +102,7 @@ static int next(struct pattern *pattern, const char *text, size_t length, size_t
         if (!match(pattern, text, length, begin, end, found)) {
             begin = end == length ? length : half;
         } else if (found->begin > half && end < length) {
-            begin = boundary(text, length, found->begin); /* it may go on behind the window */
+            begin = boundary(text, length, found->begin); /* it may go on after the window */
         } else {
             size_t first = found->begin;
             if (is_usable(text, length, found)) {

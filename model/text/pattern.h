@@ -7,23 +7,24 @@
 #include <stdint.h>
 
 enum {
-    PATTERN_MATCH_BYTES = 1000,       /* of a match; longer ones count for nothing */
-    PATTERN_MEMORY_BYTES = 256 * 1024 /* of what one is compiled to, and of what that keeps while it matches */
+    PATTERN_MATCH_BYTES = 1000,       /* of a match; longer ones do not count */
+    PATTERN_MEMORY_BYTES = 256 * 1024 /* of a compiled expression with its caches */
 };
 
 struct pattern;
 
-/* expression: valid UTF-8, NUL-terminated, in RE2's syntax. NULL with ERROR_INPUT, whose message says what is wrong with it, where
- * it is too large or matches an empty text, too; or with ERROR_MEMORY. */
+/* expression: valid UTF-8, NUL-terminated, in RE2's syntax. Returns NULL with ERROR_INPUT if the expression is wrong, too large or
+ * matches an empty text (the message says which), or with ERROR_MEMORY. */
 struct pattern *pattern_open(const char *expression, struct error *err);
 void pattern_free(struct pattern *pattern); /* NULL allowed */
 
-/* Processor time of this thread. */
+/* The processor time of this thread. */
 int64_t pattern_clock_ns(void);
 
-/* The first match at or behind text[*at], moving *at behind it, without white space around it; what begins or ends within a
- * character, or holds a line feed, is none. text: valid UTF-8. until_ns: by pattern_clock_ns; it ends some tenths of a second later
- * at the very latest. 1: there is one; 0: there is none; -1 with ERROR_LENGTH (the time is up) or ERROR_MEMORY. Not thread-safe. */
+/* Finds the first match at or after text[*at], without the white space around it, and moves *at to its end. A match that begins or
+ * ends within a character, or contains a line feed, does not count. text: valid UTF-8. until_ns: by pattern_clock_ns; the search
+ * ends some tenths of a second later at the very latest. Returns 1 for a match, 0 for none, or -1 with ERROR_LENGTH (the time is
+ * up) or ERROR_MEMORY. Not thread-safe. */
 int pattern_next(struct pattern *pattern, const char *text, size_t length, size_t *at, struct span *found, int64_t until_ns,
                  struct error *err);
 
