@@ -25,7 +25,7 @@ struct plan_item {
     const char *source_language, *target_language; /* what lang attributes name */
     struct text *texts;                            /* [count] */
     size_t count;
-    bool marked; /* it is a text with marks (server/markup/html_marks.h), which is read as markup is */
+    bool marked; /* it is a text with marks (server/markup/build.h), which is read as markup is */
     struct html html;
 };
 

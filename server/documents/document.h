@@ -1,6 +1,6 @@
 /* Documents: files in formats with more in them than sentences. A format's reader tells what is to be translated and what stands
- * around it, as pieces (server/markup/html_build.h); html_write puts the translations back, and all else stays byte for byte, but
- * that HTML comes out in one notation (server/markup/html.h). Knows nothing of HTTP.
+ * around it, as pieces (server/markup/build.h); html_write puts the translations back, and all else stays byte for byte, but
+ * that HTML comes out in one notation (server/markup/markup.h). Knows nothing of HTTP.
  *
  * A new format is a file that defines one, and its row in the table (document.c). Readers take time and memory linear in the
  * document's length, whatever it is, and have no recursion. */
@@ -32,7 +32,7 @@ int document_read(const struct document *document, struct arena *arena, struct h
 char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,
                      struct arena *arena, size_t *out_length, struct error *err);
 
-/* A text of a request that is no document, but may have marks in it (server/markup/html_marks.h), or be a message in ICU's
+/* A text of a request that is no document, but may have marks in it (server/markup/build.h), or be a message in ICU's
  * notation. False in *marked, and nothing is read: it is plain. A message that cannot be read has no segments, so that it stays as
  * it is. As html_parse_text. */
 int document_read_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err);

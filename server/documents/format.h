@@ -2,7 +2,7 @@
 #ifndef ALIGND_DOCUMENT_FORMAT_H
 #define ALIGND_DOCUMENT_FORMAT_H
 
-#include "server/markup/html_build.h"
+#include "server/markup/build.h"
 #include <string.h>
 
 struct document_format;
@@ -60,12 +60,6 @@ struct document_format {
 extern const struct document_format format_txt, format_srt, format_vtt, format_json, format_md, format_html, format_po,
     format_xliff;
 
-static inline struct html_bytes bytes_between(const char *begin, const char *end) {
-    return (struct html_bytes){begin, (size_t)(end - begin)};
-}
-static inline bool bytes_are(struct html_bytes bytes, const char *text) {
-    return bytes.length == strlen(text) && memcmp(bytes.start, text, bytes.length) == 0;
-}
 /* The code of a language, as a file has it, is of the same language as the other, whatever their regions. */
 bool bytes_are_language(struct html_bytes code, const char *language);
 

@@ -6,7 +6,7 @@
 #include "server/documents/format.h"
 #include "server/documents/markdown.h"
 #include "server/documents/markdown_notation.h"
-#include "server/markup/html_piece.h"
+#include "server/markup/piece.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static void add_text(struct md_reader *reader, const char *text, size_t length, 
     struct html_bytes raw = written(reader, begin, reader->at), own = raw;
     if (raw.length == 0)
         return;
-    if (reader->row && html_depth(&reader->builder) == 0) {
+    if (reader->row && reader->builder.depth == 0) {
         html_add_break(&reader->builder, raw);
         return;
     }
@@ -102,7 +102,7 @@ static bool take_unit(struct md_reader *reader, const char *behind) {
     if (!behind)
         return false;
     struct html_bytes raw = written(reader, reader->at, behind);
-    if (reader->row && html_depth(&reader->builder) == 0)
+    if (reader->row && reader->builder.depth == 0)
         html_add_break(&reader->builder, raw);
     else
         html_add_unit(&reader->builder, raw);
@@ -161,7 +161,7 @@ static bool is_beside_tag(const struct md_reader *reader, cmark_node *line_end) 
     cmark_node *before = cmark_node_previous(line_end), *behind = cmark_node_next(line_end);
     bool first = before && cmark_node_get_type(before) == CMARK_NODE_HTML_INLINE && !cmark_node_previous(before);
     bool last = behind && cmark_node_get_type(behind) == CMARK_NODE_HTML_INLINE && !cmark_node_next(behind);
-    return (first || last) && html_depth(&reader->builder) == 0;
+    return (first || last) && reader->builder.depth == 0;
 }
 
 /* A line end that a sentence runs over, unless one of its lines stands by itself. */
@@ -176,7 +176,7 @@ static bool take_soft_break(struct md_reader *reader, cmark_node *node) {
     bool ends = (line == reader->covered && reader->line_ends) || (end && end->kind == MARKDOWN_LINE);
     const struct markdown_kept *next = kept_at(reader, behind);
     struct html_bytes raw = written(reader, line, behind);
-    bool row = reader->row && html_depth(&reader->builder) == 0;
+    bool row = reader->row && reader->builder.depth == 0;
     if (ends || (next && next->kind == MARKDOWN_LINE) || row || is_beside_tag(reader, node))
         html_add_break(&reader->builder, raw);
     else
@@ -217,7 +217,7 @@ static bool take_open(struct md_reader *reader, const char *behind) {
     if (!behind || !html_add_open(&reader->builder, written(reader, reader->at, behind)))
         return false;
     reader->at = behind;
-    reader->opens[html_depth(&reader->builder) - 1] = behind;
+    reader->opens[reader->builder.depth - 1] = behind;
     return true;
 }
 
@@ -259,7 +259,7 @@ static struct html_bytes name_of(struct md_reader *reader, const char *begin, co
 static bool take_link_end(struct md_reader *reader) {
     bool by_text;
     const char *behind = markdown_skip_link_end(reader->at, reader->end, &by_text);
-    size_t depth = html_depth(&reader->builder);
+    size_t depth = reader->builder.depth;
     if (!behind || !by_text || depth == 0)
         return take_close(reader, behind);
     struct html_bytes name = name_of(reader, reader->opens[depth - 1], reader->at);
@@ -379,8 +379,7 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
     if (!close || reader->tag_count == HTML_MAX_DEPTH)
         return take_unit(reader, behind);
     bool opaque = (html_element(name) & (ELEMENT_OPAQUE | ELEMENT_CODE)) != 0;
-    reader->tags[reader->tag_count++] =
-        (struct tag){close, reader->builder.html.piece_count, html_depth(&reader->builder), begin, opaque};
+    reader->tags[reader->tag_count++] = (struct tag){close, reader->builder.html.piece_count, reader->builder.depth, begin, opaque};
     return take_open(reader, behind);
 }
 
@@ -531,7 +530,7 @@ static bool take_block_from(struct md_reader *reader, const struct block *block,
     reader->line_ends = false;
     reader->row = is_row(block->node);
     reader->tag_count = 0;
-    if (!take_inlines(reader, block->node) || html_depth(&reader->builder) > 0)
+    if (!take_inlines(reader, block->node) || reader->builder.depth > 0)
         return false;
     reader->done = reader->at > reader->covered ? reader->at : reader->covered;
     return true;

@@ -5,7 +5,7 @@
 #include "server/documents/messages.h"
 #include "server/documents/po_directive.h"
 #include "server/documents/po_file.h"
-#include "server/markup/html_marks.h"
+#include "server/markup/build.h"
 #include <stddef.h>
 
 /* A line of a message: words, and what they hold for programs. */

@@ -1,6 +1,6 @@
 /* Plain text, of which other formats have some, too. */
 #include "server/documents/format.h"
-#include "server/markup/html_marks.h"
+#include "server/markup/build.h"
 #include <string.h>
 
 enum { MOST_LINES = 64 /* of one sentence */ };

@@ -1,6 +1,6 @@
 #include "server/documents/icu_sentence.h"
 #include "server/documents/format.h"
-#include "server/markup/html_buffer.h"
+#include "server/markup/markup.h"
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define ALIGND_DOCUMENT_ICU_SENTENCE_H
 
 #include "server/documents/icu_message.h"
-#include "server/markup/html_marks.h"
+#include "server/markup/build.h"
 
 /* A message that is translated: whole sentences stand in its branches (icu_message_expand). */
 struct icu_source {

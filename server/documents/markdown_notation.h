@@ -3,7 +3,7 @@
 #ifndef ALIGND_DOCUMENT_MARKDOWN_NOTATION_H
 #define ALIGND_DOCUMENT_MARKDOWN_NOTATION_H
 
-#include "server/markup/html_build.h"
+#include "server/markup/build.h"
 #include <stdbool.h>
 #include <stddef.h>
 

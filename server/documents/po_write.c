@@ -5,7 +5,7 @@
 #include "server/documents/messages.h"
 #include "server/documents/po_directive.h"
 #include "server/documents/po_file.h"
-#include "server/markup/html_marks.h"
+#include "server/markup/build.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

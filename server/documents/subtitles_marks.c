@@ -1,6 +1,6 @@
 /* What stands in a cue's text beside words: <i>, {\an8}, <v Roger>, &amp;. */
 #include "server/documents/subtitles.h"
-#include "server/markup/html_marks.h"
+#include "server/markup/build.h"
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>

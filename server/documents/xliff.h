@@ -4,7 +4,7 @@
 #define ALIGND_DOCUMENT_XLIFF_H
 
 #include "server/documents/format.h"
-#include "server/markup/html_piece.h"
+#include "server/markup/piece.h"
 
 /* Of pieces: the first is none of those that matter. */
 enum { XLIFF_NONE = 0 };

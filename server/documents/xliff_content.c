@@ -3,7 +3,7 @@
 #include "server/documents/icu_sentence.h"
 #include "server/documents/messages.h"
 #include "server/documents/xliff.h"
-#include "server/markup/html_marks.h"
+#include "server/markup/build.h"
 #include <string.h>
 
 enum { MOST_OPEN = 128 };

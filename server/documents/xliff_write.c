@@ -1,7 +1,7 @@
 /* An XLIFF document with its targets: each in its place, with what its schema has to say of it. */
 #include "server/documents/messages.h"
 #include "server/documents/xliff.h"
-#include "server/markup/html_marks.h"
+#include "server/markup/build.h"
 #include <string.h>
 
 struct xliff_writer {

@@ -152,9 +152,9 @@ START_TEST(damaged_xliff) {
     static const char *const cases[][2] = {
         {"", "line 1, column 1: the element <xliff> is expected here"},
         {"\n<tmx></tmx>", "line 2, column 1: the element <xliff> is expected here"},
-        {"<xliff>\n\u00e9<a></xliff>", "line 2, column 5: another tag ends than began: xliff"},
+        {"<xliff>\n\u00e9<a></xliff>", "line 2, column 5: mismatched end tag: xliff"},
         {"<!DOCTYPE x [<!ENTITY a \"b\">]><xliff></xliff>",
-         "line 1, column 1: declarations, such as of a document type, are not taken"},
+         "line 1, column 1: declarations, such as a document type, are not allowed"},
         {"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><xliff></xliff>",
          "line 1, column 31: the encoding should be UTF-8, and is \"ISO-8859-1\""},
         {HEAD " target-language=\"de\"><trans-unit><source>a</source></trans-unit></file></xliff>",

@@ -1,5 +1,5 @@
 /* Marks in text: what is one, what is none, and that each comes out where its words go. */
-#include "server/markup/html_marks.h"
+#include "server/markup/build.h"
 #include "tests/suites.h"
 #include <ctype.h>
 #include <stdlib.h>

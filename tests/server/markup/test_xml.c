@@ -1,5 +1,5 @@
 /* XML to texts and back: which elements end segments, what is not translated, and what is refused. */
-#include "server/markup/html.h"
+#include "server/markup/markup.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <stdlib.h>
@@ -72,16 +72,16 @@ END_TEST
 static const struct {
     const char *markup, *message;
 } wrong[] = {
-    {"<a>x", "line 1, column 5: this is not ended: a"},
-    {"x\n<a></b>", "line 2, column 4: another tag ends than began: b"},
-    {"\u00e9\u00e9 <b", "line 1, column 4: this is no whole tag"},
-    {"</a>", "line 1, column 1: nothing is open that ends here: a"},
-    {"x <", "line 1, column 3: this is no whole tag"},
-    {"x < y", "line 1, column 3: this is no whole tag"},
-    {"<a b=\"x>", "line 1, column 1: this is no whole tag"},
-    {"<a <b>", "line 1, column 1: this is no whole tag"},
-    {"<!-- x", "line 1, column 1: this does not end: <!--"},
-    {"<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>", "line 1, column 1: declarations, such as of a document type, are not taken"},
+    {"<a>x", "line 1, column 5: missing end tag: a"},
+    {"x\n<a></b>", "line 2, column 4: mismatched end tag: b"},
+    {"\u00e9\u00e9 <b", "line 1, column 4: incomplete tag"},
+    {"</a>", "line 1, column 1: end tag without a start tag: a"},
+    {"x <", "line 1, column 3: incomplete tag"},
+    {"x < y", "line 1, column 3: incomplete tag"},
+    {"<a b=\"x>", "line 1, column 1: incomplete tag"},
+    {"<a <b>", "line 1, column 1: incomplete tag"},
+    {"<!-- x", "line 1, column 1: missing end of <!--"},
+    {"<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>", "line 1, column 1: declarations, such as a document type, are not allowed"},
 };
 
 START_TEST(refusals) {

@@ -1,28 +1,23 @@
-/* A piece of XML -> pieces that nest. Tags stay byte for byte as they are; nothing is looked up or expanded, so that time and
- * memory are linear in the markup's length: a reference that is not of XML's own five or a number is a unit, as it is. */
+/* Reads XML into pieces that nest. Tags stay byte for byte as they are, and nothing is looked up or expanded, so that time and
+ * memory are linear in the length of the markup: a reference other than a number or one of XML's own five is a unit. */
 #include "model/base/utf8.h"
-#include "server/markup/html_piece.h"
+#include "server/markup/build.h"
+#include "server/markup/piece.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum { NAME_SHOWN = 40, REFERENCE_BYTES = 40, UTF8_BYTES = 4 };
 
-/* A name in the markup. */
-struct name {
-    const char *text;
-    size_t length;
-};
-
 struct element {
-    struct name name;
+    struct html_bytes name;
     uint32_t piece;
-    bool content; /* text or an element was in it */
+    bool content; /* has had text or an element in it */
 };
 
 struct reader {
     const struct html_tags *tags;
-    const char *begin, *at, *end; /* the markup; at: not read yet */
+    const char *begin, *at, *end; /* the markup; read up to `at` */
     struct arena *arena;
     struct html_piece *pieces;
     size_t count, capacity;
@@ -34,26 +29,17 @@ struct reader {
     struct error *err;
 };
 
-/* ---- errors ---- */
-
-static int refuse(struct reader *reader, const char *at, const char *what, struct name name) {
-    struct utf8_place place = utf8_place(reader->begin, at);
-    int shown = (int)utf8_clip(name.text, name.length, NAME_SHOWN);
-    return error_set(reader->err, ERROR_INPUT, "line %zu, column %zu: %s%s%.*s", place.line, place.column, what,
-                     shown > 0 ? " " : "", shown, name.text ? name.text : "");
-}
-
-static int refuse_most(struct reader *reader, const char *at, const char *what, int most, const char *behind) {
-    struct utf8_place place = utf8_place(reader->begin, at);
-    return error_set(reader->err, ERROR_INPUT, "line %zu, column %zu: %s %d%s", place.line, place.column, what, most, behind);
+static int refuse(struct reader *reader, const char *at, const char *what, struct html_bytes name) {
+    int shown = (int)utf8_clip(name.start, name.length, NAME_SHOWN);
+    return html_error_at(reader->err, reader->begin, at, "%s%s%.*s", what, shown > 0 ? " " : "", shown, name.start);
 }
 
 /* ---- pieces ---- */
 
-/* Bytes of the markup, or decoded text in the arena. */
 static int add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
     if (reader->count == HTML_MAX_PIECES)
-        return refuse_most(reader, reader->at, "there are more than", HTML_MAX_PIECES, " tags, texts and comments");
+        return html_error_at(reader->err, reader->begin, reader->at, "there are more than %d tags, texts and comments",
+                             HTML_MAX_PIECES);
     struct html_piece *pieces =
         arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
     if (!pieces)
@@ -66,57 +52,35 @@ static int add(struct reader *reader, enum html_kind kind, const char *bytes, si
     return 0;
 }
 
-static bool is_blank(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        if (!html_is_space(text[i]))
-            return false;
-    return true;
-}
-
-/* The piece of the innermost element that is open is marked as one with text of its own: end says so until segments are cut. */
-static void note_text(struct reader *reader) {
-    if (reader->depth == 0)
-        reader->text_at_top = true;
-    else
-        reader->pieces[reader->open[reader->depth - 1].piece].end = 1;
-}
-
 static int end_text(struct reader *reader) {
     struct html_buffer *text = &reader->text;
+    size_t length = text->length, blank = 0;
     if (text->failed)
         return error_memory(reader->err);
-    if (text->length == 0)
+    if (length == 0)
         return 0;
-    char *copy = arena_copy(reader->arena, text->bytes, text->length);
-    size_t length = text->length;
+    char *copy = arena_copy(reader->arena, text->bytes, length);
     text->length = 0;
     if (!copy)
         return error_memory(reader->err);
-    if (!is_blank(copy, length))
-        note_text(reader);
-    if (reader->depth > 0)
-        reader->open[reader->depth - 1].content = true;
+
+    /* The piece of the innermost open element is marked by its `end` as having text of its own, until segments are cut. */
+    while (blank < length && html_is_space(copy[blank]))
+        blank++;
+    struct element *parent = reader->depth > 0 ? &reader->open[reader->depth - 1] : NULL;
+    if (blank < length && parent)
+        reader->pieces[parent->piece].end = 1;
+    else if (blank < length)
+        reader->text_at_top = true;
+    if (parent)
+        parent->content = true;
     return add(reader, PIECE_TEXT, copy, length);
 }
 
 /* ---- character data ---- */
 
-static size_t put_utf8(char out[UTF8_BYTES], unsigned long c) {
-    static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    size_t length = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = length; i-- > 1; c >>= 6)
-        out[i] = (char)(0x80 | (c & 0x3f));
-    out[0] = (char)(marks[length] | c);
-    return length;
-}
-
-/* One that XML has (XML 1.0, production 2). */
-static bool is_character(unsigned long c) {
-    return c < 0x20 ? c == '\t' || c == '\n' || c == '\r'
-                    : c < 0xd800 || (c > 0xdfff && c < 0x110000 && c != 0xfffe && c != 0xffff);
-}
-
-/* The character of "amp" or "#233"; length 0: it is another reference. */
+/* Decodes a reference such as "amp" or "#233" to one of the characters that XML has (XML 1.0, production 2). Returns its bytes; 0
+ * if it is another reference. */
 static size_t decode(const char *reference, size_t length, char out[UTF8_BYTES]) {
     static const char *const names[] = {"amp", "lt", "gt", "quot", "apos"};
     char digits[REFERENCE_BYTES], *end;
@@ -131,10 +95,12 @@ static size_t decode(const char *reference, size_t length, char out[UTF8_BYTES])
     digits[length - 1] = '\0';
     bool hexadecimal = digits[0] == 'x' || digits[0] == 'X';
     unsigned long c = strtoul(digits + hexadecimal, &end, hexadecimal ? 16 : 10);
-    return *end == '\0' && digits[hexadecimal] >= '0' && is_character(c) ? put_utf8(out, c) : 0;
+    bool valid =
+        c < 0x20 ? c == '\t' || c == '\n' || c == '\r' : c < 0xd800 || (c > 0xdfff && c < 0x110000 && c != 0xfffe && c != 0xffff);
+    return *end == '\0' && digits[hexadecimal] >= '0' && valid ? character_put((int32_t)c, out) : 0;
 }
 
-/* An ampersand that begins no reference is one. */
+/* An ampersand that begins no reference is a character. */
 static int read_reference(struct reader *reader) {
     const char *begin = reader->at, *end = begin + 1;
     char character[UTF8_BYTES];
@@ -167,35 +133,26 @@ static int read_text(struct reader *reader) {
 
 /* ---- tags ---- */
 
-static bool is_name(const struct name *name, const char *other) {
-    return strlen(other) == name->length && memcmp(other, name->text, name->length) == 0;
-}
-
-static bool is_listed(const struct html_names *names, const struct name *name) {
+static bool is_listed(const struct html_names *names, struct html_bytes name) {
     for (size_t i = 0; i < names->count; i++)
-        if (is_name(name, names->all[i]))
+        if (bytes_are(name, names->all[i]))
             return true;
     return false;
 }
 
-static struct name name_at(const char *at, const char *end) {
+static struct html_bytes name_at(const char *at, const char *end) {
     const char *begin = at;
     while (at < end && !html_is_space(*at) && !strchr("<>/=\"'&", *at))
         at++;
-    return (struct name){begin, (size_t)(at - begin)};
+    return bytes_between(begin, at);
 }
 
-/* The attribute whose value begins here is `translate`. begin: behind the element's name. */
-static bool is_translate(const char *begin, const char *value) {
+/* Returns the end of a tag, past its '>'; values in quotes may hold others. NULL: the tag is incomplete. begin: after the name.
+ * keeps: the tag has translate="no". */
+static const char *tag_end(const char *begin, const char *end, bool *keeps) {
     static const char name[] = "translate=";
-    size_t length = sizeof name - 1;
-    return (size_t)(value - begin) > length && html_is_space(value[-1 - (ptrdiff_t)length]) &&
-           memcmp(value - length, name, length) == 0;
-}
-
-/* Behind the '>' of a tag, whose attributes may have others in quotes. NULL: there is none. keeps: it has translate="no". */
-static const char *tag_end(const char *at, const char *end, bool *keeps) {
-    const char *begin = at;
+    const size_t length = sizeof name - 1;
+    const char *at = begin;
     *keeps = false;
     while (at < end && *at != '>' && *at != '<') {
         if (*at != '"' && *at != '\'') {
@@ -205,7 +162,8 @@ static const char *tag_end(const char *at, const char *end, bool *keeps) {
         const char *value = at + 1, *quote = memchr(value, *at, (size_t)(end - value));
         if (!quote)
             return NULL;
-        *keeps |= quote - value == 2 && strncasecmp(value, "no", 2) == 0 && is_translate(begin, at);
+        *keeps |= quote - value == 2 && strncasecmp(value, "no", 2) == 0 && (size_t)(at - begin) > length &&
+                  html_is_space(at[-1 - (ptrdiff_t)length]) && memcmp(at - length, name, length) == 0;
         at = quote + 1;
     }
     return at < end && *at == '>' ? at + 1 : NULL;
@@ -213,13 +171,13 @@ static const char *tag_end(const char *at, const char *end, bool *keeps) {
 
 static int read_start(struct reader *reader) {
     const char *begin = reader->at;
-    struct name name = name_at(begin + 1, reader->end);
+    struct html_bytes name = name_at(begin + 1, reader->end);
     bool keeps;
-    const char *end = name.length > 0 ? tag_end(name.text + name.length, reader->end, &keeps) : NULL;
+    const char *end = name.length > 0 ? tag_end(name.start + name.length, reader->end, &keeps) : NULL;
     if (!end)
-        return refuse(reader, begin, "this is no whole tag", (struct name){0});
+        return html_error_at(reader->err, reader->begin, begin, "incomplete tag");
     if (reader->depth == HTML_MAX_DEPTH)
-        return refuse_most(reader, begin, "elements nest deeper than", HTML_MAX_DEPTH, "");
+        return html_error_at(reader->err, reader->begin, begin, "elements nest deeper than %d", HTML_MAX_DEPTH);
     bool is_void = end[-2] == '/';
     uint32_t parent = reader->depth > 0 ? reader->open[reader->depth - 1].piece + 1 : 0;
     if (reader->depth > 0)
@@ -232,7 +190,7 @@ static int read_start(struct reader *reader) {
     if (is_void)
         return 0;
     reader->open[reader->depth++] = (struct element){name, (uint32_t)reader->count - 1, false};
-    if (!reader->opaque && (keeps || is_listed(&reader->tags->ignored, &name))) {
+    if (!reader->opaque && (keeps || is_listed(&reader->tags->ignored, name))) {
         reader->opaque = reader->depth;
         piece->opaque = piece->stands_in = true;
     }
@@ -241,15 +199,15 @@ static int read_start(struct reader *reader) {
 
 static int read_end(struct reader *reader) {
     const char *begin = reader->at, *end = memchr(begin, '>', (size_t)(reader->end - begin));
-    struct name name = name_at(begin + 2, reader->end);
+    struct html_bytes name = name_at(begin + 2, reader->end);
     const struct element *element = reader->depth > 0 ? &reader->open[reader->depth - 1] : NULL;
     if (!end)
-        return refuse(reader, begin, "this is no whole tag", (struct name){0});
-    if (!element || element->name.length != name.length || memcmp(element->name.text, name.text, name.length) != 0)
-        return refuse(reader, begin, element ? "another tag ends than began:" : "nothing is open that ends here:", name);
+        return html_error_at(reader->err, reader->begin, begin, "incomplete tag");
+    if (!element || !bytes_same(element->name, name))
+        return refuse(reader, begin, element ? "mismatched end tag:" : "end tag without a start tag:", name);
     if (reader->opaque == reader->depth)
         reader->opaque = 0;
-    else if (!element->content) /* a placeholder */
+    else if (!element->content) /* an empty element is a placeholder */
         reader->pieces[element->piece].opaque = !reader->opaque;
     reader->depth--;
     reader->at = end + 1;
@@ -260,15 +218,10 @@ static int read_end(struct reader *reader) {
     return 0;
 }
 
-/* ---- the rest ---- */
+/* ---- comments, instructions and declarations ---- */
 
-/* Comments, instructions and declarations: from a mark to another. */
-static const struct {
-    const char *begin, *end;
-    enum html_kind kind;
-} others[] = {{"<!--", "-->", PIECE_UNIT}, {"<?", "?>", PIECE_BREAK}, {"<![CDATA[", "]]>", PIECE_TEXT}};
-
-/* Behind the '>' of a document type's declaration, whose values and own declarations may have others. NULL: it does not end. */
+/* Returns the end of a document type declaration, past its '>'; its values and inner declarations may hold others. NULL: it has no
+ * end. */
 static const char *doctype_end(const char *at, const char *end) {
     bool inside = false; /* of the brackets */
     while (at < end && (inside || *at != '>')) {
@@ -284,16 +237,22 @@ static const char *doctype_end(const char *at, const char *end) {
     return at < end ? at + 1 : NULL;
 }
 
-/* 1: it was one. 0: it is none. */
+/* Returns 1 if it read one of them, 0 if there is none, -1 on failure. */
 static int read_other(struct reader *reader) {
-    size_t left = (size_t)(reader->end - reader->at);
+    static const struct {
+        const char *begin, *end;
+        enum html_kind kind;
+    } others[] = {{"<!--", "-->", PIECE_UNIT}, {"<?", "?>", PIECE_BREAK}, {"<![CDATA[", "]]>", PIECE_TEXT}};
+    static const char doctype[] = "<!DOCTYPE";
+    const char *begin = reader->at;
+    size_t left = (size_t)(reader->end - begin);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         size_t mark = strlen(others[i].begin);
-        if (left < mark || memcmp(reader->at, others[i].begin, mark) != 0)
+        if (left < mark || memcmp(begin, others[i].begin, mark) != 0)
             continue;
-        const char *begin = reader->at, *end = memmem(begin + mark, left - mark, others[i].end, strlen(others[i].end));
+        const char *end = memmem(begin + mark, left - mark, others[i].end, strlen(others[i].end));
         if (!end)
-            return refuse(reader, begin, "this does not end:", (struct name){others[i].begin, mark});
+            return refuse(reader, begin, "missing end of", (struct html_bytes){others[i].begin, mark});
         reader->at = end + strlen(others[i].end);
         if (others[i].kind == PIECE_TEXT)
             html_put(&reader->text, begin + mark, (size_t)(end - begin) - mark);
@@ -301,19 +260,20 @@ static int read_other(struct reader *reader) {
             return -1;
         return 1;
     }
-    static const char doctype[] = "<!DOCTYPE";
     if (reader->tags->doctype && reader->depth == 0 && left > sizeof doctype &&
-        strncasecmp(reader->at, doctype, sizeof doctype - 1) == 0) {
-        const char *begin = reader->at, *end = doctype_end(begin + sizeof doctype - 1, reader->end);
+        strncasecmp(begin, doctype, sizeof doctype - 1) == 0) {
+        const char *end = doctype_end(begin + sizeof doctype - 1, reader->end);
         if (!end)
-            return refuse(reader, begin, "this does not end:", (struct name){doctype, sizeof doctype - 1});
+            return refuse(reader, begin, "missing end of", (struct html_bytes){doctype, sizeof doctype - 1});
         reader->at = end;
         return end_text(reader) == 0 && add(reader, PIECE_BREAK, begin, (size_t)(end - begin)) == 0 ? 1 : -1;
     }
-    if (left > 1 && reader->at[1] == '!')
-        return refuse(reader, reader->at, "declarations, such as of a document type, are not taken", (struct name){0});
+    if (left > 1 && begin[1] == '!')
+        return html_error_at(reader->err, reader->begin, begin, "declarations, such as a document type, are not allowed");
     return 0;
 }
+
+/* ---- the whole markup ---- */
 
 static int read_all(struct reader *reader) {
     while (reader->at < reader->end) {
@@ -330,32 +290,15 @@ static int read_all(struct reader *reader) {
     }
     if (end_text(reader) != 0)
         return -1;
-    return reader->depth == 0 ? 0 : refuse(reader, reader->end, "this is not ended:", reader->open[reader->depth - 1].name);
-}
-
-/* The tags that end segments: those listed, and elements whose parent has no text of its own, but elements. */
-static void find_breaks(struct reader *reader) {
-    const struct html_tags *tags = reader->tags;
-    for (size_t i = 0; i < reader->count; i++) {
-        struct html_piece *piece = &reader->pieces[i];
-        if (piece->kind != PIECE_OPEN || piece->opaque)
-            continue;
-        struct name name = name_at(piece->raw + 1, piece->raw + piece->length);
-        bool within_text = piece->begin > 0 ? reader->pieces[piece->begin - 1].end : reader->text_at_top;
-        bool splits = tags->outline && !within_text && !is_listed(&tags->inline_names, &name);
-        if (splits || is_listed(&tags->splitting, &name))
-            piece->kind = reader->pieces[piece->pair].kind = PIECE_BREAK;
-    }
-    for (size_t i = 0; i < reader->count; i++)
-        reader->pieces[i].begin = reader->pieces[i].end = 0;
+    return reader->depth == 0 ? 0 : refuse(reader, reader->end, "missing end tag:", reader->open[reader->depth - 1].name);
 }
 
 int html_read_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *html,
                   struct error *err) {
     struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
+    struct error own = {0};
     if (!reader)
         return error_memory(err);
-    struct error own = {0};
     *reader = (struct reader){.tags = tags,
                               .begin = markup,
                               .at = markup,
@@ -365,7 +308,20 @@ int html_read_xml(const char *markup, size_t length, const struct html_tags *tag
                               .err = err ? err : &own};
     if (read_all(reader) != 0)
         return -1;
-    find_breaks(reader);
+
+    /* Tags end segments if they are listed or, in an outline, if no text stands beside the element. */
+    for (size_t i = 0; i < reader->count; i++) {
+        struct html_piece *piece = &reader->pieces[i];
+        if (piece->kind != PIECE_OPEN || piece->opaque)
+            continue;
+        struct html_bytes name = name_at(piece->raw + 1, piece->raw + piece->length);
+        bool within_text = piece->begin > 0 ? reader->pieces[piece->begin - 1].end : reader->text_at_top;
+        bool splits = tags->outline && !within_text && !is_listed(&tags->inline_names, name);
+        if (splits || is_listed(&tags->splitting, name))
+            piece->kind = reader->pieces[piece->pair].kind = PIECE_BREAK;
+    }
+    for (size_t i = 0; i < reader->count; i++)
+        reader->pieces[i].begin = reader->pieces[i].end = 0;
     html->pieces = reader->pieces;
     html->piece_count = reader->count;
     return 0;

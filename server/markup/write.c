@@ -1,19 +1,50 @@
-/* Pieces and translations -> markup. */
-#include "server/markup/html_place.h"
+/* Writes pieces and translations as markup. */
+#include "server/markup/place.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 static const char text_marks[] = "&<>";
 
-/* What is written, and how. */
+/* ---- bytes that grow in an arena ---- */
+
+void html_put(struct html_buffer *buffer, const char *bytes, size_t length) {
+    char *grown =
+        buffer->failed ? NULL : arena_grow(buffer->arena, buffer->bytes, buffer->length, &buffer->capacity, length + 1, 1);
+    if (!grown) {
+        buffer->failed = true;
+        return;
+    }
+    buffer->bytes = grown;
+    memcpy(grown + buffer->length, bytes, length);
+    buffer->length += length;
+    grown[buffer->length] = '\0';
+}
+
+void html_put_string(struct html_buffer *buffer, const char *string) {
+    html_put(buffer, string, strlen(string));
+}
+
+void html_put_escaped(struct html_buffer *buffer, const char *text, size_t length, const char *marks) {
+    for (size_t at = 0; at < length && !buffer->failed; at++) {
+        size_t plain = at;
+        while (at < length && !memchr(marks, text[at], strlen(marks)))
+            at++;
+        html_put(buffer, text + plain, at - plain);
+        if (at < length)
+            html_put_string(buffer, text[at] == '&' ? "&amp;" : text[at] == '<' ? "&lt;" : text[at] == '>' ? "&gt;" : "&quot;");
+    }
+}
+
+/* ---- pieces ---- */
+
 struct writing {
     const struct html *html;
     const struct html_translation *translations; /* [html->count] */
     struct html_buffer *out;
 };
 
-/* Two codes of one language, whatever their regions. */
+/* True if two codes are of one language, whatever their regions. */
 static bool is_language(const char *code, size_t length, const char *other) {
     size_t primary = strcspn(other, "-_"), at = 0;
     while (at < length && code[at] != '-' && code[at] != '_')
@@ -21,7 +52,7 @@ static bool is_language(const char *code, size_t length, const char *other) {
     return at == primary && strncasecmp(code, other, primary) == 0;
 }
 
-/* A tag with values that are written anew. */
+/* Writes a tag some of whose values are rewritten. */
 static void write_insets(const struct writing *writing, const struct html_piece *piece) {
     const struct html *html = writing->html;
     uint32_t done = 0, own = (uint32_t)(piece - html->pieces);
@@ -55,6 +86,9 @@ static void write_piece(const struct writing *writing, const struct html_piece *
         html_put(out, piece->raw, piece->length);
 }
 
+/* ---- a translation with its nodes ---- */
+
+/* Nodes are written in the order of their parents, and below a parent in the order of their places. */
 struct order {
     size_t parent, begin, node;
 };
@@ -62,17 +96,16 @@ struct order {
 static int compare_orders(const void *a, const void *b) {
     const struct order *x = a, *y = b;
     const size_t left[] = {x->parent, x->begin, x->node}, right[] = {y->parent, y->begin, y->node};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         if (left[i] != right[i])
             return left[i] < right[i] ? -1 : 1;
-    }
     return 0;
 }
 
-/* A node and how far its children are written. */
+/* A node that is being written. */
 struct frame {
-    size_t node, next, end; /* orders [next,end) are its children */
-    size_t open, inside;    /* where its start tag, and the text behind that, begin in what is written */
+    size_t node, next, end; /* orders [next,end) are its remaining children */
+    size_t open, inside;    /* where its start tag, and the text after that, begin in the output */
 };
 
 struct scribe {
@@ -80,8 +113,8 @@ struct scribe {
     const struct order *orders; /* [placer->count] */
     const struct writing *writing;
     struct html_buffer *out;
-    size_t at;         /* bytes of the translation written */
-    size_t after_unit; /* where a unit ended in what is written; 0: none did */
+    size_t at;         /* bytes of the translation that are written */
+    size_t after_unit; /* where the last unit ended in the output; 0: none */
 };
 
 static void write_to(struct scribe *scribe, size_t byte) {
@@ -97,41 +130,32 @@ static void write_to(struct scribe *scribe, size_t byte) {
     scribe->at = byte;
 }
 
-static size_t first_child(const struct scribe *scribe, size_t parent) {
-    size_t low = 1, high = scribe->placer->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (scribe->orders[middle].parent >= parent)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+static size_t skip_space(const struct html_translation *translation, size_t at) {
+    while (html_is_space_at(translation->text, translation->length, at))
+        character_next(translation->text, translation->length, &at);
+    return at;
 }
 
-/* A unit takes the place of the words that stood in for it. */
+/* A unit takes the place of the words that represented it. White space moves to the side of it where it stood in the source. */
 static void write_unit(struct scribe *scribe, const struct node *node) {
     const struct html_translation *translation = scribe->placer->translation;
+    const struct html_piece *first = &scribe->placer->html->pieces[node->piece];
     size_t blank = 0;
     while (blank < node->begin && html_is_space_at(translation->text, translation->length, blank))
         character_next(translation->text, translation->length, &blank);
-    if (scribe->at == 0 && blank == node->begin && !node->space_before) /* the white space stood behind it */
+    if (scribe->at == 0 && blank == node->begin && !node->space_before)
         scribe->at = blank;
     write_to(scribe, node->begin);
-    if (scribe->placer->html->pieces[node->piece].blank) {
-        write_piece(scribe->writing, &scribe->placer->html->pieces[node->piece]);
-        while (html_is_space_at(translation->text, translation->length, scribe->at))
-            character_next(translation->text, translation->length, &scribe->at);
+    if (first->blank) {
+        write_piece(scribe->writing, first);
+        scribe->at = skip_space(translation, scribe->at);
         return;
     }
-    size_t rest = scribe->at;
-    while (html_is_space_at(translation->text, translation->length, rest))
-        character_next(translation->text, translation->length, &rest);
+    size_t rest = skip_space(translation, scribe->at);
     bool point = node->first == node->end, at_end = rest == translation->length;
     if (point && node->space_before && at_end)
-        scribe->at = rest; /* the white space stands before it */
-    const struct html_piece *first = &scribe->placer->html->pieces[node->piece];
-    bool beside = scribe->after_unit > 0 && scribe->after_unit == scribe->out->length; /* what was between has gone */
+        scribe->at = rest;
+    bool beside = scribe->after_unit > 0 && scribe->after_unit == scribe->out->length; /* whatever stood between has gone */
     bool merges = beside && first->length > 0 && scribe->out->bytes[scribe->out->length - 1] == '`' && *first->raw == '`';
     if (merges || (node->space_before && (beside || (point && at_end && scribe->at > 0))))
         html_put(scribe->out, " ", 1);
@@ -144,7 +168,7 @@ static void write_unit(struct scribe *scribe, const struct node *node) {
         html_put(scribe->out, " ", 1);
 }
 
-/* The end of the element in the last frame; its parent's stands before it. */
+/* Writes the end of the element in the last frame, which its parent's frame precedes. */
 static void write_end(struct scribe *scribe, const struct frame *frame) {
     const struct placer *placer = scribe->placer;
     const struct html *html = placer->html;
@@ -163,13 +187,26 @@ static void write_end(struct scribe *scribe, const struct frame *frame) {
                            .replaced = piece->raw,
                            .written_length = piece->source ? piece->source_length : piece->length,
                            .replaced_length = piece->length};
-    if (around->next < around->end && placer->nodes[scribe->orders[around->next].node].begin == scribe->at)
+    if (around->next < around->end && placer->nodes[scribe->orders[around->next].node].begin == scribe->at) {
         end.next = '*';
-    else if (scribe->at < placer->nodes[around->node].behind && scribe->at < translation->length) {
+    } else if (scribe->at < placer->nodes[around->node].behind && scribe->at < translation->length) {
         size_t at = scribe->at;
         end.next = character_next(translation->text, translation->length, &at);
     }
     html->close(scribe->out, &end);
+}
+
+/* The first order of this parent's children or of a later parent's. */
+static size_t first_child(const struct scribe *scribe, size_t parent) {
+    size_t low = 1, high = scribe->placer->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (scribe->orders[middle].parent >= parent)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
 }
 
 static void write_nodes(struct scribe *scribe) {
@@ -178,42 +215,31 @@ static void write_nodes(struct scribe *scribe) {
     struct frame stack[HTML_MAX_DEPTH + 1] = {{.node = 0, .next = 1, .end = first_child(scribe, 1)}};
     for (size_t depth = 1; depth > 0 && !scribe->out->failed;) {
         struct frame *frame = &stack[depth - 1];
-        const struct node *node = &placer->nodes[frame->node];
         if (frame->next == frame->end) {
-            write_to(scribe, node->behind);
+            write_to(scribe, placer->nodes[frame->node].behind);
             if (frame->node > 0)
                 write_end(scribe, frame);
             depth--;
             continue;
         }
         size_t child = scribe->orders[frame->next++].node;
-        if (placer->nodes[child].unit) {
-            write_unit(scribe, &placer->nodes[child]);
+        const struct node *node = &placer->nodes[child];
+        if (node->unit) {
+            write_unit(scribe, node);
             continue;
         }
-        if (pieces[placer->nodes[child].piece].part) /* nothing stands between parts */
-            scribe->at = placer->nodes[child].begin;
+        if (pieces[node->piece].part) /* nothing stands between parts */
+            scribe->at = node->begin;
         else
-            write_to(scribe, placer->nodes[child].begin);
+            write_to(scribe, node->begin);
         size_t open = scribe->out->length;
-        write_piece(scribe->writing, &pieces[placer->nodes[child].piece]);
+        write_piece(scribe->writing, &pieces[node->piece]);
         stack[depth++] =
             (struct frame){child, first_child(scribe, child), first_child(scribe, child + 1), open, scribe->out->length};
     }
 }
 
-static int order_nodes(const struct placer *placer, struct arena *arena, struct order **orders) {
-    *orders = arena_alloc(arena, placer->count, sizeof **orders);
-    if (!*orders)
-        return -1;
-    (*orders)[0] = (struct order){0};
-    for (size_t i = 1; i < placer->count; i++)
-        (*orders)[i] = (struct order){placer->nodes[i].parent, placer->nodes[i].begin, i};
-    qsort(*orders + 1, placer->count - 1, sizeof **orders, compare_orders);
-    return 0;
-}
-
-/* White space at the ends of a segment is as it was: raw text from both ends inwards. */
+/* White space at either end of a segment stays as it was in the source. */
 static void write_edge(struct html_buffer *out, const struct html_piece *piece, bool head) {
     size_t blank = 0;
     if (piece->kind != PIECE_TEXT)
@@ -228,11 +254,18 @@ static void write_translation(const struct writing *writing, const struct html_s
     const struct html *html = writing->html;
     struct html_buffer *out = writing->out;
     struct placer placer = {.html = html, .segment = segment, .translation = translation};
-    struct order *orders;
-    if (html_place(&placer, out->arena) != 0 || order_nodes(&placer, out->arena, &orders) != 0) {
+    struct order *orders = NULL;
+    if (html_place(&placer, out->arena) == 0)
+        orders = arena_alloc(out->arena, placer.count, sizeof *orders);
+    if (!orders) {
         out->failed = true;
         return;
     }
+    orders[0] = (struct order){0};
+    for (size_t i = 1; i < placer.count; i++)
+        orders[i] = (struct order){placer.nodes[i].parent, placer.nodes[i].begin, i};
+    qsort(orders + 1, placer.count - 1, sizeof *orders, compare_orders);
+
     struct scribe scribe = {.placer = &placer, .orders = orders, .writing = writing, .out = out};
     write_edge(out, &html->pieces[segment->first], true);
     write_nodes(&scribe);

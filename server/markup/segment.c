@@ -1,34 +1,33 @@
-/* Pieces -> segments: the texts that a translator gets. */
-#include "server/markup/html_piece.h"
+/* Cuts pieces into segments: the texts that are translated, in which units are represented by at most a word. */
+#include "server/markup/piece.h"
 #include <string.h>
 
-enum { STAND_IN_BYTES = 32 }; /* a unit's own text is shown to the translator if it is one word and no longer */
+enum {
+    STAND_IN_BYTES = 32, /* the content of a unit represents it if it is one word and no longer */
+    NOTE_BYTES = 12,     /* of the mark of a footnote */
+    NOTE_PIECES = 8
+};
 
 struct cutter {
     struct html *html;
     struct arena *arena;
-    char *text; /* what is left of a buffer as long as all pieces */
+    char *text; /* the rest of a buffer that is as long as all pieces */
     size_t capacity;
     bool failed;
 };
 
-/* A text on its way. */
+/* The text of a segment while it is written. */
 struct segment_text {
     char *text;
     size_t length;
-    bool space; /* the last one is white space, which the next one joins */
+    bool space; /* the last character is white space, which the next one joins */
 };
 
-static void put_bytes(struct segment_text *out, const char *bytes, size_t length) {
-    memcpy(out->text + out->length, bytes, length);
-    out->length += length;
-}
-
-static void segment_put_text(struct segment_text *out, const char *raw, size_t length) {
+static void put_text(struct segment_text *out, const char *raw, size_t length) {
     for (size_t at = 0; at < length; at++) {
         bool space = html_is_space(raw[at]);
         if (!space || !out->space)
-            put_bytes(out, space ? " " : raw + at, 1);
+            out->text[out->length++] = space ? ' ' : raw[at];
         out->space = space;
     }
 }
@@ -42,34 +41,31 @@ bool html_has_letters(const char *text, size_t begin, size_t end) {
     return false;
 }
 
-/* A name or a command that a sentence may hold as a word. */
+/* True for a name or a command that a sentence may hold as a word. */
 static bool is_word(const struct html_piece *piece) {
-    if (!piece->plain || piece->length > STAND_IN_BYTES)
-        return false;
-    for (size_t i = 0; i < piece->length; i++) {
+    for (size_t i = 0; i < piece->length; i++)
         if (html_is_space(piece->raw[i]))
             return false;
-    }
-    return true;
+    return piece->plain && piece->length <= STAND_IN_BYTES;
 }
 
+/* Returns the piece after the unit. */
 static size_t put_unit(struct segment_text *out, struct html_piece *pieces, size_t i) {
-    size_t end = pieces[i].kind == PIECE_OPEN ? pieces[i].pair : i;
-    pieces[i].begin = (uint32_t)out->length;
-    if (pieces[i].blank && (out->length == 0 || out->space)) {
-        pieces[i].end = (uint32_t)out->length;
-        return end + 1;
+    struct html_piece *unit = &pieces[i];
+    size_t end = unit->kind == PIECE_OPEN ? unit->pair : i;
+    unit->begin = (uint32_t)out->length;
+    if (!unit->blank || (out->length > 0 && !out->space)) {
+        if (unit->shown_length > 0)
+            put_text(out, unit->source, unit->shown_length);
+        if (end == i + 2 && unit->stands_in && is_word(&pieces[i + 1]))
+            put_text(out, pieces[i + 1].raw, pieces[i + 1].length);
+        out->space = unit->blank; /* white space on both sides of a unit counts */
     }
-    if (pieces[i].shown_length > 0)
-        segment_put_text(out, pieces[i].source, pieces[i].shown_length);
-    if (end == i + 2 && pieces[i].stands_in && is_word(&pieces[i + 1]))
-        segment_put_text(out, pieces[i + 1].raw, pieces[i + 1].length);
-    pieces[i].end = (uint32_t)out->length;
-    out->space = pieces[i].blank; /* white space on both sides of a unit counts */
+    unit->end = (uint32_t)out->length;
     return end + 1;
 }
 
-/* The text of the pieces [first,end): true if there is something to translate. */
+/* Writes the text of the pieces [first,end). Returns true if there is something to translate. */
 static bool write_segment(struct html_piece *pieces, size_t first, size_t end, struct segment_text *out) {
     bool letters = false;
     out->space = pieces[first].kind == PIECE_TEXT; /* html_write leaves the white space at both ends as it is */
@@ -81,12 +77,13 @@ static bool write_segment(struct html_piece *pieces, size_t first, size_t end, s
         }
         pieces[i].begin = (uint32_t)begin;
         if (pieces[i].kind == PIECE_TEXT)
-            segment_put_text(out, pieces[i].raw, pieces[i].length);
+            put_text(out, pieces[i].raw, pieces[i].length);
         letters = letters || html_has_letters(out->text, begin, out->length);
         pieces[i++].end = (uint32_t)out->length;
     }
-    if (pieces[end - 1].end > pieces[end - 1].begin && pieces[end - 1].kind == PIECE_TEXT && out->text[out->length - 1] == ' ')
-        pieces[end - 1].end = (uint32_t)--out->length;
+    struct html_piece *last = &pieces[end - 1];
+    if (last->end > last->begin && last->kind == PIECE_TEXT && out->text[out->length - 1] == ' ')
+        last->end = (uint32_t)--out->length;
     return letters;
 }
 
@@ -105,15 +102,12 @@ static void add_segment(struct cutter *cutter, size_t first, size_t end) {
     cutter->text += out.length;
 }
 
-static bool is_tag(const struct html_piece *piece) {
-    return piece->kind == PIECE_OPEN || piece->kind == PIECE_CLOSE;
-}
-
-/* An inline element with blocks inside ends segments, too. */
+/* Cuts pieces between two breaks. An inline element with blocks inside ends segments, too. */
 static void cut_run(struct cutter *cutter, size_t first, size_t end) {
     const struct html_piece *pieces = cutter->html->pieces;
     for (size_t i = first; i < end; i++) {
-        if (is_tag(&pieces[i]) && (pieces[i].pair < first || pieces[i].pair >= end)) {
+        bool tag = pieces[i].kind == PIECE_OPEN || pieces[i].kind == PIECE_CLOSE;
+        if (tag && (pieces[i].pair < first || pieces[i].pair >= end)) {
             add_segment(cutter, first, i);
             first = i + 1;
         }
@@ -121,9 +115,9 @@ static void cut_run(struct cutter *cutter, size_t first, size_t end) {
     add_segment(cutter, first, end);
 }
 
-enum { NOTE_BYTES = 12, NOTE_PIECES = 8 };
+/* ---- footnotes ---- */
 
-/* "[1]", "[a]", "(12)", "*", or nothing but signs: what a footnote is marked with, and what models change. */
+/* "[1]", "[a]", "(12)", "*", or nothing but signs: marks of footnotes, which models would change. */
 static bool is_note(const char *text, size_t length, bool raised) {
     size_t digits = 0, letters = 0, marks = 0;
     for (size_t at = 0; at < length;) {
@@ -142,11 +136,11 @@ static bool is_note(const char *text, size_t length, bool raised) {
 
 static bool is_name(const struct html_piece *piece, const char *name) {
     size_t length = strlen(name);
-    return piece->length > length + 1 && memcmp(piece->raw + 1, name, length) == 0 &&
+    return piece->kind == PIECE_OPEN && piece->length > length + 1 && memcmp(piece->raw + 1, name, length) == 0 &&
            (html_is_space(piece->raw[length + 1]) || piece->raw[length + 1] == '>');
 }
 
-/* Elements that hold a footnote's mark, and no words, are units. Numbers in <sup> are such marks if they are links. */
+/* Makes units of elements that hold the mark of a footnote and no words. Numbers in <sup> are such marks if they are links. */
 static void hide_notes(struct html_piece *pieces, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct html_piece *piece = &pieces[i];
@@ -163,8 +157,8 @@ static void hide_notes(struct html_piece *pieces, size_t count) {
             } else if ((inner->kind != PIECE_OPEN && inner->kind != PIECE_CLOSE) || inner->opaque) {
                 break;
             }
-            link |= inner->kind == PIECE_OPEN && is_name(inner, "a");
-            raised |= inner->kind == PIECE_OPEN && is_name(inner, "sup");
+            link |= is_name(inner, "a");
+            raised |= is_name(inner, "sup");
         }
         if (at == end && is_note(text, length, link && raised)) {
             piece->opaque = true;
@@ -173,54 +167,28 @@ static void hide_notes(struct html_piece *pieces, size_t count) {
     }
 }
 
-static void cutter_cut(struct cutter *cutter) {
-    const struct html_piece *pieces = cutter->html->pieces;
-    size_t first = 0, i = 0;
-    while (i < cutter->html->piece_count && !cutter->failed) {
-        if (pieces[i].kind == PIECE_BREAK || pieces[i].kind == PIECE_RAW) {
-            cut_run(cutter, first, i);
-            first = i + 1;
-        }
-        i = pieces[i].kind == PIECE_OPEN && pieces[i].opaque ? pieces[i].pair + 1 : i + 1;
-    }
-    cut_run(cutter, first, i);
-}
-
-static size_t total_length(const struct html *html) {
-    size_t length = 0;
-    for (size_t i = 0; i < html->piece_count; i++)
-        length += html->pieces[i].length + html->pieces[i].shown_length;
-    return length;
-}
+/* ---- all segments ---- */
 
 int html_cut(struct html *html, struct arena *arena, struct html *out, struct error *err) {
-    struct cutter cutter = {.arena = arena, .html = html, .text = arena_alloc(arena, total_length(html) + 1, 1)};
+    size_t length = 0, first = 0, i = 0;
+    for (size_t piece = 0; piece < html->piece_count; piece++)
+        length += html->pieces[piece].length + html->pieces[piece].shown_length;
+    struct cutter cutter = {.arena = arena, .html = html, .text = arena_alloc(arena, length + 1, 1)};
     if (!cutter.text)
         return error_memory(err);
     hide_notes(html->pieces, html->piece_count);
-    cutter_cut(&cutter);
+    while (i < html->piece_count && !cutter.failed) {
+        const struct html_piece *piece = &html->pieces[i];
+        if (piece->kind == PIECE_BREAK || piece->kind == PIECE_RAW) {
+            cut_run(&cutter, first, i);
+            first = i + 1;
+        }
+        i = piece->kind == PIECE_OPEN && piece->opaque ? piece->pair + 1 : i + 1;
+    }
+    cut_run(&cutter, first, i);
     if (cutter.failed)
         return error_memory(err);
     *out = *html;
-    return 0;
-}
-
-/* Values of attributes are segments behind those of the pieces. */
-static int add_insets(struct arena *arena, struct html *html, struct error *err) {
-    struct html_segment *segments = arena_alloc(arena, html->count + html->inset_count, sizeof *segments);
-    if (!segments)
-        return error_memory(err);
-    if (html->count > 0)
-        memcpy(segments, html->segments, html->count * sizeof *segments);
-    html->segments = segments;
-    for (size_t i = 0; i < html->inset_count; i++) {
-        struct html_inset *inset = &html->insets[i];
-        if (inset->language)
-            continue;
-        inset->segment = (uint32_t)html->count;
-        segments[html->count++] = (struct html_segment){.text = inset->text, .length = inset->length};
-        html->values++;
-    }
     return 0;
 }
 
@@ -230,9 +198,26 @@ static int check_length(size_t length, struct error *err) {
 
 int html_parse(const char *markup, size_t length, struct arena *arena, struct html *out, struct error *err) {
     struct html html = {0};
-    if (check_length(length, err) != 0 || html_read(markup, length, arena, &html, err) != 0)
+    if (check_length(length, err) != 0 || html_read(markup, length, arena, &html, err) != 0 ||
+        html_cut(&html, arena, out, err) != 0)
         return -1;
-    return html_cut(&html, arena, out, err) == 0 ? add_insets(arena, out, err) : -1;
+
+    /* The values of attributes are segments after those of the pieces. */
+    struct html_segment *segments = arena_alloc(arena, out->count + out->inset_count, sizeof *segments);
+    if (!segments)
+        return error_memory(err);
+    if (out->count > 0)
+        memcpy(segments, out->segments, out->count * sizeof *segments);
+    out->segments = segments;
+    for (size_t i = 0; i < out->inset_count; i++) {
+        struct html_inset *inset = &out->insets[i];
+        if (inset->language)
+            continue;
+        inset->segment = (uint32_t)out->count;
+        segments[out->count++] = (struct html_segment){.text = inset->text, .length = inset->length};
+        out->values++;
+    }
+    return 0;
 }
 
 int html_parse_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *out,
