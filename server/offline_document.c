@@ -1,7 +1,7 @@
 #include "server/decode/loaded_model.h"
 #include "server/decode/variant.h"
 #include "server/documents/document.h"
-#include "server/documents/key_globs.h"
+#include "server/documents/json_document.h"
 #include "server/offline_modes.h"
 #include <errno.h>
 #include <semaphore.h>

@@ -36,7 +36,7 @@ ROOMS = {
     "server/base": Room("model/base", "*"),
     "server/decode": Room("model/base model server/base", "*"),
     "server/markup": Room("model/base model server/base", "markup build piece"),
-    "server/documents": Room("model/base model/text model server/decode server/markup", "document key_globs"),
+    "server/documents": Room("model/base model/text model server/decode server/markup", "document json_document"),
     "server/api": Room("model/base model server/base server/decode server/markup server/documents", "api form keys language service"),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),
     "server": Room("model/base model server/base server/decode server/markup server/documents server/api server/http", ""),
@@ -54,7 +54,7 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "cld2/*": "server/api/cld2.cc",
     "zlib.h": "server/http/http_compress.c",
     "re2/*": "model/text/pattern.cc",
-    "cmark-gfm*": "server/documents/markdown.[ch] server/documents/format_md.c",
+    "cmark-gfm*": "server/documents/markdown.c",
     "pthread.h": "server/*",
 }
 

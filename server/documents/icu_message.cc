@@ -1,3 +1,4 @@
+/* Reads messages in ICU's notation into parts, and moves whole sentences into their branches. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* in C, arena_mark is the name of a struct and of a function */
 extern "C" {
@@ -13,7 +14,7 @@ extern "C" {
 #include <unicode/messagepattern.h>
 #include <unicode/uchar.h>
 
-/* ICU reads what is nested by recursion. */
+/* ICU reads nested messages recursively. */
 static const size_t most_depth = 32, most_bytes = 1 << 16;
 
 static const char *skip_blank(const char *at, const char *end) {
@@ -22,7 +23,7 @@ static const char *skip_blank(const char *at, const char *end) {
     return at;
 }
 
-/* An argument's name, a comma, and one of the kinds that have branches. */
+/* True for an argument's name, a comma, and a kind that has branches. */
 static bool has_branches(const char *at, const char *end) {
     static const char *const kinds[] = {"plural", "selectordinal", "select", "choice"};
     const char *name = skip_blank(at, end);
@@ -56,14 +57,14 @@ bool icu_message_is(const char *text, size_t length) {
 struct reader {
     const char *text;
     size_t length, byte;
-    int32_t unit; /* of UTF-16, that stands at `byte` */
+    int32_t unit; /* the UTF-16 unit that stands at `byte` */
     struct arena *arena;
     struct icu_message *out;
-    size_t room, done; /* bytes that are in parts */
+    size_t room, done; /* bytes before `done` are in parts */
     bool failed;
 };
 
-/* Units only grow. */
+/* The byte of a UTF-16 unit; units only grow from call to call. */
 static size_t byte_of(struct reader *reader, int32_t unit) {
     while (reader->unit < unit && reader->byte < reader->length) {
         unsigned char lead = static_cast<unsigned char>(reader->text[reader->byte]);
@@ -73,7 +74,7 @@ static size_t byte_of(struct reader *reader, int32_t unit) {
     return reader->byte;
 }
 
-/* Up to there, if anything is. */
+/* Adds a part that ends there, unless it is empty. */
 static void add(struct reader *reader, enum icu_kind kind, size_t end, bool one) {
     struct icu_message *out = reader->out;
     if (end <= reader->done || reader->failed)
@@ -89,7 +90,7 @@ static void add(struct reader *reader, enum icu_kind kind, size_t end, bool one)
 }
 
 static void add_parts(struct reader *reader, const icu::MessagePattern &pattern) {
-    bool one[most_depth + 2] = {false}; /* the branch in hand at each depth */
+    bool one[most_depth + 2] = {false}; /* whether the branch at each depth is the form for one */
     size_t depth = 0;
     for (int32_t i = 0; i < pattern.countParts() && !reader->failed; i++) {
         const icu::MessagePattern::Part &part = pattern.getPart(i);
@@ -133,20 +134,16 @@ static void add_parts(struct reader *reader, const icu::MessagePattern &pattern)
     add(reader, ICU_TEXT, reader->length, false);
 }
 
-static bool has_braces(const char *text, const struct icu_part &part) {
-    for (size_t i = part.begin; i < part.end; i++)
-        if (strchr("{}#|", text[i]))
-            return true;
-    return false;
-}
-
-/* Text with braces stands in apostrophes, and is like an argument together with these. */
+/* Quoted text with braces becomes an argument, together with the apostrophes around it. */
 static void join_literals(const char *text, struct icu_message *out) {
     size_t kept = 0;
     for (size_t i = 0; i < out->count; i++) {
         struct icu_part part = out->parts[i];
-        if (part.kind == ICU_TEXT && i > 0 && i + 1 < out->count && kept > 0 && out->parts[kept - 1].kind == ICU_QUOTE &&
-            out->parts[i + 1].kind == ICU_QUOTE && has_braces(text, part)) {
+        bool braces = false;
+        for (size_t at = part.begin; at < part.end && part.kind == ICU_TEXT; at++)
+            braces |= strchr("{}#|", text[at]) != nullptr;
+        if (braces && i + 1 < out->count && kept > 0 && out->parts[kept - 1].kind == ICU_QUOTE &&
+            out->parts[i + 1].kind == ICU_QUOTE) {
             part = {out->parts[--kept].begin, out->parts[i + 1].end, ICU_ARGUMENT, false};
             i++;
         }
@@ -157,13 +154,13 @@ static void join_literals(const char *text, struct icu_message *out) {
 
 /* ---- whole sentences in branches ---- */
 
-/* Outer text moves into branches only as long as what comes of it is bounded. */
+/* Bounds of what moving text into branches may produce. */
 static const size_t most_leaves = 24, most_items = 256;
 
-/* A part of a message: text, or an argument with branches that begins at a part of the pattern. */
+/* Text of a message, or an argument with branches. */
 struct item {
     int32_t begin, end; /* units of UTF-16 */
-    int32_t argument;   /* -1: text */
+    int32_t argument;   /* the part of the pattern where it begins; -1: text */
 };
 
 struct expansion {
@@ -186,7 +183,7 @@ static void add_item(struct expansion *expansion, struct items *items, const str
         items->all[items->count++] = item;
 }
 
-/* The message that begins at this part, without its braces. */
+/* Adds the items of the message that begins at this part, without its braces. */
 static void add_message(struct expansion *expansion, int32_t start, struct items *items) {
     const icu::MessagePattern &pattern = expansion->pattern;
     int32_t limit = pattern.getLimitPartIndex(start), done = pattern.getPart(start).getLimit();
@@ -205,7 +202,7 @@ static void add_message(struct expansion *expansion, int32_t start, struct items
     add_item(expansion, items, {done, pattern.getPatternIndex(limit), -1});
 }
 
-/* Text outside of simple arguments has letters. */
+/* True if text outside of simple arguments has letters. */
 static bool has_letters(const icu::UnicodeString &text, const struct item &item) {
     int32_t depth = 0;
     for (int32_t i = item.begin; i < item.end; i = text.moveIndex32(i, 1)) {
@@ -218,14 +215,14 @@ static bool has_letters(const icu::UnicodeString &text, const struct item &item)
     return false;
 }
 
-/* A sentence ends at this unit of a text, and another may begin: after the mark that ends it, or at a line's end. */
+/* True if a sentence ends at this unit of a text and another may begin: after a mark that ends it, or at the end of a line. */
 static bool is_boundary(const icu::UnicodeString &text, const struct item &item, int32_t i, bool colon) {
     char16_t before = i > item.begin ? text.charAt(i - 1) : u' ';
     bool mark = before == u'.' || before == u'!' || before == u'?' || (colon && before == u':');
     return text.charAt(i) == u'\n' || (mark && u_isWhitespace(text.charAt(i)));
 }
 
-/* The last, or the first, boundary outside of simple arguments; -1: there is none. */
+/* Returns the last, or the first, boundary outside of simple arguments, or -1. */
 static int32_t find_boundary(const icu::UnicodeString &text, const struct item &item, bool last) {
     int32_t depth = 0, found = -1;
     for (int32_t i = item.begin; i < item.end && (last || found < 0); i++) {
@@ -247,7 +244,7 @@ static void put(struct expansion *expansion, int32_t begin, int32_t end) {
 
 static void put_message(struct expansion *expansion, const struct items *items, size_t depth);
 
-/* The branches of an argument with the same text before and after each. */
+/* Writes the branches of an argument with the same text before and after each of them. */
 static void put_branches(struct expansion *expansion, const struct items *items, size_t which, size_t depth) {
     const icu::MessagePattern &pattern = expansion->pattern;
     int32_t start = items->all[which].argument, limit = pattern.getLimitPartIndex(start), done = items->all[which].begin;
@@ -275,7 +272,7 @@ static void put_branches(struct expansion *expansion, const struct items *items,
     put(expansion, done, items->all[which].end);
 }
 
-/* Text that means the same in any branch, or in none. */
+/* True if the other items mean the same in any branch: a # would not. */
 static bool can_move(const struct expansion *expansion, const struct items *items, size_t but) {
     for (size_t k = 0; k < items->count; k++)
         for (int32_t i = items->all[k].begin; k != but && items->all[k].argument < 0 && i < items->all[k].end; i++)
@@ -284,7 +281,7 @@ static bool can_move(const struct expansion *expansion, const struct items *item
     return expansion->pattern.getPart(items->all[but].argument).getArgType() != UMSGPAT_ARG_TYPE_CHOICE;
 }
 
-/* Sentence by sentence: one with branches in it and words beside them becomes branches with whole sentences in them. */
+/* Writes a message sentence by sentence. A sentence with words beside its branches becomes branches with whole sentences. */
 static void put_message(struct expansion *expansion, const struct items *items, size_t depth) {
     size_t first = 0;
     while (first < items->count && items->all[first].argument < 0)
@@ -302,6 +299,8 @@ static void put_message(struct expansion *expansion, const struct items *items, 
         delete rest;
         return;
     }
+
+    /* Find the sentence of the first argument: where it begins, */
     sentence->count = rest->count = 0;
     size_t begin = first;
     int32_t from = -1;
@@ -315,6 +314,8 @@ static void put_message(struct expansion *expansion, const struct items *items, 
         put(expansion, items->all[begin].begin, from);
         add_item(expansion, sentence, {from, items->all[begin++].end, -1});
     }
+
+    /* and where it ends; what follows is the rest. */
     bool over = false;
     for (size_t k = begin; k < items->count; k++) {
         const struct item &item = items->all[k];
@@ -324,6 +325,8 @@ static void put_message(struct expansion *expansion, const struct items *items, 
         add_item(expansion, over || end >= 0 ? rest : sentence, {end >= 0 ? end : item.begin, item.end, item.argument});
         over |= end >= 0;
     }
+
+    /* Write it: around its first argument if words stand beside that, else item by item. */
     size_t which = 0;
     bool words = false;
     for (size_t k = 0; k < sentence->count; k++)
@@ -348,85 +351,84 @@ static void put_message(struct expansion *expansion, const struct items *items, 
     delete rest;
 }
 
-/* Writes the message with whole sentences in its branches. False: it stays as it is. */
-static bool expand(const icu::MessagePattern &pattern, const icu::UnicodeString &text, icu::UnicodeString *out) {
-    struct expansion expansion = {pattern, text, icu::UnicodeString(), 0, false, false};
-    struct items *items = new (std::nothrow) struct items;
-    if (!items)
-        return false;
-    items->count = 0;
-    add_message(&expansion, 0, items);
-    put_message(&expansion, items, 0);
-    delete items;
-    *out = expansion.out;
-    return expansion.changed && !expansion.failed && !out->isBogus();
-}
-
 /* ---- reading ---- */
 
-static int check_bounds(const char *text, size_t length, struct error *err) {
-    size_t depth = 0, deepest = 0;
-    for (size_t i = 0; i < length; i++) {
-        depth += text[i] == '{';
-        depth -= text[i] == '}' && depth > 0;
-        deepest = depth > deepest ? depth : deepest;
-    }
-    return deepest <= most_depth && length <= most_bytes
-               ? 0
-               : error_set(err, ERROR_INPUT, "the message is too long, or its braces nest deeper than %d",
-                           static_cast<int>(most_depth));
-}
+/* A parsed text. */
+struct parsed {
+    icu::UnicodeString units;
+    icu::MessagePattern pattern;
+};
 
-static int parse(icu::MessagePattern *pattern, const icu::UnicodeString &text, struct error *err) {
+static int parse(struct parsed *parsed, struct error *err) {
     UErrorCode status = U_ZERO_ERROR;
     UParseError where = {};
-    pattern->parse(text, &where, status);
-    if (status == U_MEMORY_ALLOCATION_ERROR || text.isBogus())
+    parsed->pattern.parse(parsed->units, &where, status);
+    if (status == U_MEMORY_ALLOCATION_ERROR || parsed->units.isBogus())
         return error_memory(err);
     if (U_FAILURE(status))
         return error_set(err, ERROR_INPUT, "the message cannot be read from character %d on", where.offset + 1);
     return 0;
 }
 
-static int read_parts(const icu::MessagePattern &pattern, const char *text, size_t length, struct arena *arena,
-                      struct icu_message *out, struct error *err) {
+static int open_text(const char *text, size_t length, struct parsed *parsed, struct error *err) {
+    size_t depth = 0, deepest = 0;
+    for (size_t i = 0; i < length; i++) {
+        depth += text[i] == '{';
+        depth -= text[i] == '}' && depth > 0;
+        deepest = depth > deepest ? depth : deepest;
+    }
+    if (deepest > most_depth || length > most_bytes)
+        return error_set(err, ERROR_INPUT, "the message is too long, or its braces nest deeper than %d",
+                         static_cast<int>(most_depth));
+    if (reserve_fill(err) != 0)
+        return -1;
+    parsed->units = icu::UnicodeString::fromUTF8(icu::StringPiece(text, static_cast<int32_t>(length)));
+    return parse(parsed, err);
+}
+
+int icu_message_read(const char *text, size_t length, struct arena *arena, struct icu_message *out, struct error *err) {
+    UErrorCode status = U_ZERO_ERROR;
+    struct parsed parsed = {icu::UnicodeString(), icu::MessagePattern(UMSGPAT_APOS_DOUBLE_OPTIONAL, status)};
+    if (open_text(text, length, &parsed, err) != 0)
+        return -1;
     *out = {nullptr, 0};
     struct reader reader = {text, length, 0, 0, arena, out, 0, 0, false};
-    add_parts(&reader, pattern);
+    add_parts(&reader, parsed.pattern);
     if (reader.failed)
         return error_memory(err);
     join_literals(text, out);
     return 0;
 }
 
-int icu_message_read(const char *text, size_t length, struct arena *arena, struct icu_message *out, struct error *err) {
-    if (check_bounds(text, length, err) != 0 || reserve_fill(err) != 0)
-        return -1;
-    UErrorCode status = U_ZERO_ERROR;
-    icu::UnicodeString units = icu::UnicodeString::fromUTF8(icu::StringPiece(text, static_cast<int32_t>(length)));
-    icu::MessagePattern pattern(UMSGPAT_APOS_DOUBLE_OPTIONAL, status);
-    return parse(&pattern, units, err) == 0 ? read_parts(pattern, text, length, arena, out, err) : -1;
-}
-
 int icu_message_expand(const char *text, size_t length, struct arena *arena, const char **expanded, size_t *expanded_length,
                        struct error *err) {
+    UErrorCode status = U_ZERO_ERROR;
+    struct parsed parsed = {icu::UnicodeString(), icu::MessagePattern(UMSGPAT_APOS_DOUBLE_OPTIONAL, status)};
     *expanded = text;
     *expanded_length = length;
-    if (check_bounds(text, length, err) != 0 || reserve_fill(err) != 0)
+    if (open_text(text, length, &parsed, err) != 0)
         return -1;
-    UErrorCode status = U_ZERO_ERROR;
-    icu::UnicodeString units = icu::UnicodeString::fromUTF8(icu::StringPiece(text, static_cast<int32_t>(length))), other;
-    icu::MessagePattern pattern(UMSGPAT_APOS_DOUBLE_OPTIONAL, status);
-    if (parse(&pattern, units, err) != 0)
-        return -1;
-    if (!expand(pattern, units, &other) || parse(&pattern, other, nullptr) != 0)
+    struct expansion expansion = {parsed.pattern, parsed.units, icu::UnicodeString(), 0, false, false};
+    struct items *items = new (std::nothrow) struct items;
+    if (!items)
         return 0;
-    size_t room = static_cast<size_t>(other.length()) * 3;
+    items->count = 0;
+    add_message(&expansion, 0, items);
+    put_message(&expansion, items, 0);
+    delete items;
+    if (!expansion.changed || expansion.failed || expansion.out.isBogus())
+        return 0;
+
+    /* The result must be a message, too. */
+    parsed.units = expansion.out;
+    if (parse(&parsed, nullptr) != 0)
+        return 0;
+    size_t room = static_cast<size_t>(parsed.units.length()) * 3;
     char *bytes = static_cast<char *>(arena_alloc(arena, room + 1, 1));
     if (!bytes)
         return error_memory(err);
     icu::CheckedArrayByteSink sink(bytes, static_cast<int32_t>(room));
-    other.toUTF8(sink);
+    parsed.units.toUTF8(sink);
     *expanded = bytes;
     *expanded_length = static_cast<size_t>(sink.NumberOfBytesWritten());
     return 0;
@@ -434,7 +436,7 @@ int icu_message_expand(const char *text, size_t length, struct arena *arena, con
 
 /* ---- comparison ---- */
 
-/* Of the arguments of one branch, in any order. */
+/* Hashes are added, so that the arguments of a branch may stand in any order. */
 static uint64_t hash(const char *text, const struct icu_part &part) {
     uint64_t value = 1469598103934665603u + part.kind;
     for (size_t i = part.begin; i < part.end; i++)
@@ -442,7 +444,7 @@ static uint64_t hash(const char *text, const struct icu_part &part) {
     return value;
 }
 
-/* The next syntax, at or behind *at, which is moved behind it; NULL: there is none. *sum: of the arguments before it. */
+/* Returns the next syntax at or after *at, and moves *at past it; NULL at the end. *sum: the hashes of the arguments before it. */
 static const struct icu_part *next_branch(const char *text, const struct icu_message *message, size_t *at, uint64_t *sum) {
     for (*sum = 0; *at < message->count;) {
         const struct icu_part *part = &message->parts[(*at)++];

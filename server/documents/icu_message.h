@@ -1,5 +1,4 @@
-/* Messages in ICU's notation, {count, plural, one {# file} other {# files}}, read by ICU's MessagePattern. Included by
- * server/documents/ only. */
+/* Messages in ICU's notation, {count, plural, one {# file} other {# files}}, read by ICU's MessagePattern. */
 #ifndef ALIGND_DOCUMENT_ICU_MESSAGE_H
 #define ALIGND_DOCUMENT_ICU_MESSAGE_H
 
@@ -10,8 +9,8 @@
 
 enum icu_kind {
     ICU_SYNTAX,   /* between texts: "{count, plural, one {", "} other {", "}}" */
-    ICU_TEXT,     /* to be translated */
-    ICU_QUOTE,    /* an apostrophe that says how the text beside it is meant */
+    ICU_TEXT,     /* to translate */
+    ICU_QUOTE,    /* an apostrophe that quotes the text beside it */
     ICU_ARGUMENT, /* {name}, {date, date, short}, or braces in apostrophes */
     ICU_NUMBER    /* # in a plural */
 };
@@ -27,17 +26,18 @@ struct icu_message {
     size_t count;
 };
 
-/* A text that has a plural, a select or a choice in it, and so must be a message. */
+/* True if the text has a plural, a select or a choice in it, and so must be a message. */
 bool icu_message_is(const char *text, size_t length);
-/* text: valid UTF-8. All in the arena. -1 with ERROR_INPUT: it is no message; or ERROR_MEMORY. Time is linear in the length. */
+/* Reads valid UTF-8; the result is in the arena. Returns -1 with ERROR_INPUT if it is not a message, or ERROR_MEMORY. Time is
+ * linear in the length. */
 int icu_message_read(const char *text, size_t length, struct arena *arena, struct icu_message *out, struct error *err);
-/* The same message with whole sentences in its branches: "You have {n, plural, one {# file} other {# files}} left." becomes
+/* Moves whole sentences into the branches: "You have {n, plural, one {# file} other {# files}} left." becomes
  * "{n, plural, one {You have # file left.} other {You have # files left.}}", which says the same and can be translated. *expanded
- * is the text itself where no words stand beside branches, where a # would then mean something else, or where that makes more than
- * 24 sentences or 16 KiB. Otherwise it is in the arena. Fails as icu_message_read does. */
+ * is the text itself if no words stand beside branches, if a # would change its meaning there, or if there would be more than 24
+ * sentences or 16 KiB. Otherwise it is in the arena. Fails like icu_message_read. */
 int icu_message_expand(const char *text, size_t length, struct arena *arena, const char **expanded, size_t *expanded_length,
                        struct error *err);
-/* The translation has the arguments of the source, each in the same branch and as often. */
+/* True if the translation has the arguments of the source, each in the same branch and equally often. */
 bool icu_message_same(const char *source, const struct icu_message *from, const char *translation, const struct icu_message *to);
 
 #endif

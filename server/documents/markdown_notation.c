@@ -1,11 +1,21 @@
+/* How Markdown is written: notation that is skipped, notation of other tools that is kept, and text that must not read as
+ * notation. */
 #include "server/documents/markdown_notation.h"
 #include "model/text/character.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
-enum { MOST_REFERENCE = 40 };
+enum {
+    MOST_REFERENCE = 40, /* bytes of a reference */
+    MOST_SHORTCODE = 48,
+    MOST_TEMPLATE = 256,
+    MOST_BACKTICKS = 32,
+    MOST_ADDRESS = 512 /* bytes of an address that are looked at */
+};
+
+/* ---- notation that is skipped ---- */
 
 bool markdown_is_mark(char c) {
     return ispunct((unsigned char)c) != 0;
@@ -68,7 +78,7 @@ const char *markdown_skip_until(const char *at, const char *end, char mark) {
     return NULL;
 }
 
-/* An address in parentheses that nest, or in angles. */
+/* An address, in which parentheses nest, or which stands in angle brackets. */
 static const char *skip_address(const char *at, const char *end) {
     size_t depth = 0;
     if (at < end && *at == '<')
@@ -84,7 +94,7 @@ static const char *skip_address(const char *at, const char *end) {
     return at;
 }
 
-/* (address "title"); NULL: it is none. */
+/* (address "title"); NULL if there is none. */
 static const char *skip_target(const char *at, const char *end) {
     const char *address = at < end && *at == '(' ? skip_address(skip_blanks(at + 1, end), end) : NULL;
     if (!address)
@@ -108,24 +118,22 @@ const char *markdown_skip_link_end(const char *at, const char *end, bool *by_tex
     return name ? name : at;
 }
 
-/* ---- what is kept ---- */
+/* ---- notation of other tools, which is kept ---- */
 
-enum { MOST_SHORTCODE = 48, MOST_TEMPLATE = 256, MOST_BACKTICKS = 32, MOST_ADDRESS = 512 };
-
-/* A place that is looked through. */
+/* A scan through a place. */
 struct keeper {
     const char *source, *end;   /* of the document */
     const char *begin, *behind; /* of the place */
     const struct markdown_place *place;
     bool endless[MOST_BACKTICKS + 1]; /* no run of so many backticks follows */
-    bool no_angle, no_comment_end;    /* neither does one of these */
-    const char *no_display;           /* no line before this one ends a formula */
+    bool no_angle, no_comment_end;    /* no '>' follows, no "-->" */
+    const char *no_display;           /* no line before this place ends a formula */
     struct arena *arena;
     struct markdown_kept_list *list;
     bool failed;
 };
 
-/* Returns where it ends. */
+/* Returns the end of what is kept. */
 static const char *keep(struct keeper *keeper, const char *begin, const char *end, enum markdown_kept_kind kind) {
     struct markdown_kept_list *list = keeper->list;
     struct markdown_kept *all = arena_grow(keeper->arena, list->all, list->count, &list->room, 1, sizeof *all);
@@ -153,14 +161,15 @@ static bool begins_with(const char *at, const char *end, const char *text) {
     return (size_t)(end - at) >= length && memcmp(at, text, length) == 0;
 }
 
-/* Two dollars that a line ends with; NULL: it does not. */
+/* The two dollars at the end of a line, or NULL. */
 static const char *closing_dollars(const char *at, const char *line) {
     while (line > at && (line[-1] == ' ' || line[-1] == '\t'))
         line--;
     return line - at >= 2 && line[-1] == '$' && line[-2] == '$' ? line - 2 : NULL;
 }
 
-/* A formula that has its lines to itself, up to the line that ends with its marks; a blank line before that: it is none. */
+/* Returns the end of a formula that has its lines to itself: the line that ends with its marks. A blank line before that means that
+ * it is not a formula: NULL. */
 static const char *find_display(struct keeper *keeper, const char *at) {
     const char *line = line_end(at, keeper->end);
     if (closing_dollars(at + 2, line))
@@ -178,7 +187,7 @@ static const char *find_display(struct keeper *keeper, const char *at) {
     return NULL;
 }
 
-/* [!NOTE], with the signs that other tools allow behind it; NULL: it is none. */
+/* Returns the end of [!NOTE] with the signs that other tools allow after it, or NULL. */
 static const char *find_alert(const char *at, const char *end) {
     if (!begins_with(at, end, "[!"))
         return NULL;
@@ -191,7 +200,7 @@ static const char *find_alert(const char *at, const char *end) {
     return c < end && (*c == '+' || *c == '-') ? c + 1 : c;
 }
 
-/* Directives that name what the lines behind them are: ":::note", "!!! note". */
+/* True for directives that name the kind of the lines after them: ":::note", "!!! note". */
 static bool is_directive(const char *at, const char *end) {
     if (begins_with(at, end, ":::"))
         return true;
@@ -214,7 +223,7 @@ static bool is_contents(const char *at, const char *end) {
     return false;
 }
 
-/* What a line begins with, at its first character: returns the end of what is kept of it, or `at`. */
+/* Keeps what a line begins with. Returns the end of that, or `at`. */
 static const char *keep_line(struct keeper *keeper, const char *at) {
     const struct markdown_place *place = keeper->place;
     const char *line = line_end(at, keeper->end), *end = NULL;
@@ -231,11 +240,11 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
     else if (is_directive(at, line) || (first && is_contents(at, line)))
         end = line;
     else if (*at == ':' && at + 1 < line && (at[1] == ' ' || at[1] == '\t') && !is_blank(at + 1, line))
-        end = markdown_skip_space(at + 1, line); /* what defines the term in the line before */
+        end = markdown_skip_space(at + 1, line); /* defines the term in the line before */
     return end ? keep(keeper, at, end, MARKDOWN_LINE) : at;
 }
 
-/* Behind code that begins here, or behind its backticks where it has no end. */
+/* Returns the end of code, or of its backticks if it has no end. */
 static const char *skip_code(struct keeper *keeper, const char *at) {
     const char *open = at;
     while (open < keeper->behind && *open == '`')
@@ -255,7 +264,7 @@ static const char *skip_code(struct keeper *keeper, const char *at) {
     return open;
 }
 
-/* A comment that cmark does not take for one is kept; others, and tags, are passed. */
+/* Keeps a comment that is none for cmark; skips others, and tags. */
 static const char *skip_angle(struct keeper *keeper, const char *at) {
     const char *behind = keeper->behind;
     if (begins_with(at, behind, "<!--")) {
@@ -273,7 +282,7 @@ static const char *skip_angle(struct keeper *keeper, const char *at) {
     return close ? close + 1 : at + 1;
 }
 
-/* An amount of money and words behind it, such as "5 and pay ". */
+/* True for an amount of money with words after it, such as "5 and pay ". */
 static bool is_amount(const char *at, const char *end) {
     if (at == end || !isdigit((unsigned char)*at))
         return false;
@@ -283,7 +292,7 @@ static bool is_amount(const char *at, const char *end) {
     return false;
 }
 
-/* $formula$, $$formula$$ and $`formula`$, where no word touches them from outside. */
+/* Keeps $formula$, $$formula$$ and $`formula`$, if no word touches them from outside. */
 static const char *keep_formula(struct keeper *keeper, const char *at) {
     const char *behind = keeper->behind, *open = at + 1;
     if (at > keeper->begin && (isalnum((unsigned char)at[-1]) || at[-1] == '$'))
@@ -307,7 +316,7 @@ static const char *keep_formula(struct keeper *keeper, const char *at) {
     return keep(keeper, at, next, MARKDOWN_NOUN);
 }
 
-/* :tada: */
+/* Keeps :tada:. */
 static const char *keep_shortcode(struct keeper *keeper, const char *at) {
     const char *c = at + 1;
     if (at > keeper->begin && (isalnum((unsigned char)at[-1]) || strchr(":/", at[-1])))
@@ -320,7 +329,7 @@ static const char *keep_shortcode(struct keeper *keeper, const char *at) {
     return free ? keep(keeper, at, c + 1, MARKDOWN_UNIT) : at + 1;
 }
 
-/* What generators of sites fill in, and attributes: {{ name }}, {% if %}, {#name}, {:.class}. */
+/* Keeps what generators of sites replace, and attributes: {{ name }}, {% if %}, {#name}, {:.class}. */
 static const char *keep_template(struct keeper *keeper, const char *at) {
     const char *last = line_end(at, keeper->behind - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->behind);
     const char *mark = last - at < 3 ? NULL : at[1] == '{' ? "}}" : at[1] == '%' ? "%}" : strchr("#:", at[1]) ? "}" : NULL;
@@ -379,9 +388,9 @@ void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quo
     }
 }
 
-/* ---- text as Markdown ---- */
+/* ---- text that must not read as notation ---- */
 
-/* Only indentation and marks of blocks stand before it in its line. */
+/* True if only indentation and marks of blocks stand before the end of the output in its line. */
 static bool begins_block(const struct html_buffer *out) {
     size_t at = out->length;
     while (at > 0 && strchr(" \t>*+-#.)0123456789|", out->bytes[at - 1]))
@@ -389,8 +398,8 @@ static bool begins_block(const struct html_buffer *out) {
     return at == 0 || out->bytes[at - 1] == '\n' || out->bytes[at - 1] == '\r';
 }
 
-/* Of text that begins a block: the byte before which an escape keeps it from being a list, a heading or a quotation; length: none.
- */
+/* The byte of a text that begins a block before which a backslash keeps it from being a list, a heading or a quotation; length if
+ * there is none. */
 static size_t block_mark(const char *text, size_t length) {
     size_t digits = 0;
     while (digits < length && isdigit((unsigned char)text[digits]))
@@ -400,12 +409,12 @@ static size_t block_mark(const char *text, size_t length) {
     return digits > 0 && digits < length && (text[digits] == '.' || text[digits] == ')') ? digits : length;
 }
 
-/* Of ASCII letters and digits; every other character counts as one. */
+/* ASCII letters and digits, and all other characters, belong to words. */
 static bool is_of_word(char c) {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
-/* A bracket that ends something stands right before: what is written of it may be read as an address, or as the name of one. */
+/* True if a closing bracket stands right before: the text may be read as an address, or the bracket as the name of one. */
 static bool is_behind_bracket(const struct html_buffer *out, char c) {
     size_t at = out->length;
     if ((c != '(' && c != ':') || at < 2 || out->bytes[at - 1] != ']' || out->bytes[at - 2] == '\\')
@@ -417,7 +426,7 @@ static bool is_behind_bracket(const struct html_buffer *out, char c) {
     return c == '(' || begins_block(&head);
 }
 
-/* An address that is no link until it is read as one stands right before: a backslash would become part of it. */
+/* True if an address without brackets stands right before: a backslash would become part of it. */
 static bool is_behind_address(const struct html_buffer *out) {
     size_t end = out->length, at = end;
     while (at > 0 && end - at < MOST_ADDRESS && !isspace((unsigned char)out->bytes[at - 1]) && !strchr("<>`]", out->bytes[at - 1]))
@@ -426,7 +435,7 @@ static bool is_behind_address(const struct html_buffer *out) {
     return end - at > 3 && (memchr(word, '@', end - at) || memmem(word, end - at, "://", 3) || memmem(word, end - at, "www.", 4));
 }
 
-/* before: the byte in front of the text. */
+/* True if the byte would be read as notation. before: the byte before the text. */
 static bool is_marked(const char *text, size_t length, size_t at, char before) {
     bool inside = at > 0 && at + 1 < length && is_of_word(text[at - 1]) && is_of_word(text[at + 1]);
     switch (text[at]) {
@@ -467,12 +476,7 @@ void markdown_escape(struct html_buffer *out, const char *text, size_t length) {
     }
 }
 
-/* ---- ends of elements ---- */
-
-/* Names of links are the same in capitals, too. */
-static bool is_same(const struct html_buffer *out, size_t from, const char *name, size_t length) {
-    return out->length - from == length && strncasecmp(out->bytes + from, name, length) == 0;
-}
+/* ---- ends of links and emphasis ---- */
 
 static void insert(struct html_buffer *out, size_t at, const char *bytes, size_t length) {
     size_t behind = out->length - at;
@@ -483,19 +487,20 @@ static void insert(struct html_buffer *out, size_t at, const char *bytes, size_t
     memcpy(out->bytes + at, bytes, length);
 }
 
-/* A link by its own text needs a name where that has changed. */
+/* A link by its own text needs a name if that has changed, except in case. */
 static void close_link(struct html_buffer *out, const struct html_end *end) {
-    bool named = end->replaced != end->written; /* "][name]" */
-    if (!named || is_same(out, end->inside, end->replaced + 2, end->replaced_length - 3))
+    bool named = end->replaced != end->written; /* replaced: "][name]" */
+    size_t length = out->length - end->inside;
+    if (!named || (length == end->replaced_length - 3 && strncasecmp(out->bytes + end->inside, end->replaced + 2, length) == 0))
         html_put(out, end->written, end->written_length);
     else
         html_put(out, end->replaced, end->replaced_length);
     size_t at = end->open;
     if (!out->failed && at > 0 && out->bytes[at] == '[' && out->bytes[at - 1] == '!' && (at < 2 || out->bytes[at - 2] != '\\'))
-        insert(out, at - 1, "\\", 1); /* or it would be an image */
+        insert(out, at - 1, "\\", 1); /* otherwise it would be an image */
 }
 
-/* Punctuation that may as well stand outside of the marks. */
+/* True for punctuation that may also stand outside of the marks. */
 static bool may_leave(int32_t c) {
     static const int32_t leaving[] = {'\'', '"', '.', ',', ':', '?', 0x2019, 0x2018, 0x201c, 0x201d, 0x201e, 0xab, 0xbb};
     for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
@@ -508,8 +513,8 @@ static bool is_in_word(int32_t c) {
     return c > 0 && !character_is_space(c) && !character_is_punctuation(c);
 }
 
-/* Of emphasis: bytes at both ends of its text that come to stand outside, because marks beside white space, or between a word and
- * punctuation, are not read as such. */
+/* Leaves bytes at both ends of emphasised text outside, because marks beside white space, or between a word and punctuation, are
+ * not read as such. */
 static void trim_emphasis(const char *text, size_t *begin, size_t *end, int32_t before, int32_t next) {
     while (*begin < *end) {
         size_t at = *begin;
@@ -529,7 +534,7 @@ static void trim_emphasis(const char *text, size_t *begin, size_t *end, int32_t 
     }
 }
 
-/* Words end where marks stand, and no other marks of the same kind touch these. */
+/* True if words end where the marks stand, and no other marks of the same kind touch these. */
 static bool is_readable(const struct html_buffer *out, const struct html_end *end, size_t begin, size_t behind, int32_t before,
                         int32_t next) {
     size_t at = begin, last = behind;
@@ -545,7 +550,7 @@ static void close_emphasis(struct html_buffer *out, const struct html_end *end) 
     int32_t before = at > 0 ? character_previous(out->bytes, &at) : ' ';
     int32_t next = end->next > 0 ? end->next : ' ';
     trim_emphasis(out->bytes, &begin, &behind, before, next);
-    if (begin == behind) { /* marks around nothing are no marks */
+    if (begin == behind) { /* marks around nothing would not be marks */
         memmove(out->bytes + end->open, out->bytes + end->inside, out->length - end->inside);
         out->length -= marks;
         out->bytes[out->length] = '\0';
@@ -562,20 +567,15 @@ static void close_emphasis(struct html_buffer *out, const struct html_end *end) 
     else if (mark[0] == '*' && marks == 1 && head == 0 && end->first && before == '*' && next == '*')
         mark[0] = '_'; /* three stars on both sides would be read the other way round */
     const char *name = mark[0] == '~' ? "del" : marks == 2 ? "strong" : "em";
-    bool readable = is_readable(out, end, begin, behind, before, next);
-    memmove(out->bytes + end->open, out->bytes + end->inside, head);
-    memcpy(out->bytes + end->open + head, mark, marks);
-    if (readable) {
-        insert(out, behind, mark, marks);
-        return;
+    char opening[16] = {mark[0], marks == 2 ? mark[1] : '\0'}, closing[16] = {mark[0], opening[1]};
+    if (!is_readable(out, end, begin, behind, before, next)) {
+        snprintf(opening, sizeof opening, "<%s>", name);
+        snprintf(closing, sizeof closing, "</%s>", name);
     }
-    insert(out, behind, ">", 1);
-    insert(out, behind, name, strlen(name));
-    insert(out, behind, "</", 2);
-    memcpy(out->bytes + end->open + head, marks == 2 ? "<>" : "<", marks);
-    if (marks == 1)
-        insert(out, end->open + head + 1, ">", 1);
-    insert(out, end->open + head + 1, name, strlen(name));
+    insert(out, behind, closing, strlen(closing));
+    memmove(out->bytes + end->open, out->bytes + end->inside, head); /* the former marks make room */
+    memcpy(out->bytes + end->open + head, opening, marks);
+    insert(out, end->open + head + marks, opening + marks, strlen(opening) - marks);
 }
 
 void markdown_close(struct html_buffer *out, const struct html_end *end) {

@@ -1,19 +1,17 @@
-/* The rule goes from certain to doubtful: first what the whole string is (markup without text, a regular expression, CSS, a
- * command), then what its words are. A string is language as soon as one of its words is, unless it is a single word in a place
- * where programs have theirs. */
-#include "server/documents/prose.h"
+/* Decides which strings of a data file are language, and which are for programs. The rule goes from certain to doubtful: it looks
+ * first at the whole string (markup without text, a regular expression, CSS, a command), then at its words. A string is language as
+ * soon as one of its words is, unless it is a single word in a place where programs have theirs. */
 #include "model/text/character.h"
-#include <string.h>
+#include "server/documents/json_document.h"
 #include <strings.h>
 
 enum {
-    MOST_MASKED = 512,  /* bytes of a placeholder in braces, or of a tag */
-    MOST_LETTERS = 45,  /* of a word; the longest of German have about 40 */
-    MOST_EXTENSION = 8, /* of a file's name */
-    NAME_BYTES = 32     /* of a member's name that is looked up */
+    MOST_MASKED = 512, /* bytes of a placeholder in braces, or of a tag */
+    MOST_LETTERS = 45, /* of a word; the longest German words have about 40 */
+    NAME_BYTES = 32    /* of a member's name that is looked up */
 };
 
-static const char masked = '1'; /* what stands in for a placeholder: it is like a number */
+static const char masked = '1'; /* replaces a placeholder, which is like a number */
 
 /* ---- bytes ---- */
 
@@ -51,7 +49,7 @@ static bool ends_in(struct html_bytes text, const char *set) {
     return text.length > 0 && is_in(text.start[text.length - 1], set);
 }
 
-/* One of the words of a list, which spaces separate. */
+/* True if the word is one of a list that spaces separate. */
 static bool is_among(struct html_bytes word, const char *list) {
     for (const char *at = list; word.length > 0 && *at;) {
         size_t same = 0;
@@ -72,6 +70,12 @@ static bool all_in(struct html_bytes text, bool (*is)(char)) {
             return false;
     return text.length > 0;
 }
+static bool any_in(struct html_bytes text, bool (*is)(char)) {
+    for (size_t i = 0; i < text.length; i++)
+        if (is(text.start[i]))
+            return true;
+    return false;
+}
 
 static struct html_bytes trimmed(struct html_bytes text) {
     while (text.length > 0 && is_blank(*text.start))
@@ -81,7 +85,7 @@ static struct html_bytes trimmed(struct html_bytes text) {
     return text;
 }
 
-/* The next part of *rest up to one of these characters, which *rest is moved behind. False: there are no more. */
+/* Takes the next part of *rest, up to one of these characters. Returns false at the end. */
 static bool next_part(struct html_bytes *rest, const char *separators, struct html_bytes *part) {
     if (!rest->start)
         return false;
@@ -100,9 +104,9 @@ static bool next_word(struct html_bytes *rest, struct html_bytes *word) {
     return false;
 }
 
-/* ---- what is no language within a string ---- */
+/* ---- parts of a string that are not language ---- */
 
-/* What stands in brackets that nest: where it ends; at: nowhere near. */
+/* Returns the end of brackets that nest, or `at` if it is not near. */
 static const char *skip_brackets(const char *at, const char *end, char open, char close) {
     size_t depth = 0;
     for (const char *c = at; c < end && c - at < MOST_MASKED; c++) {
@@ -145,37 +149,34 @@ static const char *skip_directive(const char *at, const char *end) {
     return c < end && (*c == '@' || *c == '%' || (is_in(*c, "diouxXeEfgGaAcspn") && ends_word)) ? c + 1 : at;
 }
 
-/* Placeholders that begin there: {name}, {{name}}, ${name}, $t(key), %s. */
+/* Returns the end of a placeholder that begins there: {name}, {{name}}, ${name}, $t(key), %s; or `at`. */
 static const char *skip_placeholder(const char *at, const char *end) {
     if (*at == '{')
         return skip_brackets(at, end, '{', '}');
     if (*at == '%')
         return skip_directive(at, end);
-    if (*at == '$' && end - at > 2 && at[1] == '{') {
-        const char *behind = skip_brackets(at + 1, end, '{', '}');
-        return behind > at + 1 ? behind : at;
-    }
-    if (*at == '$' && end - at > 3 && at[1] == 't' && at[2] == '(') {
-        const char *behind = skip_brackets(at + 2, end, '(', ')');
-        return behind > at + 2 ? behind : at;
-    }
-    return at;
+    const char *open = at, *after = at;
+    if (*at == '$' && end - at > 2 && at[1] == '{')
+        after = skip_brackets(open = at + 1, end, '{', '}');
+    if (*at == '$' && end - at > 3 && at[1] == 't' && at[2] == '(')
+        after = skip_brackets(open = at + 2, end, '(', ')');
+    return after > open ? after : at;
 }
 
-/* Tags and character references become blanks, placeholders a number. */
+/* Replaces tags and character references by blanks, and placeholders by a number. */
 static struct html_bytes mask(struct html_bytes text, char *out) {
     const char *end = text.start + text.length;
     char *to = out;
     for (const char *at = text.start; at < end;) {
         const char *markup = *at == '<' ? skip_tag(at, end) : *at == '&' ? skip_entity(at, end) : at;
-        const char *behind = markup > at ? markup : skip_placeholder(at, end);
-        *to++ = markup > at ? ' ' : behind > at ? masked : *at;
-        at = behind > at ? behind : at + 1;
+        const char *after = markup > at ? markup : skip_placeholder(at, end);
+        *to++ = markup > at ? ' ' : after > at ? masked : *at;
+        at = after > at ? after : at + 1;
     }
     return bytes_between(out, to);
 }
 
-/* A letter of any alphabet. */
+/* True if there is a letter of any alphabet. */
 static bool has_letter(struct html_bytes text) {
     for (size_t at = 0; at < text.length;) {
         int32_t c = character_next(text.start, text.length, &at);
@@ -186,19 +187,16 @@ static bool has_letter(struct html_bytes text) {
     return false;
 }
 
-static bool is_ascii(struct html_bytes text) {
-    for (size_t i = 0; i < text.length; i++)
-        if ((unsigned char)text.start[i] >= 0x80)
-            return false;
-    return true;
+static bool is_other(char c) {
+    return (unsigned char)c >= 0x80;
 }
 
 /* ---- notations of one word ---- */
 
 enum word { WORD_PROGRAM, WORD_DOUBTFUL, WORD_LOWER, WORD_UPPER, WORD_OTHER /* "Save", or of another alphabet */ };
 
-/* Punctuation around a word. "(" and ")" go as a pair or with others of a sentence; a dot, colon, hyphen or slash in front is a
- * notation. */
+/* Removes punctuation around a word, but not the "()" of a call, nor a dot, colon, hyphen or slash in front, which is a notation.
+ */
 static struct html_bytes without_punctuation(struct html_bytes word) {
     const char *begin = word.start, *end = begin + word.length;
     bool call = word.length > 2 && ends(word, "()");
@@ -219,14 +217,11 @@ static struct html_bytes without_punctuation(struct html_bytes word) {
     return bytes_between(begin, end);
 }
 
-static bool has_vowel(struct html_bytes word) {
-    for (size_t i = 0; i < word.length; i++)
-        if (is_in(word.start[i], "aeiouyAEIOUY"))
-            return true;
-    return false;
+static bool is_vowel(char c) {
+    return is_in(c, "aeiouyAEIOUY");
 }
 
-/* Codes of languages that are no frequent words themselves, as "de", "es", "it" and "no" are. */
+/* Codes of languages, except those that are frequent words themselves: "de", "es", "it", "no". */
 static const char languages[] =
     "ar az be bg bn bs ca cs cy da el en eo et eu fa fi fr ga gl gu he hi hr hu hy ja ka kk km kn ko ky lb lt lv "
     "mk ml mn mr ms mt ne nl pa pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur uz vi zh zu";
@@ -238,22 +233,21 @@ static enum word judge_letters(struct html_bytes word) {
     bool lower_then_upper = false, other = false;
     size_t uppers = 0;
     for (size_t i = 0; i < word.length; i++) {
-        uppers += is_upper(word.start[i]);
-        lower_then_upper |= i > 0 && is_lower(word.start[i - 1]) && is_upper(word.start[i]);
-        other |= i > 0 && is_upper(word.start[i]);
+        bool upper = is_upper(word.start[i]);
+        uppers += upper;
+        lower_then_upper |= i > 0 && is_lower(word.start[i - 1]) && upper;
+        other |= i > 0 && upper;
     }
     bool plural = uppers > 1 && uppers + 1 == word.length && ends(word, "s"); /* PDFs */
     if (lower_then_upper || word.length > MOST_LETTERS || (other && uppers < word.length && !plural))
         return WORD_DOUBTFUL;
-    if (uppers > 0 && is_among(word, literals))
+    if (is_among(word, literals))
         return WORD_PROGRAM;
     if (uppers == word.length && word.length > 1)
         return is_among(word, zones) || is_among(word, currencies) ? WORD_DOUBTFUL : WORD_UPPER;
     if (uppers > 0)
         return WORD_OTHER;
-    if (is_among(word, literals))
-        return WORD_PROGRAM;
-    return is_among(word, languages) || (word.length > 2 && !has_vowel(word)) ? WORD_DOUBTFUL : WORD_LOWER;
+    return is_among(word, languages) || (word.length > 2 && !any_in(word, is_vowel)) ? WORD_DOUBTFUL : WORD_LOWER;
 }
 
 /* "text-center", "en-US", "Content-Type"; "Wi-Fi" and "e-mail" are words. */
@@ -315,7 +309,7 @@ static enum word judge_slashes(struct html_bytes word) {
     return is_among(word, pairs) ? WORD_LOWER : WORD_DOUBTFUL;
 }
 
-/* Forms of one word with a bar between them, the second made of the first, as vue-i18n has them: "car|cars". */
+/* Forms of one word with a bar between them, as vue-i18n has them: "car|cars". */
 static enum word judge_bars(struct html_bytes word) {
     struct html_bytes rest = word, part, first = {0};
     for (size_t parts = 0; next_part(&rest, "|", &part); parts++) {
@@ -335,13 +329,13 @@ static bool is_ordinal(struct html_bytes word) {
     return at > word.start && is_among(bytes_between(at, end), "st nd rd th er re e");
 }
 
-/* "item(s)", as labels have it. */
+/* "item(s)", as in labels. */
 static bool has_optional_end(struct html_bytes word) {
     const char *open = memchr(word.start, '(', word.length), *end = word.start + word.length;
     if (!open || open == word.start || end - open < 2)
         return false;
-    struct html_bytes behind = bytes_between(open + 1, end[-1] == ')' ? end - 1 : end);
-    return all_in(bytes_between(word.start, open), is_letter) && is_among(behind, "s es e n en x er r in");
+    struct html_bytes after = bytes_between(open + 1, end[-1] == ')' ? end - 1 : end);
+    return all_in(bytes_between(word.start, open), is_letter) && is_among(after, "s es e n en x er r in");
 }
 
 static enum word judge_ascii(struct html_bytes word) {
@@ -376,7 +370,7 @@ static enum word judge_ascii(struct html_bytes word) {
     case '|':
         return judge_bars(word);
     case '&':
-        return has_vowel(word) && word.length > 5 ? WORD_PROGRAM : WORD_OTHER; /* R&D */
+        return any_in(word, is_vowel) && word.length > 5 ? WORD_PROGRAM : WORD_OTHER; /* R&D */
     case ',':
         return is_upper(*word.start) ? WORD_OTHER : WORD_DOUBTFUL;
     case '_':
@@ -391,7 +385,7 @@ static enum word judge_ascii(struct html_bytes word) {
     }
 }
 
-/* A path, an address or the name of a file may have letters of any alphabet. */
+/* Judges a word with letters beyond ASCII, which may be a path, an address or the name of a file. */
 static enum word judge_other(struct html_bytes word) {
     bool path = begins(word, "/") || begins(word, "./") || begins(word, "../") || begins(word, "~/") || has(word, "://") ||
                 has(word, "\\") || has(word, "@");
@@ -407,7 +401,7 @@ static enum word judge_word(struct html_bytes raw) {
     struct html_bytes word = without_punctuation(raw);
     if (!has_letter(word) || ends(raw, ":*"))
         return WORD_PROGRAM;
-    if (!is_ascii(word))
+    if (any_in(word, is_other))
         return judge_other(word);
     for (size_t i = 0; i < sizeof notations / sizeof *notations; i++)
         if (begins(word, notations[i]))
@@ -417,7 +411,7 @@ static enum word judge_word(struct html_bytes raw) {
 
 /* ---- notations of a whole string ---- */
 
-/* A regular expression, or code. */
+/* True for a regular expression, or code. */
 static bool is_code(struct html_bytes text) {
     static const char *const marks[] = {
         "\\d",  "\\w", "\\s", "\\b", "\\.", "\\/", "\\(", "(?:", "(?=", "(?!", "(?<", "[a-z", "[A-Z",
@@ -442,7 +436,7 @@ static bool is_call(struct html_bytes text) {
            !has_optional_end(text);
 }
 
-/* "margin: 0 auto; color: red", each a property, which ends in a semicolon or is known */
+/* "margin: 0 auto; color: red": properties that are known, or half of them if a semicolon ends one. */
 static bool is_declarations(struct html_bytes text) {
     static const char known[] =
         "color background margin padding border font width height display position top left right bottom float "
@@ -467,11 +461,12 @@ static bool is_declarations(struct html_bytes text) {
     return count > 0 && properties * 2 >= count && (properties == count || memchr(text.start, ';', text.length));
 }
 
-/* A number alone, or with a unit that programs use. */
+/* Units that programs use. */
 static const char units[] =
     "px em rem vh vw pt pc cm mm in ex ch fr ms s deg rad dpi B kB KB MB GB TB KiB MiB GiB kbps Mbps Hz kHz MHz GHz "
     "kg g mg km m l ml mL V W kW A K bit bits fps";
 
+/* A number, with or without a unit. */
 static bool is_measure(struct html_bytes word) {
     size_t at = 0;
     while (at < word.length && (is_digit(word.start[at]) || is_in(word.start[at], "+-.,")))
@@ -480,7 +475,7 @@ static bool is_measure(struct html_bytes word) {
     return at > 0 && is_digit(word.start[at - 1]) && (unit.length == 0 || is_among(unit, units));
 }
 
-/* A list of fonts, a length or border, "a=b, c=d", a media query */
+/* A list of fonts, a length or border, "a=b, c=d", a media query. */
 static bool is_style(struct html_bytes text) {
     static const char keywords[] =
         "solid dashed dotted double none auto inherit initial unset normal bold italic ease ease-in ease-out ease-in-out "
@@ -504,7 +499,7 @@ static bool is_style(struct html_bytes text) {
     return pairs == words || measures == words || (styled == words && measures + colours > 0);
 }
 
-/* The path of a drawing: "M10 10 H 90 Z" */
+/* The path of a drawing: "M10 10 H 90 Z". */
 static bool is_drawing(struct html_bytes text) {
     size_t numbers = 0;
     for (size_t i = 0; i < text.length; i++) {
@@ -515,7 +510,7 @@ static bool is_drawing(struct html_bytes text) {
     return is_in(*text.start, "Mm") && numbers > 3;
 }
 
-/* "YYYY-MM-DD", "h:mm a": letters of dates, each repeated */
+/* "YYYY-MM-DD", "h:mm a": repeated letters of dates. */
 static bool is_date_pattern(struct html_bytes text) {
     size_t groups = 0, longest = 0;
     bool separated = false, day_or_hour = false;
@@ -543,7 +538,7 @@ static bool is_date_pattern(struct html_bytes text) {
     return groups > 1 && longest > 1 && day_or_hour && (separated || longest == 4);
 }
 
-/* "Mon, 01 May 2024 10:00:00 GMT" */
+/* "Mon, 01 May 2024 10:00:00 GMT". */
 static bool is_mail_date(struct html_bytes text) {
     static const char days[] = "Mon Tue Wed Thu Fri Sat Sun", months[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
     struct html_bytes rest = text, word;
@@ -586,7 +581,7 @@ static bool is_command(struct html_bytes text) {
            (first.length < text.length && begins(first, "./"));
 }
 
-/* "Jane Doe <jane@example.org> (https://example.org)" */
+/* "Jane Doe <jane@example.org> (https://example.org)". */
 static bool is_person(struct html_bytes text) {
     struct html_bytes rest = text, word;
     size_t names = 0, addresses = 0;
@@ -601,7 +596,7 @@ static bool is_person(struct html_bytes text) {
     return addresses > 0 && names <= 4 && memchr(text.start, '@', text.length);
 }
 
-/* Class names of style sheets: "btn btn-primary", "md:flex p-4" */
+/* Class names of style sheets: "btn btn-primary", "md:flex p-4". */
 static bool is_classes(struct html_bytes text) {
     static const char alone[] =
         "btn row col container active disabled hidden visible flex grid block inline nav navbar card form modal fade show "
@@ -634,26 +629,24 @@ static bool is_classes(struct html_bytes text) {
 
 /* ---- places ---- */
 
-/* Members whose value, if it is a single word without a capital in front, is one of a program's. */
+/* Members whose value is for programs if it is a single word that does not begin with a capital. */
 static const char names_of_words[] =
     "id uuid guid key slug name type kind mode class classname classes css style styles href src srcset url uri link icon icons "
-    "image img file "
-    "files filename path dir directory folder main module browser bin exports imports types typings version license licence engine "
-    "engines "
-    "lang language locale locales charset encoding format pattern regex regexp method target rel color colour background align "
-    "position "
-    "display orientation variant timezone tz currency unit mime mimetype contenttype hash token sha checksum integrity selector "
-    "xpath event "
-    "namespace package packagemanager repository extends plugins presets rules env layout component widget role roles permissions "
-    "hostpermissions compileroptions dependencies devdependencies peerdependencies optionaldependencies browserslist lib jsx theme "
-    "strategy action status level platform os cpu arch scope direction schema model field dataindex sort order operator enum const "
-    "default required in shape keywords author";
-/* Members whose values are for programs though they have several words. */
+    "image img file files filename path dir directory folder main module browser bin exports imports types typings version license "
+    "licence engine engines lang language locale locales charset encoding format pattern regex regexp method target rel color "
+    "colour "
+    "background align position display orientation variant timezone tz currency unit mime mimetype contenttype hash token sha "
+    "checksum integrity selector xpath event namespace package packagemanager repository extends plugins presets rules env layout "
+    "component widget role roles permissions hostpermissions compileroptions dependencies devdependencies peerdependencies "
+    "optionaldependencies browserslist lib jsx theme strategy action status level platform os cpu arch scope direction schema "
+    "model "
+    "field dataindex sort order operator enum const default required in shape keywords author";
+/* Members whose values are for programs even if they have several words. */
 static const char names_of_code[] =
     "class classname classes css style styles scripts script selector pattern regex regexp path file files filename "
     "src srcset href url uri command cmd query sql license licence exports bin";
 
-/* Lower case, without "-", "_" and "$". Length 0: longer than any that is looked up. */
+/* The name in lower case without "-", "_", "$" and "@"; length 0 if it is longer than any that is looked up. */
 static struct html_bytes plain_name(struct html_bytes name, char plain[NAME_BYTES]) {
     size_t length = 0;
     for (size_t i = 0; i < name.length; i++) {
@@ -672,9 +665,8 @@ static bool is_place(const struct prose_place *place, const char *names) {
     return (own.length > 0 && is_among(own, names)) || (above.length > 0 && is_among(above, names));
 }
 
-/* ---- all ---- */
+/* ---- the whole rule ---- */
 
-/* By its words. */
 static enum prose judge_words(struct html_bytes text, const struct prose_place *place) {
     struct html_bytes rest = text, word;
     size_t words = 0, language = 0, doubtful = 0, capitals = 0;
@@ -696,7 +688,8 @@ static enum prose judge_words(struct html_bytes text, const struct prose_place *
         return PROSE_DOUBTFUL;
     if (words > 1 && words <= 4 && capitals == words && is_place(place, "author authors contributors maintainers"))
         return PROSE_DOUBTFUL;
-    if (words > 1 && (lower || !capital) && !is_upper(*text.start) && is_ascii(text) && !ends_in(text, ".!?:") && code_place)
+    if (words > 1 && (lower || !capital) && !is_upper(*text.start) && !any_in(text, is_other) && !ends_in(text, ".!?:") &&
+        code_place)
         return PROSE_DOUBTFUL;
     return PROSE_LANGUAGE;
 }
@@ -706,7 +699,7 @@ enum prose prose_judge(struct html_bytes text, const struct prose_place *place, 
     struct html_bytes plain = trimmed(mask(text, scratch));
     if (!has_letter(plain))
         return PROSE_PROGRAM;
-    if (begins(place->name, "@") || begins(place->parent, "@")) /* what ARB and JSON-LD say of a value */
+    if (begins(place->name, "@") || begins(place->parent, "@")) /* descriptions of a value in ARB and JSON-LD */
         return PROSE_DOUBTFUL;
     bool signs = false;
     for (size_t i = 0; i < plain.length && !signs; i++)

@@ -1,5 +1,5 @@
 /* JSON: values are translated; names, numbers and notation stay. */
-#include "server/documents/key_globs.h"
+#include "server/documents/json_document.h"
 #include "tests/server/documents/fake.h"
 #include "tests/suites.h"
 #include <stdlib.h>
@@ -136,24 +136,24 @@ END_TEST
 
 START_TEST(damaged) {
     static const char *const cases[][2] = {
-        {"", "line 1, column 1: the document ends too early"},
-        {"{\"a\": \"b\"", "line 1, column 10: the document ends too early"},
+        {"", "line 1, column 1: unexpected end of the document"},
+        {"{\"a\": \"b\"", "line 1, column 10: unexpected end of the document"},
         {"[1, 2}", "line 1, column 6: a comma or ] is expected here"},
         {"{\"a\" \"b\"}", "line 1, column 6: a colon is expected here"},
         {"{\"a\": 1 \"b\"}", "line 1, column 9: a comma or } is expected here"},
         {"{\n a: 1}", "line 2, column 2: the name of a member is expected here"},
         {"[1,]", "line 1, column 4: a value is expected here"},
         {"{\"a\": 1,}", "line 1, column 9: the name of a member is expected here"},
-        {"[01]", "line 1, column 2: this is no number"},
-        {"[1.]", "line 1, column 2: this is no number"},
-        {"[-]", "line 1, column 2: this is no number"},
-        {"[1e]", "line 1, column 2: this is no number"},
-        {"[\"\u00e9\", \"\\x\"]", "line 1, column 8: this is no escape"},
-        {"[\"\\u12g4\"]", "line 1, column 3: this is no escape"},
-        {"[\"a\nb\"]", "line 1, column 4: a control character in a string must be written as an escape"},
-        {"[\"abc]", "line 1, column 2: this string has no end"},
-        {"[\"abc\\\"]", "line 1, column 2: this string has no end"},
-        {"1 2", "line 1, column 3: nothing may stand behind the value"},
+        {"[01]", "line 1, column 2: invalid number"},
+        {"[1.]", "line 1, column 2: invalid number"},
+        {"[-]", "line 1, column 2: invalid number"},
+        {"[1e]", "line 1, column 2: invalid number"},
+        {"[\"\u00e9\", \"\\x\"]", "line 1, column 8: invalid escape sequence"},
+        {"[\"\\u12g4\"]", "line 1, column 3: invalid escape sequence"},
+        {"[\"a\nb\"]", "line 1, column 4: a control character in a string must be written as an escape sequence"},
+        {"[\"abc]", "line 1, column 2: unterminated string"},
+        {"[\"abc\\\"]", "line 1, column 2: unterminated string"},
+        {"1 2", "line 1, column 3: unexpected text after the value"},
         {"]", "line 1, column 1: a value is expected here"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

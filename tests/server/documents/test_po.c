@@ -201,8 +201,8 @@ END_TEST
 
 START_TEST(damaged_po) {
     static const char *const cases[][2] = {
-        {"msgid \"a\"\nmsgstr \"b\n", "line 2: this string has no end"},
-        {"msgid \"a\\q\"\nmsgstr \"\"\n", "line 1: this is no escape"},
+        {"msgid \"a\"\nmsgstr \"b\n", "line 2: unterminated string"},
+        {"msgid \"a\\q\"\nmsgstr \"\"\n", "line 1: invalid escape sequence"},
         {"msgid \"a\"\n\n# b\nmsgid \"c\"\n", "line 3: msgid_plural or msgstr is expected here"},
         {"msgid a\n", "line 1: a string is expected here"},
         {"msgctxt \"a\"\nmsgstr \"b\"\n", "line 2: msgid is expected here"},
@@ -211,9 +211,9 @@ START_TEST(damaged_po) {
         {PLURAL "msgstr \"b\"\n", "line 3: msgstr[0] is expected here"},
         {PLURAL "msgstr[0] \"b\"\nmsgstr[2] \"c\"\n", "line 4: msgstr[1] is expected here"},
         {"msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=ISO-8859-1\\n\"\n\nmsgid \"\u00e9\"\nmsgstr \"\"\n",
-         "line 1: its character set is ISO-8859-1, and should be UTF-8 (msgconv --to-code=UTF-8 makes it so)"},
+         "line 1: the character set must be UTF-8, got ISO-8859-1 (msgconv --to-code=UTF-8 converts the file)"},
         {"# \u00e9\nmsgid \"\"\nmsgstr \"X: charset=UTF-8\\nContent-Type: text/plain; charset=nonesuch\\n\"\n",
-         "line 2: its character set is nonesuch, and should be UTF-8 (msgconv --to-code=UTF-8 makes it so)"},
+         "line 2: the character set must be UTF-8, got nonesuch (msgconv --to-code=UTF-8 converts the file)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         fake_refused("po", cases[i][0], cases[i][1]);

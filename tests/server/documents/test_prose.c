@@ -1,6 +1,5 @@
 /* Which strings of a data file are language. */
-#include "server/documents/key_globs.h"
-#include "server/documents/prose.h"
+#include "server/documents/json_document.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>

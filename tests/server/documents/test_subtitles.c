@@ -66,7 +66,7 @@ START_TEST(cues_without_blank_lines) {
                 "WEBVTT\n\n00:01.000 --> 00:02.000\nA &lt;B --&gt; C\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na --> b\n", "1\n" TIMES "\nA - -> B\n");
     fake_refused("srt", "1\n" TIMES "\na.\n2\n00:00:05 --> 00:00:08\nb.\n",
-                 "line 5, cue 2: \"00:00:05 --> 00:00:08\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
+                 "line 5, cue 2: \"00:00:05 --> 00:00:08\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
 }
 END_TEST
 
@@ -234,14 +234,14 @@ END_TEST
 
 START_TEST(damaged_subtitles) {
     fake_refused("srt", "1\n" TIMES "\nHello.\n\n2\n00:00:05 --> 00:00:08,500\nA.\n",
-                 "line 6, cue 2: \"00:00:05 --> 00:00:08,500\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
+                 "line 6, cue 2: \"00:00:05 --> 00:00:08,500\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
     fake_refused("srt", "1\n" TIMES "\nHello.\n\nA dog.\n",
-                 "line 5, cue 2: \"A dog.\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
-    fake_refused("srt", "1\nHello.\n", "line 2, cue 1: \"Hello.\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
+                 "line 5, cue 2: \"A dog.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
+    fake_refused("srt", "1\nHello.\n", "line 2, cue 1: \"Hello.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
     fake_refused("vtt", "1\n00:01.000 --> 00:04.000\nHello.\n", "line 1: a WebVTT file begins with \"WEBVTT\"");
     fake_refused("vtt", "", "line 1: a WebVTT file begins with \"WEBVTT\"");
     fake_refused("vtt", "WEBVTT\n\n00:01.000 -> 00:04.000\nHello.\n",
-                 "line 4, cue 1: \"Hello.\" is no line of times such as 00:01.000 --> 00:04.000");
+                 "line 4, cue 1: \"Hello.\" is not a timing line like 00:01.000 --> 00:04.000");
 }
 END_TEST
 

@@ -56,6 +56,15 @@ START_TEST(escaped_markup) {
 }
 END_TEST
 
+/* Only the attribute `state` says what the state is. */
+START_TEST(other_attributes) {
+    SAME("<trans-unit><source>a</source><target id=\"final\"/></trans-unit>",
+         "<trans-unit><source>a</source><target id=\"final\" state=\"translated\">A</target></trans-unit>");
+    SAME("<trans-unit><source>a</source><target id=\"new\">b</target></trans-unit>",
+         "<trans-unit><source>a</source><target id=\"new\">b</target></trans-unit>");
+}
+END_TEST
+
 /* What is done, or not to be done. */
 START_TEST(untouched) {
     static const char *const units[] = {
@@ -156,9 +165,9 @@ START_TEST(damaged_xliff) {
         {"<!DOCTYPE x [<!ENTITY a \"b\">]><xliff></xliff>",
          "line 1, column 1: declarations, such as a document type, are not allowed"},
         {"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><xliff></xliff>",
-         "line 1, column 31: the encoding should be UTF-8, and is \"ISO-8859-1\""},
+         "line 1, column 31: the encoding must be UTF-8, got \"ISO-8859-1\""},
         {HEAD " target-language=\"de\"><trans-unit><source>a</source></trans-unit></file></xliff>",
-         "line 2, column 66: the targets are to be in another language: \"de\""},
+         "line 2, column 66: the document has targets in another language: \"de\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         fake_refused("xliff", cases[i][0], cases[i][1]);
@@ -220,6 +229,7 @@ Suite *xliff_suite(void) {
     tcase_add_test(cases, targets);
     tcase_add_test(cases, namespaces);
     tcase_add_test(cases, escaped_markup);
+    tcase_add_test(cases, other_attributes);
     tcase_add_test(cases, untouched);
     tcase_add_test(cases, segments);
     tcase_add_test(cases, inline_elements);
