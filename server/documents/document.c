@@ -26,8 +26,8 @@ static int html_read_document(const struct document *document, struct arena *are
 /* name, extensions, media types, content type, older encodings, read, finish */
 static const struct document_format formats[] = {
     {"txt", "txt text", "text/plain", "text/plain; charset=utf-8", false, txt_read, NULL},
-    {"srt", "srt", "application/x-subrip text/srt", "application/x-subrip; charset=utf-8", true, srt_read, srt_finish},
-    {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", true, vtt_read, vtt_finish},
+    {"srt", "srt", "application/x-subrip text/srt", "application/x-subrip; charset=utf-8", true, subtitles_read, subtitles_finish},
+    {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", true, subtitles_read, subtitles_finish},
     {"json", "json arb", "application/json text/json", "application/json; charset=utf-8", false, json_read, json_finish},
     {"md", "md markdown", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", false, md_read, NULL},
     {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", false, html_read_document, NULL},
@@ -269,10 +269,7 @@ char *document_write(const struct document *document, const struct html *html, c
     struct html_buffer out = {.arena = arena};
     html_put(&out, document->source, (size_t)(unmarked.source - document->source));
     html_put(&out, written, *out_length);
-    if (out.failed)
-        error_memory(err);
-    *out_length = out.length;
-    return out.failed ? NULL : out.bytes;
+    return html_take(&out, out_length, err);
 }
 
 /* ---- texts that are not documents ---- */

@@ -59,8 +59,8 @@ struct document_format {
     document_finisher *finish; /* NULL: there is nothing left to do */
 };
 
-document_reader txt_read, srt_read, vtt_read, json_read, md_read, po_read, xliff_read;
-document_finisher srt_finish, vtt_finish, json_finish, po_finish, xliff_finish;
+document_reader txt_read, subtitles_read, json_read, md_read, po_read, xliff_read;
+document_finisher subtitles_finish, json_finish, po_finish, xliff_finish;
 
 /* True if the code of a language, as a file has it, is of the same language as the other, whatever their regions. */
 bool bytes_are_language(struct html_bytes code, const char *language);

@@ -9,6 +9,7 @@ extern "C" {
 #include <climits>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <unicode/bytestream.h>
 #include <unicode/messagepattern.h>
@@ -248,10 +249,9 @@ static void put_message(struct expansion *expansion, const struct items *items, 
 static void put_branches(struct expansion *expansion, const struct items *items, size_t which, size_t depth) {
     const icu::MessagePattern &pattern = expansion->pattern;
     int32_t start = items->all[which].argument, limit = pattern.getLimitPartIndex(start), done = items->all[which].begin;
-    struct items *own = new (std::nothrow) struct items;
+    std::unique_ptr<struct items> own(new (std::nothrow) struct items);
     if (!own || depth >= most_depth) {
         expansion->failed = true;
-        delete own;
         return;
     }
     for (int32_t i = start + 1; i < limit && !expansion->failed; i++) {
@@ -260,15 +260,14 @@ static void put_branches(struct expansion *expansion, const struct items *items,
         put(expansion, done, pattern.getPart(i).getLimit());
         own->count = 0;
         for (size_t k = 0; k < which; k++)
-            add_item(expansion, own, items->all[k]);
-        add_message(expansion, i, own);
+            add_item(expansion, own.get(), items->all[k]);
+        add_message(expansion, i, own.get());
         for (size_t k = which + 1; k < items->count; k++)
-            add_item(expansion, own, items->all[k]);
-        put_message(expansion, own, depth + 1);
+            add_item(expansion, own.get(), items->all[k]);
+        put_message(expansion, own.get(), depth + 1);
         i = pattern.getLimitPartIndex(i);
         done = pattern.getPatternIndex(i);
     }
-    delete own;
     put(expansion, done, items->all[which].end);
 }
 
@@ -292,11 +291,9 @@ static void put_message(struct expansion *expansion, const struct items *items, 
         expansion->failed |= ++expansion->leaves > most_leaves;
         return;
     }
-    struct items *sentence = new (std::nothrow) struct items, *rest = new (std::nothrow) struct items;
+    std::unique_ptr<struct items> sentence(new (std::nothrow) struct items), rest(new (std::nothrow) struct items);
     if (!sentence || !rest) {
         expansion->failed = true;
-        delete sentence;
-        delete rest;
         return;
     }
 
@@ -312,7 +309,7 @@ static void put_message(struct expansion *expansion, const struct items *items, 
         from++;
     if (from >= 0) {
         put(expansion, items->all[begin].begin, from);
-        add_item(expansion, sentence, {from, items->all[begin++].end, -1});
+        add_item(expansion, sentence.get(), {from, items->all[begin++].end, -1});
     }
 
     /* and where it ends; what follows is the rest. */
@@ -321,8 +318,8 @@ static void put_message(struct expansion *expansion, const struct items *items, 
         const struct item &item = items->all[k];
         int32_t end = k > first && item.argument < 0 && !over ? find_boundary(expansion->text, item, false) : -1;
         if (end >= 0)
-            add_item(expansion, sentence, {item.begin, end, -1});
-        add_item(expansion, over || end >= 0 ? rest : sentence, {end >= 0 ? end : item.begin, item.end, item.argument});
+            add_item(expansion, sentence.get(), {item.begin, end, -1});
+        add_item(expansion, (over || end >= 0 ? rest : sentence).get(), {end >= 0 ? end : item.begin, item.end, item.argument});
         over |= end >= 0;
     }
 
@@ -333,9 +330,9 @@ static void put_message(struct expansion *expansion, const struct items *items, 
         words |= sentence->all[k].argument < 0 && has_letters(expansion->text, sentence->all[k]);
     while (which < sentence->count && sentence->all[which].argument < 0)
         which++;
-    if (words && can_move(expansion, sentence, which)) {
+    if (words && can_move(expansion, sentence.get(), which)) {
         expansion->changed = true;
-        put_branches(expansion, sentence, which, depth);
+        put_branches(expansion, sentence.get(), which, depth);
     } else {
         for (size_t k = 0; k < sentence->count; k++) {
             struct items one = {{sentence->all[k]}, 1};
@@ -346,9 +343,7 @@ static void put_message(struct expansion *expansion, const struct items *items, 
         }
     }
     if (rest->count > 0 && !expansion->failed)
-        put_message(expansion, rest, depth);
-    delete sentence;
-    delete rest;
+        put_message(expansion, rest.get(), depth);
 }
 
 /* ---- reading ---- */
@@ -409,13 +404,12 @@ int icu_message_expand(const char *text, size_t length, struct arena *arena, con
     if (open_text(text, length, &parsed, err) != 0)
         return -1;
     struct expansion expansion = {parsed.pattern, parsed.units, icu::UnicodeString(), 0, false, false};
-    struct items *items = new (std::nothrow) struct items;
+    std::unique_ptr<struct items> items(new (std::nothrow) struct items);
     if (!items)
         return 0;
     items->count = 0;
-    add_message(&expansion, 0, items);
-    put_message(&expansion, items, 0);
-    delete items;
+    add_message(&expansion, 0, items.get());
+    put_message(&expansion, items.get(), 0);
     if (!expansion.changed || expansion.failed || expansion.out.isBogus())
         return 0;
 

@@ -492,13 +492,11 @@ static int read_number(struct json_reader *reader) {
 
 static int read_word(struct json_reader *reader) {
     static const char *const words[] = {"true", "false", "null"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t length = strlen(words[i]);
-        if ((size_t)(reader->end - reader->at) >= length && memcmp(reader->at, words[i], length) == 0) {
-            reader->at += length;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (bytes_begin(reader->at, reader->end, words[i])) {
+            reader->at += strlen(words[i]);
             return 0;
         }
-    }
     return refuse(reader, reader->at, "a value is expected here");
 }
 
@@ -671,10 +669,6 @@ char *json_finish(const struct document *document, const char *written, size_t w
         }
     }
     html_put(&out, at, (size_t)(to - at));
-    if (out.failed || arena_failed(arena)) {
-        error_memory(err);
-        return NULL;
-    }
-    *out_length = out.length;
-    return out.bytes;
+    out.failed |= arena_failed(arena);
+    return html_take(&out, out_length, err);
 }

@@ -156,11 +156,6 @@ static bool is_blank(const char *at, const char *end) {
     return markdown_skip_space(at, end) == end;
 }
 
-static bool begins_with(const char *at, const char *end, const char *text) {
-    size_t length = strlen(text);
-    return (size_t)(end - at) >= length && memcmp(at, text, length) == 0;
-}
-
 /* The two dollars at the end of a line, or NULL. */
 static const char *closing_dollars(const char *at, const char *line) {
     while (line > at && (line[-1] == ' ' || line[-1] == '\t'))
@@ -189,7 +184,7 @@ static const char *find_display(struct keeper *keeper, const char *at) {
 
 /* Returns the end of [!NOTE] with the signs that other tools allow after it, or NULL. */
 static const char *find_alert(const char *at, const char *end) {
-    if (!begins_with(at, end, "[!"))
+    if (!bytes_begin(at, end, "[!"))
         return NULL;
     const char *c = at + 2;
     while (c < end && (isalnum((unsigned char)*c) || *c == '-' || *c == '_'))
@@ -202,9 +197,9 @@ static const char *find_alert(const char *at, const char *end) {
 
 /* True for directives that name the kind of the lines after them: ":::note", "!!! note". */
 static bool is_directive(const char *at, const char *end) {
-    if (begins_with(at, end, ":::"))
+    if (bytes_begin(at, end, ":::"))
         return true;
-    if (!begins_with(at, end, "!!! ") && !begins_with(at, end, "??? ") && !begins_with(at, end, "???+ "))
+    if (!bytes_begin(at, end, "!!! ") && !bytes_begin(at, end, "??? ") && !bytes_begin(at, end, "???+ "))
         return false;
     const char *name = at + strcspn(at, " ") + 1, *c = name;
     while (c < end && islower((unsigned char)*c))
@@ -235,7 +230,7 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
         keep(keeper, at, is_blank(alert, line) ? line : alert, MARKDOWN_LINE);
         return keep(keeper, line, line, MARKDOWN_LINE);
     }
-    if (*at == '$' && begins_with(at, line, "$$"))
+    if (*at == '$' && bytes_begin(at, line, "$$"))
         end = find_display(keeper, at);
     else if (is_directive(at, line) || (first && is_contents(at, line)))
         end = line;
@@ -267,7 +262,7 @@ static const char *skip_code(struct keeper *keeper, const char *at) {
 /* Keeps a comment that is none for cmark; skips others, and tags. */
 static const char *skip_angle(struct keeper *keeper, const char *at) {
     const char *behind = keeper->behind;
-    if (begins_with(at, behind, "<!--")) {
+    if (bytes_begin(at, behind, "<!--")) {
         const char *close = keeper->no_comment_end ? NULL : memmem(at + 2, (size_t)(behind - at - 2), "-->", 3);
         keeper->no_comment_end = !close;
         if (!close)

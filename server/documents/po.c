@@ -37,11 +37,10 @@ static void skip_comments(struct po_file *file, const char **begin) {
 }
 
 static bool take_keyword(struct po_file *file, const char *keyword) {
-    size_t length = strlen(keyword), left = (size_t)(end_of(file) - file->at);
-    if (left < length || memcmp(file->at, keyword, length) != 0 ||
-        (left > length && (isalnum((unsigned char)file->at[length]) || file->at[length] == '_')))
+    const char *after = file->at + strlen(keyword), *end = end_of(file);
+    if (!bytes_begin(file->at, end, keyword) || (after < end && (isalnum((unsigned char)*after) || *after == '_')))
         return false;
-    file->at += length;
+    file->at = after;
     skip_space(file);
     return true;
 }

@@ -31,38 +31,16 @@ enum {
 };
 
 static const struct {
-    const char *flag;
+    const char *flags; /* separated by spaces */
     unsigned notations;
-} flags[] = {
-    {"c-format", PERCENT | NUMBERED},
-    {"objc-format", PERCENT | NUMBERED},
-    {"php-format", PERCENT | NUMBERED},
-    {"perl-format", PERCENT | NUMBERED},
-    {"java-printf-format", PERCENT | NUMBERED},
-    {"ruby-format", PERCENT | NUMBERED},
-    {"awk-format", PERCENT | NUMBERED},
-    {"pascal-format", PERCENT},
-    {"object-pascal-format", PERCENT},
-    {"python-format", PERCENT},
-    {"javascript-format", PERCENT},
-    {"lua-format", PERCENT},
-    {"tcl-format", PERCENT | NUMBERED},
-    {"gcc-internal-format", PERCENT | NUMBERED},
-    {"gfc-internal-format", PERCENT},
-    {"elisp-format", PERCENT},
-    {"librep-format", PERCENT},
-    {"ycp-format", QT},
+} notations_of[] = {
+    {"c-format objc-format php-format perl-format java-printf-format ruby-format awk-format tcl-format gcc-internal-format",
+     PERCENT | NUMBERED},
+    {"pascal-format object-pascal-format python-format javascript-format lua-format gfc-internal-format elisp-format librep-format",
+     PERCENT},
     {"boost-format", QT | PERCENT},
-    {"qt-format", QT},
-    {"qt-plural-format", QT},
-    {"kde-format", QT},
-    {"kde-kuit-format", QT},
-    {"python-brace-format", BRACES},
-    {"perl-brace-format", BRACES},
-    {"java-format", BRACES},
-    {"csharp-format", BRACES},
-    {"c++-format", BRACES},
-    {"rust-format", BRACES},
+    {"ycp-format qt-format qt-plural-format kde-format kde-kuit-format", QT},
+    {"python-brace-format perl-brace-format java-format csharp-format c++-format rust-format", BRACES},
     {"sh-format", DOLLAR},
 };
 
@@ -71,9 +49,9 @@ static unsigned find_notations(const struct po_message *message) {
     unsigned notations = 0;
     for (const char *next = message->begin; po_next_comment(message, &next, &line);)
         for (const char *at = NULL; po_next_flag(line, &at, &flag);)
-            for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-                if (bytes_are(flag, flags[i].flag))
-                    notations |= flags[i].notations;
+            for (size_t i = 0; i < sizeof notations_of / sizeof *notations_of; i++)
+                if (bytes_among(flag, notations_of[i].flags))
+                    notations |= notations_of[i].notations;
     return notations;
 }
 
@@ -621,10 +599,5 @@ char *po_finish(const struct document *document, const char *written, size_t wri
         html_put(&writer.out, document->source, document->length);
     else if (put_all(&writer, document, err) != 0)
         return NULL;
-    if (writer.out.failed) {
-        error_memory(err);
-        return NULL;
-    }
-    *out_length = writer.out.length;
-    return writer.out.bytes;
+    return html_take(&writer.out, out_length, err);
 }

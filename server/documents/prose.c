@@ -39,7 +39,7 @@ static bool has(struct html_bytes text, const char *what) {
     return memmem(text.start, text.length, what, strlen(what)) != NULL;
 }
 static bool begins(struct html_bytes text, const char *what) {
-    return text.length >= strlen(what) && memcmp(text.start, what, strlen(what)) == 0;
+    return bytes_begin(text.start, text.start + text.length, what);
 }
 static bool ends(struct html_bytes text, const char *what) {
     size_t length = strlen(what);
@@ -47,21 +47,6 @@ static bool ends(struct html_bytes text, const char *what) {
 }
 static bool ends_in(struct html_bytes text, const char *set) {
     return text.length > 0 && is_in(text.start[text.length - 1], set);
-}
-
-/* True if the word is one of a list that spaces separate. */
-static bool is_among(struct html_bytes word, const char *list) {
-    for (const char *at = list; word.length > 0 && *at;) {
-        size_t same = 0;
-        while (same < word.length && at[same] == word.start[same])
-            same++;
-        at += same;
-        if (same == word.length && (*at == ' ' || *at == '\0'))
-            return true;
-        while (*at && *at++ != ' ')
-            ;
-    }
-    return false;
 }
 
 static bool all_in(struct html_bytes text, bool (*is)(char)) {
@@ -241,13 +226,13 @@ static enum word judge_letters(struct html_bytes word) {
     bool plural = uppers > 1 && uppers + 1 == word.length && ends(word, "s"); /* PDFs */
     if (lower_then_upper || word.length > MOST_LETTERS || (other && uppers < word.length && !plural))
         return WORD_DOUBTFUL;
-    if (is_among(word, literals))
+    if (bytes_among(word, literals))
         return WORD_PROGRAM;
     if (uppers == word.length && word.length > 1)
-        return is_among(word, zones) || is_among(word, currencies) ? WORD_DOUBTFUL : WORD_UPPER;
+        return bytes_among(word, zones) || bytes_among(word, currencies) ? WORD_DOUBTFUL : WORD_UPPER;
     if (uppers > 0)
         return WORD_OTHER;
-    return is_among(word, languages) || (word.length > 2 && !any_in(word, is_vowel)) ? WORD_DOUBTFUL : WORD_LOWER;
+    return bytes_among(word, languages) || (word.length > 2 && !any_in(word, is_vowel)) ? WORD_DOUBTFUL : WORD_LOWER;
 }
 
 /* "text-center", "en-US", "Content-Type"; "Wi-Fi" and "e-mail" are words. */
@@ -265,13 +250,13 @@ static enum word judge_hyphens(struct html_bytes word) {
         upper += all_in(part, is_upper);
     }
     if (lower == parts)
-        return is_among(first, prefixes) ? WORD_LOWER : WORD_DOUBTFUL;
+        return bytes_among(first, prefixes) ? WORD_LOWER : WORD_DOUBTFUL;
     if (upper == parts)
         return WORD_UPPER;
     bool code = all_in(first, is_lower) && first.length >= 2 && first.length <= 3;
     if (code && lower == 1)
         return WORD_DOUBTFUL; /* en-US, zh-Hans, zh-Hant-TW */
-    return is_among(first, "Content X Accept Access Cache If Sec Set Proxy") && lower == 0 ? WORD_DOUBTFUL : WORD_OTHER;
+    return bytes_among(first, "Content X Accept Access Cache If Sec Set Proxy") && lower == 0 ? WORD_DOUBTFUL : WORD_OTHER;
 }
 
 /* "foo.bar.baz", "index.js", "example.com"; "p.m" and "U.S" are words. */
@@ -286,7 +271,7 @@ static enum word judge_dots(struct html_bytes word) {
         initials &= part.length == 1;
     if (initials)
         return WORD_OTHER;
-    return is_among(part, extensions) ? WORD_PROGRAM : WORD_DOUBTFUL;
+    return bytes_among(part, extensions) ? WORD_PROGRAM : WORD_DOUBTFUL;
 }
 
 /* "text/html", "Europe/Paris", "src/index"; "Yes/No" and "and/or" are words. */
@@ -302,11 +287,11 @@ static enum word judge_slashes(struct html_bytes word) {
         first = parts++ == 0 ? part : first;
         lower += !is_upper(*part.start);
     }
-    if (is_among(first, regions))
+    if (bytes_among(first, regions))
         return WORD_PROGRAM;
     if (lower == 0)
         return WORD_OTHER;
-    return is_among(word, pairs) ? WORD_LOWER : WORD_DOUBTFUL;
+    return bytes_among(word, pairs) ? WORD_LOWER : WORD_DOUBTFUL;
 }
 
 /* Forms of one word with a bar between them, as vue-i18n has them: "car|cars". */
@@ -326,7 +311,7 @@ static bool is_ordinal(struct html_bytes word) {
     const char *at = word.start, *end = at + word.length;
     while (at < end && is_digit(*at))
         at++;
-    return at > word.start && is_among(bytes_between(at, end), "st nd rd th er re e");
+    return at > word.start && bytes_among(bytes_between(at, end), "st nd rd th er re e");
 }
 
 /* "item(s)", as in labels. */
@@ -335,7 +320,7 @@ static bool has_optional_end(struct html_bytes word) {
     if (!open || open == word.start || end - open < 2)
         return false;
     struct html_bytes after = bytes_between(open + 1, end[-1] == ')' ? end - 1 : end);
-    return all_in(bytes_between(word.start, open), is_letter) && is_among(after, "s es e n en x er r in");
+    return all_in(bytes_between(word.start, open), is_letter) && bytes_among(after, "s es e n en x er r in");
 }
 
 static enum word judge_ascii(struct html_bytes word) {
@@ -456,7 +441,7 @@ static bool is_declarations(struct html_bytes text) {
         if (name.length == 0 || colon + 1 == part.start + part.length)
             return false;
         count++;
-        properties += is_among(name, known);
+        properties += bytes_among(name, known);
     }
     return count > 0 && properties * 2 >= count && (properties == count || memchr(text.start, ';', text.length));
 }
@@ -472,7 +457,7 @@ static bool is_measure(struct html_bytes word) {
     while (at < word.length && (is_digit(word.start[at]) || is_in(word.start[at], "+-.,")))
         at++;
     struct html_bytes unit = bytes_between(word.start + at, word.start + word.length);
-    return at > 0 && is_digit(word.start[at - 1]) && (unit.length == 0 || is_among(unit, units));
+    return at > 0 && is_digit(word.start[at - 1]) && (unit.length == 0 || bytes_among(unit, units));
 }
 
 /* A list of fonts, a length or border, "a=b, c=d", a media query. */
@@ -489,12 +474,12 @@ static bool is_style(struct html_bytes text) {
         return true;
     for (bool number = false; next_word(&rest, &word); words++) {
         const char *equals = memchr(word.start, '=', word.length);
-        bool is_unit = number && is_among(word, units);
+        bool is_unit = number && bytes_among(word, units);
         number = is_measure(word);
         pairs += equals && equals > word.start;
         measures += number || is_unit;
         colours += *word.start == '#';
-        styled += number || *word.start == '#' || is_among(word, keywords);
+        styled += number || *word.start == '#' || bytes_among(word, keywords);
     }
     return pairs == words || measures == words || (styled == words && measures + colours > 0);
 }
@@ -545,9 +530,9 @@ static bool is_mail_date(struct html_bytes text) {
     bool month = false, time = false;
     while (next_word(&rest, &word)) {
         struct html_bytes bare = ends(word, ",") ? (struct html_bytes){word.start, word.length - 1} : word;
-        bool is_month = is_among(bare, months),
+        bool is_month = bytes_among(bare, months),
              is_time = word.length >= 5 && is_digit(*word.start) && word.start[word.length - 3] == ':';
-        if (!is_month && !is_time && !is_among(bare, days) && !is_among(bare, zones) && !is_digit(*word.start) &&
+        if (!is_month && !is_time && !bytes_among(bare, days) && !bytes_among(bare, zones) && !is_digit(*word.start) &&
             *word.start != '+' && *word.start != '-')
             return false;
         month |= is_month;
@@ -570,14 +555,14 @@ static bool is_command(struct html_bytes text) {
         if (begins(text, statements[i][0]) && has(text, statements[i][1]))
             return true;
     if (!next_word(&rest, &first) || !is_lower(*first.start) || ends_in(text, ".!?"))
-        return ends_in(text, ".") && is_among(first, programs);
+        return ends_in(text, ".") && bytes_among(first, programs);
     bool flags = false, notation = false;
     while (next_word(&rest, &word)) {
         flags |= begins(word, "--") ? word.length > 2 && is_letter(word.start[2])
                                     : word.length == 2 && *word.start == '-' && is_letter(word.start[1]);
         notation |= has_letter(word) && judge_word(word) <= WORD_DOUBTFUL;
     }
-    return is_among(first, programs) || flags || (notation && is_among(first, others)) ||
+    return bytes_among(first, programs) || flags || (notation && bytes_among(first, others)) ||
            (first.length < text.length && begins(first, "./"));
 }
 
@@ -619,7 +604,7 @@ static bool is_classes(struct html_bytes text) {
         while (end < word.length && is_lower(word.start[end]))
             end++;
         bool whole = end == word.length;
-        if (!is_among((struct html_bytes){word.start, end}, whole ? alone : first))
+        if (!bytes_among((struct html_bytes){word.start, end}, whole ? alone : first))
             return false;
         words++;
         marked += !whole;
@@ -662,7 +647,7 @@ static struct html_bytes plain_name(struct html_bytes name, char plain[NAME_BYTE
 static bool is_place(const struct prose_place *place, const char *names) {
     char name[NAME_BYTES], parent[NAME_BYTES];
     struct html_bytes own = plain_name(place->name, name), above = plain_name(place->parent, parent);
-    return (own.length > 0 && is_among(own, names)) || (above.length > 0 && is_among(above, names));
+    return (own.length > 0 && bytes_among(own, names)) || (above.length > 0 && bytes_among(above, names));
 }
 
 /* ---- the whole rule ---- */

@@ -37,8 +37,8 @@ static bool is_blank(const struct line *line) {
 }
 
 static bool begins_with(const struct line *line, const char *word) {
-    size_t length = strlen(word), bytes = (size_t)(line->end - line->begin);
-    return bytes >= length && memcmp(line->begin, word, length) == 0 && (bytes == length || strchr(" \t", line->begin[length]));
+    const char *after = line->begin + strlen(word);
+    return bytes_begin(line->begin, line->end, word) && (after == line->end || strchr(" \t", *after));
 }
 
 static const char *find_arrow(const char *at, const char *end) {
@@ -75,7 +75,7 @@ static bool is_timing(const struct line *line, bool vtt) {
     if (!read_time(&at, line->end, vtt))
         return false;
     at = skip_blank(at, line->end);
-    if (line->end - at < 3 || memcmp(at, "-->", 3) != 0)
+    if (!bytes_begin(at, line->end, "-->"))
         return false;
     at = skip_blank(at + 3, line->end);
     return read_time(&at, line->end, vtt) && (at == line->end || *at == ' ' || *at == '\t');
@@ -186,7 +186,7 @@ static struct html_bytes cue_line(struct html_bytes text, const char **at) {
 
 static bool begins_with_one_of(struct html_bytes text, const char *const *all, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (text.length >= strlen(all[i]) && memcmp(text.start, all[i], strlen(all[i])) == 0)
+        if (bytes_begin(text.start, text.start + text.length, all[i]))
             return true;
     return false;
 }
@@ -326,7 +326,7 @@ static void srt_escape(struct html_buffer *out, const char *text, size_t length)
     for (const char *at = text; at < end; at++) {
         char name[NAME_BYTES];
         bool tag = *at == '<' && read_name(at + 1, end, name), braces = *at == '{' && at + 1 < end && at[1] == '\\';
-        bool arrow = end - at > 2 && memcmp(at, "-->", 3) == 0;
+        bool arrow = bytes_begin(at, end, "-->");
         if (!tag && !braces && !arrow)
             continue;
         html_put(out, done, (size_t)(at + 1 - done));
@@ -471,7 +471,12 @@ static int add_dialogue(struct subtitles *subtitles, struct html_bytes text) {
     return 0;
 }
 
-static int read_subtitles(const struct document *document, bool vtt, struct arena *arena, struct html *out, struct error *err) {
+static bool is_vtt(const struct document *document) {
+    return strcmp(document->format->name, "vtt") == 0;
+}
+
+int subtitles_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    bool vtt = is_vtt(document);
     const char *source = document->source, *end = source + document->length;
     struct subtitles subtitles = {.builder = document_builder(document, arena),
                                   .cues = {.end = end, .line.next = source, .vtt = vtt},
@@ -486,14 +491,6 @@ static int read_subtitles(const struct document *document, bool vtt, struct aren
         return -1;
     end_sentence(&subtitles, end);
     return html_build(&subtitles.builder, vtt ? text_escape_markup : srt_escape, out, err);
-}
-
-int srt_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    return read_subtitles(document, false, arena, out, err);
-}
-
-int vtt_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    return read_subtitles(document, true, arena, out, err);
 }
 
 /* ---- lines of translated cues ---- */
@@ -641,8 +638,9 @@ static bool says_something(const struct cue *cue, bool vtt) {
     return false;
 }
 
-static char *finish_subtitles(const struct document *document, bool vtt, const char *written, size_t written_length,
-                              struct arena *arena, size_t *out_length, struct error *err) {
+char *subtitles_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
+                       size_t *out_length, struct error *err) {
+    bool vtt = is_vtt(document);
     struct wrapper wrapper = {.out.arena = arena, .arena = arena, .vtt = vtt};
     struct cue_reader sources = {.end = document->source + document->length, .line.next = document->source, .vtt = vtt};
     struct cue_reader cues = {.end = written + written_length, .line.next = written, .vtt = vtt};
@@ -665,20 +663,6 @@ static char *finish_subtitles(const struct document *document, bool vtt, const c
         at = end;
     }
     html_put(&wrapper.out, at, (size_t)(written + written_length - at));
-    if (arena_failed(arena) || wrapper.out.failed) {
-        error_memory(err);
-        return NULL;
-    }
-    *out_length = wrapper.out.length;
-    return wrapper.out.bytes;
-}
-
-char *srt_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
-                 size_t *out_length, struct error *err) {
-    return finish_subtitles(document, false, written, written_length, arena, out_length, err);
-}
-
-char *vtt_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
-                 size_t *out_length, struct error *err) {
-    return finish_subtitles(document, true, written, written_length, arena, out_length, err);
+    wrapper.out.failed |= arena_failed(arena);
+    return html_take(&wrapper.out, out_length, err);
 }

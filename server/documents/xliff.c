@@ -560,10 +560,9 @@ static bool settle(struct xliff_writer *writer, struct html_bytes source, struct
         size_t length = 1;
         const char *character = at;
         for (size_t i = 0; *at == '&' && i < sizeof references / sizeof *references; i++) {
-            size_t bytes = strlen(references[i][0]);
-            if ((size_t)(end - at) < bytes || memcmp(at, references[i][0], bytes) != 0)
+            if (!bytes_begin(at, end, references[i][0]))
                 continue;
-            length = bytes;
+            length = strlen(references[i][0]);
             character = references[i][1];
         }
         if (*at != MESSAGE_TRANSLATED)
@@ -613,10 +612,5 @@ char *xliff_finish(const struct document *document, const char *written_messages
             put_unit(&writer, &writer.xliff.units[i], message);
     }
     put_until(&writer, document->source + document->length);
-    if (writer.out.failed) {
-        error_memory(err);
-        return NULL;
-    }
-    *out_length = writer.out.length;
-    return writer.out.bytes;
+    return html_take(&writer.out, out_length, err);
 }

@@ -209,13 +209,11 @@ static bool is_name_character(char c) {
 
 /* The '>' of a tag. NULL: there is none, or another tag begins before it. */
 static const char *find_close(const char *at, const char *end, bool escaped) {
-    const char *close = escaped ? "&gt;" : ">";
-    size_t length = strlen(close);
     char quote = 0;
     for (; at < end; at++) {
-        if (quote == 0 && (size_t)(end - at) >= length && memcmp(at, close, length) == 0)
+        if (quote == 0 && (escaped ? bytes_begin(at, end, "&gt;") : *at == '>'))
             return at;
-        if (quote == 0 && (*at == '<' || (escaped && (*at == '>' || (end - at > 3 && memcmp(at, "&lt;", 4) == 0)))))
+        if (quote == 0 && (*at == '<' || (escaped && (*at == '>' || bytes_begin(at, end, "&lt;")))))
             return NULL;
         if (quote == 0 && (*at == '"' || *at == '\'') && at[-1] == '=')
             quote = *at;
@@ -340,10 +338,9 @@ static bool take_other(struct html_mark_scan *scan, const char *at, const char *
     } others[] = {{"<!--", "-->", MARK_UNIT}, {"<?", "?>", MARK_UNIT},        {"<![CDATA[", "", MARK_BREAK},
                   {"]]>", "", MARK_BREAK},    {"<!DOCTYPE", ">", MARK_BREAK}, {"<!doctype", ">", MARK_BREAK}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        size_t length = strlen(others[i].begin), left = (size_t)(end - at);
-        if (left < length || memcmp(at, others[i].begin, length) != 0)
+        size_t length = strlen(others[i].begin), left = end - at > MOST_TAG ? MOST_TAG : (size_t)(end - at);
+        if (!bytes_begin(at, end, others[i].begin))
             continue;
-        left = left > MOST_TAG ? MOST_TAG : left;
         const char *close = memmem(at + length, left - length, others[i].end, strlen(others[i].end));
         return close && set_mark(scan, (size_t)(at - scan->text), close + strlen(others[i].end),
                                  scan->quoted ? MARK_UNIT : others[i].kind, mark);

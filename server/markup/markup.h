@@ -41,9 +41,17 @@ static inline struct html_bytes bytes_between(const char *begin, const char *end
 static inline bool bytes_are(struct html_bytes bytes, const char *text) {
     return bytes.length == strlen(text) && memcmp(bytes.start, text, bytes.length) == 0;
 }
+/* True if the text stands at `at`. */
+static inline bool bytes_begin(const char *at, const char *end, const char *text) {
+    size_t length = strlen(text);
+    return (size_t)(end - at) >= length && memcmp(at, text, length) == 0;
+}
 static inline bool bytes_same(struct html_bytes a, struct html_bytes b) {
     return a.length == b.length && memcmp(a.start, b.start, a.length) == 0;
 }
+
+/* True if the word is one of a list that spaces separate. */
+bool bytes_among(struct html_bytes word, const char *list);
 
 /* Bytes that grow in an arena. */
 struct html_buffer {
@@ -55,6 +63,8 @@ struct html_buffer {
 
 void html_put(struct html_buffer *buffer, const char *bytes, size_t length);
 void html_put_string(struct html_buffer *buffer, const char *string);
+/* Returns the bytes, or NULL with ERROR_MEMORY if the buffer has failed. */
+char *html_take(const struct html_buffer *buffer, size_t *length, struct error *err);
 /* Writes references for the given marks, which are some of "&<>\"". */
 void html_put_escaped(struct html_buffer *buffer, const char *text, size_t length, const char *marks);
 

@@ -28,53 +28,25 @@ static const struct html_bytes nothing = {"", 0};
 
 /* ---- what is known of elements ---- */
 
-/* libxml2 knows the elements of HTML 4. This table adds what came later and what is not translated, in the order of the names. */
-static const struct row {
-    const char *name;
+/* libxml2 knows the elements of HTML 4. This table adds what came later and what is not translated. */
+static const struct {
+    const char *names; /* separated by spaces */
     unsigned flags;
-} table[] = {
-    {"article", ELEMENT_BLOCK},
-    {"aside", ELEMENT_BLOCK},
+} elements[] = {
+    {"article aside details dialog figcaption figure footer header hgroup main nav search section summary", ELEMENT_BLOCK},
+    {"embed source track wbr", ELEMENT_VOID},
     {"br", ELEMENT_BLOCK | ELEMENT_VOID},
-    {"code", ELEMENT_OPAQUE},
-    {"details", ELEMENT_BLOCK},
-    {"dialog", ELEMENT_BLOCK},
-    {"embed", ELEMENT_VOID},
-    {"figcaption", ELEMENT_BLOCK},
-    {"figure", ELEMENT_BLOCK},
-    {"footer", ELEMENT_BLOCK},
-    {"header", ELEMENT_BLOCK},
-    {"hgroup", ELEMENT_BLOCK},
-    {"iframe", ELEMENT_OPAQUE | ELEMENT_CODE},
-    {"main", ELEMENT_BLOCK},
-    {"math", ELEMENT_OPAQUE},
-    {"nav", ELEMENT_BLOCK},
-    {"noembed", ELEMENT_OPAQUE | ELEMENT_CODE},
-    {"noframes", ELEMENT_OPAQUE | ELEMENT_CODE},
+    {"code math svg template", ELEMENT_OPAQUE},
     {"pre", ELEMENT_BLOCK | ELEMENT_OPAQUE},
-    {"script", ELEMENT_OPAQUE | ELEMENT_CODE},
-    {"search", ELEMENT_BLOCK},
-    {"section", ELEMENT_BLOCK},
-    {"source", ELEMENT_VOID},
-    {"style", ELEMENT_OPAQUE | ELEMENT_CODE},
-    {"summary", ELEMENT_BLOCK},
-    {"svg", ELEMENT_OPAQUE},
-    {"template", ELEMENT_OPAQUE},
-    {"textarea", ELEMENT_OPAQUE | ELEMENT_CODE},
-    {"track", ELEMENT_VOID},
-    {"wbr", ELEMENT_VOID},
+    {"iframe noembed noframes script style textarea", ELEMENT_OPAQUE | ELEMENT_CODE},
     {"xmp", ELEMENT_BLOCK | ELEMENT_OPAQUE | ELEMENT_CODE},
 };
 
-static int compare_row(const void *key, const void *row) {
-    return strcmp(key, ((const struct row *)row)->name);
-}
-
 /* An unknown element is inline, as browsers show it. */
 unsigned html_element(const char *name) {
-    const struct row *row = bsearch(name, table, sizeof table / sizeof *table, sizeof *table, compare_row);
-    if (row)
-        return row->flags;
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+        if (bytes_among((struct html_bytes){name, strlen(name)}, elements[i].names))
+            return elements[i].flags;
     const htmlElemDesc *known = htmlTagLookup((const xmlChar *)name);
     return known ? (known->isinline ? 0 : (unsigned)ELEMENT_BLOCK) | (known->empty ? (unsigned)ELEMENT_VOID : 0) : 0;
 }
@@ -211,7 +183,7 @@ static int hide_attributes(const char *before, const char *markup, size_t length
     while (at && (at = memchr(at, '<', (size_t)(end - at))) != NULL && end - at > 1) {
         if (isalpha((unsigned char)at[1]) || at[1] == '_' || at[1] == ':')
             at = hide_tag(hider, at, end);
-        else if (end - at > 3 && memcmp(at, "<!--", 4) == 0)
+        else if (bytes_begin(at, end, "<!--"))
             at = skip_past(at + 4, end, "-->");
         else
             at = at[1] && strchr("!?/", at[1]) ? skip_past(at, end, ">") : at + 1;

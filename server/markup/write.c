@@ -6,7 +6,21 @@
 
 static const char text_marks[] = "&<>";
 
-/* ---- bytes that grow in an arena ---- */
+/* ---- bytes ---- */
+
+bool bytes_among(struct html_bytes word, const char *list) {
+    for (const char *at = list; word.length > 0 && *at;) {
+        size_t same = 0;
+        while (same < word.length && at[same] == word.start[same])
+            same++;
+        at += same;
+        if (same == word.length && (*at == ' ' || *at == '\0'))
+            return true;
+        while (*at && *at++ != ' ')
+            ;
+    }
+    return false;
+}
 
 void html_put(struct html_buffer *buffer, const char *bytes, size_t length) {
     char *grown =
@@ -23,6 +37,15 @@ void html_put(struct html_buffer *buffer, const char *bytes, size_t length) {
 
 void html_put_string(struct html_buffer *buffer, const char *string) {
     html_put(buffer, string, strlen(string));
+}
+
+char *html_take(const struct html_buffer *buffer, size_t *length, struct error *err) {
+    if (buffer->failed) {
+        error_memory(err);
+        return NULL;
+    }
+    *length = buffer->length;
+    return buffer->bytes;
 }
 
 void html_put_escaped(struct html_buffer *buffer, const char *text, size_t length, const char *marks) {
@@ -291,10 +314,5 @@ char *html_write(const struct html *html, const struct html_translation *transla
         }
         segment++;
     }
-    if (out.failed) {
-        error_memory(err);
-        return NULL;
-    }
-    *length = out.length;
-    return out.bytes;
+    return html_take(&out, length, err);
 }

@@ -85,7 +85,7 @@ static size_t decode(const char *reference, size_t length, char out[UTF8_BYTES])
     static const char *const names[] = {"amp", "lt", "gt", "quot", "apos"};
     char digits[REFERENCE_BYTES], *end;
     for (size_t i = 0; i < 5; i++)
-        if (strlen(names[i]) == length && memcmp(names[i], reference, length) == 0) {
+        if (bytes_are((struct html_bytes){reference, length}, names[i])) {
             *out = "&<>\"'"[i];
             return 1;
         }
@@ -225,7 +225,7 @@ static int read_end(struct reader *reader) {
 static const char *doctype_end(const char *at, const char *end) {
     bool inside = false; /* of the brackets */
     while (at < end && (inside || *at != '>')) {
-        bool comment = end - at > 3 && memcmp(at, "<!--", 4) == 0, quote = *at == '"' || *at == '\'';
+        bool comment = bytes_begin(at, end, "<!--"), quote = *at == '"' || *at == '\'';
         const char *found = comment ? memmem(at + 4, (size_t)(end - at) - 4, "-->", 3)
                             : quote ? memchr(at + 1, *at, (size_t)(end - at) - 1)
                                     : at;
@@ -248,7 +248,7 @@ static int read_other(struct reader *reader) {
     size_t left = (size_t)(reader->end - begin);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         size_t mark = strlen(others[i].begin);
-        if (left < mark || memcmp(begin, others[i].begin, mark) != 0)
+        if (!bytes_begin(begin, reader->end, others[i].begin))
             continue;
         const char *end = memmem(begin + mark, left - mark, others[i].end, strlen(others[i].end));
         if (!end)
