@@ -1,4 +1,4 @@
-/* What a format of documents consists of, and what the readers share: lines, text as pieces, and messages. */
+/* The parts of a format of documents, and the tools that readers share: lines, text as pieces, and messages. */
 #ifndef ALIGND_DOCUMENT_FORMAT_H
 #define ALIGND_DOCUMENT_FORMAT_H
 

@@ -152,7 +152,7 @@ enum key_choice key_globs_choose(const struct key_globs *globs, const struct key
 
 /* ---- strings ---- */
 
-/* What may come next. */
+/* The token that may come next. */
 enum expected { VALUE, FIRST_VALUE /* or the array's end */, NAME, FIRST_NAME, COLON, MORE /* a comma, or the end */, NOTHING };
 
 struct level {

@@ -124,7 +124,7 @@ static void markdown_free(struct markdown *markdown) {
     free(markdown);
 }
 
-/* With the lock. The document stays NULL if memory comes to an end. */
+/* The caller holds the lock. The document stays NULL if memory runs out. */
 static void parse(struct markdown *markdown, const char *source, size_t length) {
     static cmark_mem memory = {pool_calloc, pool_realloc, pool_free};
     static const char *const extensions[] = {"table", "strikethrough", "tasklist", "autolink"};
@@ -223,7 +223,7 @@ static bool in_row(const struct md_reader *reader) {
     return reader->row && reader->builder.depth == 0;
 }
 
-/* What is kept and begins there, or NULL. */
+/* Returns the kept run that begins there, or NULL. */
 static const struct markdown_kept *kept_at(struct md_reader *reader, const char *at) {
     const struct markdown_kept_list *kept = &reader->kept;
     size_t byte = (size_t)(at - reader->text);

@@ -286,7 +286,7 @@ static struct html_bytes find_field(struct html_bytes header, const char *name) 
     return (struct html_bytes){NULL, 0};
 }
 
-/* What follows `name=` in a field, up to a semicolon or white space. */
+/* Returns the value after `name=` in a field, up to a semicolon or white space. */
 static struct html_bytes find_parameter(struct html_bytes field, const char *name) {
     size_t length = strlen(name);
     if (field.length == 0)

@@ -148,7 +148,7 @@ struct scan {
     bool has_other;    /* if there is one */
 };
 
-/* What looks like an address may hold directives, which then count instead. */
+/* A run that looks like an address may hold directives, which then count instead. */
 static void find_other(struct scan *scan) {
     bool ahead = scan->has_other && scan->other.begin >= scan->at;
     while (!ahead && scan->other_at < scan->length) {

@@ -452,8 +452,8 @@ static int add_part(struct subtitles *subtitles, struct html_bytes text) {
     return error_set(subtitles->err, inner.code, "cue %zu: %s", subtitles->cues.number, inner.message);
 }
 
-/* What each of several people says is a text of its own: as a part of a sentence it might get no words, and a blank line would end
- * the cue. */
+/* Each speaker's words are a text of their own: as a part of a sentence they might come out empty, and a blank line would end the
+ * cue. */
 static int add_dialogue(struct subtitles *subtitles, struct html_bytes text) {
     const char *end = text.start + text.length;
     for (const char *at = text.start; at < end;) {

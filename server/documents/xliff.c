@@ -109,7 +109,7 @@ static struct html_bytes written(const struct xliff *xliff, size_t i) {
     return bytes_between(begin, i + 1 < xliff->piece_count ? piece[1].raw : xliff->end);
 }
 
-/* What an element holds. */
+/* The content of an element, as written. */
 static struct html_bytes inside(const struct xliff *xliff, size_t element) {
     const struct html_piece *piece = &xliff->pieces[element];
     return bytes_between(piece->raw + piece->length, xliff->pieces[piece->pair].raw);
@@ -255,7 +255,7 @@ struct pairing {
     size_t depth;
 };
 
-/* What both ends of a pair have in common: rid, or the id, which an end of XLIFF 2 calls startRef. */
+/* The key that both ends of a pair share: rid, or the id, which an end of XLIFF 2 calls startRef. */
 static struct html_bytes key_of(const struct html_piece *piece) {
     static const char *const names[] = {"rid", "startRef", "id"};
     struct attribute key;
