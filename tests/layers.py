@@ -38,26 +38,26 @@ ROOMS = {
     "server/glossaries": Room("model/base model server/base", "glossaries"),
     "server/models": Room("model/base model server/base", "*"),
     "server/decode": Room("model/base model server/base server/glossaries server/models", "*"),
-    "server/html": Room("model/base model server/base", "html html_buffer html_build html_marks html_piece"),
-    "server/document": Room("model/base model/text model server/decode server/html", "document key_globs"),
-    "server/api": Room("model/base model server/base server/glossaries server/models server/decode server/html server/document", "api form keys language service"),
+    "server/markup": Room("model/base model server/base", "markup build piece"),
+    "server/documents": Room("model/base model/text model server/decode server/markup", "document json_document"),
+    "server/api": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents", "api form keys language service"),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),
-    "server": Room("model/base model server/base server/glossaries server/models server/decode server/html server/document server/api server/http", ""),
+    "server": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents server/api server/http", ""),
 }
 
 LIBRARIES = {  # pattern of the header: files that may include it
     "cblas.h": "model/compute/matrix.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
-    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c server/api/language.c server/models/variant.c server/document/icu_message.cc",
+    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c server/api/language.c server/models/variant.c server/documents/icu_message.cc",
     "jansson.h": "model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/api* server/models/manifest.c",
     "microhttpd.h": "server/http/*",
     "gnutls/*": "server/http/tls.[ch] server/health.c server/api/keys.c server/models/manifest.c",
     "systemd/*": "server/http/listen.c server/main.c",
-    "libxml/*": "server/html/html_element.c server/html/html_read.c",
+    "libxml/*": "server/markup/read.c",
     "cld2/*": "server/api/cld2.cc",
     "zlib.h": "server/http/body.c",
     "re2/*": "model/text/pattern.cc",
-    "cmark-gfm*": "server/document/markdown.[ch] server/document/format_md.c",
+    "cmark-gfm*": "server/documents/markdown.c",
     "pthread.h": "server/*",
 }
 

@@ -1,6 +1,6 @@
 /* GET /docs: /openapi.json as a page for people. It is made of that document, so that it says what that says. */
 #include "server/api/api_json.h"
-#include "server/html/html_buffer.h"
+#include "server/markup/markup.h"
 #include <stdlib.h>
 #include <string.h>
 

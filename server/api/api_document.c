@@ -4,7 +4,7 @@
 #include "server/api/api_plan.h"
 #include "server/api/api_warnings.h"
 #include "server/base/hex.h"
-#include "server/document/key_globs.h"
+#include "server/documents/json_document.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "server/api/api_libre.h"
 #include "server/api/api_microsoft.h"
 #include "server/api/language.h"
-#include "server/document/document.h"
+#include "server/documents/document.h"
 #include <string.h>
 
 /* LibreTranslate's page waits so long after a key is pressed; its clients expect the field. */

@@ -3,7 +3,7 @@
 #include "model/base/utf8.h"
 #include "server/api/language.h"
 #include "server/decode/parameters.h"
-#include "server/html/html_marks.h"
+#include "server/markup/build.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define ALIGND_API_PLAN_H
 
 #include "server/api/api_dialect.h"
-#include "server/document/document.h"
+#include "server/documents/document.h"
 #include "server/models/variant.h"
 
 /* A language that a text is likely in. */
@@ -25,7 +25,7 @@ struct plan_item {
     const char *source_language, *target_language; /* what lang attributes name */
     struct text *texts;                            /* [count] */
     size_t count;
-    bool marked; /* it is a text with marks (server/html/html_marks.h), which is read as markup is */
+    bool marked; /* it is a text with marks (server/markup/build.h), which is read as markup is */
     struct html html;
 };
 

@@ -1,6 +1,6 @@
 /* The answers of a plan: translations, markup with its tags, alternatives. */
 #include "server/api/api_plan.h"
-#include "server/document/document.h"
+#include "server/documents/document.h"
 #include <string.h>
 
 static bool is_blank(const char *text, size_t length) {

@@ -2,7 +2,7 @@
 #include "model/base/utf8.h"
 #include "server/api/api_json.h"
 #include "server/base/writer.h"
-#include "server/html/html_build.h"
+#include "server/markup/build.h"
 #include <stdint.h>
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * variable FUZZ_FORMAT names one, and which words are linked with what they came from; a document that was written can be read
  * again. */
 #include "model/base/utf8.h"
-#include "server/document/document.h"
-#include "server/document/key_globs.h"
+#include "server/documents/document.h"
+#include "server/documents/json_document.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/reversed.h"
 #include <stdlib.h>

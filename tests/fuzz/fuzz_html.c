@@ -2,7 +2,7 @@
  * words there are. */
 #include "model/base/utf8.h"
 #include "model/text/character.h"
-#include "server/html/html_marks.h"
+#include "server/markup/build.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/reversed.h"
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* XML, untranslated: what was written can be read again, into the same segments. The first byte says whether tags beside which no
  * text stands end segments. */
 #include "model/base/utf8.h"
-#include "server/html/html.h"
+#include "server/markup/markup.h"
 #include "tests/fuzz/fuzz.h"
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef ALIGND_TESTS_FUZZ_REVERSED_H
 #define ALIGND_TESTS_FUZZ_REVERSED_H
 
-#include "server/html/html.h"
+#include "server/markup/markup.h"
 
 /* Its words in reverse order; of eight, one after the other, those whose bit is set in `linked` are linked with what they came
  * from. */

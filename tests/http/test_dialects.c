@@ -126,7 +126,7 @@ START_TEST(deepl_tags) {
           "translations.0.text", "<p translate=\"no\">A boy</p>");
     refuse(&(struct call){.path = "/v2/translate",
                           .json = "{'text': '<a>', 'source_lang': 'EN', 'target_lang': 'FR', 'tag_handling': 'xml'}"},
-           400, "message", "text: line 1, column 4: this is not ended: a");
+           400, "message", "text: line 1, column 4: missing end tag: a");
     refuse(&(struct call){.path = "/v2/translate", .json = "{'text': 'x', 'target_lang': 'FR', 'tag_handling': 'json'}"}, 400,
            "message", "tag_handling must be xml or html, got \"json\"");
     refuse(&(struct call){.path = "/v2/translate",
@@ -205,7 +205,7 @@ START_TEST(deepl_doctype) {
     }
     refuse(
         &(struct call){.path = "/v2/translate", .json = "{'text': '<!DOCTYPE a [>', 'target_lang': 'FR', 'tag_handling': 'xml'}"},
-        400, "message", "text: line 1, column 1: this does not end: <!DOCTYPE");
+        400, "message", "text: line 1, column 1: missing end of <!DOCTYPE");
 }
 END_TEST
 

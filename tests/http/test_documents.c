@@ -205,7 +205,7 @@ END_TEST
 START_TEST(refusals) {
     const char *const *usual = FIELDS("source=en", "target=fr");
     refuse("a.srt", "1\nnever\n", usual, 400,
-           "file: line 2, cue 1: \"never\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
+           "file: line 2, cue 1: \"never\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
     refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
     refuse("a.txt", "a\n\xff", usual, 400, "file: line 2: it is not valid UTF-8");
     refuse("a.docx", "a", usual, 400,
@@ -357,7 +357,7 @@ START_TEST(command_line) {
     ck_assert_str_eq(from_input.out, reply.body);
     ck_assert_str_eq(from_file.out, reply.body);
     ck_assert_int_eq(wrong.status, 1);
-    ck_assert_ptr_nonnull(strstr(wrong.err, "the input: line 2, column 1: nothing may stand behind the value"));
+    ck_assert_ptr_nonnull(strstr(wrong.err, "the input: line 2, column 1: unexpected text after the value"));
     ck_assert_str_eq(wrong.out, "");
     unlink(path);
     outcome_done(&from_input);

@@ -1,0 +1,380 @@
+/* The table of formats, and what documents of every format have in common: their encodings, the mark before UTF-8, notes, and
+ * translations with their words as html_write takes them. */
+#include "server/documents/document.h"
+#include "model/base/utf8.h"
+#include "model/text/character.h"
+#include "server/decode/render.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+enum {
+    LOOKED_AT = 4096, /* bytes in which zeros show that it is UTF-16 without a mark */
+    LATIN_PARTS = 3,  /* Windows-1252 has at least so many ASCII letters for each other one */
+    SCRATCH_BLOCK_BYTES = 32 * 1024
+};
+
+/* ---- formats ---- */
+
+/* HTML has a room of its own. */
+static int html_read_document(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    return html_parse(document->source, document->length, arena, out, err);
+}
+
+/* clang-format off */
+/* name, extensions, media types, content type, older encodings, read, finish */
+static const struct document_format formats[] = {
+    {"txt", "txt text", "text/plain", "text/plain; charset=utf-8", false, txt_read, NULL},
+    {"srt", "srt", "application/x-subrip text/srt", "application/x-subrip; charset=utf-8", true, subtitles_read, subtitles_finish},
+    {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", true, subtitles_read, subtitles_finish},
+    {"json", "json arb", "application/json text/json", "application/json; charset=utf-8", false, json_read, json_finish},
+    {"md", "md markdown", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", false, md_read, NULL},
+    {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", false, html_read_document, NULL},
+    {"po", "po pot", "text/x-gettext-translation text/x-po application/x-gettext", "text/x-gettext-translation; charset=utf-8", false,
+     po_read, po_finish},
+    {"xliff", "xliff xlf", "application/xliff+xml application/x-xliff+xml", "application/xliff+xml; charset=utf-8", false,
+     xliff_read, xliff_finish},
+};
+/* clang-format on */
+enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
+
+const struct document_format *document_nth(size_t i) {
+    return i < FORMAT_COUNT ? &formats[i] : NULL;
+}
+
+const struct document_format *document_find(const char *name) {
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        if (strcasecmp(formats[i].name, name) == 0)
+            return &formats[i];
+    return NULL;
+}
+
+/* True if the word is one of a list that spaces separate. */
+static bool is_among(const char *list, const char *word, size_t length) {
+    for (size_t at = 0; list[at]; at += strspn(list + at, " ")) {
+        size_t bytes = strcspn(list + at, " ");
+        if (bytes == length && strncasecmp(list + at, word, length) == 0)
+            return true;
+        at += bytes;
+    }
+    return false;
+}
+
+const struct document_format *document_guess(const char *file_name, const char *media_type) {
+    const char *dot = file_name ? strrchr(file_name, '.') : NULL;
+    for (size_t i = 0; dot && i < FORMAT_COUNT; i++)
+        if (is_among(formats[i].extensions, dot + 1, strlen(dot + 1)))
+            return &formats[i];
+    for (size_t i = 0; media_type && i < FORMAT_COUNT; i++)
+        if (is_among(formats[i].media_types, media_type, strcspn(media_type, "; \t")))
+            return &formats[i];
+    return NULL;
+}
+
+void document_names(char names[DOCUMENT_NAMES_BYTES]) {
+    size_t length = 0;
+    for (size_t i = 0; i < FORMAT_COUNT && length < DOCUMENT_NAMES_BYTES; i++)
+        length += (size_t)snprintf(names + length, DOCUMENT_NAMES_BYTES - length, "%s%s", i > 0 ? ", " : "", formats[i].name);
+}
+
+/* ---- notes ---- */
+
+void document_note(const struct document *document, const char *at, const char *code, const char *format, ...) {
+    struct document_notes *notes = document->notes;
+    char text[sizeof((struct error *)0)->message];
+    if (!notes || notes->count == DOCUMENT_MOST_NOTES)
+        return;
+    if (!notes->counted || notes->counted > at) {
+        notes->counted = document->source;
+        notes->line = 1;
+    }
+    for (; notes->counted < at; notes->counted++)
+        notes->line += *notes->counted == '\n';
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const char *message = arena_copy(notes->arena, text, strlen(text));
+    struct document_note *all = arena_grow(notes->arena, notes->all, notes->count, &notes->room, 1, sizeof *all);
+    if (!message || !all)
+        return;
+    notes->all = all;
+    all[notes->count++] = (struct document_note){code, message, notes->line};
+}
+
+/* ---- encodings ---- */
+
+static const char windows_1252[] = "Windows-1252";
+
+/* The characters of the bytes 0x80 to 0x9f; 0: none. */
+static const uint16_t latin_marks[32] = {0x20ac, 0,      0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021, 0x2c6,  0x2030, 0x160,
+                                         0x2039, 0x152,  0,      0x17d,  0,      0,      0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
+                                         0x2013, 0x2014, 0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0,      0x17e,  0x178};
+
+enum order { ORDER_NONE, ORDER_LITTLE, ORDER_BIG };
+
+static uint16_t unit_at(const unsigned char *bytes, enum order order) {
+    return order == ORDER_LITTLE ? (uint16_t)(bytes[0] | bytes[1] << 8) : (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+/* Recognizes UTF-16 by its mark, or by zeros in one half of its units: ASCII, of which timing lines are full. */
+static enum order find_order(const unsigned char *bytes, size_t length) {
+    size_t zeros[2] = {0}, pairs = (length < LOOKED_AT ? length : LOOKED_AT) / 2;
+    bool utf32 = length > 3 && bytes[0] == 0xff && bytes[1] == 0xfe && bytes[2] == 0 && bytes[3] == 0;
+    if (length < 2 || length % 2 != 0 || utf32)
+        return ORDER_NONE;
+    if (unit_at(bytes, ORDER_LITTLE) == 0xfeff)
+        return ORDER_LITTLE;
+    if (unit_at(bytes, ORDER_BIG) == 0xfeff)
+        return ORDER_BIG;
+    for (size_t i = 0; i < 2 * pairs; i++)
+        zeros[i % 2] += bytes[i] == 0;
+    if (3 * zeros[1] > pairs && zeros[0] == 0)
+        return ORDER_LITTLE;
+    return 3 * zeros[0] > pairs && zeros[1] == 0 ? ORDER_BIG : ORDER_NONE;
+}
+
+static int from_utf16(struct document *document, enum order order, struct arena *arena, struct error *err) {
+    const unsigned char *bytes = (const unsigned char *)document->source, *end = bytes + document->length;
+    char *text = arena_alloc(arena, document->length + document->length / 2 + 1, 1), *out = text;
+    size_t line = 1;
+    if (!text)
+        return error_memory(err);
+    for (bytes += unit_at(bytes, order) == 0xfeff ? 2 : 0; bytes < end; bytes += 2) {
+        int32_t character = unit_at(bytes, order);
+        bool high = character >= 0xd800 && character < 0xdc00, wrong = character >= 0xdc00 && character < 0xe000;
+        if (high && end - bytes > 2) {
+            int32_t low = unit_at(bytes + 2, order);
+            wrong = low < 0xdc00 || low >= 0xe000;
+            character = 0x10000 + (character - 0xd800) * 0x400 + (low - 0xdc00);
+            bytes += 2;
+        } else {
+            wrong |= high;
+        }
+        if (wrong || character == 0)
+            return error_set(err, ERROR_INPUT, "line %zu: it is not valid UTF-16", line);
+        line += character == '\n';
+        out += character_put(character, out);
+    }
+    document->source = text;
+    document->length = (size_t)(out - text);
+    return 0;
+}
+
+/* True for languages whose older files are in encodings that look like Windows-1252. */
+static bool has_other_encoding(const char *language) {
+    static const char *const all[] = {"cs", "sk", "pl", "hu", "sl", "hr", "bs", "ro", "sq", "tr", "lt", "lv", "et", "vi",
+                                      "ru", "uk", "bg", "sr", "mk", "be", "el", "he", "ar", "fa", "th", "ja", "zh", "ko"};
+    for (size_t i = 0; language && i < sizeof all / sizeof *all; i++)
+        if (bytes_are_language((struct html_bytes){language, strlen(language)}, all[i]))
+            return true;
+    return false;
+}
+
+/* Windows-1252 has few letters beyond ASCII, and no sequence of bytes that is UTF-8: that would be a broken file of UTF-8. */
+static bool is_latin(const char *text, size_t length) {
+    size_t letters = 0, others = 0, sequences = 0;
+    for (size_t at = 0; at < length;) {
+        unsigned char c = (unsigned char)text[at];
+        bool valid;
+        if ((c < ' ' && !strchr("\t\n\r\f", c)) || c == 0 || (c >= 0x80 && c < 0xa0 && latin_marks[c - 0x80] == 0))
+            return false;
+        letters += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        others += c >= 0xc0;
+        size_t bytes = c < 0x80 ? 1 : utf8_first(text + at, length - at, &valid);
+        sequences += bytes > 1 && valid;
+        at += bytes > 1 && valid ? bytes : 1;
+    }
+    return LATIN_PARTS * others <= letters && sequences == 0;
+}
+
+static int from_latin(struct document *document, struct arena *arena, struct error *err) {
+    char *text = arena_alloc(arena, 3 * document->length + 1, 1), *out = text;
+    if (!text)
+        return error_memory(err);
+    for (size_t i = 0; i < document->length; i++) {
+        unsigned char c = (unsigned char)document->source[i];
+        out += character_put(c >= 0x80 && c < 0xa0 ? latin_marks[c - 0x80] : c, out);
+    }
+    document->source = text;
+    document->length = (size_t)(out - text);
+    document_note(document, text, "encoding", "the file is not UTF-8 and was read as %s; its translation is UTF-8", windows_1252);
+    return 0;
+}
+
+/* Returns the line of the first byte that is not UTF-8, or that is zero if `zero`; 0: there is none. *valid: it is UTF-8. */
+static size_t find_invalid(const char *text, size_t length, bool zero, bool *valid) {
+    size_t line = 1;
+    for (size_t at = 0; at < length;) {
+        size_t bytes = utf8_first(text + at, length - at, valid);
+        if (!*valid || (zero && text[at] == '\0'))
+            return line;
+        line += text[at] == '\n';
+        at += bytes;
+    }
+    return 0;
+}
+
+int document_decode(struct document *document, const char *language, struct arena *arena, struct error *err) {
+    const char *text = document->source;
+    bool valid;
+    if (!document->format->older_encodings || document->length >= HTML_MAX_BYTES)
+        return 0;
+    enum order order = find_order((const unsigned char *)text, document->length);
+    if (order != ORDER_NONE)
+        return from_utf16(document, order, arena, err);
+    if (utf8_valid(text, document->length))
+        return 0;
+    if (!has_other_encoding(language) && is_latin(text, document->length))
+        return from_latin(document, arena, err);
+    return error_set(err, ERROR_INPUT,
+                     "line %zu: it is not valid UTF-8, and does not look like UTF-16 or %s: save the file as UTF-8",
+                     find_invalid(text, document->length, false, &valid), windows_1252);
+}
+
+/* ---- reading and writing ---- */
+
+/* The document without the mark that some editors put in front of UTF-8, which no format needs to know of. */
+static struct document without_mark(const struct document *document) {
+    static const char mark[] = {'\xef', '\xbb', '\xbf'};
+    struct document unmarked = *document;
+    if (document->length >= sizeof mark && memcmp(document->source, mark, sizeof mark) == 0) {
+        unmarked.source += sizeof mark;
+        unmarked.length -= sizeof mark;
+    }
+    return unmarked;
+}
+
+int document_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    bool valid = true;
+    if (document->length >= HTML_MAX_BYTES)
+        return error_set(err, ERROR_LENGTH, "the document is too long");
+    if (!utf8_valid(document->source, document->length) || memchr(document->source, '\0', document->length)) {
+        size_t line = find_invalid(document->source, document->length, true, &valid);
+        return error_set(err, ERROR_INPUT, valid ? "line %zu: there is a zero byte" : "line %zu: it is not valid UTF-8", line);
+    }
+    struct document unmarked = without_mark(document);
+    return document->format->read(&unmarked, arena, out, err);
+}
+
+char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,
+                     struct arena *arena, size_t *out_length, struct error *err) {
+    struct document unmarked = without_mark(document);
+    char *written = html_write(html, translations, arena, out_length, err);
+    if (written && document->format->finish)
+        written = document->format->finish(&unmarked, written, *out_length, arena, out_length, err);
+    if (!written || unmarked.source == document->source)
+        return written;
+    struct html_buffer out = {.arena = arena};
+    html_put(&out, document->source, (size_t)(unmarked.source - document->source));
+    html_put(&out, written, *out_length);
+    return html_take(&out, out_length, err);
+}
+
+/* ---- texts that are not documents ---- */
+
+bool document_is_message(const char *text, size_t length) {
+    return icu_message_is(text, length);
+}
+
+int document_read_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err) {
+    static const struct html_marking as_it_is;
+    struct html_builder builder = {.arena = arena, .document = {text, length}};
+    struct html_bytes all = {text, length};
+    struct icu_source source;
+    struct error error = {0};
+    if (!icu_message_is(text, length))
+        return html_parse_text(text, length, arena, out, marked, err);
+    *marked = true;
+    if (icu_source_open(all, arena, &source, &error) == 0)
+        icu_source_add(&builder, &source, &as_it_is);
+    else if (error.code == ERROR_MEMORY)
+        return error_memory(err);
+    if (builder.failed == ERROR_INPUT || error.code != ERROR_NONE) { /* it has too many parts, or cannot be read */
+        builder = (struct html_builder){.arena = arena, .document = all};
+        html_add_break(&builder, all);
+    }
+    return html_build(&builder, NULL, out, err);
+}
+
+char *document_write_text(const char *text, size_t length, const struct html *html, const struct html_translation *translations,
+                          struct arena *arena, size_t *out_length, struct error *err) {
+    struct html_bytes settled;
+    char *written = html_write(html, translations, arena, out_length, err);
+    if (!written || !icu_message_is(text, length))
+        return written;
+    messages_settle_icu((struct html_bytes){text, length}, (struct html_bytes){written, *out_length}, arena, &settled);
+    *out_length = settled.length;
+    written = arena_copy(arena, settled.start, settled.length);
+    if (!written)
+        error_memory(err);
+    return written;
+}
+
+/* ---- translations with their words ---- */
+
+/* The words of a translation and their links while they are collected. */
+struct word_list {
+    struct span *words;      /* [count] */
+    struct html_link *links; /* [linked] a word has one at most */
+    size_t count, linked, room, link_room;
+};
+
+static struct span shifted(struct span span, size_t by) {
+    return (struct span){by + span.begin, by + span.end};
+}
+
+/* Adds the words of a sentence. Each is linked with the word that the alignment head gives it; models without one link it with its
+ * best source word, after each source word got its share of the attention (server/decode/render.h). */
+static int add_words(const struct text *text, const struct rendered *rendered, size_t i, struct arena *scratch, struct arena *arena,
+                     struct word_list *list) {
+    const struct sentence *sentence = &text->sentences[i];
+    struct translator_info info = translator_info(sentence->translator);
+    struct word_sides sides;
+    struct word_matrix weights;
+    size_t first = list->count;
+    if (render_words(sentence, WORDS_UNICODE, &sentence->hypotheses[0], &rendered->sentences[i], scratch, &sides, NULL) != 0)
+        return -1;
+    struct span *words = arena_grow(arena, list->words, list->count, &list->room, sides.target.count, sizeof *words);
+    struct html_link *links = arena_grow(arena, list->links, list->linked, &list->link_room, sides.target.count, sizeof *links);
+    if (!words || !links)
+        return -1;
+    list->words = words;
+    list->links = links;
+    for (size_t word = 0; word < sides.target.count; word++)
+        words[list->count++] = shifted(sides.target.words[word], rendered->begins[i]);
+    if (!info.attention)
+        return 0;
+
+    if (links_find(sentence, &sides, scratch, &weights, NULL) != 0)
+        return -1;
+    links_prepare(links_kind_find(info.alignment_head ? "best" : "balanced"), &weights, true);
+    for (size_t word = 0, source; word < weights.target_count; word++)
+        if (links_of(links_kind_find("best"), &weights, word, &source))
+            links[list->linked++] =
+                (struct html_link){shifted(sides.source.words[source], sentence->source.begin), words[first + word]};
+    return 0;
+}
+
+int document_translate(const struct text *text, struct arena *arena, struct html_translation *out) {
+    struct rendered rendered;
+    struct word_list list = {0};
+    struct arena scratch; /* for the weights between the words of one sentence */
+    int result = 0;
+    *out = (struct html_translation){0};
+    if (render_text(text, arena, &rendered, NULL) != 0)
+        return -1;
+    if (segmenter_trim(rendered.text, rendered.length).begin == rendered.length)
+        return 0;
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    arena_limit(&scratch, arena->budget);
+    for (size_t i = 0; i < text->count && result == 0; i++) {
+        result = add_words(text, &rendered, i, &scratch, arena, &list);
+        arena_reset(&scratch);
+    }
+    arena_done(&scratch);
+    if (result != 0)
+        return -1;
+    *out = (struct html_translation){rendered.text, rendered.length, list.words, list.count, list.links, list.linked};
+    return 0;
+}

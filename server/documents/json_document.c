@@ -1,0 +1,674 @@
+/* JSON (RFC 8259). The strings that are values, prose and selected are translated line by line; names of members and everything
+ * else stay byte for byte. No library reads it, because one would not say where a value stood, nor how its numbers and escapes were
+ * written. In messages in ICU's notation the texts of their branches are translated, in vue-i18n's "a | b | c" each alternative. */
+#include "server/documents/json_document.h"
+#include "model/text/character.h"
+#include "server/documents/format.h"
+#include <ctype.h>
+#include <stdio.h>
+
+enum { MOST_DEPTH = 512, MOST_NAME = 128 /* bytes of a reference */ };
+
+/* ---- path globs ---- */
+
+/* A name of a glob. */
+struct name_glob {
+    char *text; /* [head + tail] without the star: what stands before it, and what stands after */
+    size_t head, tail;
+    bool star, any; /* any: ** */
+};
+
+struct glob {
+    struct name_glob names[KEY_GLOB_NAMES];
+    size_t count;
+    bool excludes;
+};
+
+struct key_globs {
+    struct glob all[KEY_GLOBS_MOST];
+    size_t count;
+    bool includes; /* one of them does not exclude */
+};
+
+static int refuse_glob(const char *text, size_t length, const char *why, struct error *err) {
+    return error_set(err, ERROR_INPUT, "\"%.*s\" is not a path glob: %s", (int)(length < 60 ? length : 60), text, why);
+}
+
+/* text: a glob without blanks around it. */
+static int read_glob(const char *text, size_t length, struct arena *arena, struct glob *out, struct error *err) {
+    const char *at = text, *end = text + length;
+    *out = (struct glob){.excludes = *at == '!'};
+    at += out->excludes;
+    if (length > KEY_GLOB_BYTES)
+        return refuse_glob(text, length, "it is longer than 256 bytes", err);
+    do {
+        if (out->count == KEY_GLOB_NAMES)
+            return refuse_glob(text, length, "it has more than 16 names", err);
+        struct name_glob *name = &out->names[out->count++];
+        size_t stars = 0, bytes = 0;
+        if (!(name->text = arena_alloc(arena, (size_t)(end - at) + 1, 1)))
+            return error_memory(err);
+        for (; at < end && *at != '.'; at++) {
+            bool escaped = *at == '\\' && at + 1 < end;
+            if (*at == '*') {
+                stars++;
+                name->head = bytes;
+                continue;
+            }
+            at += escaped;
+            name->text[bytes++] = *at;
+        }
+        name->star = stars > 0;
+        name->any = stars == 2 && bytes == 0;
+        name->tail = name->star ? bytes - name->head : 0;
+        name->head = name->star ? name->head : bytes;
+        if (stars > 1 && !name->any)
+            return refuse_glob(text, length, "a name has at most one *", err);
+        if (stars == 0 && bytes == 0)
+            return refuse_glob(text, length, "a name is empty", err);
+    } while (at < end && *at++ == '.');
+    return 0;
+}
+
+struct key_globs *key_globs_parse(const char *const *texts, size_t count, struct arena *arena, struct error *err) {
+    static const char blanks[] = " \t\r\n";
+    struct key_globs *globs = arena_zalloc(arena, 1, sizeof *globs);
+    if (!globs) {
+        error_memory(err);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (const char *rest = texts[i]; *rest;) {
+            const char *begin = rest, *end = rest; /* up to a comma without a backslash */
+            while (*end && *end != ',')
+                end += *end == '\\' && end[1] ? 2 : 1;
+            rest = *end ? end + 1 : end;
+            begin += strspn(begin, blanks);
+            while (end > begin && strchr(blanks, end[-1]))
+                end--;
+            if (end <= begin)
+                continue;
+            if (globs->count == KEY_GLOBS_MOST) {
+                error_set(err, ERROR_INPUT, "there are more than %d path globs", KEY_GLOBS_MOST);
+                return NULL;
+            }
+            struct glob *out = &globs->all[globs->count++];
+            if (read_glob(begin, (size_t)(end - begin), arena, out, err) != 0)
+                return NULL;
+            globs->includes |= !out->excludes;
+        }
+    return globs;
+}
+
+static bool name_matches(const struct name_glob *glob, const char *name, size_t length) {
+    if (!glob->star)
+        return length == glob->head && memcmp(name, glob->text, length) == 0;
+    return length >= glob->head + glob->tail && memcmp(name, glob->text, glob->head) == 0 &&
+           memcmp(name + length - glob->tail, glob->text + glob->head, glob->tail) == 0;
+}
+
+/* "**" may match no name: whatever is matched before it is matched after it, too. */
+static unsigned close_state(const struct glob *glob, unsigned matched) {
+    for (size_t i = 0; i < glob->count; i++)
+        if (glob->names[i].any && (matched >> i & 1))
+            matched |= 1u << (i + 1);
+    return matched;
+}
+
+void key_globs_begin(const struct key_globs *globs, struct key_state *out) {
+    for (size_t g = 0; g < globs->count; g++)
+        out->matched[g] = close_state(&globs->all[g], 1);
+}
+
+void key_globs_step(const struct key_globs *globs, const struct key_state *before, const char *name, size_t length,
+                    struct key_state *out) {
+    for (size_t g = 0; g < globs->count; g++) {
+        const struct glob *glob = &globs->all[g];
+        unsigned matched = 0;
+        for (size_t i = 0; i < glob->count; i++) {
+            if (!(before->matched[g] >> i & 1))
+                continue;
+            if (glob->names[i].any)
+                matched |= 1u << i;
+            else if (name_matches(&glob->names[i], name, length))
+                matched |= 1u << (i + 1);
+        }
+        out->matched[g] = close_state(glob, matched);
+    }
+}
+
+enum key_choice key_globs_choose(const struct key_globs *globs, const struct key_state *state) {
+    bool in = !globs->includes, asked_for = false;
+    for (size_t g = 0; g < globs->count; g++) {
+        const struct glob *glob = &globs->all[g];
+        if (!(state->matched[g] >> glob->count & 1))
+            continue;
+        if (glob->excludes)
+            return KEY_LEFT_OUT;
+        in = asked_for = true;
+    }
+    return !in ? KEY_LEFT_OUT : asked_for ? KEY_ASKED_FOR : KEY_IN;
+}
+
+/* ---- strings ---- */
+
+/* The token that may come next. */
+enum expected { VALUE, FIRST_VALUE /* or the array's end */, NAME, FIRST_NAME, COLON, MORE /* a comma, or the end */, NOTHING };
+
+struct level {
+    char open;              /* '{' or '[' */
+    struct html_bytes name; /* of the current member; for an array that of the member that holds it */
+    size_t index;           /* of the current element */
+};
+
+struct json_reader {
+    struct html_builder builder;
+    const struct document *document;
+    const char *begin, *at, *end;
+    const char *done; /* the document up to here is in pieces */
+    char *decoded;    /* the rest of the room for decoded strings */
+    char *scratch;    /* room for the longest string */
+    struct level levels[MOST_DEPTH];
+    struct key_state *places; /* [MOST_DEPTH + 1] how far the globs match above the first level, then at each; NULL: no globs */
+    size_t depth;
+    struct error *err;
+};
+
+static int refuse(const struct json_reader *reader, const char *at, const char *what) {
+    return html_error_at(reader->err, reader->begin, at, "%s", what);
+}
+
+static int32_t read_hex(const char *at, const char *end) {
+    int32_t value = 0;
+    for (size_t i = 0; i < 4; i++, at++) {
+        if (at >= end || !isxdigit((unsigned char)*at))
+            return -1;
+        value = value * 16 + (isdigit((unsigned char)*at) ? *at - '0' : tolower((unsigned char)*at) - 'a' + 10);
+    }
+    return value;
+}
+
+/* Returns the bytes of the escape that begins there; 0: it is invalid. *character: -1 for half of a surrogate pair. */
+static size_t read_escape(const char *at, const char *end, int32_t *character) {
+    static const char names[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+    const char *name = at + 1 < end && at[1] ? strchr(names, at[1]) : NULL;
+    if (name) {
+        *character = means[name - names];
+        return 2;
+    }
+    int32_t high = at + 1 < end && at[1] == 'u' ? read_hex(at + 2, end) : -1, low = -1;
+    if (high < 0)
+        return 0;
+    bool first = high >= 0xd800 && high < 0xdc00, second = high >= 0xdc00 && high < 0xe000;
+    if (first && end - at > 7 && at[6] == '\\' && at[7] == 'u')
+        low = read_hex(at + 8, end);
+    bool pair = low >= 0xdc00 && low < 0xe000;
+    *character = pair ? 0x10000 + (high - 0xd800) * 0x400 + (low - 0xdc00) : first || second ? -1 : high;
+    return pair ? 12 : 6;
+}
+
+/* Reads a string, at whose quotation mark the reader is. *raw: without the marks. *whole: every escape stands for a character that
+ * a text may have. */
+static int read_string(struct json_reader *reader, struct html_bytes *raw, bool *whole) {
+    const char *begin = ++reader->at;
+    *whole = true;
+    while (reader->at < reader->end && *reader->at != '"') {
+        int32_t character = (unsigned char)*reader->at;
+        size_t bytes = *reader->at == '\\' ? read_escape(reader->at, reader->end, &character) : 1;
+        if (bytes == 0)
+            return refuse(reader, reader->at, "invalid escape sequence");
+        if (bytes == 1 && character < ' ')
+            return refuse(reader, reader->at, "a control character in a string must be written as an escape sequence");
+        *whole &= character > 0;
+        reader->at += bytes;
+    }
+    if (reader->at >= reader->end)
+        return refuse(reader, begin - 1, "unterminated string");
+    *raw = bytes_between(begin, reader->at++);
+    return 0;
+}
+
+struct json_string {
+    struct html_bytes raw, text; /* as written, and decoded; the same if there are no escapes */
+    size_t at;                   /* a place in the text, */
+    const char *raw_at;          /* and where it is written; places are asked for in their order */
+};
+
+/* Decodes a valid string. Pieces borrow the text. */
+static struct json_string decode(struct json_reader *reader, struct html_bytes raw) {
+    struct json_string string = {.raw = raw, .text = raw, .raw_at = raw.start};
+    if (!memchr(raw.start, '\\', raw.length))
+        return string;
+    char *out = reader->decoded;
+    for (const char *at = raw.start, *end = at + raw.length; at < end;) {
+        int32_t character;
+        size_t bytes = *at == '\\' ? read_escape(at, end, &character) : 1;
+        if (bytes > 1)
+            out += character_put(character, out);
+        else
+            *out++ = *at;
+        at += bytes;
+    }
+    string.text = bytes_between(reader->decoded, out);
+    reader->decoded = out;
+    return string;
+}
+
+/* Where a byte of the text is written. */
+static const char *raw_of(struct json_string *string, size_t byte) {
+    const char *end = string->raw.start + string->raw.length;
+    char ignored[4];
+    if (string->text.start == string->raw.start)
+        return string->raw.start + byte;
+    while (string->at < byte) {
+        int32_t character;
+        size_t bytes = *string->raw_at == '\\' ? read_escape(string->raw_at, end, &character) : 1;
+        string->at += bytes > 1 ? character_put(character, ignored) : 1;
+        string->raw_at += bytes;
+    }
+    return string->raw_at;
+}
+
+static void json_escape(struct html_buffer *out, const char *text, size_t length) {
+    static const char digits[] = "0123456789abcdef";
+    for (size_t at = 0; at < length; at++) {
+        size_t plain = at;
+        while (at < length && text[at] != '"' && text[at] != '\\' && (unsigned char)text[at] >= ' ')
+            at++;
+        html_put(out, text + plain, at - plain);
+        if (at == length)
+            return;
+        unsigned char c = (unsigned char)text[at];
+        const char escape[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, mark[] = {'\\', (char)c};
+        html_put(out, c < ' ' ? escape : mark, c < ' ' ? sizeof escape : sizeof mark);
+    }
+}
+
+/* ---- pieces ---- */
+
+/* The owner of a marking: a string, and who reads it. */
+struct string_owner {
+    struct json_reader *reader;
+    struct json_string *string;
+};
+
+/* Parts are asked for in their order. */
+static struct html_bytes write_part(const struct html_marking *marking, struct html_bytes part, struct arena *arena) {
+    const struct string_owner *own = marking->owner;
+    size_t begin = (size_t)(part.start - own->string->text.start);
+    const char *from = raw_of(own->string, begin), *to = raw_of(own->string, begin + part.length);
+    (void)arena;
+    own->reader->done = to;
+    return bytes_between(from, to);
+}
+
+/* Skips letters, digits and some other characters. */
+static size_t skip_name(struct html_bytes text, size_t begin, const char *others) {
+    size_t at = begin;
+    while (at < text.length && at - begin < MOST_NAME &&
+           (isalnum((unsigned char)text.start[at]) || (text.start[at] && strchr(others, text.start[at]))))
+        at++;
+    return at;
+}
+
+/* Returns the end of the reference that begins there: i18next's $t(key), vue-i18n's @:key, @.lower:key and @:(key), Chrome's
+ * $NAME$, Laravel's :name. Returns `at` if none begins. */
+static size_t skip_reference(struct html_bytes text, size_t at) {
+    const char *begin = text.start + at, *end = text.start + text.length;
+    if (end - begin < 3)
+        return at;
+    if (memcmp(begin, "$t(", 3) == 0) {
+        const char *close = memchr(begin, ')', (size_t)(end - begin) < 256 ? (size_t)(end - begin) : 256);
+        return close ? (size_t)(close + 1 - text.start) : at;
+    }
+    if (*begin == ':') {
+        bool after_word = at > 0 && !strchr(" \t(\"'[", begin[-1]);
+        return !after_word && isalpha((unsigned char)begin[1]) ? skip_name(text, at + 1, "_") : at;
+    }
+    size_t after = skip_name(text, at + 1, "_.-@");
+    if (*begin == '$')
+        return after > at + 1 && after < text.length && text.start[after] == '$' ? after + 1 : at;
+    bool starts = *begin == '@' && (begin[1] == ':' || begin[1] == '.') && (at == 0 || !isalnum((unsigned char)begin[-1]));
+    if (!starts || after >= text.length || text.start[after] != ':')
+        return at;
+    bool bracket = after + 1 < text.length && text.start[after + 1] == '(';
+    size_t name = skip_name(text, after + 1 + bracket, "_.-");
+    while (!bracket && name > after + 1 && text.start[name - 1] == '.') /* ends the sentence */
+        name--;
+    if (name == after + 1 + bracket || (bracket && (name == text.length || text.start[name] != ')')))
+        return at;
+    return name + bracket;
+}
+
+/* Adds text between marks, in which references stay as they are. */
+static void add_words(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+    const struct json_string *string = ((const struct string_owner *)marking->owner)->string;
+    size_t begin = (size_t)(text.start - string->text.start), end = begin + text.length, plain = begin;
+    struct html_bytes whole = {string->text.start, end};
+    for (size_t at = begin; at <= end;) {
+        size_t after = at < end && memchr("$@:", whole.start[at], 3) ? skip_reference(whole, at) : at;
+        if (after == at && at < end) {
+            at++;
+            continue;
+        }
+        struct html_bytes before = {whole.start + plain, at - plain}, reference = {whole.start + at, after - at};
+        if (before.length > 0)
+            html_add_text(builder, before, write_part(marking, before, builder->arena));
+        if (at == end)
+            break;
+        html_add_word(builder, (struct html_bytes){"{0}", 3}, write_part(marking, reference, builder->arena));
+        plain = at = after;
+    }
+}
+
+/* Adds one or more sentences of one line. */
+static void add_sentence(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
+    struct string_owner own = {reader, string};
+    const struct html_marking marking = {.owner = &own, .written = write_part, .add_text = add_words};
+    const char *from = raw_of(string, begin);
+    html_add_break(&reader->builder, bytes_between(reader->done, from));
+    reader->done = from;
+    html_add_marked(&reader->builder, (struct html_bytes){string->text.start + begin, end - begin}, &marking);
+}
+
+/* Skips what Laravel has before an alternative: {0} and [2,*]. */
+static size_t skip_range(struct html_bytes text, size_t at) {
+    size_t begin = at;
+    while (at < text.length && text.start[at] == ' ')
+        at++;
+    char close = at < text.length && text.start[at] == '{' ? '}' : ']';
+    if (at == text.length || !strchr("{[", text.start[at]))
+        return begin;
+    at++;
+    size_t after = at;
+    while (after < text.length && strchr(close == ']' ? "0123456789,*-Inf" : "0123456789", text.start[after]))
+        after++;
+    return after > at && after < text.length && text.start[after] == close ? after + 1 : begin;
+}
+
+/* Adds each of the alternatives between bars, as vue-i18n's plurals are written. */
+static void add_alternatives(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
+    size_t depth = 0;
+    bool alternatives = false;
+    for (size_t at = begin; at <= end; at++) {
+        char c = at < end ? string->text.start[at] : '|';
+        depth += c == '{';
+        depth -= c == '}' && depth > 0;
+        if (c != '|' || (depth > 0 && at < end))
+            continue;
+        alternatives |= at < end;
+        if (alternatives)
+            begin = skip_range((struct html_bytes){string->text.start, at}, begin);
+        if (begin < at)
+            add_sentence(reader, string, begin, at);
+        begin = at + 1;
+    }
+}
+
+/* A message that has whole sentences in its branches now is written anew. */
+static void add_message(struct json_reader *reader, struct json_string *string, const struct icu_source *source) {
+    struct html_bytes raw = string->raw;
+    struct json_string anew = *string;
+    if (source->text.start != string->text.start) {
+        struct html_buffer written = {.arena = reader->builder.arena};
+        html_put(&written, "", 0);
+        json_escape(&written, source->text.start, source->text.length);
+        anew = (struct json_string){.raw = {written.bytes, written.length}, .text = source->text, .raw_at = written.bytes};
+        if (written.failed)
+            return; /* html_build reports that the arena has failed */
+    }
+    struct string_owner own = {reader, &anew};
+    const struct html_marking marking = {.owner = &own, .written = write_part};
+    html_add_break(&reader->builder, bytes_between(reader->done, raw.start));
+    icu_source_add(&reader->builder, source, &marking);
+    reader->done = raw.start + raw.length;
+}
+
+/* Adds the pieces of a value unless it is for programs or cannot be read. Returns -1 if memory runs out. */
+static int add_value(struct json_reader *reader, struct html_bytes raw, enum key_choice choice) {
+    static const struct prose_place nowhere = {{"", 0}, {"", 0}};
+    struct prose_place place = nowhere;
+    struct json_string string = decode(reader, raw);
+    struct html_bytes text = string.text;
+    struct icu_source source;
+    struct error error = {0};
+    if (reader->builder.failed) /* html_build reports why */
+        return 0;
+    if (icu_message_is(text.start, text.length)) {
+        if (icu_source_open(text, reader->builder.arena, &source, &error) == 0)
+            add_message(reader, &string, &source);
+        else if (error.code == ERROR_MEMORY)
+            return error_memory(reader->err);
+        else
+            document_note(reader->document, raw.start, "untranslated", "%s, so it is unchanged", error.message);
+        return 0;
+    }
+    if (reader->depth > 0)
+        place.name = reader->levels[reader->depth - 1].name;
+    for (size_t above = reader->depth; above-- > 1 && place.parent.length == 0;)
+        if (reader->levels[above].open == '{') /* the member that holds this object */
+            place.parent = reader->levels[above - 1].name;
+    enum prose prose = prose_judge(text, &place, reader->scratch);
+    if (prose != PROSE_LANGUAGE && (prose != PROSE_DOUBTFUL || choice != KEY_ASKED_FOR))
+        return 0;
+
+    /* Each of several lines may be for programs, too. */
+    for (size_t begin = 0, end; begin < text.length && !reader->builder.failed; begin = end + 1) {
+        end = begin;
+        while (end < text.length && (unsigned char)text.start[end] >= ' ')
+            end++;
+        struct html_bytes line = {text.start + begin, end - begin};
+        if (line.length > 0 && (line.length == text.length || prose_judge(line, &nowhere, reader->scratch) == PROSE_LANGUAGE))
+            add_alternatives(reader, &string, begin, end);
+    }
+    return 0;
+}
+
+/* ---- values ---- */
+
+static size_t skip_digits(struct json_reader *reader) {
+    const char *begin = reader->at;
+    while (reader->at < reader->end && isdigit((unsigned char)*reader->at))
+        reader->at++;
+    return (size_t)(reader->at - begin);
+}
+
+static int read_number(struct json_reader *reader) {
+    const char *begin = reader->at;
+    reader->at += *reader->at == '-';
+    bool zero = reader->at < reader->end && *reader->at == '0';
+    size_t digits = skip_digits(reader), others = 1;
+    if (reader->at < reader->end && *reader->at == '.') {
+        reader->at++;
+        others = skip_digits(reader);
+    }
+    if (others > 0 && reader->at < reader->end && (*reader->at == 'e' || *reader->at == 'E')) {
+        reader->at++;
+        reader->at += reader->at < reader->end && (*reader->at == '+' || *reader->at == '-');
+        others = skip_digits(reader);
+    }
+    return digits == 0 || (zero && digits > 1) || others == 0 ? refuse(reader, begin, "invalid number") : 0;
+}
+
+static int read_word(struct json_reader *reader) {
+    static const char *const words[] = {"true", "false", "null"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (bytes_begin(reader->at, reader->end, words[i])) {
+            reader->at += strlen(words[i]);
+            return 0;
+        }
+    return refuse(reader, reader->at, "a value is expected here");
+}
+
+/* Moves the globs one level down, to a value of this name. */
+static void enter(struct json_reader *reader, const char *name, size_t length) {
+    if (reader->places)
+        key_globs_step(reader->document->keys, &reader->places[reader->depth - 1], name, length, &reader->places[reader->depth]);
+}
+
+static int read_value(struct json_reader *reader, enum expected *expected) {
+    char first = *reader->at;
+    struct level *level = reader->depth > 0 ? &reader->levels[reader->depth - 1] : NULL;
+    if (level && level->open == '[') {
+        char number[24];
+        enter(reader, number, (size_t)snprintf(number, sizeof number, "%zu", level->index++));
+    }
+    if (first == '{' || first == '[') {
+        if (reader->depth == MOST_DEPTH)
+            return refuse(reader, reader->at, "objects and arrays nest deeper than 512");
+        struct html_bytes name = level ? level->name : (struct html_bytes){"", 0};
+        reader->levels[reader->depth++] = (struct level){.open = first, .name = name};
+        reader->at++;
+        *expected = first == '{' ? FIRST_NAME : FIRST_VALUE;
+        return 0;
+    }
+    *expected = reader->depth > 0 ? MORE : NOTHING;
+    if (first == '"') {
+        struct html_bytes raw;
+        bool whole;
+        if (read_string(reader, &raw, &whole) != 0)
+            return -1;
+        enum key_choice choice = reader->places ? key_globs_choose(reader->document->keys, &reader->places[reader->depth]) : KEY_IN;
+        return whole && choice != KEY_LEFT_OUT ? add_value(reader, raw, choice) : 0;
+    }
+    return first == '-' || isdigit((unsigned char)first) ? read_number(reader) : read_word(reader);
+}
+
+static int read_name(struct json_reader *reader, enum expected *expected) {
+    struct html_bytes raw;
+    bool whole;
+    *expected = COLON;
+    if (*reader->at != '"')
+        return refuse(reader, reader->at, "the name of a member is expected here");
+    if (read_string(reader, &raw, &whole) != 0)
+        return -1;
+    struct html_bytes name = whole ? decode(reader, raw).text : raw;
+    reader->levels[reader->depth - 1].name = name;
+    enter(reader, name.start, name.length);
+    return 0;
+}
+
+/* Reads what begins at a character that is not white space. *expected: what may come here, then what may come next. */
+static int read_next(struct json_reader *reader, enum expected *expected) {
+    bool object = reader->depth > 0 && reader->levels[reader->depth - 1].open == '{';
+    bool may_end = *expected == MORE || *expected == FIRST_NAME || *expected == FIRST_VALUE;
+    if (may_end && *reader->at == (object ? '}' : ']')) {
+        reader->at++;
+        reader->depth--;
+        *expected = reader->depth > 0 ? MORE : NOTHING;
+        return 0;
+    }
+    switch (*expected) {
+    case VALUE:
+    case FIRST_VALUE:
+        return read_value(reader, expected);
+    case NAME:
+    case FIRST_NAME:
+        return read_name(reader, expected);
+    case COLON:
+        if (*reader->at++ != ':')
+            return refuse(reader, reader->at - 1, "a colon is expected here");
+        *expected = VALUE;
+        return 0;
+    case MORE:
+        if (*reader->at++ != ',')
+            return refuse(reader, reader->at - 1, object ? "a comma or } is expected here" : "a comma or ] is expected here");
+        *expected = object ? NAME : VALUE;
+        return 0;
+    default:
+        return refuse(reader, reader->at, "unexpected text after the value");
+    }
+}
+
+int json_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    const char *source = document->source, *end = source + document->length;
+    struct json_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
+    char *decoded = arena_alloc(arena, document->length + 1, 1), *scratch = arena_alloc(arena, document->length + 1, 1);
+    struct key_state *places = document->keys ? arena_alloc(arena, MOST_DEPTH + 1, sizeof *places) : NULL;
+    if (arena_failed(arena))
+        return error_memory(err);
+    *reader = (struct json_reader){.builder = document_builder(document, arena),
+                                   .document = document,
+                                   .begin = source,
+                                   .at = source,
+                                   .end = end,
+                                   .done = source,
+                                   .decoded = decoded,
+                                   .scratch = scratch,
+                                   .places = places,
+                                   .err = err};
+    if (places)
+        key_globs_begin(document->keys, &places[0]);
+    for (enum expected expected = VALUE;;) {
+        while (reader->at < end && strchr(" \t\r\n", *reader->at))
+            reader->at++;
+        if (reader->at == end && expected != NOTHING)
+            return refuse(reader, end, "unexpected end of the document");
+        if (reader->at == end)
+            break;
+        if (read_next(reader, &expected) != 0)
+            return -1;
+    }
+    html_add_break(&reader->builder, bytes_between(reader->done, reader->end));
+    return html_build(&reader->builder, json_escape, out, err);
+}
+
+/* ---- messages that were translated ---- */
+
+/* The next string of valid JSON at or after *at, which is moved past it. Returns false at the end. */
+static bool next_string(const char **at, const char *end, struct html_bytes *raw) {
+    const char *begin = memchr(*at, '"', (size_t)(end - *at));
+    if (!begin)
+        return false;
+    const char *c = begin + 1;
+    while (c < end && *c != '"')
+        c += *c == '\\' ? 2 : 1;
+    *raw = bytes_between(begin + 1, c);
+    *at = c + 1;
+    return true;
+}
+
+/* Puts the translation of a message, or the source if the translation does not have its arguments. */
+static void put_message(const struct document *document, struct json_reader *room, struct html_bytes source,
+                        struct html_bytes written, struct html_buffer *out) {
+    struct json_string from = decode(room, source), to = decode(room, written);
+    struct icu_source before;
+    struct html_bytes settled;
+    if (icu_source_open(from.text, out->arena, &before, NULL) != 0) {
+        html_put(out, written.start, written.length);
+    } else if (!icu_source_settle(&before, to.text, out->arena, &settled)) {
+        bool branches = icu_message_is(from.text.start, from.text.length);
+        if (branches)
+            document_note(document, source.start, "untranslated",
+                          "the translation of the message has other arguments than its source, so the message is unchanged");
+        html_put(out, branches ? source.start : written.start, branches ? source.length : written.length);
+    } else if (settled.start == to.text.start) {
+        html_put(out, written.start, written.length);
+    } else {
+        json_escape(out, settled.start, settled.length);
+    }
+}
+
+char *json_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
+                  size_t *out_length, struct error *err) {
+    const char *source = document->source, *end = source + document->length, *at = written, *to = written + written_length;
+    struct html_buffer out = {.arena = arena};
+    struct html_bytes before, now;
+    bool messages = false; /* if one string has branches, others are messages, too */
+    for (const char *next = source; !messages && next_string(&next, end, &before);)
+        messages = icu_message_is(before.start, before.length);
+    html_put(&out, "", 0);
+    if (messages) {
+        struct json_reader room = {.decoded = arena_alloc(arena, document->length + written_length + 1, 1)};
+        for (const char *next = written; room.decoded && next_string(&source, end, &before) && next_string(&next, to, &now);) {
+            if (bytes_same(before, now) || !memchr(before.start, '{', before.length))
+                continue;
+            html_put(&out, at, (size_t)(now.start - at));
+            put_message(document, &room, before, now, &out);
+            at = now.start + now.length;
+        }
+    }
+    html_put(&out, at, (size_t)(to - at));
+    out.failed |= arena_failed(arena);
+    return html_take(&out, out_length, err);
+}

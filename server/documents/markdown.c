@@ -1,0 +1,779 @@
+/* Markdown with GitHub's tables, strikethrough, footnotes, alerts and formulas. cmark finds the blocks and the inline elements in
+ * them; a second walk, over the source itself, finds where each of them is written, so that everything keeps its notation. A block
+ * in which the two do not agree stays as it is. What cmark does not know of (markdown_find_kept) is hidden from it: it reads a copy
+ * with other characters there. Front matter, code, HTML, formulas, addresses of links and definitions of references are never
+ * translated. */
+#include "model/base/arena.h"
+#include "server/documents/format.h"
+#include "server/documents/markdown_notation.h"
+#include "server/markup/piece.h"
+#include <cmark-gfm-core-extensions.h>
+#include <cmark-gfm.h>
+#include <ctype.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <threads.h>
+
+enum {
+    BLOCK_BYTES = 1 << 18, /* of the pool of cmark's memory */
+    ALIGNMENT = 16,
+    BYTES_EACH = 256, /* of memory for each byte of the document, with bounds: */
+    BYTES_LEAST = 1 << 22,
+    MOST_BYTES = 64 << 20, /* documents that need more have too many texts and marks (HTML_MAX_PIECES) */
+    MOST_STEPS = 1 << 29,  /* "<?" and "<!" times the length */
+    MOST_SIBLINGS = 256,   /* after an HTML tag, among which its end tag is looked for */
+    MOST_DEFINITIONS = 64, /* lines of them before a paragraph */
+    MOST_NAME = 32,        /* bytes of the name of a tag */
+    MOST_ADDRESS = 32      /* bytes of an address that is a word of its sentence */
+};
+
+/* ---- parsing by cmark ---- */
+
+/* cmark exits if memory runs out, and its extensions keep what they need in global variables. Here it works for one thread at a
+ * time and allocates from a pool that can end a parse. */
+struct pool_block {
+    struct pool_block *next;
+    size_t used, size; /* bytes after this struct */
+};
+
+struct markdown {
+    struct pool_block *blocks; /* the last one first */
+    size_t bytes, most;        /* of all blocks, and their bound */
+    bool lacked;               /* memory ended it, and not the bound */
+    struct budget *budget;     /* ends it, too */
+    jmp_buf out;
+    cmark_node *document;
+};
+
+static thread_local struct markdown *current;            /* the parse that cmark allocates for */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards cmark's own variables */
+static once_flag registered = ONCE_FLAG_INIT;
+
+/* The size of each allocation stands before it. */
+static void *pool_take(size_t bytes) {
+    struct markdown *pool = current;
+    size_t needed = ALIGNMENT + (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    struct pool_block *block = pool->blocks;
+    if (!budget_step(pool->budget, 1)) {
+        pool->lacked = true;
+        longjmp(pool->out, 1);
+    }
+    if (!block || block->size - block->used < needed) {
+        size_t size = needed > BLOCK_BYTES ? needed : BLOCK_BYTES;
+        bool room = bytes < SIZE_MAX / 2 && pool->most - pool->bytes >= size;
+        block = room ? malloc(sizeof *block + ALIGNMENT + size) : NULL;
+        if (!block) {
+            pool->lacked = room;
+            longjmp(pool->out, 1);
+        }
+        *block = (struct pool_block){pool->blocks, 0, size};
+        pool->blocks = block;
+        pool->bytes += size;
+    }
+    char *memory = (char *)block + (sizeof *block + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + block->used;
+    block->used += needed;
+    *(size_t *)(void *)memory = bytes;
+    return memory + ALIGNMENT;
+}
+
+static void *pool_calloc(size_t count, size_t size) {
+    size_t bytes = count > 0 && size > SIZE_MAX / 2 / count ? SIZE_MAX / 2 : count * size;
+    return memset(pool_take(bytes), 0, bytes);
+}
+
+static void *pool_realloc(void *former, size_t bytes) {
+    void *memory = pool_take(bytes);
+    if (former) {
+        size_t had = *(size_t *)(void *)((char *)former - ALIGNMENT);
+        memcpy(memory, former, had < bytes ? had : bytes);
+    }
+    return memory;
+}
+
+static void pool_free(void *memory) {
+    (void)memory;
+}
+
+/* A walk through everything below a root: each node is entered and, after what it holds, left. It begins with {root, true}. */
+struct step {
+    cmark_node *node;
+    bool enter;
+};
+
+/* Returns false at the end. */
+static bool next_step(cmark_node *root, struct step *step) {
+    cmark_node *child = step->enter ? cmark_node_first_child(step->node) : NULL, *next = cmark_node_next(step->node);
+    if (child)
+        *step = (struct step){child, true};
+    else if (step->enter || step->node == root)
+        step->enter = false;
+    else if (next)
+        *step = (struct step){next, true};
+    else
+        *step = (struct step){cmark_node_parent(step->node), false};
+    return !(step->node == root && !step->enter);
+}
+
+static void markdown_free(struct markdown *markdown) {
+    for (struct pool_block *block = markdown ? markdown->blocks : NULL, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    free(markdown);
+}
+
+/* The caller holds the lock. The document stays NULL if memory runs out. */
+static void parse(struct markdown *markdown, const char *source, size_t length) {
+    static cmark_mem memory = {pool_calloc, pool_realloc, pool_free};
+    static const char *const extensions[] = {"table", "strikethrough", "tasklist", "autolink"};
+    current = markdown;
+    if (setjmp(markdown->out) != 0)
+        return;
+    cmark_parser *parser = cmark_parser_new_with_mem(CMARK_OPT_FOOTNOTES, &memory);
+    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++)
+        cmark_parser_attach_syntax_extension(parser, cmark_find_syntax_extension(extensions[i]));
+    cmark_parser_feed(parser, source, length);
+    cmark_node *document = cmark_parser_finish(parser);
+    for (struct step step = {document, true}; next_step(document, &step);)
+        cmark_node_get_literal(step.node); /* makes a copy, once */
+    markdown->document = document;
+}
+
+/* Time is that of cmark, bounded by the budget, which is away meanwhile. Returns NULL with ERROR_MEMORY, also if the budget is used
+ * up, or ERROR_INPUT if the document needs more memory than it may have. Thread-safe: one parse runs at a time. */
+static struct markdown *markdown_open(const char *source, size_t length, struct budget *budget, struct error *err) {
+    static const char too_many[] = "the document has too many marks";
+    size_t endless = 0; /* cmark looks for the end of each "<?" and "<!" in all that follows */
+    for (size_t i = 0; i + 1 < length; i++)
+        endless += source[i] == '<' && (source[i + 1] == '?' || source[i + 1] == '!');
+    if (endless > MOST_STEPS / (length + 1)) {
+        error_set(err, ERROR_INPUT, "%s", too_many);
+        return NULL;
+    }
+    struct markdown *markdown = calloc(1, sizeof *markdown);
+    if (!markdown) {
+        error_memory(err);
+        return NULL;
+    }
+    markdown->most = length < (MOST_BYTES - BYTES_LEAST) / BYTES_EACH ? BYTES_LEAST + length * BYTES_EACH : MOST_BYTES;
+    markdown->budget = budget;
+    call_once(&registered, cmark_gfm_core_extensions_ensure_registered);
+    budget_away(budget, true);
+    pthread_mutex_lock(&lock);
+    parse(markdown, source, length);
+    pthread_mutex_unlock(&lock);
+    budget_away(budget, false);
+    if (markdown->document)
+        return markdown;
+    if (markdown->lacked)
+        error_memory(err);
+    else
+        error_set(err, ERROR_INPUT, "%s", too_many);
+    markdown_free(markdown);
+    return NULL;
+}
+
+/* ---- the second walk ---- */
+
+/* A block with inline content. */
+struct block {
+    struct markdown_place place;
+    cmark_node *node;
+};
+
+/* An HTML tag that is open in a sentence. */
+struct tag {
+    cmark_node *close; /* its end tag */
+    size_t piece;      /* everything from this piece on is one unit, if the element is opaque */
+    size_t depth;
+    const char *begin;
+    bool opaque;
+};
+
+struct md_reader {
+    struct html_builder builder;
+    const char *source;          /* without front matter */
+    const char *text, *at, *end; /* the same bytes as cmark reads them */
+    const char *done;            /* the document up to here is in pieces */
+    char *decoded;               /* the rest of the room for text that is written in another way */
+    const size_t *lines;         /* [line_count] their begins */
+    size_t line_count;
+    struct block *blocks; /* [block_count] */
+    size_t block_count, block_room;
+    struct markdown_kept_list kept;
+    size_t next_kept;
+    const char *covered; /* up to here everything was kept, and is in pieces */
+    bool line_ends;      /* what was kept there stands by itself */
+    bool row;            /* the block is a row of links and images without words between them */
+    const char **opens;  /* [HTML_MAX_DEPTH] where the text of each open element begins */
+    struct tag *tags;    /* [tag_count], at most HTML_MAX_DEPTH */
+    size_t tag_count;
+    struct arena *arena;
+};
+
+/* The bytes of the document where cmark reads these. */
+static struct html_bytes written(const struct md_reader *reader, const char *begin, const char *end) {
+    return (struct html_bytes){reader->source + (begin - reader->text), (size_t)(end - begin)};
+}
+
+/* True outside of the elements of a row: nothing there is a word. */
+static bool in_row(const struct md_reader *reader) {
+    return reader->row && reader->builder.depth == 0;
+}
+
+/* Returns the kept run that begins there, or NULL. */
+static const struct markdown_kept *kept_at(struct md_reader *reader, const char *at) {
+    const struct markdown_kept_list *kept = &reader->kept;
+    size_t byte = (size_t)(at - reader->text);
+    while (reader->next_kept < kept->count && kept->all[reader->next_kept].begin < byte)
+        reader->next_kept++;
+    return reader->next_kept < kept->count && kept->all[reader->next_kept].begin == byte ? &kept->all[reader->next_kept] : NULL;
+}
+
+static void add_kept(struct md_reader *reader, const struct markdown_kept *kept) {
+    reader->covered = reader->text + kept->end;
+    reader->line_ends = kept->kind == MARKDOWN_LINE;
+    struct html_bytes raw = written(reader, reader->text + kept->begin, reader->covered);
+    if (kept->kind == MARKDOWN_LINE)
+        html_add_break(&reader->builder, raw);
+    else if (kept->kind == MARKDOWN_UNIT)
+        html_add_unit(&reader->builder, raw);
+    else
+        html_add_word(&reader->builder, (struct html_bytes){"X", 1}, raw);
+}
+
+/* Adds text [length], which is written from `begin` on. */
+static void add_text(struct md_reader *reader, const char *text, size_t length, const char *begin) {
+    struct html_bytes raw = written(reader, begin, reader->at), own = raw;
+    if (raw.length == 0)
+        return;
+    if (in_row(reader)) {
+        html_add_break(&reader->builder, raw);
+        return;
+    }
+    if (raw.length != length || memcmp(raw.start, text, length) != 0) {
+        memcpy(reader->decoded, text, length);
+        own = (struct html_bytes){reader->decoded, length};
+        reader->decoded += length;
+    }
+    html_add_text(&reader->builder, own, raw);
+}
+
+/* Each of these takes what a node holds. They return false if it is not written at reader->at as cmark reads it. */
+
+static bool take_unit(struct md_reader *reader, const char *after) {
+    if (!after)
+        return false;
+    struct html_bytes raw = written(reader, reader->at, after);
+    if (in_row(reader))
+        html_add_break(&reader->builder, raw);
+    else
+        html_add_unit(&reader->builder, raw);
+    reader->at = after;
+    return true;
+}
+
+/* text: of the node; escapes and references may write it. */
+static bool take_text(struct md_reader *reader, const char *text) {
+    const char *begin = reader->at, *end = reader->end;
+    size_t length = strlen(text), read = 0, first = 0;
+    while (read < length) {
+        const char *at = reader->at;
+        const struct markdown_kept *kept = at >= reader->covered ? kept_at(reader, at) : NULL;
+        if (kept && kept->end > kept->begin) {
+            add_text(reader, text + first, read - first, begin);
+            add_kept(reader, kept);
+        }
+        size_t reference = at < end && *at == '&' ? markdown_reference_length(at, end) : 0;
+        if (reference > 0 && isspace((unsigned char)text[read])) { /* white space that cannot be written in another way */
+            add_text(reader, text + first, read - first, begin);
+            take_unit(reader, at + reference);
+            begin = reader->at;
+            first = ++read;
+            continue;
+        }
+        if (reference > 0 && (text[read] != '&' || markdown_is_ampersand(at, reference))) {
+            reader->at += reference;
+            for (read++; ((unsigned char)text[read] & 0xc0) == 0x80;)
+                read++;
+            continue;
+        }
+        bool escaped = at + 1 < end && *at == '\\' && markdown_is_mark(at[1]) && at[1] == text[read];
+        at += escaped;
+        if (at == end || *at != text[read])
+            return false;
+        reader->at = at + 1;
+        read++;
+        if (reader->at <= reader->covered) {
+            begin = reader->at;
+            first = read;
+        }
+    }
+    add_text(reader, text + first, length - first, begin);
+    return true;
+}
+
+/* A sentence runs over a line end unless one of the lines stands by itself, or is nothing but an HTML tag at an end of the block.
+ */
+static bool take_soft_break(struct md_reader *reader, cmark_node *node) {
+    const char *line = reader->at, *after = markdown_skip_line_end(line, reader->end);
+    cmark_node *previous = cmark_node_previous(node), *following = cmark_node_next(node);
+    if (!after)
+        return false;
+    reader->at = after;
+    if (line < reader->covered)
+        return true;
+    const struct markdown_kept *end = kept_at(reader, line);
+    bool ends = (line == reader->covered && reader->line_ends) || (end && end->kind == MARKDOWN_LINE);
+    const struct markdown_kept *next = kept_at(reader, after);
+    struct html_bytes raw = written(reader, line, after);
+    bool first = previous && cmark_node_get_type(previous) == CMARK_NODE_HTML_INLINE && !cmark_node_previous(previous);
+    bool last = following && cmark_node_get_type(following) == CMARK_NODE_HTML_INLINE && !cmark_node_next(following);
+    bool beside_tag = (first || last) && reader->builder.depth == 0;
+    if (ends || (next && next->kind == MARKDOWN_LINE) || in_row(reader) || beside_tag)
+        html_add_break(&reader->builder, raw);
+    else
+        html_add_text(&reader->builder, (struct html_bytes){" ", 1}, raw);
+    return true;
+}
+
+static bool take_hard_break(struct md_reader *reader) {
+    const char *at = reader->at + (reader->at < reader->end && *reader->at == '\\');
+    const char *after = markdown_skip_line_end(at, reader->end);
+    if (after)
+        html_add_break(&reader->builder, written(reader, reader->at, after));
+    reader->at = after ? after : reader->at;
+    return after != NULL;
+}
+
+static bool take_code(struct md_reader *reader) {
+    const char *open = reader->at, *end = reader->end;
+    while (open < end && *open == '`')
+        open++;
+    size_t marks = (size_t)(open - reader->at);
+    for (const char *at = open; marks > 0 && at < end;) {
+        const char *close = at;
+        while (close < end && *close == '`')
+            close++;
+        if ((size_t)(close - at) == marks) {
+            html_add_code(&reader->builder, written(reader, reader->at, open), written(reader, open, at),
+                          written(reader, at, close));
+            reader->at = close;
+            return true;
+        }
+        at = close > at ? close : at + 1;
+    }
+    return false;
+}
+
+static bool take_open(struct md_reader *reader, const char *after) {
+    if (!after || !html_add_open(&reader->builder, written(reader, reader->at, after)))
+        return false;
+    reader->at = after;
+    reader->opens[reader->builder.depth - 1] = after;
+    return true;
+}
+
+static bool take_close(struct md_reader *reader, const char *after) {
+    if (!after || !html_add_close(&reader->builder, written(reader, reader->at, after)))
+        return false;
+    reader->at = after;
+    return true;
+}
+
+/* The end of a link whose own text is its name gets "][name]" in case that text changes, in one line. */
+static bool take_link_end(struct md_reader *reader) {
+    bool by_text;
+    const char *after = markdown_skip_link_end(reader->at, reader->end, &by_text);
+    size_t depth = reader->builder.depth, length = 0;
+    if (!after || !by_text || depth == 0)
+        return take_close(reader, after);
+    const char *begin = reader->opens[depth - 1];
+    char *name = arena_alloc(reader->arena, (size_t)(reader->at - begin) + 4, 1);
+    if (!name)
+        return false;
+    name[length++] = ']';
+    name[length++] = '[';
+    for (const char *at = begin; at < reader->at;) {
+        const char *next = markdown_skip_line_end(at, reader->at);
+        name[length++] = next ? ' ' : *written(reader, at, at + 1).start;
+        at = next ? next : at + 1;
+    }
+    name[length++] = ']';
+    if (!html_add_close_or(&reader->builder, written(reader, reader->at, after), (struct html_bytes){name, length}))
+        return false;
+    reader->at = after;
+    return true;
+}
+
+/* An address that stands for itself, in angle brackets or without them, is a word of the sentence; a short one represents one that
+ * is too long for that. */
+static bool take_address(struct md_reader *reader, cmark_node *node) {
+    static const char some[] = "https://a.org";
+    const char *begin = reader->at, *text = cmark_node_get_literal(cmark_node_first_child(node));
+    bool angles = begin < reader->end && *begin == '<';
+    const char *after = angles ? markdown_skip_until(begin + 1, reader->end, '>') : begin + (text ? strlen(text) : 0);
+    if (!after || !text || after > reader->end || after == begin || (!angles && memcmp(begin, text, strlen(text)) != 0))
+        return false;
+    bool in_word =
+        (begin > reader->text && isalnum((unsigned char)begin[-1])) || (after < reader->end && isalnum((unsigned char)*after));
+    if (in_word)
+        html_add_unit(&reader->builder, written(reader, begin, after));
+    else if (after - begin > MOST_ADDRESS)
+        html_add_word(&reader->builder, (struct html_bytes){some, sizeof some - 1}, written(reader, begin, after));
+    else
+        html_add_code(&reader->builder, written(reader, begin, begin + angles), written(reader, begin + angles, after - angles),
+                      written(reader, after - angles, after));
+    reader->at = after;
+    return true;
+}
+
+/* ---- HTML tags in a sentence ---- */
+
+/* Reads the name of a tag, in lower case. Returns false unless it is a start tag that has an end tag, or an end tag (if end). */
+static bool tag_name(cmark_node *node, bool end, char name[MOST_NAME]) {
+    const char *tag = cmark_node_get_type(node) == CMARK_NODE_HTML_INLINE ? cmark_node_get_literal(node) : NULL;
+    size_t length = tag ? strlen(tag) : 0, bytes = 0;
+    if (length < 3 || (tag[1] == '/') != end || (!end && tag[length - 2] == '/'))
+        return false;
+    for (const char *at = tag + 1 + end; bytes < MOST_NAME - 1 && (isalnum((unsigned char)*at) || *at == '-'); at++)
+        name[bytes++] = (char)tolower((unsigned char)*at);
+    name[bytes] = '\0';
+    return bytes > 0 && bytes < MOST_NAME - 1 && (html_element(name) & ELEMENT_VOID) == 0;
+}
+
+/* Finds the end tag beside a start tag, before that of the tag around it. Returns NULL if there is none. */
+static cmark_node *find_end_tag(const struct md_reader *reader, cmark_node *start, const char *name) {
+    cmark_node *last = reader->tag_count > 0 ? reader->tags[reader->tag_count - 1].close : NULL;
+    size_t depth = 1, seen = 0;
+    char other[MOST_NAME];
+    for (cmark_node *node = cmark_node_next(start); node && node != last && seen < MOST_SIBLINGS;
+         node = cmark_node_next(node), seen++) {
+        if (tag_name(node, false, other) && strcmp(other, name) == 0)
+            depth++;
+        else if (tag_name(node, true, other) && strcmp(other, name) == 0 && --depth == 0)
+            return node;
+    }
+    return NULL;
+}
+
+/* Makes one unit of the pieces between tags whose content is for programs. */
+static void join(struct md_reader *reader, const struct tag *tag) {
+    struct html_builder *builder = &reader->builder;
+    if (builder->failed)
+        return;
+    bool one = builder->html.piece_count == tag->piece + 2 && builder->html.pieces[tag->piece + 1].kind == PIECE_TEXT;
+    struct html_piece text = one ? builder->html.pieces[tag->piece + 1] : (struct html_piece){0};
+    struct html_bytes raw = written(reader, tag->begin, reader->at);
+    builder->html.piece_count = tag->piece;
+    builder->depth = tag->depth;
+    if (one)
+        html_add_word(builder, (struct html_bytes){text.raw, text.length}, raw);
+    else
+        html_add_unit(builder, raw);
+}
+
+static bool take_tag(struct md_reader *reader, cmark_node *node) {
+    const char *literal = cmark_node_get_literal(node), *begin = reader->at;
+    size_t length = strlen(literal);
+    if ((size_t)(reader->end - begin) < length || memcmp(begin, literal, length) != 0)
+        return false;
+    const char *after = begin + length;
+    struct tag *around = reader->tag_count > 0 ? &reader->tags[reader->tag_count - 1] : NULL;
+    if (around && around->close == node) {
+        reader->tag_count--;
+        if (!around->opaque)
+            return take_close(reader, after);
+        reader->at = after;
+        join(reader, around);
+        return true;
+    }
+    if (strncasecmp(literal, "<br", 3) == 0 && !isalnum((unsigned char)literal[3]) && literal[3] != '-') { /* as in HTML */
+        html_add_break(&reader->builder, written(reader, begin, after));
+        reader->at = after;
+        return true;
+    }
+    char name[MOST_NAME];
+    cmark_node *close = tag_name(node, false, name) ? find_end_tag(reader, node, name) : NULL;
+    if (!close || reader->tag_count == HTML_MAX_DEPTH)
+        return take_unit(reader, after);
+    bool opaque = (html_element(name) & (ELEMENT_OPAQUE | ELEMENT_CODE)) != 0;
+    reader->tags[reader->tag_count++] = (struct tag){close, reader->builder.html.piece_count, reader->builder.depth, begin, opaque};
+    return take_open(reader, after);
+}
+
+/* ---- blocks ---- */
+
+/* The types of extensions get their numbers at run time. */
+static bool is_of(cmark_node *node, const char *extension) {
+    return strcmp(cmark_node_get_type_string(node), extension) == 0;
+}
+
+/* Enters or leaves a node. *whole: everything in it has been taken, too. */
+static bool take_inline(struct md_reader *reader, cmark_node *node, bool enter, bool *whole) {
+    cmark_node_type type = cmark_node_get_type(node);
+    const char *at = reader->at, *end = reader->end, *after;
+    bool image = type == CMARK_NODE_IMAGE, link = type == CMARK_NODE_LINK, strike = is_of(node, "strikethrough");
+    bool emphasis = type == CMARK_NODE_EMPH || type == CMARK_NODE_STRONG;
+    if (!enter && !image && !link && !strike && !emphasis)
+        return true;
+    if (type == CMARK_NODE_TEXT)
+        return take_text(reader, cmark_node_get_literal(node));
+    if (type == CMARK_NODE_SOFTBREAK)
+        return take_soft_break(reader, node);
+    if (type == CMARK_NODE_LINEBREAK)
+        return take_hard_break(reader);
+    if (type == CMARK_NODE_CODE)
+        return take_code(reader);
+    if (type == CMARK_NODE_HTML_INLINE)
+        return take_tag(reader, node);
+    if (type == CMARK_NODE_FOOTNOTE_REFERENCE)
+        return take_unit(reader, markdown_skip_until(at, end, ']'));
+    if (link || image) {
+        *whole = enter && link && at < end && *at != '[';
+        if (*whole)
+            return take_address(reader, node);
+        if (!enter)
+            return take_link_end(reader);
+        after = image ? markdown_skip_marks(at, end, '!', 1) : at;
+        return take_open(reader, after ? markdown_skip_marks(after, end, '[', 1) : NULL);
+    }
+    if (strike) { /* two or one */
+        after = markdown_skip_marks(at, end, '~', 2);
+        after = after ? after : markdown_skip_marks(at, end, '~', 1);
+    } else if (emphasis) {
+        char mark = at < end ? *at : '\0';
+        after = mark == '*' || mark == '_' ? markdown_skip_marks(at, end, mark, type == CMARK_NODE_EMPH ? 1 : 2) : NULL;
+    } else {
+        return false;
+    }
+    return enter ? take_open(reader, after) : take_close(reader, after);
+}
+
+/* True for links and images, at least two, with only marks and white space between them. */
+static bool is_row(cmark_node *block) {
+    size_t links = 0;
+    for (cmark_node *node = cmark_node_first_child(block); node; node = cmark_node_next(node)) {
+        cmark_node_type type = cmark_node_get_type(node);
+        bool link = type == CMARK_NODE_LINK || type == CMARK_NODE_IMAGE;
+        const char *text = type == CMARK_NODE_TEXT ? cmark_node_get_literal(node) : "";
+        for (; *text; text++)
+            if (isalnum((unsigned char)*text))
+                return false;
+        links += link;
+        if (!link && type != CMARK_NODE_TEXT && type != CMARK_NODE_SOFTBREAK && type != CMARK_NODE_LINEBREAK)
+            return false;
+    }
+    return links > 1;
+}
+
+/* Where the content of a block begins, after the marks of a heading, a cell or a task. Returns NULL if cmark does not know. */
+static const char *find_content(const struct md_reader *reader, cmark_node *node) {
+    int line = cmark_node_get_start_line(node), column = cmark_node_get_start_column(node);
+    if (line < 1 || (size_t)line > reader->line_count || column < 1)
+        return NULL;
+    const char *begin = reader->text + reader->lines[line - 1];
+    const char *end = (size_t)line < reader->line_count ? reader->text + reader->lines[line] : reader->end;
+    if (column > end - begin)
+        return NULL;
+    const char *at = markdown_skip_space(begin + column - 1, end);
+    char mark = cmark_node_get_type(node) == CMARK_NODE_HEADING ? '#' : '|';
+    if (cmark_node_get_type(node) != CMARK_NODE_PARAGRAPH)
+        while (at < end && *at == mark)
+            at++;
+    at = markdown_skip_space(at, end);
+    bool task = is_of(cmark_node_parent(node), "tasklist") && end - at > 3 && at[0] == '[' && at[2] == ']';
+    return task ? markdown_skip_space(at + 3, end) : at;
+}
+
+/* The place of a block whose content begins here. */
+static struct markdown_place find_place(const struct md_reader *reader, cmark_node *node, const char *begin) {
+    bool paragraph = cmark_node_get_type(node) == CMARK_NODE_PARAGRAPH;
+    size_t first = (size_t)cmark_node_get_start_line(node) - 1, last = first;
+    int end_line = cmark_node_get_end_line(node);
+    if (paragraph && end_line > 0 && (size_t)end_line <= reader->line_count && (size_t)end_line > first)
+        last = (size_t)end_line - 1;
+    const char *end = last + 1 < reader->line_count ? reader->text + reader->lines[last + 1] : reader->end;
+    if (is_of(node, "table_cell")) {
+        const char *after = markdown_skip_until(begin, end, '|');
+        end = after ? after - 1 : end;
+    }
+    struct markdown_place place = {(size_t)(begin - reader->text), (size_t)(end - reader->text), .paragraph = paragraph};
+    for (const char *at = reader->text + reader->lines[first]; at < begin; at++)
+        place.quotes += *at == '>';
+    cmark_node *parent = cmark_node_parent(node);
+    place.quotes_first = parent && cmark_node_get_type(parent) == CMARK_NODE_BLOCK_QUOTE && cmark_node_first_child(parent) == node;
+    return place;
+}
+
+static int compare_blocks(const void *a, const void *b) {
+    const struct block *x = a, *y = b;
+    return x->place.begin < y->place.begin ? -1 : x->place.begin > y->place.begin;
+}
+
+/* Finds the blocks in the order of the source: footnotes stand at the end of the tree. Returns -1 if memory runs out. */
+static int find_blocks(struct md_reader *reader, cmark_node *document) {
+    struct step step = {document, true};
+    reader->block_count = 0;
+    while (next_step(document, &step)) {
+        cmark_node_type type = cmark_node_get_type(step.node);
+        bool text = type == CMARK_NODE_PARAGRAPH || type == CMARK_NODE_HEADING || is_of(step.node, "table_cell");
+        const char *content = step.enter && text ? find_content(reader, step.node) : NULL;
+        if (!content)
+            continue;
+        struct block *blocks =
+            arena_grow(reader->arena, reader->blocks, reader->block_count, &reader->block_room, 1, sizeof *blocks);
+        if (!blocks)
+            return -1;
+        reader->blocks = blocks;
+        blocks[reader->block_count++] = (struct block){find_place(reader, step.node, content), step.node};
+    }
+    if (reader->block_count > 0)
+        qsort(reader->blocks, reader->block_count, sizeof *reader->blocks, compare_blocks);
+    return 0;
+}
+
+/* Takes a block whose content begins there. Returns false if it is written in another way than cmark reads it. */
+static bool take_block_from(struct md_reader *reader, const struct block *block, const char *begin) {
+    html_add_break(&reader->builder, written(reader, reader->done, begin));
+    reader->at = reader->covered = begin;
+    reader->line_ends = false;
+    reader->row = is_row(block->node);
+    reader->tag_count = 0;
+    for (struct step step = {block->node, true}; next_step(block->node, &step);) {
+        bool whole = false;
+        if (!take_inline(reader, step.node, step.enter, &whole))
+            return false;
+        if (whole)
+            step.enter = false;
+    }
+    if (reader->builder.depth > 0)
+        return false;
+    reader->done = reader->at > reader->covered ? reader->at : reader->covered;
+    return true;
+}
+
+/* Definitions of references may stand in the first lines of a paragraph, before its text. */
+static void take_block(struct md_reader *reader, const struct block *block) {
+    const char *begin = reader->text + block->place.begin, *end = reader->text + block->place.end;
+    if (begin < reader->done)
+        return;
+    bool defines = begin < end && *begin == '[';
+    for (size_t i = 0; begin && begin < end && i <= MOST_DEFINITIONS; i++) {
+        struct md_reader before = *reader;
+        bool may_be_title = i > 0 && strchr("\"'(", *begin);
+        if ((!may_be_title && take_block_from(reader, block, begin)) || reader->builder.failed)
+            return;
+        *reader = before;
+        if (!defines)
+            return;
+        while (begin < end && *begin != '\n' && *begin != '\r')
+            begin++;
+        begin = markdown_skip_line_end(begin, end);
+    }
+}
+
+/* ---- the whole document ---- */
+
+static int find_lines(struct md_reader *reader) {
+    struct line line = {.next = reader->text};
+    size_t room = 0, *lines = NULL;
+    while (line_next(&line, reader->end)) {
+        lines = arena_grow(reader->arena, lines, reader->line_count, &room, 1, sizeof *lines);
+        if (!lines)
+            return -1;
+        lines[reader->line_count++] = (size_t)(line.begin - reader->text);
+        reader->lines = lines;
+    }
+    return 0;
+}
+
+/* Skips the YAML or TOML between two lines of dashes or of pluses at the begin of the document. */
+static const char *skip_front_matter(const char *source, const char *end) {
+    struct line line = {.next = source};
+    if (!line_next(&line, end))
+        return source;
+    struct html_bytes mark = line_trimmed(&line);
+    if (!bytes_are(mark, "---") && !bytes_are(mark, "+++"))
+        return source;
+    while (line_next(&line, end))
+        if (bytes_same(line_trimmed(&line), mark))
+            return line.next;
+    return source;
+}
+
+/* Finds what is kept in the blocks. If there is something, the reader gets a copy that hides it. Returns -1 if memory runs out. */
+static int hide_kept(struct md_reader *reader) {
+    size_t length = (size_t)(reader->end - reader->text), hidden = 0;
+    char *copy = NULL;
+    for (size_t i = 0; i < reader->block_count; i++) {
+        const struct markdown_place *place = &reader->blocks[i].place;
+        if (markdown_find_kept(reader->source, length, place, reader->arena, &reader->kept) != 0)
+            return -1;
+        if (reader->kept.count > 0 && !copy) {
+            copy = arena_alloc(reader->arena, length + 1, 1);
+            if (!copy)
+                return -1;
+            memcpy(copy, reader->source, length);
+        }
+        for (; hidden < reader->kept.count; hidden++)
+            markdown_hide_kept(copy, &reader->kept.all[hidden], place->quotes);
+    }
+    if (copy) {
+        reader->text = copy;
+        reader->end = copy + length;
+    }
+    return 0;
+}
+
+static struct markdown *open_text(struct md_reader *reader, struct error *err) {
+    struct markdown *markdown = markdown_open(reader->text, (size_t)(reader->end - reader->text), reader->arena->budget, err);
+    if (markdown && find_blocks(reader, markdown->document) != 0) {
+        markdown_free(markdown);
+        error_memory(err);
+        return NULL;
+    }
+    return markdown;
+}
+
+int md_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    const char *source = document->source, *end = source + document->length, *begin = skip_front_matter(source, end);
+    struct md_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
+    char *decoded = arena_alloc(arena, document->length + 1, 1);
+    const char **opens = arena_alloc(arena, HTML_MAX_DEPTH, sizeof *opens);
+    struct tag *tags = arena_alloc(arena, HTML_MAX_DEPTH, sizeof *tags);
+    if (arena_failed(arena))
+        return error_memory(err);
+    *reader = (struct md_reader){.builder = document_builder(document, arena),
+                                 .source = begin,
+                                 .text = begin,
+                                 .end = end,
+                                 .decoded = decoded,
+                                 .opens = opens,
+                                 .tags = tags,
+                                 .arena = arena};
+    html_add_break(&reader->builder, bytes_between(source, begin));
+    if (find_lines(reader) != 0)
+        return error_memory(err);
+
+    struct markdown *markdown = open_text(reader, err);
+    if (markdown && hide_kept(reader) != 0) {
+        markdown_free(markdown);
+        return error_memory(err);
+    }
+    if (markdown && reader->kept.count > 0) {
+        markdown_free(markdown);
+        markdown = open_text(reader, err);
+    }
+    if (!markdown)
+        return -1;
+    reader->done = reader->text;
+    for (size_t i = 0; i < reader->block_count; i++)
+        take_block(reader, &reader->blocks[i]);
+    html_add_break(&reader->builder, written(reader, reader->done, reader->end));
+    markdown_free(markdown);
+    reader->builder.html.close = markdown_close;
+    return html_build(&reader->builder, markdown_escape, out, err);
+}

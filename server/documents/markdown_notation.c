@@ -1,0 +1,583 @@
+/* How Markdown is written: notation that is skipped, notation of other tools that is kept, and text that must not read as
+ * notation. */
+#include "server/documents/markdown_notation.h"
+#include "model/text/character.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+enum {
+    MOST_REFERENCE = 40, /* bytes of a reference */
+    MOST_SHORTCODE = 48,
+    MOST_TEMPLATE = 256,
+    MOST_BACKTICKS = 32,
+    MOST_ADDRESS = 512 /* bytes of an address that are looked at */
+};
+
+/* ---- notation that is skipped ---- */
+
+bool markdown_is_mark(char c) {
+    return ispunct((unsigned char)c) != 0;
+}
+
+size_t markdown_reference_length(const char *at, const char *end) {
+    const char *c = at + 1;
+    while (c < end && c - at < MOST_REFERENCE && (isalnum((unsigned char)*c) || *c == '#'))
+        c++;
+    return c < end && *c == ';' && c > at + 1 ? (size_t)(c + 1 - at) : 0;
+}
+
+bool markdown_is_ampersand(const char *reference, size_t bytes) {
+    const char *name = reference + 1;
+    size_t length = bytes - 2;
+    if (length == 3 && strncasecmp(name, "amp", 3) == 0)
+        return name[0] == 'a' || name[1] == 'M';
+    if (length < 2 || *name != '#')
+        return false;
+    bool hexadecimal = name[1] == 'x' || name[1] == 'X';
+    return strtol(name + 1 + hexadecimal, NULL, hexadecimal ? 16 : 10) == '&';
+}
+
+const char *markdown_skip_marks(const char *at, const char *end, char mark, size_t count) {
+    for (; count > 0; count--, at++)
+        if (at == end || *at != mark)
+            return NULL;
+    return at;
+}
+
+const char *markdown_skip_space(const char *at, const char *end) {
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    return at;
+}
+
+const char *markdown_skip_line_end(const char *at, const char *end) {
+    at = markdown_skip_space(at, end);
+    if (at == end || (*at != '\n' && *at != '\r'))
+        return NULL;
+    at += *at == '\r' && at + 1 < end && at[1] == '\n' ? 2 : 1;
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '>'))
+        at++;
+    return at;
+}
+
+static const char *skip_blanks(const char *at, const char *end) {
+    while (at < end && isspace((unsigned char)*at))
+        at++;
+    return at;
+}
+
+const char *markdown_skip_until(const char *at, const char *end, char mark) {
+    for (; at < end; at++) {
+        if (*at == '\\' && at + 1 < end)
+            at++;
+        else if (*at == mark)
+            return at + 1;
+    }
+    return NULL;
+}
+
+/* An address, in which parentheses nest, or which stands in angle brackets. */
+static const char *skip_address(const char *at, const char *end) {
+    size_t depth = 0;
+    if (at < end && *at == '<')
+        return markdown_skip_until(at + 1, end, '>');
+    for (; at < end && !isspace((unsigned char)*at) && (*at != ')' || depth > 0); at++) {
+        if (*at == '\\' && at + 1 < end)
+            at++;
+        else if (*at == '(')
+            depth++;
+        else if (*at == ')')
+            depth--;
+    }
+    return at;
+}
+
+/* (address "title"); NULL if there is none. */
+static const char *skip_target(const char *at, const char *end) {
+    const char *address = at < end && *at == '(' ? skip_address(skip_blanks(at + 1, end), end) : NULL;
+    if (!address)
+        return NULL;
+    at = skip_blanks(address, end);
+    if (at < end && at > address && strchr("\"'(", *at)) {
+        const char *behind = markdown_skip_until(at + 1, end, *at == '(' ? ')' : *at);
+        at = behind ? skip_blanks(behind, end) : end;
+    }
+    return at < end && *at == ')' ? at + 1 : NULL;
+}
+
+const char *markdown_skip_link_end(const char *at, const char *end, bool *by_text) {
+    at = markdown_skip_marks(at, end, ']', 1);
+    const char *target = at ? skip_target(at, end) : NULL;
+    *by_text = false;
+    if (target || !at)
+        return target;
+    const char *name = at < end && *at == '[' ? markdown_skip_until(at + 1, end, ']') : NULL;
+    *by_text = !name || skip_blanks(at + 1, name) == name - 1;
+    return name ? name : at;
+}
+
+/* ---- notation of other tools, which is kept ---- */
+
+/* A scan through a place. */
+struct keeper {
+    const char *source, *end;   /* of the document */
+    const char *begin, *behind; /* of the place */
+    const struct markdown_place *place;
+    bool endless[MOST_BACKTICKS + 1]; /* no run of so many backticks follows */
+    bool no_angle, no_comment_end;    /* no '>' follows, no "-->" */
+    const char *no_display;           /* no line before this place ends a formula */
+    struct arena *arena;
+    struct markdown_kept_list *list;
+    bool failed;
+};
+
+/* Returns the end of what is kept. */
+static const char *keep(struct keeper *keeper, const char *begin, const char *end, enum markdown_kept_kind kind) {
+    struct markdown_kept_list *list = keeper->list;
+    struct markdown_kept *all = arena_grow(keeper->arena, list->all, list->count, &list->room, 1, sizeof *all);
+    if (!all) {
+        keeper->failed = true;
+        return end;
+    }
+    list->all = all;
+    all[list->count++] = (struct markdown_kept){(size_t)(begin - keeper->source), (size_t)(end - keeper->source), kind};
+    return end;
+}
+
+static const char *line_end(const char *at, const char *end) {
+    while (at < end && *at != '\n' && *at != '\r')
+        at++;
+    return at;
+}
+
+static bool is_blank(const char *at, const char *end) {
+    return markdown_skip_space(at, end) == end;
+}
+
+/* The two dollars at the end of a line, or NULL. */
+static const char *closing_dollars(const char *at, const char *line) {
+    while (line > at && (line[-1] == ' ' || line[-1] == '\t'))
+        line--;
+    return line - at >= 2 && line[-1] == '$' && line[-2] == '$' ? line - 2 : NULL;
+}
+
+/* Returns the end of a formula that has its lines to itself: the line that ends with its marks. A blank line before that means that
+ * it is not a formula: NULL. */
+static const char *find_display(struct keeper *keeper, const char *at) {
+    const char *line = line_end(at, keeper->end);
+    if (closing_dollars(at + 2, line))
+        return line;
+    if (memmem(at + 2, (size_t)(line - at - 2), "$$", 2) || (keeper->no_display && at < keeper->no_display))
+        return NULL;
+    for (const char *next; (next = markdown_skip_line_end(line, keeper->end));) {
+        line = line_end(next, keeper->end);
+        if (closing_dollars(next, line))
+            return line;
+        if (is_blank(next, line))
+            break;
+    }
+    keeper->no_display = line;
+    return NULL;
+}
+
+/* Returns the end of [!NOTE] with the signs that other tools allow after it, or NULL. */
+static const char *find_alert(const char *at, const char *end) {
+    if (!bytes_begin(at, end, "[!"))
+        return NULL;
+    const char *c = at + 2;
+    while (c < end && (isalnum((unsigned char)*c) || *c == '-' || *c == '_'))
+        c++;
+    if (c == at + 2 || c == end || *c != ']')
+        return NULL;
+    c++;
+    return c < end && (*c == '+' || *c == '-') ? c + 1 : c;
+}
+
+/* True for directives that name the kind of the lines after them: ":::note", "!!! note". */
+static bool is_directive(const char *at, const char *end) {
+    if (bytes_begin(at, end, ":::"))
+        return true;
+    if (!bytes_begin(at, end, "!!! ") && !bytes_begin(at, end, "??? ") && !bytes_begin(at, end, "???+ "))
+        return false;
+    const char *name = at + strcspn(at, " ") + 1, *c = name;
+    while (c < end && islower((unsigned char)*c))
+        c++;
+    c = c > name ? markdown_skip_space(c, end) : NULL;
+    return c && (c == end || *c == '"');
+}
+
+static bool is_contents(const char *at, const char *end) {
+    static const char *const marks[] = {"[TOC]", "[[TOC]]", "[[_TOC_]]"};
+    while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if ((size_t)(end - at) == strlen(marks[i]) && strncasecmp(at, marks[i], strlen(marks[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Keeps what a line begins with. Returns the end of that, or `at`. */
+static const char *keep_line(struct keeper *keeper, const char *at) {
+    const struct markdown_place *place = keeper->place;
+    const char *line = line_end(at, keeper->end), *end = NULL;
+    if (!place->paragraph || at == line)
+        return at;
+    bool first = at == keeper->begin;
+    const char *alert = first && place->quotes_first ? find_alert(at, line) : NULL;
+    if (alert) {
+        keep(keeper, at, is_blank(alert, line) ? line : alert, MARKDOWN_LINE);
+        return keep(keeper, line, line, MARKDOWN_LINE);
+    }
+    if (*at == '$' && bytes_begin(at, line, "$$"))
+        end = find_display(keeper, at);
+    else if (is_directive(at, line) || (first && is_contents(at, line)))
+        end = line;
+    else if (*at == ':' && at + 1 < line && (at[1] == ' ' || at[1] == '\t') && !is_blank(at + 1, line))
+        end = markdown_skip_space(at + 1, line); /* defines the term in the line before */
+    return end ? keep(keeper, at, end, MARKDOWN_LINE) : at;
+}
+
+/* Returns the end of code, or of its backticks if it has no end. */
+static const char *skip_code(struct keeper *keeper, const char *at) {
+    const char *open = at;
+    while (open < keeper->behind && *open == '`')
+        open++;
+    size_t marks = (size_t)(open - at);
+    if (marks > MOST_BACKTICKS || keeper->endless[marks])
+        return open;
+    for (const char *run = open; (run = memchr(run, '`', (size_t)(keeper->behind - run)));) {
+        const char *close = run;
+        while (close < keeper->behind && *close == '`')
+            close++;
+        if ((size_t)(close - run) == marks)
+            return close;
+        run = close;
+    }
+    keeper->endless[marks] = true;
+    return open;
+}
+
+/* Keeps a comment that is none for cmark; skips others, and tags. */
+static const char *skip_angle(struct keeper *keeper, const char *at) {
+    const char *behind = keeper->behind;
+    if (bytes_begin(at, behind, "<!--")) {
+        const char *close = keeper->no_comment_end ? NULL : memmem(at + 2, (size_t)(behind - at - 2), "-->", 3);
+        keeper->no_comment_end = !close;
+        if (!close)
+            return at + 1;
+        bool plain = close > at + 4 && !memmem(at + 4, (size_t)(close - at - 4), "--", 2) && at[4] != '>' && at[4] != '-' &&
+                     close[-1] != '-';
+        return plain ? close + 3 : keep(keeper, at, close + 3, MARKDOWN_UNIT);
+    }
+    bool tag = at + 1 < behind && (isalpha((unsigned char)at[1]) || strchr("/!?", at[1]));
+    const char *close = tag && !keeper->no_angle ? memchr(at, '>', (size_t)(behind - at)) : NULL;
+    keeper->no_angle = keeper->no_angle || (tag && !close);
+    return close ? close + 1 : at + 1;
+}
+
+/* True for an amount of money with words after it, such as "5 and pay ". */
+static bool is_amount(const char *at, const char *end) {
+    if (at == end || !isdigit((unsigned char)*at))
+        return false;
+    for (; at + 2 < end; at++)
+        if (*at == ' ' && isalpha((unsigned char)at[1]) && isalpha((unsigned char)at[2]))
+            return true;
+    return false;
+}
+
+/* Keeps $formula$, $$formula$$ and $`formula`$, if no word touches them from outside. */
+static const char *keep_formula(struct keeper *keeper, const char *at) {
+    const char *behind = keeper->behind, *open = at + 1;
+    if (at > keeper->begin && (isalnum((unsigned char)at[-1]) || at[-1] == '$'))
+        return open;
+    if (open < behind && *open == '`') {
+        const char *close = skip_code(keeper, open);
+        return close < behind && *close == '$' && close[-1] == '`' && close - open > 2 ? keep(keeper, at, close + 1, MARKDOWN_NOUN)
+                                                                                       : open;
+    }
+    size_t marks = open < behind && *open == '$' ? 2 : 1;
+    open = at + marks;
+    const char *close = open;
+    while (close < behind && *close != '$' && *close != '`')
+        close += *close == '\\' && close + 1 < behind ? 2 : 1;
+    if (close >= behind || close == open || !markdown_skip_marks(close, behind, '$', marks))
+        return open;
+    bool spaced = isspace((unsigned char)*open) || isspace((unsigned char)close[-1]);
+    const char *next = close + marks;
+    if ((marks == 1 && (spaced || is_amount(open, close))) || (next < behind && (isalnum((unsigned char)*next) || *next == '$')))
+        return open;
+    return keep(keeper, at, next, MARKDOWN_NOUN);
+}
+
+/* Keeps :tada:. */
+static const char *keep_shortcode(struct keeper *keeper, const char *at) {
+    const char *c = at + 1;
+    if (at > keeper->begin && (isalnum((unsigned char)at[-1]) || strchr(":/", at[-1])))
+        return c;
+    while (c < keeper->behind && c - at <= MOST_SHORTCODE && (isalnum((unsigned char)*c) || strchr("_+-", *c)))
+        c++;
+    if (c == at + 1 || c == keeper->behind || *c != ':')
+        return at + 1;
+    bool free = c + 1 == keeper->behind || (!isalnum((unsigned char)c[1]) && c[1] != ':');
+    return free ? keep(keeper, at, c + 1, MARKDOWN_UNIT) : at + 1;
+}
+
+/* Keeps what generators of sites replace, and attributes: {{ name }}, {% if %}, {#name}, {:.class}. */
+static const char *keep_template(struct keeper *keeper, const char *at) {
+    const char *last = line_end(at, keeper->behind - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->behind);
+    const char *mark = last - at < 3 ? NULL : at[1] == '{' ? "}}" : at[1] == '%' ? "%}" : strchr("#:", at[1]) ? "}" : NULL;
+    const char *end = mark ? memmem(at + 2, (size_t)(last - at - 2), mark, strlen(mark)) : NULL;
+    return end ? keep(keeper, at, end + strlen(mark), MARKDOWN_UNIT) : at + 1;
+}
+
+static const char *keep_inline(struct keeper *keeper, const char *at) {
+    switch (*at) {
+    case '\\':
+        return at + 1 < keeper->behind && markdown_is_mark(at[1]) ? at + 2 : at + 1;
+    case '`':
+        return skip_code(keeper, at);
+    case '<':
+        return skip_angle(keeper, at);
+    case '$':
+        return keep_formula(keeper, at);
+    case ':':
+        return keep_shortcode(keeper, at);
+    case '{':
+        return keep_template(keeper, at);
+    default:
+        return at + 1;
+    }
+}
+
+int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place, struct arena *arena,
+                       struct markdown_kept_list *list) {
+    size_t from = list->count > 0 && list->all[list->count - 1].end > place->begin ? list->all[list->count - 1].end : place->begin;
+    struct keeper keeper = {.source = source,
+                            .end = source + length,
+                            .begin = source + from,
+                            .behind = source + (place->end > from ? place->end : from),
+                            .place = place,
+                            .arena = arena,
+                            .list = list};
+    const char *at = keeper.begin;
+    if (at < keeper.behind && from == place->begin)
+        at = keep_line(&keeper, at);
+    while (at < keeper.behind && !keeper.failed) {
+        const char *next = *at == '\n' || *at == '\r' ? markdown_skip_line_end(at, keeper.behind) : NULL;
+        at = next ? keep_line(&keeper, next) : keep_inline(&keeper, at);
+    }
+    return keeper.failed ? -1 : 0;
+}
+
+void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes) {
+    for (size_t at = kept->begin; at < kept->end;) {
+        if (copy[at] != '\n' && copy[at] != '\r') {
+            copy[at++] = ',';
+            continue;
+        }
+        at++;
+        for (size_t left = quotes; at < kept->end && (copy[at] == ' ' || copy[at] == '\t' || (copy[at] == '>' && left > 0)); at++)
+            left -= copy[at] == '>';
+    }
+}
+
+/* ---- text that must not read as notation ---- */
+
+/* True if only indentation and marks of blocks stand before the end of the output in its line. */
+static bool begins_block(const struct html_buffer *out) {
+    size_t at = out->length;
+    while (at > 0 && strchr(" \t>*+-#.)0123456789|", out->bytes[at - 1]))
+        at--;
+    return at == 0 || out->bytes[at - 1] == '\n' || out->bytes[at - 1] == '\r';
+}
+
+/* The byte of a text that begins a block before which a backslash keeps it from being a list, a heading or a quotation; length if
+ * there is none. */
+static size_t block_mark(const char *text, size_t length) {
+    size_t digits = 0;
+    while (digits < length && isdigit((unsigned char)text[digits]))
+        digits++;
+    if (length > 0 && strchr("#>+-=", *text))
+        return 0;
+    return digits > 0 && digits < length && (text[digits] == '.' || text[digits] == ')') ? digits : length;
+}
+
+/* ASCII letters and digits, and all other characters, belong to words. */
+static bool is_of_word(char c) {
+    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+/* True if a closing bracket stands right before: the text may be read as an address, or the bracket as the name of one. */
+static bool is_behind_bracket(const struct html_buffer *out, char c) {
+    size_t at = out->length;
+    if ((c != '(' && c != ':') || at < 2 || out->bytes[at - 1] != ']' || out->bytes[at - 2] == '\\')
+        return false;
+    for (at--; c == ':' && at > 0 && out->bytes[at] != '['; at--)
+        if (out->bytes[at] == '\n')
+            return false;
+    struct html_buffer head = {.bytes = out->bytes, .length = at};
+    return c == '(' || begins_block(&head);
+}
+
+/* True if an address without brackets stands right before: a backslash would become part of it. */
+static bool is_behind_address(const struct html_buffer *out) {
+    size_t end = out->length, at = end;
+    while (at > 0 && end - at < MOST_ADDRESS && !isspace((unsigned char)out->bytes[at - 1]) && !strchr("<>`]", out->bytes[at - 1]))
+        at--;
+    const char *word = out->bytes + at;
+    return end - at > 3 && (memchr(word, '@', end - at) || memmem(word, end - at, "://", 3) || memmem(word, end - at, "www.", 4));
+}
+
+/* True if the byte would be read as notation. before: the byte before the text. */
+static bool is_marked(const char *text, size_t length, size_t at, char before) {
+    bool inside = at > 0 && at + 1 < length && is_of_word(text[at - 1]) && is_of_word(text[at + 1]);
+    switch (text[at]) {
+    case '\\':
+    case '`':
+    case '*':
+    case '[':
+    case ']':
+    case '<':
+    case '|':
+        return true;
+    case '_':
+        return !inside;
+    case '~': /* two, or one that could end what is struck through */
+        before = at > 0 ? text[at - 1] : before;
+        return (at + 1 < length && text[at + 1] == '~') || !isspace((unsigned char)before);
+    case '&':
+        return markdown_reference_length(text + at, text + length) > 0;
+    default:
+        return false;
+    }
+}
+
+void markdown_escape(struct html_buffer *out, const char *text, size_t length) {
+    size_t first = length > 0 && begins_block(out) ? block_mark(text, length) : length;
+    if (length > 0 && is_behind_bracket(out, *text))
+        first = 0;
+    size_t bare = length > 0 && strchr("*_~&", *text) && is_behind_address(out) ? strspn(text, "*_~&") : 0;
+    char before = out->length > 0 ? out->bytes[out->length - 1] : ' ';
+    for (size_t at = 0, plain = 0; at <= length; at++) {
+        bool marked = at < length && (at == first || (at >= bare && is_marked(text, length, at, before)));
+        if (!marked && at < length)
+            continue;
+        html_put(out, text + plain, at - plain);
+        if (marked)
+            html_put(out, "\\", 1);
+        plain = at;
+    }
+}
+
+/* ---- ends of links and emphasis ---- */
+
+static void insert(struct html_buffer *out, size_t at, const char *bytes, size_t length) {
+    size_t behind = out->length - at;
+    html_put(out, bytes, length); /* room for it */
+    if (out->failed)
+        return;
+    memmove(out->bytes + at + length, out->bytes + at, behind);
+    memcpy(out->bytes + at, bytes, length);
+}
+
+/* A link by its own text needs a name if that has changed, except in case. */
+static void close_link(struct html_buffer *out, const struct html_end *end) {
+    bool named = end->replaced != end->written; /* replaced: "][name]" */
+    size_t length = out->length - end->inside;
+    if (!named || (length == end->replaced_length - 3 && strncasecmp(out->bytes + end->inside, end->replaced + 2, length) == 0))
+        html_put(out, end->written, end->written_length);
+    else
+        html_put(out, end->replaced, end->replaced_length);
+    size_t at = end->open;
+    if (!out->failed && at > 0 && out->bytes[at] == '[' && out->bytes[at - 1] == '!' && (at < 2 || out->bytes[at - 2] != '\\'))
+        insert(out, at - 1, "\\", 1); /* otherwise it would be an image */
+}
+
+/* True for punctuation that may also stand outside of the marks. */
+static bool may_leave(int32_t c) {
+    static const int32_t leaving[] = {'\'', '"', '.', ',', ':', '?', 0x2019, 0x2018, 0x201c, 0x201d, 0x201e, 0xab, 0xbb};
+    for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
+        if (leaving[i] == c)
+            return true;
+    return false;
+}
+
+static bool is_in_word(int32_t c) {
+    return c > 0 && !character_is_space(c) && !character_is_punctuation(c);
+}
+
+/* Leaves bytes at both ends of emphasised text outside, because marks beside white space, or between a word and punctuation, are
+ * not read as such. */
+static void trim_emphasis(const char *text, size_t *begin, size_t *end, int32_t before, int32_t next) {
+    while (*begin < *end) {
+        size_t at = *begin;
+        int32_t c = character_next(text, *end, &at);
+        if (!character_is_space(c) && !(is_in_word(before) && may_leave(c)))
+            break;
+        before = c;
+        *begin = at;
+    }
+    while (*end > *begin) {
+        size_t at = *end;
+        int32_t c = character_previous(text, &at);
+        if (!character_is_space(c) && !(is_in_word(next) && may_leave(c)))
+            break;
+        next = c;
+        *end = at;
+    }
+}
+
+/* True if words end where the marks stand, and no other marks of the same kind touch these. */
+static bool is_readable(const struct html_buffer *out, const struct html_end *end, size_t begin, size_t behind, int32_t before,
+                        int32_t next) {
+    size_t at = begin, last = behind;
+    int32_t head = character_next(out->bytes, behind, &at), tail = character_previous(out->bytes, &last);
+    char mark = out->bytes[end->open];
+    bool touches = begin == end->inside && !end->first && end->open > 0 && out->bytes[end->open - 1] == mark &&
+                   (end->open < 2 || out->bytes[end->open - 2] != '\\');
+    return !touches && (is_in_word(head) || !is_in_word(before)) && (is_in_word(tail) || !is_in_word(next));
+}
+
+static void close_emphasis(struct html_buffer *out, const struct html_end *end) {
+    size_t marks = end->inside - end->open, begin = end->inside, behind = out->length, at = end->open;
+    int32_t before = at > 0 ? character_previous(out->bytes, &at) : ' ';
+    int32_t next = end->next > 0 ? end->next : ' ';
+    trim_emphasis(out->bytes, &begin, &behind, before, next);
+    if (begin == behind) { /* marks around nothing would not be marks */
+        memmove(out->bytes + end->open, out->bytes + end->inside, out->length - end->inside);
+        out->length -= marks;
+        out->bytes[out->length] = '\0';
+        return;
+    }
+    size_t head = begin - end->inside;
+    at = begin;
+    before = head > 0 ? character_previous(out->bytes, &at) : before;
+    at = behind;
+    next = behind < out->length ? character_next(out->bytes, out->length, &at) : next;
+    char mark[2] = {out->bytes[end->open], out->bytes[end->open]};
+    if (mark[0] == '_' && (is_in_word(before) || is_in_word(next)))
+        mark[0] = mark[1] = '*';
+    else if (mark[0] == '*' && marks == 1 && head == 0 && end->first && before == '*' && next == '*')
+        mark[0] = '_'; /* three stars on both sides would be read the other way round */
+    const char *name = mark[0] == '~' ? "del" : marks == 2 ? "strong" : "em";
+    char opening[16] = {mark[0], marks == 2 ? mark[1] : '\0'}, closing[16] = {mark[0], opening[1]};
+    if (!is_readable(out, end, begin, behind, before, next)) {
+        snprintf(opening, sizeof opening, "<%s>", name);
+        snprintf(closing, sizeof closing, "</%s>", name);
+    }
+    insert(out, behind, closing, strlen(closing));
+    memmove(out->bytes + end->open, out->bytes + end->inside, head); /* the former marks make room */
+    memcpy(out->bytes + end->open + head, opening, marks);
+    insert(out, end->open + head + marks, opening + marks, strlen(opening) - marks);
+}
+
+void markdown_close(struct html_buffer *out, const struct html_end *end) {
+    if (out->failed || end->inside == end->open || end->inside > out->length)
+        html_put(out, end->written, end->written_length);
+    else if (strchr("*_~", out->bytes[end->open]))
+        close_emphasis(out, end);
+    else
+        close_link(out, end);
+}

@@ -1,0 +1,699 @@
+/* Decides which strings of a data file are language, and which are for programs. The rule goes from certain to doubtful: it looks
+ * first at the whole string (markup without text, a regular expression, CSS, a command), then at its words. A string is language as
+ * soon as one of its words is, unless it is a single word in a place where programs have theirs. */
+#include "model/text/character.h"
+#include "server/documents/json_document.h"
+#include <strings.h>
+
+enum {
+    MOST_MASKED = 512, /* bytes of a placeholder in braces, or of a tag */
+    MOST_LETTERS = 45, /* of a word; the longest German words have about 40 */
+    NAME_BYTES = 32    /* of a member's name that is looked up */
+};
+
+static const char masked = '1'; /* replaces a placeholder, which is like a number */
+
+/* ---- bytes ---- */
+
+static bool is_lower(char c) {
+    return c >= 'a' && c <= 'z';
+}
+static bool is_upper(char c) {
+    return c >= 'A' && c <= 'Z';
+}
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+static bool is_letter(char c) {
+    return is_lower(c) || is_upper(c);
+}
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+}
+
+static bool is_in(char c, const char *set) {
+    return c != '\0' && strchr(set, c);
+}
+
+static bool has(struct html_bytes text, const char *what) {
+    return memmem(text.start, text.length, what, strlen(what)) != NULL;
+}
+static bool begins(struct html_bytes text, const char *what) {
+    return bytes_begin(text.start, text.start + text.length, what);
+}
+static bool ends(struct html_bytes text, const char *what) {
+    size_t length = strlen(what);
+    return text.length >= length && memcmp(text.start + text.length - length, what, length) == 0;
+}
+static bool ends_in(struct html_bytes text, const char *set) {
+    return text.length > 0 && is_in(text.start[text.length - 1], set);
+}
+
+static bool all_in(struct html_bytes text, bool (*is)(char)) {
+    for (size_t i = 0; i < text.length; i++)
+        if (!is(text.start[i]))
+            return false;
+    return text.length > 0;
+}
+static bool any_in(struct html_bytes text, bool (*is)(char)) {
+    for (size_t i = 0; i < text.length; i++)
+        if (is(text.start[i]))
+            return true;
+    return false;
+}
+
+static struct html_bytes trimmed(struct html_bytes text) {
+    while (text.length > 0 && is_blank(*text.start))
+        text = bytes_between(text.start + 1, text.start + text.length);
+    while (text.length > 0 && is_blank(text.start[text.length - 1]))
+        text.length--;
+    return text;
+}
+
+/* Takes the next part of *rest, up to one of these characters. Returns false at the end. */
+static bool next_part(struct html_bytes *rest, const char *separators, struct html_bytes *part) {
+    if (!rest->start)
+        return false;
+    const char *at = rest->start, *end = at + rest->length;
+    while (at < end && !is_in(*at, separators))
+        at++;
+    *part = bytes_between(rest->start, at);
+    *rest = at < end ? bytes_between(at + 1, end) : (struct html_bytes){0};
+    return true;
+}
+
+static bool next_word(struct html_bytes *rest, struct html_bytes *word) {
+    while (next_part(rest, " \t\n\r\f\v", word))
+        if (word->length > 0)
+            return true;
+    return false;
+}
+
+/* ---- parts of a string that are not language ---- */
+
+/* Returns the end of brackets that nest, or `at` if it is not near. */
+static const char *skip_brackets(const char *at, const char *end, char open, char close) {
+    size_t depth = 0;
+    for (const char *c = at; c < end && c - at < MOST_MASKED; c++) {
+        depth += *c == open;
+        if (*c == close && --depth == 0)
+            return c + 1;
+    }
+    return at;
+}
+
+static const char *skip_tag(const char *at, const char *end) {
+    const char *c = at + 1;
+    if (c == end || !(is_letter(*c) || is_in(*c, "/!?")))
+        return at;
+    while (c < end && *c != '>' && *c != '<' && c - at < MOST_MASKED)
+        c++;
+    return c < end && *c == '>' ? c + 1 : at;
+}
+
+static const char *skip_entity(const char *at, const char *end) {
+    const char *c = at + 1;
+    while (c < end && (is_letter(*c) || is_digit(*c) || *c == '#') && c - at < 32)
+        c++;
+    return c < end && *c == ';' && c > at + 1 ? c + 1 : at;
+}
+
+/* printf's, and Python's %(name)s. */
+static const char *skip_directive(const char *at, const char *end) {
+    const char *c = at + 1;
+    if (c < end && *c == '(') {
+        c = skip_brackets(c, end, '(', ')');
+        if (c == at + 1)
+            return at;
+    }
+    while (c < end && c - at < 16 && (is_digit(*c) || is_in(*c, "-+ #.$*'")))
+        c++;
+    while (c < end && c - at < 20 && is_in(*c, "hljztq"))
+        c++;
+    bool ends_word = c < end && (c + 1 == end || !is_letter(c[1]));
+    return c < end && (*c == '@' || *c == '%' || (is_in(*c, "diouxXeEfgGaAcspn") && ends_word)) ? c + 1 : at;
+}
+
+/* Returns the end of a placeholder that begins there: {name}, {{name}}, ${name}, $t(key), %s; or `at`. */
+static const char *skip_placeholder(const char *at, const char *end) {
+    if (*at == '{')
+        return skip_brackets(at, end, '{', '}');
+    if (*at == '%')
+        return skip_directive(at, end);
+    const char *open = at, *after = at;
+    if (*at == '$' && end - at > 2 && at[1] == '{')
+        after = skip_brackets(open = at + 1, end, '{', '}');
+    if (*at == '$' && end - at > 3 && at[1] == 't' && at[2] == '(')
+        after = skip_brackets(open = at + 2, end, '(', ')');
+    return after > open ? after : at;
+}
+
+/* Replaces tags and character references by blanks, and placeholders by a number. */
+static struct html_bytes mask(struct html_bytes text, char *out) {
+    const char *end = text.start + text.length;
+    char *to = out;
+    for (const char *at = text.start; at < end;) {
+        const char *markup = *at == '<' ? skip_tag(at, end) : *at == '&' ? skip_entity(at, end) : at;
+        const char *after = markup > at ? markup : skip_placeholder(at, end);
+        *to++ = markup > at ? ' ' : after > at ? masked : *at;
+        at = after > at ? after : at + 1;
+    }
+    return bytes_between(out, to);
+}
+
+/* True if there is a letter of any alphabet. */
+static bool has_letter(struct html_bytes text) {
+    for (size_t at = 0; at < text.length;) {
+        int32_t c = character_next(text.start, text.length, &at);
+        bool ascii = c >= 0 && c < 0x80;
+        if (ascii ? is_letter((char)c) : !character_is_space(c) && !character_is_punctuation(c) && !character_is_other(c))
+            return true;
+    }
+    return false;
+}
+
+static bool is_other(char c) {
+    return (unsigned char)c >= 0x80;
+}
+
+/* ---- notations of one word ---- */
+
+enum word { WORD_PROGRAM, WORD_DOUBTFUL, WORD_LOWER, WORD_UPPER, WORD_OTHER /* "Save", or of another alphabet */ };
+
+/* Removes punctuation around a word, but not the "()" of a call, nor a dot, colon, hyphen or slash in front, which is a notation.
+ */
+static struct html_bytes without_punctuation(struct html_bytes word) {
+    const char *begin = word.start, *end = begin + word.length;
+    bool call = word.length > 2 && ends(word, "()");
+    while (begin < end && is_in(*begin, "\"'([*"))
+        begin++;
+    while (end - begin > 2 && begin[0] == '.' && begin[1] == '.')
+        for (; begin < end && *begin == '.'; begin++)
+            ;
+    while (!call && end > begin && is_in(end[-1], "\"').,:;!?]*"))
+        end--;
+    for (size_t next = 0; begin < end && (unsigned char)*begin >= 0x80; begin += next, next = 0)
+        if (!character_is_punctuation(character_next(begin, (size_t)(end - begin), &next)))
+            break;
+    for (size_t length = (size_t)(end - begin), before = length; length > 0 && (unsigned char)begin[length - 1] >= 0x80;
+         end = begin + before, length = before)
+        if (!character_is_punctuation(character_previous(begin, &before)))
+            break;
+    return bytes_between(begin, end);
+}
+
+static bool is_vowel(char c) {
+    return is_in(c, "aeiouyAEIOUY");
+}
+
+/* Codes of languages, except those that are frequent words themselves: "de", "es", "it", "no". */
+static const char languages[] =
+    "ar az be bg bn bs ca cs cy da el en eo et eu fa fi fr ga gl gu he hi hr hu hy ja ka kk km kn ko ky lb lt lv "
+    "mk ml mn mr ms mt ne nl pa pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur uz vi zh zu";
+static const char literals[] = "true false null undefined nil NaN None True False";
+static const char zones[] = "UTC GMT CET CEST WET WEST EET EEST EST EDT CST CDT MST MDT PST PDT BST IST JST MSK AEST";
+static const char currencies[] = "EUR USD GBP JPY CHF CAD AUD NZD CNY RUB INR BRL MXN SEK NOK DKK PLN CZK HUF TRY KRW ZAR SGD HKD";
+
+static enum word judge_letters(struct html_bytes word) {
+    bool lower_then_upper = false, other = false;
+    size_t uppers = 0;
+    for (size_t i = 0; i < word.length; i++) {
+        bool upper = is_upper(word.start[i]);
+        uppers += upper;
+        lower_then_upper |= i > 0 && is_lower(word.start[i - 1]) && upper;
+        other |= i > 0 && upper;
+    }
+    bool plural = uppers > 1 && uppers + 1 == word.length && ends(word, "s"); /* PDFs */
+    if (lower_then_upper || word.length > MOST_LETTERS || (other && uppers < word.length && !plural))
+        return WORD_DOUBTFUL;
+    if (bytes_among(word, literals))
+        return WORD_PROGRAM;
+    if (uppers == word.length && word.length > 1)
+        return bytes_among(word, zones) || bytes_among(word, currencies) ? WORD_DOUBTFUL : WORD_UPPER;
+    if (uppers > 0)
+        return WORD_OTHER;
+    return bytes_among(word, languages) || (word.length > 2 && !any_in(word, is_vowel)) ? WORD_DOUBTFUL : WORD_LOWER;
+}
+
+/* "text-center", "en-US", "Content-Type"; "Wi-Fi" and "e-mail" are words. */
+static enum word judge_hyphens(struct html_bytes word) {
+    static const char prefixes[] = "e re co non anti ex";
+    struct html_bytes rest = word, part, first = {0};
+    size_t lower = 0, upper = 0, parts = 0;
+    while (next_part(&rest, "-", &part)) {
+        if (part.length == 0)
+            return WORD_PROGRAM; /* --flag */
+        if (judge_letters(part) == WORD_DOUBTFUL && !all_in(part, is_upper) && part.length > MOST_LETTERS)
+            return WORD_DOUBTFUL;
+        first = parts++ == 0 ? part : first;
+        lower += all_in(part, is_lower);
+        upper += all_in(part, is_upper);
+    }
+    if (lower == parts)
+        return bytes_among(first, prefixes) ? WORD_LOWER : WORD_DOUBTFUL;
+    if (upper == parts)
+        return WORD_UPPER;
+    bool code = all_in(first, is_lower) && first.length >= 2 && first.length <= 3;
+    if (code && lower == 1)
+        return WORD_DOUBTFUL; /* en-US, zh-Hans, zh-Hant-TW */
+    return bytes_among(first, "Content X Accept Access Cache If Sec Set Proxy") && lower == 0 ? WORD_DOUBTFUL : WORD_OTHER;
+}
+
+/* "foo.bar.baz", "index.js", "example.com"; "p.m" and "U.S" are words. */
+static enum word judge_dots(struct html_bytes word) {
+    static const char *const extensions =
+        "js ts jsx tsx mjs cjs json xml html htm css scss less md txt csv tsv pdf doc docx xls xlsx ppt pptx png "
+        "jpg jpeg gif svg webp ico mp3 mp4 avi mov zip tar gz com org net io dev php py rb go rs java c h "
+        "cpp sh bat exe dll so yml yaml toml ini cfg conf log lock env map woff ttf eot vue svelte wasm sql db";
+    struct html_bytes rest = word, part = {0};
+    bool initials = true;
+    while (next_part(&rest, ".", &part))
+        initials &= part.length == 1;
+    if (initials)
+        return WORD_OTHER;
+    return bytes_among(part, extensions) ? WORD_PROGRAM : WORD_DOUBTFUL;
+}
+
+/* "text/html", "Europe/Paris", "src/index"; "Yes/No" and "and/or" are words. */
+static enum word judge_slashes(struct html_bytes word) {
+    static const char regions[] =
+        "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific Etc US Canada Brazil";
+    static const char pairs[] = "and/or either/or he/she she/he his/her her/his him/her yes/no on/off w/o km/h";
+    struct html_bytes rest = word, part, first = {0};
+    size_t lower = 0, parts = 0;
+    while (next_part(&rest, "/", &part)) {
+        if (part.length == 0 || !all_in(part, is_letter))
+            return WORD_PROGRAM;
+        first = parts++ == 0 ? part : first;
+        lower += !is_upper(*part.start);
+    }
+    if (bytes_among(first, regions))
+        return WORD_PROGRAM;
+    if (lower == 0)
+        return WORD_OTHER;
+    return bytes_among(word, pairs) ? WORD_LOWER : WORD_DOUBTFUL;
+}
+
+/* Forms of one word with a bar between them, as vue-i18n has them: "car|cars". */
+static enum word judge_bars(struct html_bytes word) {
+    struct html_bytes rest = word, part, first = {0};
+    for (size_t parts = 0; next_part(&rest, "|", &part); parts++) {
+        size_t stem = first.length > 3 ? first.length - 1 : first.length;
+        if (!all_in(part, is_letter) ||
+            (parts > 0 && (stem < 3 || part.length < stem || memcmp(part.start, first.start, stem) != 0)))
+            return WORD_PROGRAM;
+        first = parts == 0 ? part : first;
+    }
+    return WORD_LOWER;
+}
+
+static bool is_ordinal(struct html_bytes word) {
+    const char *at = word.start, *end = at + word.length;
+    while (at < end && is_digit(*at))
+        at++;
+    return at > word.start && bytes_among(bytes_between(at, end), "st nd rd th er re e");
+}
+
+/* "item(s)", as in labels. */
+static bool has_optional_end(struct html_bytes word) {
+    const char *open = memchr(word.start, '(', word.length), *end = word.start + word.length;
+    if (!open || open == word.start || end - open < 2)
+        return false;
+    struct html_bytes after = bytes_between(open + 1, end[-1] == ')' ? end - 1 : end);
+    return all_in(bytes_between(word.start, open), is_letter) && bytes_among(after, "s es e n en x er r in");
+}
+
+static enum word judge_ascii(struct html_bytes word) {
+    bool digit = false, letter = false;
+    char other[2] = "", worst = '\0';
+    for (size_t i = 0; i < word.length; i++) {
+        char c = word.start[i];
+        digit |= is_digit(c);
+        letter |= is_letter(c);
+        if (is_in(c, "\\@=#$^<>{}~`%[]\"*:?!"))
+            worst = c;
+        else if (!is_letter(c) && !is_digit(c) && (!*other || c != '\''))
+            *other = *other && *other != c && *other != '\'' ? ' ' : c;
+    }
+    if (!letter || worst)
+        return WORD_PROGRAM;
+    if (*other == '(' || *other == ')')
+        return has_optional_end(word) ? WORD_OTHER : WORD_PROGRAM;
+    if (digit)
+        return is_ordinal(word) ? WORD_OTHER : *other && *other != '\'' ? WORD_PROGRAM : WORD_DOUBTFUL;
+    switch (*other) {
+    case '\0':
+        return judge_letters(word);
+    case '\'':
+        return is_lower(*word.start) ? WORD_LOWER : WORD_OTHER;
+    case '-':
+        return judge_hyphens(word);
+    case '.':
+        return judge_dots(word);
+    case '/':
+        return judge_slashes(word);
+    case '|':
+        return judge_bars(word);
+    case '&':
+        return any_in(word, is_vowel) && word.length > 5 ? WORD_PROGRAM : WORD_OTHER; /* R&D */
+    case ',':
+        return is_upper(*word.start) ? WORD_OTHER : WORD_DOUBTFUL;
+    case '_':
+    case '+':
+    case ';':
+        return WORD_DOUBTFUL;
+    default: /* several kinds */
+        return memchr(word.start, '_', word.length) || !memchr(word.start, '-', word.length) ||
+                       memchr(word.start, '/', word.length) || memchr(word.start, '.', word.length)
+                   ? WORD_PROGRAM
+                   : WORD_OTHER;
+    }
+}
+
+/* Judges a word with letters beyond ASCII, which may be a path, an address or the name of a file. */
+static enum word judge_other(struct html_bytes word) {
+    bool path = begins(word, "/") || begins(word, "./") || begins(word, "../") || begins(word, "~/") || has(word, "://") ||
+                has(word, "\\") || has(word, "@");
+    if (path || memchr(word.start, '_', word.length))
+        return WORD_PROGRAM;
+    const char *dot = memrchr(word.start, '.', word.length), *end = word.start + word.length;
+    bool file = dot && dot > word.start && end - dot > 1 && judge_dots(bytes_between(dot - 1, end)) == WORD_PROGRAM;
+    return file ? WORD_PROGRAM : WORD_OTHER;
+}
+
+static enum word judge_word(struct html_bytes raw) {
+    static const char *const notations[] = {"^", ".", ":", "-", "/", "#", "@", "~", "\\"};
+    struct html_bytes word = without_punctuation(raw);
+    if (!has_letter(word) || ends(raw, ":*"))
+        return WORD_PROGRAM;
+    if (any_in(word, is_other))
+        return judge_other(word);
+    for (size_t i = 0; i < sizeof notations / sizeof *notations; i++)
+        if (begins(word, notations[i]))
+            return WORD_PROGRAM;
+    return judge_ascii(word);
+}
+
+/* ---- notations of a whole string ---- */
+
+/* True for a regular expression, or code. */
+static bool is_code(struct html_bytes text) {
+    static const char *const marks[] = {
+        "\\d",  "\\w", "\\s", "\\b", "\\.", "\\/", "\\(", "(?:", "(?=", "(?!", "(?<", "[a-z", "[A-Z",
+        "[0-9", ".*",  ".+)", "=>",  "===", "!==", "&&",  "||",  "();", "){",  "+=",  "\":"};
+    bool braces = (begins(text, "{") && ends(text, "}")) || (begins(text, "[") && ends(text, "]"));
+    bool path =
+        text.length > 2 && is_letter(*text.start) && (begins(bytes_between(text.start + 1, text.start + text.length), ":\\"));
+    if (begins(text, "^") || begins(text, "\\\\") || path || (braces && memchr(text.start, '"', text.length)))
+        return true;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (has(text, marks[i]))
+            return true;
+    return text.length > 3 && begins(text, "/") && memchr(text.start + 1, '/', text.length - 1) && !has(text, " ");
+}
+
+/* rgba(0, 0, 0, .5), var(--x), print("a") */
+static bool is_call(struct html_bytes text) {
+    size_t at = 0;
+    while (at < text.length && (is_letter(text.start[at]) || is_digit(text.start[at]) || is_in(text.start[at], "-_.")))
+        at++;
+    return at > 0 && at + 1 < text.length && text.start[at] == '(' && (ends_in(text, ")") || ends(text, ");")) &&
+           !has_optional_end(text);
+}
+
+/* "margin: 0 auto; color: red": properties that are known, or half of them if a semicolon ends one. */
+static bool is_declarations(struct html_bytes text) {
+    static const char known[] =
+        "color background margin padding border font width height display position top left right bottom float "
+        "clear opacity overflow cursor flex grid transform transition animation outline content visibility z-index "
+        "text-align font-size font-weight font-family line-height max-width min-width background-color";
+    struct html_bytes rest = text, part;
+    size_t count = 0, properties = 0;
+    while (next_part(&rest, ";", &part)) {
+        part = trimmed(part);
+        if (part.length == 0)
+            continue;
+        const char *colon = memchr(part.start, ':', part.length);
+        struct html_bytes name = colon ? trimmed(bytes_between(part.start, colon)) : (struct html_bytes){part.start, 0};
+        for (size_t i = 0; i < name.length; i++)
+            if (!is_lower(name.start[i]) && name.start[i] != '-')
+                return false;
+        if (name.length == 0 || colon + 1 == part.start + part.length)
+            return false;
+        count++;
+        properties += bytes_among(name, known);
+    }
+    return count > 0 && properties * 2 >= count && (properties == count || memchr(text.start, ';', text.length));
+}
+
+/* Units that programs use. */
+static const char units[] =
+    "px em rem vh vw pt pc cm mm in ex ch fr ms s deg rad dpi B kB KB MB GB TB KiB MiB GiB kbps Mbps Hz kHz MHz GHz "
+    "kg g mg km m l ml mL V W kW A K bit bits fps";
+
+/* A number, with or without a unit. */
+static bool is_measure(struct html_bytes word) {
+    size_t at = 0;
+    while (at < word.length && (is_digit(word.start[at]) || is_in(word.start[at], "+-.,")))
+        at++;
+    struct html_bytes unit = bytes_between(word.start + at, word.start + word.length);
+    return at > 0 && is_digit(word.start[at - 1]) && (unit.length == 0 || bytes_among(unit, units));
+}
+
+/* A list of fonts, a length or border, "a=b, c=d", a media query. */
+static bool is_style(struct html_bytes text) {
+    static const char keywords[] =
+        "solid dashed dotted double none auto inherit initial unset normal bold italic ease ease-in ease-out ease-in-out "
+        "linear center left right top bottom all opacity transform color background cover contain no-repeat repeat "
+        "fixed absolute transparent black white red";
+    struct html_bytes rest = text, word;
+    size_t words = 0, pairs = 0, measures = 0, styled = 0, colours = 0;
+    if (memchr(text.start, ',', text.length) && (ends(text, "sans-serif") || ends(text, "monospace") || ends(text, " serif")))
+        return true;
+    if (has(text, "(min-width:") || has(text, "(max-width:") || has(text, "(prefers-") || begins(text, "Mozilla/"))
+        return true;
+    for (bool number = false; next_word(&rest, &word); words++) {
+        const char *equals = memchr(word.start, '=', word.length);
+        bool is_unit = number && bytes_among(word, units);
+        number = is_measure(word);
+        pairs += equals && equals > word.start;
+        measures += number || is_unit;
+        colours += *word.start == '#';
+        styled += number || *word.start == '#' || bytes_among(word, keywords);
+    }
+    return pairs == words || measures == words || (styled == words && measures + colours > 0);
+}
+
+/* The path of a drawing: "M10 10 H 90 Z". */
+static bool is_drawing(struct html_bytes text) {
+    size_t numbers = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        if (!is_in(text.start[i], "MmZzLlHhVvCcSsQqTtAae+-., ") && !is_digit(text.start[i]))
+            return false;
+        numbers += is_digit(text.start[i]) && (i == 0 || !is_digit(text.start[i - 1]));
+    }
+    return is_in(*text.start, "Mm") && numbers > 3;
+}
+
+/* "YYYY-MM-DD", "h:mm a": repeated letters of dates. */
+static bool is_date_pattern(struct html_bytes text) {
+    size_t groups = 0, longest = 0;
+    bool separated = false, day_or_hour = false;
+    for (size_t at = 0; at < text.length;) {
+        char c = text.start[at];
+        size_t begin = at;
+        if (!is_letter(c)) {
+            if (!is_in(c, " -/.:,'[]TZ"))
+                return false;
+            separated |= groups > 0;
+            at++;
+            continue;
+        }
+        while (at < text.length && text.start[at] == c)
+            at++;
+        if (!is_in(c, "yYMDdHhmsSaAEeQwWzZXxLTGuo") || at - begin > 6)
+            return false;
+        bool glued = at < text.length && is_letter(text.start[at]) && !is_in(text.start[at], "oT") && at - begin < 2;
+        if (glued)
+            return false;
+        groups++;
+        longest = at - begin > longest ? at - begin : longest;
+        day_or_hour |= is_in(c, "yYMDdHh");
+    }
+    return groups > 1 && longest > 1 && day_or_hour && (separated || longest == 4);
+}
+
+/* "Mon, 01 May 2024 10:00:00 GMT". */
+static bool is_mail_date(struct html_bytes text) {
+    static const char days[] = "Mon Tue Wed Thu Fri Sat Sun", months[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
+    struct html_bytes rest = text, word;
+    bool month = false, time = false;
+    while (next_word(&rest, &word)) {
+        struct html_bytes bare = ends(word, ",") ? (struct html_bytes){word.start, word.length - 1} : word;
+        bool is_month = bytes_among(bare, months),
+             is_time = word.length >= 5 && is_digit(*word.start) && word.start[word.length - 3] == ':';
+        if (!is_month && !is_time && !bytes_among(bare, days) && !bytes_among(bare, zones) && !is_digit(*word.start) &&
+            *word.start != '+' && *word.start != '-')
+            return false;
+        month |= is_month;
+        time |= is_time;
+    }
+    return month && time;
+}
+
+/* A command line, or a statement of SQL. */
+static bool is_command(struct html_bytes text) {
+    static const char programs[] =
+        "npm npx yarn pnpm pip pip3 cargo sudo tsc curl wget chmod mkdir rm cp mv eslint webpack vite rollup jest "
+        "mocha prettier ts-node nodemon cross-env rimraf babel apt-get docker-compose kubectl";
+    static const char others[] = "git node python python3 docker cd bash sh deno bun";
+    static const char *const statements[][2] = {{"SELECT ", " FROM "}, {"INSERT ", "INTO "},  {"UPDATE ", " SET "},
+                                                {"DELETE ", "FROM "},  {"CREATE ", "TABLE "}, {"ALTER ", "TABLE "},
+                                                {"DROP ", "TABLE "},   {"SELECT ", "("}};
+    struct html_bytes rest = text, first, word;
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+        if (begins(text, statements[i][0]) && has(text, statements[i][1]))
+            return true;
+    if (!next_word(&rest, &first) || !is_lower(*first.start) || ends_in(text, ".!?"))
+        return ends_in(text, ".") && bytes_among(first, programs);
+    bool flags = false, notation = false;
+    while (next_word(&rest, &word)) {
+        flags |= begins(word, "--") ? word.length > 2 && is_letter(word.start[2])
+                                    : word.length == 2 && *word.start == '-' && is_letter(word.start[1]);
+        notation |= has_letter(word) && judge_word(word) <= WORD_DOUBTFUL;
+    }
+    return bytes_among(first, programs) || flags || (notation && bytes_among(first, others)) ||
+           (first.length < text.length && begins(first, "./"));
+}
+
+/* "Jane Doe <jane@example.org> (https://example.org)". */
+static bool is_person(struct html_bytes text) {
+    struct html_bytes rest = text, word;
+    size_t names = 0, addresses = 0;
+    while (next_word(&rest, &word)) {
+        bool mail = begins(word, "<") && ends(word, ">") && memchr(word.start, '@', word.length);
+        bool page = begins(word, "(http") && ends(word, ")");
+        if (addresses > 0 && !mail && !page)
+            return false;
+        addresses += mail || page;
+        names += !mail && !page;
+    }
+    return addresses > 0 && names <= 4 && memchr(text.start, '@', text.length);
+}
+
+/* Class names of style sheets: "btn btn-primary", "md:flex p-4". */
+static bool is_classes(struct html_bytes text) {
+    static const char alone[] =
+        "btn row col container active disabled hidden visible flex grid block inline nav navbar card form modal fade show "
+        "open alert badge table dropdown collapse rounded shadow border absolute relative fixed sticky uppercase "
+        "truncate underline italic fa fas far fab glyphicon icon clearfix wrapper small large primary secondary "
+        "success danger warning info dark light sr selected current group peer";
+    static const char first[] =
+        "btn col row text bg mt mb ml mr mx my pt pb pl pr px py m p d w h is has js fa fas icon nav navbar card form "
+        "input modal container flex grid items justify font border rounded shadow min max sm md lg xl hover focus "
+        "list table alert badge dropdown float align self gap space leading tracking opacity overflow z order sr "
+        "glyphicon ui el v mat ng ant css swiper offset pull push top bottom left right dark group peer active disabled before "
+        "after first last";
+    struct html_bytes rest = text, word;
+    size_t words = 0, marked = 0;
+    while (next_word(&rest, &word)) {
+        size_t end = 0;
+        for (size_t i = 0; i < word.length; i++)
+            if (!is_lower(word.start[i]) && !is_digit(word.start[i]) && !is_in(word.start[i], "-_:/[].%#!"))
+                return false;
+        while (end < word.length && is_lower(word.start[end]))
+            end++;
+        bool whole = end == word.length;
+        if (!bytes_among((struct html_bytes){word.start, end}, whole ? alone : first))
+            return false;
+        words++;
+        marked += !whole;
+    }
+    return words > 0 && marked > 0;
+}
+
+/* ---- places ---- */
+
+/* Members whose value is for programs if it is a single word that does not begin with a capital. */
+static const char names_of_words[] =
+    "id uuid guid key slug name type kind mode class classname classes css style styles href src srcset url uri link icon icons "
+    "image img file files filename path dir directory folder main module browser bin exports imports types typings version license "
+    "licence engine engines lang language locale locales charset encoding format pattern regex regexp method target rel color "
+    "colour "
+    "background align position display orientation variant timezone tz currency unit mime mimetype contenttype hash token sha "
+    "checksum integrity selector xpath event namespace package packagemanager repository extends plugins presets rules env layout "
+    "component widget role roles permissions hostpermissions compileroptions dependencies devdependencies peerdependencies "
+    "optionaldependencies browserslist lib jsx theme strategy action status level platform os cpu arch scope direction schema "
+    "model "
+    "field dataindex sort order operator enum const default required in shape keywords author";
+/* Members whose values are for programs even if they have several words. */
+static const char names_of_code[] =
+    "class classname classes css style styles scripts script selector pattern regex regexp path file files filename "
+    "src srcset href url uri command cmd query sql license licence exports bin";
+
+/* The name in lower case without "-", "_", "$" and "@"; length 0 if it is longer than any that is looked up. */
+static struct html_bytes plain_name(struct html_bytes name, char plain[NAME_BYTES]) {
+    size_t length = 0;
+    for (size_t i = 0; i < name.length; i++) {
+        if (is_in(name.start[i], "-_$@"))
+            continue;
+        if (length == NAME_BYTES)
+            return (struct html_bytes){plain, 0};
+        plain[length++] = is_upper(name.start[i]) ? (char)(name.start[i] - 'A' + 'a') : name.start[i];
+    }
+    return (struct html_bytes){plain, length};
+}
+
+static bool is_place(const struct prose_place *place, const char *names) {
+    char name[NAME_BYTES], parent[NAME_BYTES];
+    struct html_bytes own = plain_name(place->name, name), above = plain_name(place->parent, parent);
+    return (own.length > 0 && bytes_among(own, names)) || (above.length > 0 && bytes_among(above, names));
+}
+
+/* ---- the whole rule ---- */
+
+static enum prose judge_words(struct html_bytes text, const struct prose_place *place) {
+    struct html_bytes rest = text, word;
+    size_t words = 0, language = 0, doubtful = 0, capitals = 0;
+    bool capital = false, lower = false;
+    while (next_word(&rest, &word)) {
+        enum word kind = judge_word(word);
+        words++;
+        language += kind > WORD_DOUBTFUL;
+        doubtful += kind == WORD_DOUBTFUL;
+        capital |= kind == WORD_OTHER;
+        capitals += kind >= WORD_UPPER;
+        lower |= kind == WORD_LOWER;
+    }
+    if (language == 0)
+        return doubtful > 0 ? PROSE_DOUBTFUL : PROSE_PROGRAM;
+    bool names_itself = place->name.length == text.length && strncasecmp(place->name.start, text.start, text.length) == 0;
+    bool words_place = is_place(place, names_of_words), code_place = is_place(place, names_of_code);
+    if (words == 1 && !capital && !names_itself && (words_place || code_place) && !ends_in(text, ".!?:"))
+        return PROSE_DOUBTFUL;
+    if (words > 1 && words <= 4 && capitals == words && is_place(place, "author authors contributors maintainers"))
+        return PROSE_DOUBTFUL;
+    if (words > 1 && (lower || !capital) && !is_upper(*text.start) && !any_in(text, is_other) && !ends_in(text, ".!?:") &&
+        code_place)
+        return PROSE_DOUBTFUL;
+    return PROSE_LANGUAGE;
+}
+
+enum prose prose_judge(struct html_bytes text, const struct prose_place *place, char *scratch) {
+    text = trimmed(text);
+    struct html_bytes plain = trimmed(mask(text, scratch));
+    if (!has_letter(plain))
+        return PROSE_PROGRAM;
+    if (begins(place->name, "@") || begins(place->parent, "@")) /* descriptions of a value in ARB and JSON-LD */
+        return PROSE_DOUBTFUL;
+    bool signs = false;
+    for (size_t i = 0; i < plain.length && !signs; i++)
+        signs = (unsigned char)plain.start[i] < 0x80 && !is_letter(plain.start[i]) && !is_blank(plain.start[i]);
+    if (is_person(text) || is_date_pattern(plain) ||
+        (signs && (is_code(plain) || is_call(plain) || is_declarations(plain) || is_style(plain) || is_drawing(plain) ||
+                   is_mail_date(plain))))
+        return PROSE_PROGRAM;
+    if (is_command(plain) || (signs && is_classes(plain)))
+        return PROSE_DOUBTFUL;
+    return judge_words(plain, place);
+}

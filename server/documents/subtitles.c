@@ -1,0 +1,668 @@
+/* SubRip (srt) and WebVTT (vtt): cues, which consist of a timing line and the text that is shown, up to a blank line or the next
+ * timing line. A sentence that runs over cues is one segment with a part in each. Translated cues keep their number of lines if
+ * these are short enough, and then lines as even as possible. */
+#include "model/base/utf8.h"
+#include "model/text/character.h"
+#include "server/documents/format.h"
+#include <ctype.h>
+#include <strings.h>
+
+enum {
+    LINE_SHOWN = 60,  /* bytes of a line in an error */
+    LINE_WIDTH = 42,  /* characters that a line should have at most */
+    MOST_TAGS = 1000, /* of a cue: a coloured letter each is common */
+    MOST_OPEN = 64,   /* tags that are open at once: each end tag looks for its start tag among them */
+    NAME_BYTES = 16,  /* of a tag */
+    MOST_PARTS = 8,   /* cues of a sentence */
+    MANY_WORDS = 5,   /* a cue with so many and without a mark at its end is not a title, if the next one ends a sentence */
+    SOME_WORDS = 3    /* a cue with so many goes on if its last word asks for more; "Come on" does not */
+};
+
+/* ---- cues ---- */
+
+struct cue {
+    struct html_bytes text; /* its lines with the line ends between them; length 0: it shows nothing */
+    size_t lines;
+};
+
+struct cue_reader {
+    const char *end;
+    struct line line; /* the last one that was read */
+    size_t number;    /* of cues so far */
+    bool vtt;
+};
+
+static bool is_blank(const struct line *line) {
+    return line_trimmed(line).length == 0;
+}
+
+static bool begins_with(const struct line *line, const char *word) {
+    const char *after = line->begin + strlen(word);
+    return bytes_begin(line->begin, line->end, word) && (after == line->end || strchr(" \t", *after));
+}
+
+static const char *find_arrow(const char *at, const char *end) {
+    return memmem(at, (size_t)(end - at), "-->", 3);
+}
+
+static const char *skip_blank(const char *at, const char *end) {
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    return at;
+}
+
+/* Reads [hours:]minutes:seconds and, after a comma or dot, milliseconds, and moves *at past it. WebVTT may leave out the hours. */
+static bool read_time(const char **at, const char *end, bool vtt) {
+    size_t colons = 0, digits = 0;
+    const char *c = *at;
+    for (; c < end && (isdigit((unsigned char)*c) || *c == ':'); c++) {
+        if (*c == ':' && (digits == 0 || ++colons > 2))
+            return false;
+        digits = *c == ':' ? 0 : digits + 1;
+    }
+    if (colons < (vtt ? 1 : 2) || digits != 2 || c == end || (*c != '.' && *c != ','))
+        return false;
+    const char *fraction = ++c;
+    while (c < end && isdigit((unsigned char)*c))
+        c++;
+    *at = c;
+    return c > fraction && c - fraction <= 3;
+}
+
+/* True for a timing line. What follows the times (a place on the screen) is not looked at. */
+static bool is_timing(const struct line *line, bool vtt) {
+    const char *at = skip_blank(line->begin, line->end);
+    if (!read_time(&at, line->end, vtt))
+        return false;
+    at = skip_blank(at, line->end);
+    if (!bytes_begin(at, line->end, "-->"))
+        return false;
+    at = skip_blank(at + 3, line->end);
+    return read_time(&at, line->end, vtt) && (at == line->end || *at == ' ' || *at == '\t');
+}
+
+/* True for a line with digits and a colon on both sides of an arrow: a timing line with a mistake. */
+static bool is_like_timing(const struct line *line) {
+    const char *arrow = find_arrow(line->begin, line->end), *at = skip_blank(line->begin, line->end);
+    for (size_t side = 0; arrow && side < 2; side++) {
+        const char *digits = at;
+        while (at < line->end && isdigit((unsigned char)*at))
+            at++;
+        if (at == digits || at == line->end || *at != ':')
+            return false;
+        at = skip_blank(arrow + 3, line->end);
+    }
+    return arrow != NULL;
+}
+
+/* True for digits alone: the number of a cue, if a timing line follows. */
+static bool is_number(const struct line *line) {
+    struct html_bytes text = line_trimmed(line);
+    for (size_t i = 0; i < text.length; i++)
+        if (!isdigit((unsigned char)text.start[i]))
+            return false;
+    return text.length > 0;
+}
+
+static void skip_block(struct cue_reader *reader) {
+    while (line_next(&reader->line, reader->end) && !is_blank(&reader->line))
+        ;
+}
+
+static int refuse(const struct cue_reader *reader, struct error *err) {
+    int shown = (int)utf8_clip(reader->line.begin, (size_t)(reader->line.end - reader->line.begin), LINE_SHOWN);
+    return error_set(err, ERROR_INPUT, "line %zu, cue %zu: \"%.*s\" is not a timing line like %s", reader->line.number,
+                     reader->number + 1, shown, reader->line.begin,
+                     reader->vtt ? "00:01.000 --> 00:04.000" : "00:00:01,000 --> 00:00:04,000");
+}
+
+/* The first line of a cue is its number, its name, or the timing line. */
+static int read_timing(struct cue_reader *reader, struct error *err) {
+    if (!find_arrow(reader->line.begin, reader->line.end)) {
+        struct line named = reader->line;
+        if (!line_next(&reader->line, reader->end) || is_blank(&reader->line)) {
+            reader->line = named;
+            return refuse(reader, err);
+        }
+    }
+    return is_timing(&reader->line, reader->vtt) ? 0 : refuse(reader, err);
+}
+
+/* The text ends at a blank line, or before the timing line of the next cue and the number of that. */
+static int read_text(struct cue_reader *reader, struct cue *cue, struct error *err) {
+    struct line before = reader->line, before_last = before;
+    struct html_bytes without_last = {before.next, 0};
+    *cue = (struct cue){.text = without_last};
+    for (; line_next(&reader->line, reader->end) && !is_blank(&reader->line); before = reader->line) {
+        if (is_timing(&reader->line, reader->vtt)) {
+            bool numbered = cue->lines > 0 && is_number(&before);
+            reader->line = numbered ? before_last : before; /* these lines are read again */
+            cue->text = numbered ? without_last : cue->text;
+            cue->lines -= numbered;
+            return 0;
+        }
+        if (is_like_timing(&reader->line))
+            return refuse(reader, err);
+        before_last = before;
+        without_last = cue->text;
+        cue->text = bytes_between(cue->text.start, reader->line.end);
+        cue->lines++;
+    }
+    return 0;
+}
+
+/* Returns 1 with the next cue, 0 after the last, or -1 with ERROR_INPUT if a block is not a cue. */
+static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *err) {
+    if (reader->vtt && reader->line.number == 0) {
+        if (!line_next(&reader->line, reader->end) || !begins_with(&reader->line, "WEBVTT"))
+            return error_set(err, ERROR_INPUT, "line 1: a WebVTT file begins with \"WEBVTT\"");
+        if (!is_blank(&reader->line))
+            skip_block(reader);
+    }
+    while (line_next(&reader->line, reader->end)) {
+        const struct line *line = &reader->line;
+        if (is_blank(line))
+            continue;
+        if (reader->vtt && !find_arrow(line->begin, line->end) &&
+            (begins_with(line, "NOTE") || begins_with(line, "STYLE") || begins_with(line, "REGION"))) {
+            skip_block(reader);
+            continue;
+        }
+        if (read_timing(reader, err) != 0)
+            return -1;
+        reader->number++;
+        return read_text(reader, cue, err) == 0 ? 1 : -1;
+    }
+    return 0;
+}
+
+/* One line of a cue's text, from *at, which is moved to the next. */
+static struct html_bytes cue_line(struct html_bytes text, const char **at) {
+    struct line line = {.next = *at};
+    line_next(&line, text.start + text.length);
+    *at = line.next;
+    return bytes_between(line.begin, line.end);
+}
+
+static bool begins_with_one_of(struct html_bytes text, const char *const *all, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (bytes_begin(text.start, text.start + text.length, all[i]))
+            return true;
+    return false;
+}
+
+/* True if several people speak: one of the lines begins with a dash. */
+static bool is_dialogue(const struct cue *cue) {
+    static const char *const dashes[] = {"-", "\u2013", "\u2014", "\u2010"};
+    for (const char *at = cue->text.start; cue->lines > 1 && at < cue->text.start + cue->text.length;)
+        if (begins_with_one_of(cue_line(cue->text, &at), dashes, sizeof dashes / sizeof *dashes))
+            return true;
+    return false;
+}
+
+/* ---- tags in a cue: <i>, {\an8}, <v Roger> ---- */
+
+struct mark {
+    struct html_bytes raw;
+    enum { MARK_START, MARK_END, MARK_OTHER } kind;
+    char name[NAME_BYTES];
+    bool paired; /* its other end is there */
+};
+
+struct marks {
+    struct mark *all; /* [count], in the arena of the builder and kept from cue to cue */
+    size_t count, room;
+};
+
+/* Reads "name" or "/name", and cuts it if it is longer. Returns true if SubRip knows the name; WebVTT has any, and times. */
+static bool read_name(const char *at, const char *end, char name[NAME_BYTES]) {
+    static const char *const known[] = {"b", "i", "u", "s", "font"};
+    size_t length = 0;
+    at += at < end && *at == '/';
+    for (; length + 1 < NAME_BYTES && at + length < end && isalnum((unsigned char)at[length]); length++)
+        name[length] = at[length];
+    name[length] = '\0';
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcasecmp(name, known[i]) == 0)
+            return true;
+    return false;
+}
+
+/* True if a mark begins there. The arrow between times never ends one. */
+static bool read_mark(const char *at, const char *end, bool vtt, struct mark *mark) {
+    bool tag = *at == '<', braces = *at == '{' && !vtt && end - at > 1 && at[1] == '\\';
+    const char *close = at + 1;
+    if (!tag && !braces)
+        return false;
+    while (close < end && *close != *at && *close != (tag ? '>' : '}'))
+        close++;
+    if (close >= end || *close == *at)
+        return false;
+    *mark = (struct mark){.raw = bytes_between(at, close + 1), .kind = MARK_OTHER};
+    if (braces)
+        return !find_arrow(at, close);
+    if (close - at > 2 && close[-1] == '-' && close[-2] == '-')
+        return false;
+    bool known = read_name(at + 1, end, mark->name);
+    if (!vtt || isalpha((unsigned char)*mark->name)) /* others are times, or end what is open */
+        mark->kind = at[1] == '/' ? MARK_END : MARK_START;
+    return vtt || known;
+}
+
+static int find_marks(struct html_bytes text, bool vtt, struct marks *marks, struct arena *arena, struct error *err) {
+    const char *end = text.start + text.length;
+    marks->count = 0;
+    for (const char *at = text.start; at < end;) {
+        struct mark mark;
+        if (!read_mark(at, end, vtt, &mark)) {
+            at++;
+            continue;
+        }
+        if (marks->count == MOST_TAGS)
+            return error_set(err, ERROR_INPUT, "it has more than %d tags", MOST_TAGS);
+        struct mark *all = arena_grow(arena, marks->all, marks->count, &marks->room, 1, sizeof *all);
+        if (!all)
+            return error_memory(err);
+        marks->all = all;
+        all[marks->count++] = mark;
+        at = mark.raw.start + mark.raw.length;
+    }
+
+    /* Pair each end with the start that it nests with. If too many are open, the outermost is forgotten. */
+    struct mark *open[MOST_OPEN];
+    size_t depth = 0;
+    for (size_t i = 0; i < marks->count; i++) {
+        struct mark *mark = &marks->all[i];
+        size_t top = depth;
+        if (mark->kind == MARK_START) {
+            if (depth == MOST_OPEN)
+                memmove(open, open + 1, --depth * sizeof *open);
+            open[depth++] = mark;
+        }
+        if (mark->kind != MARK_END)
+            continue;
+        while (top > 0 && strcasecmp(open[top - 1]->name, mark->name) != 0)
+            top--;
+        if (top == 0)
+            continue;
+        depth = top - 1;
+        mark->paired = open[depth]->paired = true;
+    }
+    return 0;
+}
+
+/* References, and tags that subtitles do not know, are marks as in any other text. Code and comments are not; nor are tags if the
+ * text has an arrow (which the owner says), because a mark moves and a line with the arrow might then be a timing line. */
+static size_t skip_others(const struct html_marking *marking, const char *at, const char *end) {
+    bool arrow = marking->owner != NULL;
+    return *at == '`' || *at == ':' || (*at == '<' && (arrow || (end - at > 1 && (at[1] == '!' || at[1] == '?'))));
+}
+
+/* Adds the pieces of a cue's text: tags with an end surround their words, others are units. */
+static int add_text(struct html_builder *builder, struct html_bytes text, bool vtt, struct marks *marks, struct error *err) {
+    const char *at = text.start, *end = at + text.length;
+    const struct html_marking own = {.owner = find_arrow(at, end), .skip = skip_others};
+    if (find_marks(text, vtt, marks, builder->arena, err) != 0)
+        return -1;
+    for (size_t i = 0; i < marks->count; i++) {
+        const struct mark *mark = &marks->all[i];
+        html_add_marked(builder, bytes_between(at, mark->raw.start), &own);
+        if (!mark->paired)
+            html_add_unit(builder, mark->raw);
+        else if (mark->kind == MARK_START)
+            html_add_open(builder, mark->raw);
+        else
+            html_add_close(builder, mark->raw);
+        at = mark->raw.start + mark->raw.length;
+    }
+    html_add_marked(builder, bytes_between(at, end), &own);
+    return 0;
+}
+
+/* SubRip has no references: a space keeps what looks like a mark, or like the arrow between times, from being one. Only the begin
+ * of a mark is looked for, because it may end in another text. */
+static void srt_escape(struct html_buffer *out, const char *text, size_t length) {
+    const char *end = text + length, *done = text;
+    for (const char *at = text; at < end; at++) {
+        char name[NAME_BYTES];
+        bool tag = *at == '<' && read_name(at + 1, end, name), braces = *at == '{' && at + 1 < end && at[1] == '\\';
+        bool arrow = bytes_begin(at, end, "-->");
+        if (!tag && !braces && !arrow)
+            continue;
+        html_put(out, done, (size_t)(at + 1 - done));
+        html_put(out, " ", 1);
+        done = at + 1;
+    }
+    html_put(out, done, (size_t)(end - done));
+}
+
+/* ---- sentences ---- */
+
+struct subtitles {
+    struct html_builder builder;
+    struct cue_reader cues;
+    const char *at;         /* the document up to here is in pieces */
+    size_t parts;           /* cues of the sentence so far */
+    struct html_bytes last; /* the text of the last one */
+    struct marks marks;     /* of the cue */
+    struct error *err;
+};
+
+/* The text from its first character on, after tags, quotation marks and the like. */
+static struct html_bytes without_marks(struct html_bytes text) {
+    while (text.length > 0 && strchr("<{\"'", *text.start)) {
+        const char *close = *text.start == '<'   ? memchr(text.start, '>', text.length)
+                            : *text.start == '{' ? memchr(text.start, '}', text.length)
+                                                 : text.start;
+        if (!close)
+            return text;
+        text = bytes_between(close + 1, text.start + text.length);
+    }
+    return text;
+}
+
+/* The same at the end: `going on</i>`. */
+static struct html_bytes without_last_mark(struct html_bytes text) {
+    while (text.length > 0 && text.start[text.length - 1] == '>') {
+        const char *open = memrchr(text.start, '<', text.length);
+        if (!open)
+            return text;
+        text = bytes_between(text.start, open);
+    }
+    return text;
+}
+
+static size_t count_words(struct html_bytes text) {
+    size_t words = 0;
+    for (size_t i = 0; i < text.length; i++)
+        words += !strchr(" \t\r\n", text.start[i]) && (i == 0 || strchr(" \t\r\n", text.start[i - 1]));
+    return words;
+}
+
+static struct html_bytes last_word(struct html_bytes text) {
+    const char *begin = text.start + text.length;
+    while (begin > text.start && !strchr(" \t\r\n", begin[-1]))
+        begin--;
+    return bytes_between(begin, text.start + text.length);
+}
+
+/* True for a small letter of an alphabet that has capitals. */
+static bool begins_small(struct html_bytes text) {
+    size_t at = 0;
+    int32_t first = text.length > 0 ? character_next(text.start, text.length, &at) : -1;
+    return first >= 0 && character_lower(first) == first && character_upper(first) != first;
+}
+
+/* True for words that do not end a sentence: articles, prepositions, conjunctions. */
+static bool asks_for_more(struct html_bytes word) {
+    static const char words[] =
+        " a an the of to in on at by for from with and or but my your our their is are was were if when because than into "
+        "about between le la les un une des de du et ou mais \u00e0 au aux en dans sur pour par avec que qui est sont mon ma "
+        "mes der die das den dem ein eine einen einem einer und oder aber zu im am auf von vom mit f\u00fcr bei nach dass wenn "
+        "weil ist sind war mein sein el los las una y o pero con para es son del al il lo gli e di da per che ";
+    for (const char *at = words; word.length > 0 && (at = memmem(at, strlen(at), word.start, word.length)); at++)
+        if (at[-1] == ' ' && at[word.length] == ' ')
+            return true;
+    return false;
+}
+
+/* True if the text goes on with the sentence of the text before it. Titles and repeated words do not, though no mark ends them. */
+static bool continues(const struct subtitles *subtitles, struct html_bytes text) {
+    static const char *const alone[] = {"-", "\u2013", "\u2014", "\u266a", "\u266b", "[", "("};
+    struct html_bytes before = without_last_mark(subtitles->last), now = without_marks(text);
+    size_t words = count_words(before);
+    if (subtitles->parts == 0 || subtitles->parts == MOST_PARTS || text_ends_sentence(before.start, before.length) ||
+        now.length == 0 || begins_with_one_of(now, alone, sizeof alone / sizeof *alone))
+        return false;
+    if (before.start[before.length - 1] == ',')
+        return true;
+    bool same = subtitles->last.length == text.length && strncasecmp(subtitles->last.start, text.start, text.length) == 0;
+    if (same || (subtitles->parts == 1 && words == 1 && count_words(now) == 1))
+        return false;
+    if (begins_small(now))
+        return true;
+    struct html_bytes last = last_word(before), end = without_last_mark(text);
+    return (words >= SOME_WORDS && asks_for_more(last)) ||
+           (words >= MANY_WORDS && begins_small(last) && text_ends_sentence(end.start, end.length));
+}
+
+/* Ends the sentence, and adds what stands before `to`, where the next text begins or the document ends. */
+static void end_sentence(struct subtitles *subtitles, const char *to) {
+    if (subtitles->parts > 0)
+        html_end_part(&subtitles->builder, (struct html_bytes){"", 0});
+    subtitles->parts = 0;
+    html_add_break(&subtitles->builder, bytes_between(subtitles->at, to));
+    subtitles->at = to;
+}
+
+static int add_part(struct subtitles *subtitles, struct html_bytes text) {
+    struct error inner = {0};
+    size_t dash = text_bullet(text.start, text.length);
+    text = bytes_between(text.start + dash, text.start + text.length);
+    if (dash == 0 && continues(subtitles, text))
+        html_end_part(&subtitles->builder, bytes_between(subtitles->at, text.start));
+    else
+        end_sentence(subtitles, text.start);
+    subtitles->parts++;
+    subtitles->last = text;
+    subtitles->at = text.start + text.length;
+    html_add_part(&subtitles->builder);
+    if (add_text(&subtitles->builder, text, subtitles->cues.vtt, &subtitles->marks, &inner) == 0)
+        return 0;
+    return error_set(subtitles->err, inner.code, "cue %zu: %s", subtitles->cues.number, inner.message);
+}
+
+/* Each speaker's words are a text of their own: as a part of a sentence they might come out empty, and a blank line would end the
+ * cue. */
+static int add_dialogue(struct subtitles *subtitles, struct html_bytes text) {
+    const char *end = text.start + text.length;
+    for (const char *at = text.start; at < end;) {
+        struct html_bytes speech = cue_line(text, &at);
+        for (const char *next = at; next < end; at = next) {
+            struct html_bytes line = cue_line(text, &next);
+            if (text_bullet(line.start, line.length) > 0)
+                break;
+            speech = bytes_between(speech.start, line.start + line.length);
+        }
+        end_sentence(subtitles, speech.start);
+        if (add_part(subtitles, speech) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_vtt(const struct document *document) {
+    return strcmp(document->format->name, "vtt") == 0;
+}
+
+int subtitles_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    bool vtt = is_vtt(document);
+    const char *source = document->source, *end = source + document->length;
+    struct subtitles subtitles = {.builder = document_builder(document, arena),
+                                  .cues = {.end = end, .line.next = source, .vtt = vtt},
+                                  .at = source,
+                                  .err = err};
+    struct cue cue;
+    int found;
+    while ((found = next_cue(&subtitles.cues, &cue, err)) == 1)
+        if (cue.lines > 0 && (is_dialogue(&cue) ? add_dialogue(&subtitles, cue.text) : add_part(&subtitles, cue.text)) != 0)
+            return -1;
+    if (found < 0)
+        return -1;
+    end_sentence(&subtitles, end);
+    return html_build(&subtitles.builder, vtt ? text_escape_markup : srt_escape, out, err);
+}
+
+/* ---- lines of translated cues ---- */
+
+/* A word with the tags in it or beside it. */
+struct piece {
+    struct html_bytes bytes;
+    size_t width; /* characters that are shown */
+};
+
+struct wrapper {
+    struct piece *pieces; /* [count] */
+    size_t count, room;
+    struct html_buffer out;
+    struct arena *arena;
+    bool vtt;
+};
+
+/* Returns the place after the tag or reference that begins there; NULL: none does. */
+static const char *mark_end(const char *at, const char *end, bool vtt) {
+    bool tag = *at == '<', braces = *at == '{' && !vtt && end - at > 1 && at[1] == '\\';
+    char close = tag ? '>' : braces ? '}' : ';';
+    if (!tag && !braces && *at != '&')
+        return NULL;
+    for (const char *c = at + 1; c < end && *c != *at && *c != '\n'; c++) {
+        if (*c == close)
+            return c + 1;
+        if (close == ';' && *c == ' ')
+            break;
+    }
+    return NULL;
+}
+
+/* True for words that never begin a line: French has white space before its tall marks. */
+static bool leans_back(struct html_bytes word) {
+    static const char *const marks[] = {"?", "!", ":", ";", "\u00bb", "?!", "...", "\u2026"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (bytes_are(word, marks[i]))
+            return true;
+    return false;
+}
+
+/* White space as blank lines have it, so that a line always has something else. */
+static bool is_blank_at(const char *at, const char *end) {
+    return at < end && strchr(" \t\r\n\v\f", *at);
+}
+
+/* White space in a tag does not separate words. */
+static int find_words(struct wrapper *wrapper, struct html_bytes text) {
+    const char *end = text.start + text.length;
+    wrapper->count = 0;
+    for (const char *at = text.start; at < end;) {
+        while (is_blank_at(at, end))
+            at++;
+        const char *begin = at;
+        size_t width = 0;
+        while (at < end && !is_blank_at(at, end)) {
+            const char *after = mark_end(at, end, wrapper->vtt);
+            size_t next = 0;
+            width += !after || *at == '&';
+            if (!after)
+                character_next(at, (size_t)(end - at), &next);
+            at = after ? after : at + next;
+        }
+        struct html_bytes word = bytes_between(begin, at);
+        if (word.length == 0)
+            continue;
+        if (wrapper->count > 0 && leans_back(word)) {
+            struct piece *last = &wrapper->pieces[wrapper->count - 1];
+            last->bytes = bytes_between(last->bytes.start, at);
+            last->width += 1 + width;
+            continue;
+        }
+        struct piece *pieces = arena_grow(wrapper->arena, wrapper->pieces, wrapper->count, &wrapper->room, 1, sizeof *pieces);
+        if (!pieces)
+            return -1;
+        wrapper->pieces = pieces;
+        pieces[wrapper->count++] = (struct piece){word, width};
+    }
+    return 0;
+}
+
+/* Returns the number of lines of at most this width (a single word may be wider), and writes them unless line_end is NULL. */
+static size_t fill(struct wrapper *wrapper, size_t width, const char *line_end) {
+    size_t lines = 1, used = 0;
+    for (size_t i = 0; i < wrapper->count; i++) {
+        const struct piece *piece = &wrapper->pieces[i];
+        bool first = i == 0, breaks = !first && used + 1 + piece->width > width;
+        lines += breaks;
+        used = first || breaks ? piece->width : used + 1 + piece->width;
+        if (!line_end)
+            continue;
+        if (!first)
+            html_put_string(&wrapper->out, breaks ? line_end : " ");
+        html_put(&wrapper->out, piece->bytes.start, piece->bytes.length);
+    }
+    return lines;
+}
+
+/* Writes the text in `lines` lines, or in more if it does not fit, which are as narrow as possible. */
+static int wrap(struct wrapper *wrapper, struct html_bytes text, size_t lines, const char *line_end) {
+    size_t widest = 0;
+    if (find_words(wrapper, text) != 0)
+        return -1;
+    for (size_t i = 0; i < wrapper->count; i++)
+        widest = wrapper->pieces[i].width > widest ? wrapper->pieces[i].width : widest;
+    size_t low = widest, high = widest > LINE_WIDTH ? widest : LINE_WIDTH, needed = fill(wrapper, high, NULL);
+    lines = needed > lines ? needed : lines;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (fill(wrapper, middle, NULL) <= lines)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    fill(wrapper, high, line_end);
+    return 0;
+}
+
+/* Lines of different speakers are kept apart. */
+static int wrap_cue(struct wrapper *wrapper, const struct cue *before, const struct cue *now) {
+    bool crlf = before->text.start[-1] == '\n' && before->text.start[-2] == '\r';
+    const char *line_end = crlf ? "\r\n" : "\n";
+    if (!is_dialogue(before))
+        return wrap(wrapper, now->text, before->lines, line_end);
+    for (const char *at = now->text.start, *begin = at; at < now->text.start + now->text.length;) {
+        if (at > begin)
+            html_put_string(&wrapper->out, line_end);
+        if (wrap(wrapper, cue_line(now->text, &at), 1, line_end) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* True if there is more in a cue than tags and white space. */
+static bool says_something(const struct cue *cue, bool vtt) {
+    const char *at = cue->text.start, *end = at + cue->text.length;
+    while (at < end) {
+        bool text = *at == '&' || (*at == '<' && at + 1 < end && !isalnum((unsigned char)at[1]) && at[1] != '/');
+        const char *after = text ? NULL : mark_end(at, end, vtt);
+        if (!after && !is_blank_at(at, end))
+            return true;
+        at = after ? after : at + 1;
+    }
+    return false;
+}
+
+char *subtitles_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
+                       size_t *out_length, struct error *err) {
+    bool vtt = is_vtt(document);
+    struct wrapper wrapper = {.out.arena = arena, .arena = arena, .vtt = vtt};
+    struct cue_reader sources = {.end = document->source + document->length, .line.next = document->source, .vtt = vtt};
+    struct cue_reader cues = {.end = written + written_length, .line.next = written, .vtt = vtt};
+    struct cue before, now;
+    const char *at = written;
+    while (next_cue(&sources, &before, NULL) == 1 && next_cue(&cues, &now, NULL) == 1) {
+        const char *end = now.text.start + now.text.length;
+        bool lost = says_something(&before, vtt) && !says_something(&now, vtt);
+        bool arrow = find_arrow(now.text.start, end); /* a line that is broken before it might be a timing line */
+        if (before.lines == 0 || (now.lines == 0 && !lost) || bytes_same(before.text, now.text) || (arrow && !lost))
+            continue;
+        html_put(&wrapper.out, at, (size_t)(now.text.start - at));
+        if (lost) {
+            html_put(&wrapper.out, before.text.start, before.text.length);
+            document_note(document, before.text.start, "untranslated",
+                          "cue %zu got no word of the sentence's translation and keeps its own text", sources.number);
+        } else if (wrap_cue(&wrapper, &before, &now) != 0) {
+            break;
+        }
+        at = end;
+    }
+    html_put(&wrapper.out, at, (size_t)(written + written_length - at));
+    wrapper.out.failed |= arena_failed(arena);
+    return html_take(&wrapper.out, out_length, err);
+}

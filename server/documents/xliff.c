@@ -1,0 +1,616 @@
+/* XLIFF 1.2 and 2: sources whose target is missing, or is still to be translated by its state, get a target; everything else stays
+ * byte for byte. Elements in a source that hold words (g, pc, mrk) and pairs of codes around words (bpt and ept, bx and ex, sc and
+ * ec) surround what these words became; other elements are units. */
+#include "model/base/utf8.h"
+#include "server/documents/format.h"
+#include "server/markup/piece.h"
+#include <strings.h>
+
+enum {
+    VALUE_SHOWN = 40, /* bytes of a value in an error */
+    MOST_OPEN = 128,  /* elements and codes of a unit that are open at once */
+    NONE = 0          /* instead of a piece: the first piece is never one of those that matter */
+};
+
+static const struct html_bytes nothing = {"", 0};
+
+/* A <trans-unit>, or a <segment> of a <unit>, that wants a target. All but the last two are pieces. */
+struct unit {
+    size_t language;             /* whose attribute names the language of the targets: the <file>, or <xliff> */
+    size_t unit, source, target; /* target NONE: there is none */
+    size_t content;              /* what is translated, and what a new target follows: the source, or its <seg-source> */
+    bool segment;                /* it is of XLIFF 2 */
+    bool preserve;               /* white space counts */
+};
+
+struct xliff {
+    const char *begin, *end;         /* the document */
+    const struct html_piece *pieces; /* [piece_count] */
+    size_t piece_count;
+    struct unit *units; /* [count] in their order */
+    size_t count, room;
+};
+
+/* ---- tags ---- */
+
+static bool is_start(const struct html_piece *piece) {
+    bool tag = piece->length > 1 && piece->raw[0] == '<' && !piece->plain;
+    return tag && !strchr("/!?", piece->raw[1]);
+}
+
+/* The place after the name of a tag. */
+static const char *name_end(const struct html_piece *piece) {
+    const char *at = piece->raw + 1, *end = piece->raw + piece->length - 1;
+    while (at < end && !html_is_space(*at) && *at != '/')
+        at++;
+    return at;
+}
+
+/* True for the start of an element with this name, whatever its prefix. */
+static bool is(const struct html_piece *piece, const char *name) {
+    if (!is_start(piece))
+        return false;
+    const char *begin = piece->raw + 1, *end = name_end(piece);
+    const char *colon = memchr(begin, ':', (size_t)(end - begin));
+    return bytes_are(bytes_between(colon ? colon + 1 : begin, end), name);
+}
+
+struct attribute {
+    const char *begin, *end;       /* with the white space before it */
+    struct html_bytes name, value; /* as written */
+};
+
+/* Reads the next attribute from *at, which is NULL at first. */
+static bool next_attribute(const struct html_piece *piece, const char **at, struct attribute *out) {
+    const char *end = piece->raw + piece->length - 1, *begin = *at ? *at : name_end(piece), *from = begin;
+    while (from < end && (html_is_space(*from) || *from == '/'))
+        from++;
+    const char *equals = memchr(from, '=', (size_t)(end - from)), *open = equals ? equals + 1 : end;
+    while (open < end && html_is_space(*open))
+        open++;
+    const char *close = open < end && strchr("\"'", *open) ? memchr(open + 1, *open, (size_t)(end - open - 1)) : NULL;
+    if (!close)
+        return false;
+    while (equals > from && html_is_space(equals[-1]))
+        equals--;
+    *out = (struct attribute){begin, close + 1, bytes_between(from, equals), bytes_between(open + 1, close)};
+    *at = close + 1;
+    return true;
+}
+
+static bool find_attribute(const struct html_piece *piece, const char *name, struct attribute *out) {
+    if (!is_start(piece) && piece->kind != PIECE_BREAK) /* instructions are PIECE_BREAK */
+        return false;
+    for (const char *at = NULL; next_attribute(piece, &at, out);)
+        if (bytes_are(out->name, name))
+            return true;
+    return false;
+}
+
+static bool says(const struct html_piece *piece, const char *name, const char *value) {
+    struct attribute attribute;
+    return find_attribute(piece, name, &attribute) && bytes_are(attribute.value, value);
+}
+
+/* ---- elements ---- */
+
+/* The piece after the element that begins with piece i, or after the piece. */
+static size_t piece_after(const struct xliff *xliff, size_t i) {
+    const struct html_piece *piece = &xliff->pieces[i];
+    return is_start(piece) && piece->pair > i ? piece->pair + 1 : i + 1;
+}
+
+/* How a piece is written: a text fills the space between the pieces beside it. */
+static struct html_bytes written(const struct xliff *xliff, size_t i) {
+    const struct html_piece *piece = &xliff->pieces[i];
+    if (!piece->plain)
+        return (struct html_bytes){piece->raw, piece->length};
+    const char *begin = i > 0 ? piece[-1].raw + piece[-1].length : xliff->begin;
+    return bytes_between(begin, i + 1 < xliff->piece_count ? piece[1].raw : xliff->end);
+}
+
+/* The content of an element, as written. */
+static struct html_bytes inside(const struct xliff *xliff, size_t element) {
+    const struct html_piece *piece = &xliff->pieces[element];
+    return bytes_between(piece->raw + piece->length, xliff->pieces[piece->pair].raw);
+}
+
+static bool is_one_of(const struct html_piece *piece, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (is(piece, names[i]))
+            return true;
+    return false;
+}
+
+static bool is_blank(const struct html_piece *piece) {
+    for (size_t i = 0; i < piece->length; i++)
+        if (!html_is_space(piece->raw[i]))
+            return false;
+    return piece->plain;
+}
+
+/* ---- units ---- */
+
+static bool has_value(const struct attribute *attribute, const char *const *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (bytes_are(attribute->value, values[i]))
+            return true;
+    return false;
+}
+
+/* True if the unit has no target that is finished by its state. Without a state, a target that is there counts. */
+static bool wants_target(const struct xliff *xliff, const struct unit *unit) {
+    static const char *const open[] = {"new", "needs-translation", "initial"};
+    static const char *const done[] = {"final", "signed-off", "reviewed"};
+    const struct html_piece *stated = &xliff->pieces[unit->segment ? unit->unit : unit->target];
+    struct attribute state = {.value = {"", 0}};
+    if (says(&xliff->pieces[unit->unit], "approved", "yes"))
+        return false;
+    if ((unit->segment || unit->target != NONE) && !find_attribute(stated, "state", &state))
+        state.value = nothing;
+    const struct html_piece *target = &xliff->pieces[unit->target];
+    bool empty = target->pair <= unit->target + 1 || (target->pair == unit->target + 2 && is_blank(target + 1));
+    if (unit->target == NONE || empty)
+        return !has_value(&state, done, sizeof done / sizeof *done);
+    return has_value(&state, open, sizeof open / sizeof *open);
+}
+
+/* Finds the children that matter. Returns false if there is nothing to translate. */
+static bool find_children(const struct xliff *xliff, struct unit *unit) {
+    for (size_t i = unit->unit + 1; i < xliff->pieces[unit->unit].pair; i = piece_after(xliff, i)) {
+        const struct html_piece *piece = &xliff->pieces[i];
+        if (is(piece, "source"))
+            unit->source = unit->content = i;
+        else if (is(piece, "seg-source"))
+            unit->content = i;
+        else if (is(piece, "target"))
+            unit->target = i;
+    }
+    const struct html_piece *source = &xliff->pieces[unit->source], *content = &xliff->pieces[unit->content];
+    return unit->source != NONE && source->kind == PIECE_OPEN && !source->opaque && content->kind == PIECE_OPEN &&
+           !content->opaque && messages_can_hold(inside(xliff, unit->content)) && wants_target(xliff, unit);
+}
+
+static int find_units(struct xliff *xliff, size_t root, struct arena *arena, struct error *err) {
+    size_t file = root, preserved = 0; /* the end of the outermost element so far that preserves white space */
+    for (size_t i = root; i < xliff->piece_count; i++) {
+        const struct html_piece *piece = &xliff->pieces[i];
+        struct unit unit = {.unit = i, .segment = is(piece, "segment")};
+        if (piece->kind != PIECE_OPEN || piece->opaque)
+            continue;
+        if (i >= preserved && says(piece, "xml:space", "preserve"))
+            preserved = piece->pair;
+        if (is(piece, "file"))
+            file = i;
+        if ((!unit.segment && !is(piece, "trans-unit")) || !find_children(xliff, &unit))
+            continue;
+        const struct html_piece *source = &xliff->pieces[unit.source];
+        bool inherits = !says(source, "xml:space", "default") && !says(piece, "xml:space", "default");
+        unit.language = unit.segment ? root : file;
+        unit.preserve =
+            says(source, "xml:space", "preserve") || says(piece, "xml:space", "preserve") || (unit.source < preserved && inherits);
+        struct unit *units = arena_grow(arena, xliff->units, xliff->count, &xliff->room, 1, sizeof *units);
+        if (!units)
+            return error_memory(err);
+        xliff->units = units;
+        units[xliff->count++] = unit;
+        i = piece->pair;
+    }
+    return 0;
+}
+
+/* ---- the document ---- */
+
+static int refuse(const struct xliff *xliff, const char *what, struct html_bytes value, struct error *err) {
+    return html_error_at(err, xliff->begin, value.start, "%s \"%.*s\"", what,
+                         (int)utf8_clip(value.start, value.length, VALUE_SHOWN), value.start);
+}
+
+/* Reads the document and checks its encoding, its root and the language of its targets. */
+static int open_xliff(const struct document *document, struct arena *arena, struct xliff *out, struct error *err) {
+    static const struct html_tags tags;
+    struct html xml = {0};
+    struct attribute found;
+    size_t root = 0;
+    if (html_read_xml(document->source, document->length, &tags, arena, &xml, err) != 0)
+        return -1;
+    *out = (struct xliff){.begin = document->source,
+                          .end = document->source + document->length,
+                          .pieces = xml.pieces,
+                          .piece_count = xml.piece_count};
+    bool declared = out->piece_count > 0 && xml.pieces->kind == PIECE_BREAK && find_attribute(xml.pieces, "encoding", &found);
+    if (declared && (found.value.length != 5 || strncasecmp(found.value.start, "UTF-8", 5) != 0))
+        return refuse(out, "the encoding must be UTF-8, got", found.value, err);
+    while (root < out->piece_count && out->pieces[root].kind != PIECE_OPEN)
+        root++;
+    if (root == out->piece_count || !is(&out->pieces[root], "xliff"))
+        return html_error_at(err, out->begin, root < out->piece_count ? out->pieces[root].raw : out->end,
+                             "the element <xliff> is expected here");
+    if (find_units(out, root, arena, err) != 0)
+        return -1;
+    for (size_t i = 0; i < out->count; i++) {
+        const struct unit *unit = &out->units[i];
+        if (i > 0 && unit->language == out->units[i - 1].language)
+            continue;
+        if (find_attribute(&out->pieces[unit->language], unit->segment ? "trgLang" : "target-language", &found) &&
+            found.value.length > 0 && !bytes_are_language(found.value, document->language))
+            return refuse(out, "the document has targets in another language:", found.value, err);
+    }
+    return 0;
+}
+
+/* ---- pairs of codes and of tags in a source ---- */
+
+/* An element, or a code that another one ends. */
+struct open {
+    size_t piece;
+    bool code;
+    struct html_bytes key;
+};
+
+struct pairing {
+    const struct xliff *xliff;
+    size_t *other; /* [piece_count] the other end of a piece that begins or ends something; 0: it is a unit */
+    struct open open[MOST_OPEN];
+    size_t depth;
+};
+
+/* The key that both ends of a pair share: rid, or the id, which an end of XLIFF 2 calls startRef. */
+static struct html_bytes key_of(const struct html_piece *piece) {
+    static const char *const names[] = {"rid", "startRef", "id"};
+    struct attribute key;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (find_attribute(piece, names[i], &key))
+            return key.value;
+    return nothing;
+}
+
+static void push(struct pairing *pairing, size_t piece, bool code) {
+    if (pairing->depth < MOST_OPEN)
+        pairing->open[pairing->depth++] = (struct open){piece, code, code ? key_of(&pairing->xliff->pieces[piece]) : nothing};
+}
+
+static void join(struct pairing *pairing, size_t begin, size_t end) {
+    pairing->other[begin] = end;
+    pairing->other[end] = begin;
+}
+
+/* A code ends one within the element that is open, so that all of them nest. */
+static void end_code(struct pairing *pairing, size_t end) {
+    struct html_bytes key = key_of(&pairing->xliff->pieces[end]);
+    for (size_t i = pairing->depth; key.length > 0 && i-- > 0 && pairing->open[i].code;)
+        if (bytes_same(pairing->open[i].key, key)) {
+            join(pairing, pairing->open[i].piece, end);
+            pairing->depth = i;
+            return;
+        }
+}
+
+static void end_element(struct pairing *pairing, size_t end) {
+    while (pairing->depth > 0 && pairing->open[pairing->depth - 1].code)
+        pairing->depth--;
+    if (pairing->depth > 0)
+        join(pairing, pairing->open[--pairing->depth].piece, end);
+}
+
+/* True if the element moves with all that is in it. */
+static bool is_whole(const struct html_piece *piece) {
+    static const char *const codes[] = {"bpt", "ept", "it", "ph"};
+    return piece->kind == PIECE_OPEN && (is_one_of(piece, codes, sizeof codes / sizeof *codes) || piece->opaque ||
+                                         says(piece, "mtype", "protected") || says(piece, "translate", "no"));
+}
+
+static void find_pairs(struct pairing *pairing, size_t content) {
+    static const char *const begins[] = {"bpt", "bx", "sc"}, *const ends[] = {"ept", "ex", "ec"};
+    const struct html_piece *pieces = pairing->xliff->pieces;
+    for (size_t i = content + 1; i < pieces[content].pair;) {
+        const struct html_piece *piece = &pieces[i];
+        bool element = piece->kind == PIECE_OPEN;
+        bool whole = is_whole(piece) || (element && pairing->depth == MOST_OPEN);
+        if (is_one_of(piece, begins, sizeof begins / sizeof *begins))
+            push(pairing, i, true);
+        else if (is_one_of(piece, ends, sizeof ends / sizeof *ends))
+            end_code(pairing, i);
+        else if (element && !whole)
+            push(pairing, i, false);
+        else if (piece->kind == PIECE_CLOSE)
+            end_element(pairing, i);
+        i = whole ? piece_after(pairing->xliff, i) : i + 1;
+    }
+}
+
+/* ---- a source as pieces ---- */
+
+static size_t count_lines(struct html_bytes bytes) {
+    size_t lines = 1;
+    for (size_t i = 0; i < bytes.length; i++)
+        lines += bytes.start[i] == '\n';
+    return lines;
+}
+
+/* Takes the first line from *bytes. */
+static struct html_bytes take_line(struct html_bytes *bytes) {
+    const char *end = bytes->start + bytes->length, *stop = memchr(bytes->start, '\n', bytes->length);
+    struct html_bytes line = bytes_between(bytes->start, stop ? stop : end);
+    *bytes = bytes_between(stop ? stop + 1 : end, end);
+    return line;
+}
+
+static struct html_bytes write_escaped(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
+    struct html_buffer out = {.arena = arena};
+    (void)marking;
+    html_put(&out, "", 0);
+    text_escape_markup(&out, mark.start, mark.length);
+    return out.failed ? nothing : (struct html_bytes){out.bytes, out.length};
+}
+
+/* Strings of programs are often HTML: once XLIFF's own references are read, what is markup in the text is not words. */
+static void add_words(struct html_builder *builder, struct html_bytes text, struct html_bytes raw) {
+    static const struct html_marking marking = {.written = write_escaped};
+    if (html_is_marked(text))
+        html_add_marked(builder, text, &marking);
+    else
+        html_add_text(builder, text, raw);
+}
+
+/* by_line: lines are texts of their own, if their ends are written as such. */
+static void add_text(struct html_builder *builder, const struct xliff *xliff, size_t i, bool by_line) {
+    struct html_bytes text = {xliff->pieces[i].raw, xliff->pieces[i].length}, raw = written(xliff, i);
+    size_t lines = by_line ? count_lines(raw) : 1;
+    if (lines != count_lines(text))
+        lines = 1;
+    for (; lines > 1; lines--) {
+        struct html_bytes line = take_line(&text), raw_line = take_line(&raw);
+        add_words(builder, line, raw_line);
+        html_add_break(builder, (struct html_bytes){"\n", 1});
+    }
+    add_words(builder, text, raw);
+}
+
+/* True if the source is one text, and that is a message in ICU's notation. */
+static bool is_message(const struct xliff *xliff, const struct unit *unit, struct html_bytes *text) {
+    const struct html_piece *content = &xliff->pieces[unit->content];
+    if (content->pair != unit->content + 2 || !content[1].plain)
+        return false;
+    *text = (struct html_bytes){content[1].raw, content[1].length};
+    return icu_message_is(text->start, text->length);
+}
+
+static void add_content(const struct xliff *xliff, const struct unit *unit, struct pairing *pairing, struct html_builder *builder) {
+    struct html_bytes message;
+    if (is_message(xliff, unit, &message)) {
+        messages_add_icu(builder, message, text_escape_markup);
+        return;
+    }
+    pairing->depth = 0;
+    find_pairs(pairing, unit->content);
+    for (size_t i = unit->content + 1, next; i < xliff->pieces[unit->content].pair; i = next) {
+        const struct html_piece *piece = &xliff->pieces[i];
+        bool whole = is_whole(piece);
+        size_t other = pairing->other[i], last = whole || other == 0 ? piece_after(xliff, i) - 1 : i;
+        struct html_bytes begin = written(xliff, i), end = written(xliff, last);
+        struct html_bytes raw = bytes_between(begin.start, end.start + end.length);
+        next = last + 1;
+        if (piece->plain)
+            add_text(builder, xliff, i, unit->preserve);
+        else if (other == 0 && last == i + 2 && is(piece, "mrk")) /* a name that is not translated, but is a word */
+            html_add_code(builder, begin, written(xliff, i + 1), end);
+        else if (other == 0)
+            html_add_unit(builder, raw);
+        else if (says(&xliff->pieces[piece->kind == PIECE_CLOSE ? piece->pair : i], "mtype", "seg"))
+            html_add_break(builder, raw); /* a sentence of a <seg-source> */
+        else if (other > i)
+            html_add_open(builder, raw);
+        else
+            html_add_close(builder, raw);
+    }
+    messages_end(builder);
+}
+
+static void mark_translated(struct html_buffer *out, const char *text, size_t length) {
+    messages_put_mark(out);
+    text_escape_markup(out, text, length);
+}
+
+int xliff_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    struct html_builder builder = document_builder(document, arena);
+    struct xliff xliff;
+    if (open_xliff(document, arena, &xliff, err) != 0)
+        return -1;
+    struct pairing *pairing = arena_zalloc(arena, 1, sizeof *pairing);
+    size_t *other = arena_zalloc(arena, xliff.piece_count, sizeof *other);
+    if (!pairing || !other)
+        return error_memory(err);
+    pairing->xliff = &xliff;
+    pairing->other = other;
+    for (size_t i = 0; i < xliff.count; i++)
+        add_content(&xliff, &xliff.units[i], pairing, &builder);
+    return html_build(&builder, mark_translated, out, err);
+}
+
+/* ---- writing tags ---- */
+
+struct xliff_writer {
+    struct xliff xliff;
+    const char *language;
+    const char *done; /* the document up to here is in the output */
+    struct html_buffer out;
+};
+
+static void put_until(struct xliff_writer *writer, const char *to) {
+    html_put(&writer->out, writer->done, (size_t)(to - writer->done));
+    writer->done = to;
+}
+
+static void put_value(struct xliff_writer *writer, const char *value) {
+    html_put_escaped(&writer->out, value, strlen(value), "&<\"");
+}
+
+static void put_attribute(struct xliff_writer *writer, const char *name, const char *value) {
+    html_put_string(&writer->out, " ");
+    html_put_string(&writer->out, name);
+    html_put_string(&writer->out, "=\"");
+    put_value(writer, value);
+    html_put_string(&writer->out, "\"");
+}
+
+/* The place after the last attribute of a tag, or after its name. */
+static const char *content_end(const struct html_piece *tag) {
+    const char *end = tag->raw + tag->length - 1;
+    while (html_is_space(end[-1]) || end[-1] == '/')
+        end--;
+    return end;
+}
+
+/* Puts a tag up to its last attribute, with this value of `name`, and without the attribute `without` (NULL: with all). */
+static void put_tag(struct xliff_writer *writer, const struct html_piece *tag, const char *name, const char *value,
+                    const char *without) {
+    struct attribute attribute;
+    bool found = false;
+    for (const char *at = NULL; next_attribute(tag, &at, &attribute);) {
+        if (bytes_are(attribute.name, name)) {
+            put_until(writer, attribute.value.start);
+            put_value(writer, value);
+            writer->done = attribute.value.start + attribute.value.length;
+            found = true;
+        } else if (without && bytes_are(attribute.name, without)) {
+            put_until(writer, attribute.begin);
+            writer->done = attribute.end;
+        }
+    }
+    put_until(writer, content_end(tag));
+    if (!found)
+        put_attribute(writer, name, value);
+}
+
+/* Begins a tag of a new target, with the prefix of its source. */
+static void put_new_tag(struct xliff_writer *writer, const char *mark, const struct html_piece *source) {
+    const char *begin = source->raw + 1, *end = begin;
+    while (!html_is_space(*end) && *end != '>' && *end != '/' && *end != ':')
+        end++;
+    html_put_string(&writer->out, mark);
+    html_put(&writer->out, begin, *end == ':' ? (size_t)(end + 1 - begin) : 0);
+    html_put_string(&writer->out, "target");
+}
+
+/* Puts the prefixes that the source declares and the tag of the target (NULL: a new one) does not, because the content may use
+ * them. */
+static void put_namespaces(struct xliff_writer *writer, const struct html_piece *source, const struct html_piece *target) {
+    struct attribute attribute, there;
+    for (const char *at = NULL; next_attribute(source, &at, &attribute);) {
+        struct html_bytes name = attribute.name;
+        bool declares = name.length >= 5 && memcmp(name.start, "xmlns", 5) == 0 && (name.length == 5 || name.start[5] == ':');
+        bool declared = false;
+        for (const char *other = NULL; declares && target && !declared && next_attribute(target, &other, &there);)
+            declared = bytes_same(there.name, name);
+        if (!declares || declared)
+            continue;
+        html_put_string(&writer->out, " ");
+        html_put(&writer->out, name.start, (size_t)(attribute.end - name.start));
+    }
+}
+
+/* ---- writing targets ---- */
+
+/* Puts a target after the source, on a line of its own if the source is. */
+static void put_new_target(struct xliff_writer *writer, const struct unit *unit, struct html_bytes message, const char *state) {
+    const struct xliff *xliff = &writer->xliff;
+    const struct html_piece *source = &xliff->pieces[unit->source];
+    struct html_bytes before = is_blank(source - 1) ? written(xliff, unit->source - 1) : nothing;
+    struct html_bytes last = written(xliff, piece_after(xliff, unit->content) - 1);
+    put_until(writer, last.start + last.length);
+    html_put(&writer->out, before.start, before.length);
+    put_new_tag(writer, "<", source);
+    if (!unit->segment)
+        put_attribute(writer, "state", state);
+    put_namespaces(writer, &xliff->pieces[unit->content], NULL);
+    html_put_string(&writer->out, ">");
+    messages_put(&writer->out, message);
+    put_new_tag(writer, "</", source);
+    html_put_string(&writer->out, ">");
+}
+
+/* Fills a target that is there; "<target/>" becomes two tags. */
+static void put_target(struct xliff_writer *writer, const struct unit *unit, struct html_bytes message, const char *state) {
+    const struct html_piece *target = &writer->xliff.pieces[unit->target];
+    bool is_void = target->kind == PIECE_UNIT;
+    if (unit->segment)
+        put_until(writer, content_end(target));
+    else
+        put_tag(writer, target, "state", state, NULL);
+    put_namespaces(writer, &writer->xliff.pieces[unit->content], target);
+    html_put_string(&writer->out, ">");
+    messages_put(&writer->out, message);
+    writer->done = is_void ? target->raw + target->length : writer->xliff.pieces[target->pair].raw;
+    if (is_void) {
+        put_new_tag(writer, "</", target);
+        html_put_string(&writer->out, ">");
+    }
+}
+
+/* Makes a message in ICU's notation of how it was written, and writes it again. Returns false if it is not translated, and stays as
+ * it was. */
+static bool settle(struct xliff_writer *writer, struct html_bytes source, struct html_bytes *message) {
+    static const char *const references[][2] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}};
+    struct html_buffer text = {.arena = writer->out.arena}, out = {.arena = writer->out.arena};
+    struct html_bytes settled;
+    html_put(&text, "", 0);
+    html_put(&out, "", 0);
+    for (const char *at = message->start, *end = at + message->length; at < end;) {
+        size_t length = 1;
+        const char *character = at;
+        for (size_t i = 0; *at == '&' && i < sizeof references / sizeof *references; i++) {
+            if (!bytes_begin(at, end, references[i][0]))
+                continue;
+            length = strlen(references[i][0]);
+            character = references[i][1];
+        }
+        if (*at != MESSAGE_TRANSLATED)
+            html_put(&text, character, 1);
+        at += length;
+    }
+    bool sound = messages_settle_icu(source, (struct html_bytes){text.bytes, text.length}, out.arena, &settled);
+    text_escape_markup(&out, settled.start, settled.length);
+    writer->out.failed |= text.failed || out.failed;
+    if (!writer->out.failed)
+        *message = (struct html_bytes){out.bytes, out.length};
+    return sound;
+}
+
+/* The state of XLIFF 2 belongs to the segment, and its subState, which a tool adds, to the former state. */
+static void put_unit(struct xliff_writer *writer, const struct unit *unit, struct html_bytes message) {
+    const struct xliff *xliff = &writer->xliff;
+    const struct html_piece *tag = &xliff->pieces[unit->language];
+    const char *name = unit->segment ? "trgLang" : "target-language";
+    struct html_bytes source;
+    struct attribute found;
+    bool sound = is_message(xliff, unit, &source) ? settle(writer, source, &message)
+                                                  : html_same_marks(inside(xliff, unit->content), message, false);
+    const char *state = sound ? "translated" : "needs-review-translation";
+    if (tag->raw >= writer->done && (!find_attribute(tag, name, &found) || found.value.length == 0))
+        put_tag(writer, tag, name, writer->language, NULL);
+    if (unit->segment)
+        put_tag(writer, &xliff->pieces[unit->unit], "state", "translated", "subState");
+    if (unit->segment && !sound)
+        put_attribute(writer, "subState", "alignd:needs-review-translation");
+    if (unit->target == NONE)
+        put_new_target(writer, unit, message, state);
+    else
+        put_target(writer, unit, message, state);
+}
+
+char *xliff_finish(const struct document *document, const char *written_messages, size_t written_length, struct arena *arena,
+                   size_t *out_length, struct error *err) {
+    struct html_bytes messages = {written_messages, written_length};
+    struct xliff_writer writer = {.language = document->language, .done = document->source, .out.arena = arena};
+    if (open_xliff(document, arena, &writer.xliff, err) != 0)
+        return NULL;
+    html_put(&writer.out, "", 0);
+    for (size_t i = 0; i < writer.xliff.count; i++) {
+        struct html_bytes message = messages_next(&messages);
+        if (messages_translated(message))
+            put_unit(&writer, &writer.xliff.units[i], message);
+    }
+    put_until(&writer, document->source + document->length);
+    return html_take(&writer.out, out_length, err);
+}

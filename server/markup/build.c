@@ -1,0 +1,655 @@
+/* Builds pieces for formats other than HTML and XML, and finds the marks in their text: tags, references, code and links that a
+ * string of a program or a pasted text may hold. */
+#include "server/markup/build.h"
+#include "model/base/utf8.h"
+#include "server/markup/piece.h"
+#include <assert.h>
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+enum {
+    NAME_BYTES = 32,
+    MOST_TAG = 4096,    /* bytes of a tag */
+    MOST_CODE = 256,    /* bytes of code and links */
+    MOST_REFERENCE = 40 /* bytes of a reference */
+};
+
+static const struct html_bytes nothing = {"", 0};
+
+int html_error_at(struct error *err, const char *document, const char *at, const char *format, ...) {
+    struct utf8_place place = utf8_place(document, at);
+    char message[sizeof((struct error *)0)->message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return error_set(err, ERROR_INPUT, "line %zu, column %zu: %s", place.line, place.column, message);
+}
+
+/* ---- pieces ---- */
+
+static struct html_piece *add(struct html_builder *builder, enum html_kind kind, struct html_bytes raw) {
+    struct html *html = &builder->html;
+    if (builder->failed)
+        return NULL;
+    if (html->piece_count == HTML_MAX_PIECES) {
+        builder->failed = ERROR_INPUT;
+        return NULL;
+    }
+    struct html_piece *pieces = arena_grow(builder->arena, html->pieces, html->piece_count, &builder->room, 1, sizeof *pieces);
+    if (!pieces) {
+        builder->failed = ERROR_MEMORY;
+        return NULL;
+    }
+    html->pieces = pieces;
+    struct html_piece *piece = &pieces[html->piece_count++];
+    *piece = (struct html_piece){.raw = raw.start, .length = (uint32_t)raw.length, .kind = (uint8_t)kind};
+    return piece;
+}
+
+/* Notes how the piece is written in the document. */
+static void set_source(struct html_piece *piece, struct html_bytes raw) {
+    piece->source = raw.start;
+    piece->source_length = (uint32_t)raw.length;
+}
+
+void html_add_break(struct html_builder *builder, struct html_bytes raw) {
+    add(builder, PIECE_BREAK, raw);
+}
+
+void html_add_unit(struct html_builder *builder, struct html_bytes raw) {
+    add(builder, PIECE_UNIT, raw);
+}
+
+void html_add_text(struct html_builder *builder, struct html_bytes text, struct html_bytes raw) {
+    struct html_piece *piece = add(builder, PIECE_TEXT, text);
+    if (!piece)
+        return;
+    piece->plain = true;
+    set_source(piece, raw);
+}
+
+bool html_add_open(struct html_builder *builder, struct html_bytes raw) {
+    if (builder->failed || builder->depth == HTML_MAX_DEPTH)
+        return false;
+    builder->open[builder->depth] = (uint32_t)builder->html.piece_count;
+    if (!add(builder, PIECE_OPEN, raw))
+        return false;
+    builder->depth++;
+    return true;
+}
+
+bool html_add_close(struct html_builder *builder, struct html_bytes raw) {
+    struct html *html = &builder->html;
+    if (builder->depth == 0 || !add(builder, PIECE_CLOSE, raw))
+        return false;
+    uint32_t begin = builder->open[--builder->depth], end = (uint32_t)html->piece_count - 1;
+    html->pieces[begin].pair = end;
+    html->pieces[end].pair = begin;
+    return true;
+}
+
+bool html_add_close_or(struct html_builder *builder, struct html_bytes raw, struct html_bytes replaced) {
+    if (!html_add_close(builder, replaced))
+        return false;
+    set_source(&builder->html.pieces[builder->html.piece_count - 1], raw);
+    return true;
+}
+
+/* A unit with one text, which represents it. */
+static void add_around(struct html_builder *builder, struct html_bytes before, struct html_bytes word, struct html_bytes raw,
+                       struct html_bytes after) {
+    size_t begin = builder->html.piece_count;
+    if (!html_add_open(builder, before))
+        return;
+    html_add_text(builder, word, raw);
+    if (html_add_close(builder, after))
+        builder->html.pieces[begin].opaque = builder->html.pieces[begin].stands_in = true;
+}
+
+void html_add_word(struct html_builder *builder, struct html_bytes word, struct html_bytes raw) {
+    add_around(builder, nothing, word, raw, nothing);
+}
+
+void html_add_code(struct html_builder *builder, struct html_bytes before, struct html_bytes word, struct html_bytes after) {
+    add_around(builder, before, word, word, after);
+}
+
+void html_add_part(struct html_builder *builder) {
+    const struct html *html = &builder->html;
+    const struct html_piece *last = html->piece_count > 0 ? &html->pieces[html->piece_count - 1] : NULL;
+    if (last && last->kind == PIECE_CLOSE && html->pieces[last->pair].part) /* the sentence needs a space between two parts */
+        html_add_text(builder, (struct html_bytes){" ", 1}, nothing);
+    if (html_add_open(builder, nothing))
+        builder->html.pieces[builder->html.piece_count - 1].part = true;
+}
+
+void html_end_part(struct html_builder *builder, struct html_bytes raw) {
+    html_add_close(builder, raw);
+}
+
+/* The line of the last piece that stands in the document; 0: none does. */
+static size_t last_line(const struct html_builder *builder) {
+    const struct html_bytes *document = &builder->document;
+    for (size_t i = builder->html.piece_count; document->start && i-- > 0;) {
+        const struct html_piece *piece = &builder->html.pieces[i];
+        const char *at = piece->plain ? piece->source : piece->raw;
+        if ((uintptr_t)at >= (uintptr_t)document->start && (uintptr_t)at <= (uintptr_t)(document->start + document->length))
+            return utf8_place(document->start, at).line;
+    }
+    return 0;
+}
+
+int html_build(struct html_builder *builder, html_escape *escape, struct html *out, struct error *err) {
+    if (builder->failed == ERROR_MEMORY)
+        return error_memory(err);
+    if (builder->failed) {
+        size_t line = builder->line > 0 ? builder->line : last_line(builder);
+        char where[32] = "";
+        if (line > 0)
+            snprintf(where, sizeof where, "line %zu: ", line);
+        return error_set(err, ERROR_INPUT, "%sthere are more than %d texts and marks", where, HTML_MAX_PIECES);
+    }
+    assert(builder->depth == 0);
+    if (builder->tags)
+        html_pair_tags(builder->html.pieces, builder->html.piece_count);
+    builder->html.built = true;
+    builder->html.escape = escape;
+    return html_cut(&builder->html, builder->arena, out, err);
+}
+
+/* ---- references ---- */
+
+/* The character of "233" or "xe9"; -1 if there is none. */
+static int32_t numbered(const char *digits, const char *end) {
+    bool hexadecimal = digits < end && (*digits | 0x20) == 'x';
+    int32_t value = 0;
+    for (digits += hexadecimal; digits < end; digits++) {
+        if (hexadecimal ? !isxdigit((unsigned char)*digits) : !isdigit((unsigned char)*digits))
+            return -1;
+        value = value * (hexadecimal ? 16 : 10) + (isdigit((unsigned char)*digits) ? *digits - '0' : (*digits | 0x20) - 'a' + 10);
+        if (value > 0x10ffff)
+            return -1;
+    }
+    bool control = value < 0x20 && value != '\t' && value != '\n' && value != '\r';
+    return control || (value >= 0xd800 && value < 0xe000) ? -1 : value;
+}
+
+size_t html_reference(const char *at, const char *end, int32_t *character) {
+    const char *begin = at + 1, *c = begin;
+    char name[MOST_REFERENCE + 1] = "";
+    *character = -1;
+    if (at == end || *at != '&')
+        return 0;
+    bool number = c < end && *c == '#';
+    for (c += number; c < end && c - begin < MOST_REFERENCE && (isalnum((unsigned char)*c) || (!number && *c == '.')); c++)
+        ;
+    if (c == end || *c != ';' || c - begin < 2 || (!number && !isalpha((unsigned char)*begin)))
+        return 0;
+    memcpy(name, begin, (size_t)(c - begin));
+    *character = number ? numbered(begin + 1, c) : strcmp(name, "apos") == 0 ? '\'' : html_entity(name);
+    return (size_t)(c + 1 - at);
+}
+
+/* ---- tags ---- */
+
+/* A tag, whose '<' and '>' may be written as references. */
+struct tag {
+    char name[NAME_BYTES];
+    bool is_end, is_closed, escaped;
+    bool has_attributes, has_values; /* has some; all of them have values */
+    const char *attributes, *end;    /* where the attributes begin; after the tag */
+};
+
+static bool is_name_character(char c) {
+    return isalnum((unsigned char)c) || (c && strchr("-_.:", c));
+}
+
+/* The '>' of a tag. NULL: there is none, or another tag begins before it. */
+static const char *find_close(const char *at, const char *end, bool escaped) {
+    char quote = 0;
+    for (; at < end; at++) {
+        if (quote == 0 && (escaped ? bytes_begin(at, end, "&gt;") : *at == '>'))
+            return at;
+        if (quote == 0 && (*at == '<' || (escaped && (*at == '>' || bytes_begin(at, end, "&lt;")))))
+            return NULL;
+        if (quote == 0 && (*at == '"' || *at == '\'') && at[-1] == '=')
+            quote = *at;
+        else if (*at == quote)
+            quote = 0;
+    }
+    return NULL;
+}
+
+static bool read_tag(const char *at, const char *end, struct tag *tag) {
+    size_t opening = *at == '<' ? 1 : end - at > 4 && memcmp(at, "&lt;", 4) == 0 ? 4 : 0, length = 0;
+    const char *name = at + opening;
+    *tag = (struct tag){.escaped = opening > 1, .has_values = true};
+    if (opening == 0)
+        return false;
+    end = end - at > MOST_TAG ? at + MOST_TAG : end;
+    tag->is_end = name < end && *name == '/';
+    name += tag->is_end;
+    if (name == end || !isalnum((unsigned char)*name))
+        return false;
+    bool number = isdigit((unsigned char)*name);
+    while (name + length < end && (number ? isdigit((unsigned char)name[length]) : is_name_character(name[length])))
+        length++;
+    if (length >= NAME_BYTES || name + length == end || !(html_is_space(name[length]) || strchr("/>&", name[length])))
+        return false;
+    memcpy(tag->name, name, length);
+    const char *close = find_close(name + length, end, tag->escaped);
+    if (!close)
+        return false;
+
+    struct html_attribute attribute;
+    tag->attributes = name + length;
+    for (const char *next = tag->attributes; html_next_attribute(&next, close, &attribute);) {
+        tag->has_attributes = true;
+        tag->has_values &= attribute.has_value;
+    }
+    tag->is_closed = close[-1] == '/';
+    tag->end = close + (tag->escaped ? 4 : 1);
+    if (name[length] == '/' && name + length + 1 != close) /* <http://x> */
+        return false;
+    return !(number || tag->is_end) || !tag->has_attributes;
+}
+
+/* Returns the flags of the tag's element. *known: HTML has an element of this name. */
+static unsigned find_element(const struct tag *tag, bool *known) {
+    char lower[NAME_BYTES] = "";
+    for (size_t i = 0; tag->name[i]; i++)
+        lower[i] = (char)tolower((unsigned char)tag->name[i]);
+    *known = html_is_known(lower);
+    return html_element(lower);
+}
+
+void html_note_tag(struct html_piece *piece, const char *text, size_t length, bool quoted) {
+    struct tag tag;
+    if (!read_tag(text, text + length, &tag))
+        return;
+    bool known;
+    unsigned flags = find_element(&tag, &known);
+    bool alone = tag.is_closed || (flags & ELEMENT_VOID && !tag.is_end);
+    bool firm = alone || (!isdigit((unsigned char)*tag.name) && (known ? tag.has_values : !tag.has_attributes));
+    enum html_tag kind = alone ? TAG_ALONE : tag.is_end ? TAG_END : TAG_START;
+    quoted |= tag.escaped;
+    piece->tag = (uint8_t)((unsigned)kind | (firm ? TAG_FIRM : 0) | (quoted ? TAG_QUOTED : 0));
+    if (alone && !quoted && flags & ELEMENT_BLOCK)
+        piece->kind = PIECE_BREAK;
+}
+
+/* ---- scanning ---- */
+
+static bool set_mark(struct html_mark_scan *scan, size_t begin, const char *end, enum html_mark_kind kind, struct html_mark *mark) {
+    *mark = (struct html_mark){begin, (size_t)(end - scan->text), kind, "", 0};
+    scan->at = mark->end;
+    return true;
+}
+
+static void show(struct html_mark *mark, const char *text, size_t length) {
+    if (length == 0 || length > MARK_SHOWN_BYTES || memchr(text, ' ', length) || memchr(text, '\n', length))
+        return;
+    memcpy(mark->shown, text, length);
+    mark->shown_length = length;
+}
+
+static bool is_letter_before(const struct html_mark_scan *scan, size_t at) {
+    return at > 0 && !character_is_punctuation(character_previous(scan->text, &at)) && !html_is_space(scan->text[at]);
+}
+
+static bool is_letter_after(const struct html_mark_scan *scan, size_t at) {
+    if (at >= scan->length)
+        return false;
+    int32_t c = character_next(scan->text, scan->length, &at);
+    return !character_is_space(c) && !character_is_punctuation(c);
+}
+
+/* A reference is a letter of the sentence, a mark that it shows, white space, or nothing. */
+static bool take_reference(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
+    int32_t c;
+    size_t bytes = html_reference(at, end, &c), begin = (size_t)(at - scan->text);
+    if (bytes == 0)
+        return false;
+    set_mark(scan, begin, at + bytes, MARK_UNIT, mark);
+    if (scan->quoted || c < 0)
+        return true;
+    bool within = (c == '\'' || c == 0x2019) && is_letter_before(scan, begin) && is_letter_after(scan, mark->end);
+    char text[4];
+    size_t length = character_put(c, text);
+    if (c == '\n' || c == '\r')
+        mark->kind = MARK_BREAK;
+    else if (character_is_space(c))
+        mark->kind = MARK_SPACE;
+    else if (within || (!character_is_punctuation(c) && !character_is_other(c)))
+        mark->kind = MARK_TEXT;
+    if (mark->kind == MARK_TEXT || (mark->kind == MARK_UNIT && character_is_mark(c))) /* models do not know symbols */
+        show(mark, text, length);
+    return true;
+}
+
+/* Comments and the like, from one string to another. */
+static bool take_other(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
+    static const struct {
+        const char *begin, *end;
+        enum html_mark_kind kind;
+    } others[] = {{"<!--", "-->", MARK_UNIT}, {"<?", "?>", MARK_UNIT},        {"<![CDATA[", "", MARK_BREAK},
+                  {"]]>", "", MARK_BREAK},    {"<!DOCTYPE", ">", MARK_BREAK}, {"<!doctype", ">", MARK_BREAK}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t length = strlen(others[i].begin), left = end - at > MOST_TAG ? MOST_TAG : (size_t)(end - at);
+        if (!bytes_begin(at, end, others[i].begin))
+            continue;
+        const char *close = memmem(at + length, left - length, others[i].end, strlen(others[i].end));
+        return close && set_mark(scan, (size_t)(at - scan->text), close + strlen(others[i].end),
+                                 scan->quoted ? MARK_UNIT : others[i].kind, mark);
+    }
+    return false;
+}
+
+static bool take_tag(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
+    struct tag tag;
+    return read_tag(at, end, &tag) && set_mark(scan, (size_t)(at - scan->text), tag.end, MARK_TAG, mark);
+}
+
+static const char *skip_run(const char *at, const char *end, char c) {
+    while (at < end && *at == c)
+        at++;
+    return at;
+}
+
+/* The same run of backticks as before `content`, on the same line, with something between. */
+static const char *find_run(const char *content, const char *end, size_t run) {
+    end = end - content > MOST_CODE ? content + MOST_CODE : end;
+    for (const char *at = content; at < end && *at != '\n'; at++) {
+        const char *after = skip_run(at, end, '`');
+        if ((size_t)(after - at) == run)
+            return at > content ? at : NULL;
+        at = after > at ? after - 1 : at;
+    }
+    return NULL;
+}
+
+/* The bytes of a `:role:` before a backtick; 0: there is none. */
+static size_t role_length(const char *at, const char *end) {
+    const char *c = at + 1;
+    while (c < end && c - at < NAME_BYTES && (islower((unsigned char)*c) || *c == ':' || *c == '-'))
+        c++;
+    return c - at > 2 && c < end && *c == '`' && c[-1] == ':' ? (size_t)(c - at) : 0;
+}
+
+/* Where " <url>" begins at the end of a link. NULL: there is none, or no text before it. */
+static const char *find_url(const char *content, const char *close) {
+    if (close[-1] != '>')
+        return NULL;
+    const char *open = memrchr(content, '<', (size_t)(close - content));
+    if (!open || open == content || !html_is_space(open[-1]) || open + 2 >= close)
+        return NULL;
+    while (open > content && html_is_space(open[-1]))
+        open--;
+    return open > content ? open : NULL;
+}
+
+/* Backticks surround code, or a link of reStructuredText whose text is prose. */
+static bool take_ticks(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
+    size_t begin = (size_t)(at - scan->text), role = *at == ':' ? role_length(at, end) : 0;
+    if ((*at == ':' && role == 0) || (begin > 0 && at[-1] == '`')) /* the run was looked at before */
+        return false;
+    const char *ticks = at + role, *content = skip_run(ticks, end, '`');
+    size_t run = (size_t)(content - ticks);
+    const char *close = run == 0 ? NULL : find_run(content, end, run);
+    if (!close || is_letter_before(scan, begin) || (run == 1 && (html_is_space(*content) || html_is_space(close[-1]))))
+        return false;
+    const char *after = close + run, *lines = skip_run(after, end, '_'), *url = run == 1 ? find_url(content, close) : NULL;
+    bool link = run == 1 && lines > after && lines - after < 3 && !is_letter_after(scan, (size_t)(lines - scan->text));
+    if ((link || role > 0) && (url || role == 0)) {
+        scan->close_begin = (size_t)((url ? url : close) - scan->text);
+        scan->close_end = (size_t)((link ? lines : after) - scan->text);
+        return set_mark(scan, begin, content, MARK_OPEN, mark);
+    }
+    if (is_letter_after(scan, (size_t)(after - scan->text)) || (run == 1 && memchr(content, '\'', (size_t)(close - content))))
+        return false;
+    set_mark(scan, begin, after, MARK_UNIT, mark);
+    show(mark, content, (size_t)(close - content));
+    return true;
+}
+
+static bool take_mark(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
+    switch (*at) {
+    case '<':
+        return take_other(scan, at, end, mark) || take_tag(scan, at, end, mark);
+    case ']':
+        return take_other(scan, at, end, mark);
+    case '&':
+        return take_tag(scan, at, end, mark) || take_reference(scan, at, end, mark);
+    case '`':
+    case ':':
+        return !scan->quoted && scan->close_end == 0 && take_ticks(scan, at, end, mark);
+    default:
+        return false;
+    }
+}
+
+bool html_next_mark(struct html_mark_scan *scan, struct html_mark *mark) {
+    size_t stop = scan->close_end > 0 ? scan->close_begin : scan->length;
+    const struct html_marking *marking = scan->marking && scan->marking->skip ? scan->marking : NULL;
+    for (const char *at = scan->text + scan->at, *end = scan->text + stop; at < end; at++) {
+        size_t skipped = marking ? marking->skip(marking, at, end) : 0;
+        if (skipped > 0)
+            at += skipped - 1;
+        else if (take_mark(scan, at, end, mark))
+            return true;
+    }
+    if (scan->close_end == 0) {
+        scan->at = scan->length;
+        return false;
+    }
+    set_mark(scan, scan->close_begin, scan->text + scan->close_end, MARK_CLOSE, mark);
+    scan->close_begin = scan->close_end = 0;
+    return true;
+}
+
+/* ---- marks become pieces ---- */
+
+static struct html_bytes written(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
+    return marking->written ? marking->written(marking, mark, arena) : mark;
+}
+
+static void add_between(struct html_builder *builder, struct html_bytes text, const struct html_marking *marking) {
+    if (text.length == 0)
+        return;
+    if (marking->add_text)
+        marking->add_text(marking, builder, text);
+    else
+        html_add_text(builder, text, written(marking, text, builder->arena));
+}
+
+static void add_mark(struct html_builder *builder, const struct html_mark *mark, struct html_bytes text,
+                     const struct html_marking *marking) {
+    struct html_bytes raw = written(marking, text, builder->arena), shown = {mark->shown, mark->shown_length};
+    if (shown.length > 0)
+        shown.start = arena_copy(builder->arena, mark->shown, shown.length);
+    if (shown.length > 0 && !shown.start)
+        return;
+    if (mark->kind == MARK_TEXT) {
+        html_add_text(builder, shown, raw);
+    } else if (mark->kind == MARK_OPEN) {
+        html_add_open(builder, raw);
+    } else if (mark->kind == MARK_CLOSE) {
+        html_add_close(builder, raw);
+    } else if (mark->kind == MARK_BREAK) {
+        html_add_break(builder, raw);
+    } else if (mark->kind == MARK_TAG) {
+        struct html_piece *piece = add(builder, PIECE_UNIT, text);
+        if (!piece)
+            return;
+        set_source(piece, raw);
+        html_note_tag(piece, text.start, text.length, false);
+        builder->tags = true;
+    } else { /* MARK_UNIT or MARK_SPACE */
+        struct html_piece *piece = add(builder, PIECE_UNIT, raw);
+        if (!piece)
+            return;
+        piece->blank = mark->kind == MARK_SPACE;
+        if (piece->blank)
+            shown = (struct html_bytes){" ", 1};
+        if (shown.length == 0)
+            return;
+        piece->source = shown.start;
+        piece->shown_length = (uint8_t)shown.length;
+    }
+}
+
+void html_add_marked(struct html_builder *builder, struct html_bytes text, const struct html_marking *marking) {
+    struct html_mark_scan scan = {.text = text.start, .length = text.length, .marking = marking};
+    struct html_mark mark;
+    size_t at = 0;
+    while (html_next_mark(&scan, &mark)) {
+        add_between(builder, (struct html_bytes){text.start + at, mark.begin - at}, marking);
+        add_mark(builder, &mark, (struct html_bytes){text.start + mark.begin, mark.end - mark.begin}, marking);
+        at = mark.end;
+    }
+    add_between(builder, (struct html_bytes){text.start + at, text.length - at}, marking);
+}
+
+/* ---- pairs ---- */
+
+/* A start tag, or an element in which tags have their partners. */
+struct open {
+    size_t piece;
+    bool element;
+    size_t content; /* the number of earlier pieces that are text or end a segment */
+};
+
+static struct html_bytes name_of(const struct html_piece *piece) {
+    const char *at = piece->raw + (*piece->raw == '<' ? 1 : 4), *end = piece->raw + piece->length;
+    at += at < end && *at == '/';
+    const char *begin = at;
+    while (at < end && is_name_character(*at))
+        at++;
+    return bytes_between(begin, at);
+}
+
+static bool are_partners(const struct html_piece *start, const struct html_piece *end) {
+    struct html_bytes a = name_of(start), b = name_of(end);
+    return *start->raw == *end->raw && a.length == b.length && strncasecmp(a.start, b.start, a.length) == 0;
+}
+
+static void join(struct html_piece *pieces, size_t first, size_t last, bool empty) {
+    struct html_piece *start = &pieces[first], *end = &pieces[last];
+    struct tag tag;
+    unsigned flags = 0;
+    if (!(start->tag & TAG_QUOTED) && read_tag(start->raw, start->raw + start->length, &tag)) {
+        bool forbids = html_attributes_forbid(tag.attributes, start->raw + start->length), known;
+        flags = find_element(&tag, &known) | (forbids ? (unsigned)ELEMENT_OPAQUE : 0);
+    }
+    bool block = flags & ELEMENT_BLOCK && !(flags & ELEMENT_OPAQUE);
+    start->kind = block ? PIECE_BREAK : PIECE_OPEN;
+    end->kind = block ? PIECE_BREAK : PIECE_CLOSE;
+    start->opaque = !block && (empty || flags & ELEMENT_OPAQUE);
+    start->stands_in = start->opaque && !(flags & ELEMENT_CODE);
+    start->pair = (uint32_t)last;
+    end->pair = (uint32_t)first;
+    start->tag = end->tag = TAG_NONE;
+}
+
+void html_pair_tags(struct html_piece *pieces, size_t count) {
+    struct open open[HTML_MAX_DEPTH];
+    size_t depth = 0, content = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct html_piece *piece = &pieces[i];
+        content += piece->kind == PIECE_TEXT || piece->kind == PIECE_BREAK;
+        if (piece->kind == PIECE_OPEN && piece->opaque) {
+            i = piece->pair;
+        } else if (piece->kind == PIECE_OPEN || (piece->kind == PIECE_UNIT && (piece->tag & TAG_ALONE) == TAG_START)) {
+            if (depth == HTML_MAX_DEPTH)
+                break;
+            open[depth++] = (struct open){i, piece->kind == PIECE_OPEN, content};
+        } else if (piece->kind == PIECE_CLOSE) {
+            while (depth > 0 && !open[--depth].element)
+                ;
+        } else if (piece->kind == PIECE_UNIT && (piece->tag & TAG_ALONE) == TAG_END) {
+            size_t at = depth;
+            while (at > 0 && !open[at - 1].element && !are_partners(&pieces[open[at - 1].piece], piece))
+                at--;
+            if (at == 0 || open[at - 1].element)
+                continue;
+            depth = at - 1;
+            join(pieces, open[depth].piece, i, content == open[depth].content);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (pieces[i].kind != PIECE_UNIT || pieces[i].tag == TAG_NONE || pieces[i].tag & TAG_FIRM)
+            continue;
+        pieces[i].kind = PIECE_TEXT;
+        pieces[i].plain = true;
+    }
+}
+
+/* ---- texts as a whole ---- */
+
+bool html_is_marked(struct html_bytes text) {
+    struct html_mark_scan scan = {.text = text.start, .length = text.length};
+    struct html_mark mark;
+    return html_next_mark(&scan, &mark);
+}
+
+/* FNV-1a of the bytes in lower case. */
+static uint64_t hash(const char *bytes, size_t length, uint64_t sum) {
+    for (size_t i = 0; i < length; i++)
+        sum = (sum ^ (uint64_t)tolower((unsigned char)bytes[i])) * 0x100000001b3u;
+    return sum;
+}
+
+/* A sum over the marks of a text that does not depend on their order. */
+static uint64_t sum_marks(struct html_bytes text, bool references) {
+    struct html_mark_scan scan = {.text = text.start, .length = text.length};
+    struct html_mark mark;
+    uint64_t sum = 0;
+    while (html_next_mark(&scan, &mark)) {
+        const char *at = text.start + mark.begin;
+        struct tag tag;
+        if (mark.kind == MARK_TAG && read_tag(at, text.start + mark.end, &tag))
+            sum += hash(tag.name, strlen(tag.name), 0xcbf29ce484222325u + tag.is_end);
+        else if (references && mark.kind != MARK_TEXT)
+            sum += hash(at, mark.end - mark.begin, 0xcbf29ce484222325u);
+    }
+    return sum;
+}
+
+bool html_same_marks(struct html_bytes a, struct html_bytes b, bool references) {
+    return sum_marks(a, references) == sum_marks(b, references);
+}
+
+static void add_lines(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+    (void)marking;
+    for (const char *at = text.start, *end = at + text.length; at < end;) {
+        const char *feed = memchr(at, '\n', (size_t)(end - at)), *stop = feed ? feed : end;
+        struct html_bytes line = bytes_between(at, stop);
+        if (line.length > 0)
+            html_add_text(builder, line, line);
+        if (feed)
+            html_add_break(builder, (struct html_bytes){feed, 1});
+        at = feed ? feed + 1 : end;
+    }
+}
+
+int html_parse_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err) {
+    static const struct html_marking marking = {.add_text = add_lines};
+    struct html_builder builder = {.arena = arena, .document = {text, length}};
+    *marked = false;
+    if (length >= HTML_MAX_BYTES || !html_is_marked((struct html_bytes){text, length}))
+        return 0;
+    html_add_marked(&builder, (struct html_bytes){text, length}, &marking);
+    if (builder.failed == ERROR_INPUT) /* it is too long for marks and is plain text */
+        return 0;
+    if (html_build(&builder, NULL, out, err) != 0)
+        return -1;
+    for (size_t i = 0; i < out->piece_count && !*marked; i++) { /* anything but words and ends of lines is a mark */
+        const struct html_piece *piece = &out->pieces[i];
+        *marked = piece->kind == PIECE_TEXT ? piece->source != piece->raw
+                                            : (piece->kind != PIECE_BREAK || piece->length != 1 || *piece->raw != '\n');
+    }
+    return 0;
+}

@@ -1,0 +1,97 @@
+/* The pieces that readers produce, and what is known of HTML's elements. Outside of this room only readers that look at the pieces
+ * of another reader include this: server/documents/xliff.c and markdown.c. */
+#ifndef ALIGND_MARKUP_PIECE_H
+#define ALIGND_MARKUP_PIECE_H
+
+#include "server/markup/markup.h"
+
+enum html_kind {
+    PIECE_BREAK, /* ends a segment: a block's tag, a line break, a declaration */
+    PIECE_RAW,   /* within an element that is not translated */
+    PIECE_UNIT,  /* stays as it is within a segment */
+    PIECE_TEXT,
+    PIECE_OPEN,  /* the start tag of an inline element */
+    PIECE_CLOSE, /* its end tag */
+};
+
+/* A tag in text whose partner is looked for, with flags. */
+enum html_tag { TAG_NONE, TAG_START, TAG_END, TAG_ALONE };
+enum { TAG_FIRM = 1 << 2 /* is a tag even without a partner */, TAG_QUOTED = 1 << 3 /* never leaves its sentence */ };
+
+struct html_piece {
+    const char *raw; /* [length] */
+    uint32_t length;
+    uint32_t pair;       /* the piece at the other end of the element */
+    uint32_t begin, end; /* in the segment's text; of a unit: the words that represent it */
+    union {
+        uint32_t source_length; /* of a text or tag of another format: how it was written */
+        uint32_t inset;         /* if source is NULL: the first inset of the tag in html->insets, counted from 1; 0: none */
+    };
+    const char *source;     /* [source_length] NULL: raw, escaped. [shown_length] of a unit: what represents it in the segment */
+    uint8_t kind;           /* enum html_kind */
+    bool plain;             /* raw is text and escaped when it is written; otherwise it is markup */
+    bool part;              /* of PIECE_OPEN: shares the segment with the parts beside it (html_add_part) */
+    bool opaque, stands_in; /* of PIECE_OPEN: the element is a unit; its content represents it in the segment */
+    bool blank;             /* of PIECE_UNIT: is white space */
+    uint8_t tag;            /* of PIECE_UNIT: enum html_tag, until html_pair_tags */
+    uint8_t shown_length;   /* of PIECE_UNIT: bytes of source that represent it */
+};
+
+/* A value in a start tag that is rewritten: a text of its own, or the language of the text. */
+struct html_inset {
+    uint32_t piece, begin, end; /* bytes of the piece's raw */
+    bool language, root;        /* is a language code; is that of the whole document */
+    const char *text;           /* [length] the decoded value */
+    size_t length;
+    uint32_t segment; /* of html->segments */
+};
+
+/* ---- elements (read.c) ---- */
+
+enum {
+    ELEMENT_BLOCK = 1 << 0,  /* ends segments */
+    ELEMENT_VOID = 1 << 1,   /* has no content and no end tag */
+    ELEMENT_OPAQUE = 1 << 2, /* is not translated */
+    ELEMENT_CODE = 1 << 3,   /* its content is meant for programs and represents no word of a sentence */
+};
+
+/* Flags of the element with this name, in lower case; 0: an inline element, or an unknown one. */
+unsigned html_element(const char *name);
+/* True if HTML has an element of this name, in lower case. */
+bool html_is_known(const char *name);
+/* The character of a reference such as "eacute"; -1 if HTML 4 has no such name. */
+int32_t html_entity(const char *name);
+
+/* An attribute as browsers read it. */
+struct html_attribute {
+    struct html_bytes name, value; /* as written; the value without quotation marks */
+    bool has_value;
+};
+/* Reads the next attribute and moves *at past it. Returns false if the tag's '>' or the end of the text is at *at. */
+bool html_next_attribute(const char **at, const char *end, struct html_attribute *out);
+/* True if the attributes say translate="no" or class="notranslate". */
+bool html_attributes_forbid(const char *at, const char *end);
+
+/* ---- steps between the modules ---- */
+
+/* Read HTML and XML into html->pieces. Like html_parse and html_parse_xml. */
+int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err);
+int html_read_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *html,
+                  struct error *err);
+
+/* Notes in a unit that is a tag in text what kind of tag it is (build.c). */
+void html_note_tag(struct html_piece *piece, const char *text, size_t length, bool quoted);
+/* Turns noted tags whose start and end nest into elements, and those that turn out to be no tags into text. Time is linear. */
+void html_pair_tags(struct html_piece *pieces, size_t count);
+
+/* Cuts html's pieces into segments (segment.c). */
+int html_cut(struct html *html, struct arena *arena, struct html *out, struct error *err);
+/* True if there is more than numbers and marks, which are the same in all languages. */
+bool html_has_letters(const char *text, size_t begin, size_t end);
+
+/* HTML's white space. */
+static inline bool html_is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
+#endif

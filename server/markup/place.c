@@ -1,0 +1,700 @@
+/* Decides where the inline elements of a segment go in its translation.
+ *
+ * Each element becomes a node with the range of words of the translation that its own words became: the densest run of them that
+ * its parent has and no sibling took, so that nodes nest. An element that had words always gets some: those that stand in the
+ * translation as they stood in the source, else those nearest to where its own would be; if its parent has none left, the element
+ * stays whole, in its own language. A node that had no words (a comment, an image, an empty element) goes after what the word
+ * before it became.
+ *
+ * A translation is cut among the parts of its segment where the fewest words come to stand in another part than the words that they
+ * came from. Of several such cuts, it takes those whose parts have about the same lengths, relative to each other, as before. */
+#include "server/markup/place.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    MAX_GAP = 8,         /* so many words of others end a run */
+    MAX_FAR = 256,       /* the distance from its point, in words, within which a node looks for a free word */
+    NEAR = 2,            /* the distance within which a word that is linked with nothing is better than one that is */
+    MAX_COPY = 128,      /* bytes of an element that may stand in the translation as they are */
+    MAX_COPY_FAR = 1024, /* bytes away from its point */
+    MAX_COPIES = 16,     /* so many of these places are looked at */
+    MAX_SIGNS = 3,       /* punctuation marks at either end of an element */
+    MOST_CUTS = 1 << 19  /* parts x words: 2 MiB, and some milliseconds */
+};
+
+/* ---- words ---- */
+
+static size_t find_words(const char *text, size_t length, struct span *words) {
+    size_t count = 0;
+    for (size_t at = 0; at < length;) {
+        size_t begin = at;
+        if (character_is_space(character_next(text, length, &at)))
+            continue;
+        while (at < length && !html_is_space_at(text, length, at))
+            character_next(text, length, &at);
+        if (words)
+            words[count] = (struct span){begin, at};
+        count++;
+    }
+    return count;
+}
+
+/* The word at this byte, or the next; word_count if there is none. */
+static size_t word_at(const struct placer *placer, size_t byte) {
+    size_t low = 0, high = placer->word_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (placer->words[middle].end > byte)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static bool has_word(const char *text, struct span span) {
+    for (size_t at = span.begin; at < span.end;) {
+        int32_t c = character_next(text, span.end, &at);
+        if (!character_is_space(c) && !character_is_punctuation(c))
+            return true;
+    }
+    return false;
+}
+
+static size_t count_spoken(const struct placer *placer, size_t first, size_t end) {
+    size_t count = 0;
+    for (size_t word = first; word < end; word++)
+        count += placer->spoken[word];
+    return count;
+}
+
+static int compare_links(const void *a, const void *b) {
+    const struct html_link *x = a, *y = b;
+    if (x->source.begin != y->source.begin)
+        return x->source.begin < y->source.begin ? -1 : 1;
+    return x->target.begin < y->target.begin ? -1 : x->target.begin > y->target.begin;
+}
+
+/* The first link whose source ends after this byte. Sources are words: they are ordered by their ends as by their begins. */
+static size_t link_after(const struct placer *placer, size_t byte) {
+    size_t low = 0, high = placer->translation->link_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (placer->translation->links[middle].source.end > byte)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* ---- nodes ---- */
+
+static size_t add_node(struct placer *placer, size_t piece, size_t end_piece, size_t parent, size_t begin, size_t end) {
+    const struct html_segment *segment = placer->segment;
+    struct span inner = segmenter_trim(segment->text + begin, end - begin);
+    placer->nodes[placer->count] = (struct node){.piece = piece,
+                                                 .end_piece = end_piece,
+                                                 .parent = parent,
+                                                 .source = {begin + inner.begin, begin + inner.end},
+                                                 .space_before = begin > 0 && segment->text[begin - 1] == ' ',
+                                                 .space_behind = end < segment->length && segment->text[end] == ' '};
+    return placer->count++;
+}
+
+static int find_nodes(struct placer *placer, struct arena *arena) {
+    const struct html_segment *segment = placer->segment;
+    const struct html_piece *pieces = placer->html->pieces;
+    size_t parent = 0;
+    placer->nodes = arena_alloc(arena, segment->end - segment->first + 1, sizeof *placer->nodes);
+    if (!placer->nodes)
+        return -1;
+    add_node(placer, segment->first, segment->end, 0, 0, segment->length);
+    for (size_t i = segment->first; i < segment->end; i++) {
+        const struct html_piece *piece = &pieces[i];
+        if (piece->kind == PIECE_UNIT || piece->opaque) {
+            size_t end = piece->opaque ? piece->pair : i;
+            placer->nodes[add_node(placer, i, end, parent, piece->begin, piece->end)].unit = true;
+            i = end;
+        } else if (piece->kind == PIECE_OPEN) {
+            parent = add_node(placer, i, piece->pair, parent, piece->begin, pieces[piece->pair].begin);
+            placer->nodes[parent].part = piece->part;
+        } else if (piece->kind == PIECE_CLOSE) {
+            parent = placer->nodes[parent].parent;
+        } else if (piece->kind == PIECE_TEXT && has_word(segment->text, (struct span){piece->begin, piece->end})) {
+            placer->nodes[parent].need = 1;
+        }
+    }
+    for (size_t i = placer->count; i-- > 1;) { /* a node comes after its parent */
+        struct node *node = &placer->nodes[i];
+        if (node->need < node->owed)
+            node->need = node->owed;
+        placer->nodes[node->parent].owed += node->need;
+    }
+    return 0;
+}
+
+/* Takes the words of the translation, its links and the nodes of the segment. */
+static int prepare(struct placer *placer, struct arena *arena) {
+    const struct html_translation *translation = placer->translation;
+    placer->words = translation->words;
+    placer->word_count = translation->word_count;
+    if (!placer->words) {
+        placer->word_count = find_words(translation->text, translation->length, NULL);
+        struct span *words = arena_alloc(arena, placer->word_count, sizeof *words);
+        if (!words)
+            return -1;
+        find_words(translation->text, translation->length, words);
+        placer->words = words;
+    }
+    placer->owner = arena_zalloc(arena, placer->word_count, sizeof *placer->owner);
+    placer->spoken = arena_alloc(arena, placer->word_count, sizeof *placer->spoken);
+    placer->covers = arena_zalloc(arena, translation->length, sizeof *placer->covers);
+    placer->link_word = arena_alloc(arena, translation->link_count, sizeof *placer->link_word);
+    placer->candidates = arena_alloc(arena, translation->link_count, sizeof *placer->candidates);
+    placer->linked = arena_zalloc(arena, placer->word_count + 1, sizeof *placer->linked);
+    if (arena_failed(arena))
+        return -1;
+    for (size_t i = 0; i < placer->word_count; i++)
+        placer->spoken[i] = has_word(translation->text, placer->words[i]);
+    if (translation->link_count > 0)
+        qsort(translation->links, translation->link_count, sizeof *translation->links, compare_links);
+    for (size_t i = 0; i < translation->link_count; i++) {
+        placer->link_word[i] = word_at(placer, translation->links[i].target.begin);
+        placer->linked[placer->link_word[i]] = true;
+    }
+    return find_nodes(placer, arena);
+}
+
+/* ---- parts ---- */
+
+static const double balance = 0.25;     /* of a misplaced word: a cut that is off by the length of a part */
+static const double at_mark = 0.125;    /* gained by a cut after a punctuation mark */
+static const size_t no_part = SIZE_MAX; /* of a word that is linked with nothing */
+
+struct cutter {
+    struct placer *placer;
+    size_t *parts; /* [count] nodes */
+    size_t count;
+    size_t *part_of; /* [word_count] where the word's own words stood */
+    bool *open;      /* [word_count + 1] a cut before this word is possible */
+    size_t least;    /* words of a part */
+    double *before;  /* [word_count + 1] the cost of the earlier parts, if they end before this word */
+    double *cost;    /* the same including the part that is being added */
+    uint32_t *back;  /* [count, word_count + 1] where the part that ends there begins */
+};
+
+/* Where the end of the part would be if parts had the same shares of the translation as of the source. */
+static double wanted_end(const struct cutter *cutter, size_t part) {
+    const struct placer *placer = cutter->placer;
+    double length = (double)placer->translation->length, source = (double)placer->segment->length;
+    return length * (double)placer->nodes[cutter->parts[part]].source.end / source;
+}
+
+/* A cut needs white space between two words; French has it before its tall marks, too. */
+static bool may_cut(const struct placer *placer, size_t word) {
+    const char *text = placer->translation->text;
+    size_t before = placer->words[word - 1].end, at = placer->words[word].begin;
+    if (before >= at || strchr("?!:;,.%)", text[at]))
+        return false;
+    return character_next(text, placer->translation->length, &at) != 0xbb; /* a closing guillemet */
+}
+
+/* Finds where the words of the translation stood, and where cuts are possible. */
+static int cutter_prepare(struct cutter *cutter, struct arena *arena) {
+    const struct placer *placer = cutter->placer;
+    const struct html_translation *translation = placer->translation;
+    size_t words = placer->word_count, cuts = 0;
+    cutter->part_of = arena_alloc(arena, words, sizeof *cutter->part_of);
+    cutter->open = arena_zalloc(arena, words + 1, sizeof *cutter->open);
+    cutter->cost = arena_alloc(arena, words + 1, sizeof *cutter->cost);
+    cutter->before = arena_alloc(arena, words + 1, sizeof *cutter->before);
+    cutter->back = arena_alloc(arena, cutter->count, (words + 1) * sizeof *cutter->back);
+    if (arena_failed(arena))
+        return -1;
+    for (size_t i = 0; i < words; i++)
+        cutter->part_of[i] = no_part;
+    for (size_t i = 0; i < translation->link_count; i++) {
+        size_t low = 0, high = cutter->count;
+        while (high - low > 1) {
+            size_t middle = (low + high) / 2;
+            if (placer->nodes[cutter->parts[middle]].source.begin <= translation->links[i].source.begin)
+                low = middle;
+            else
+                high = middle;
+        }
+        if (placer->link_word[i] < words)
+            cutter->part_of[placer->link_word[i]] = low;
+    }
+    for (size_t word = 1; word < words; word++) {
+        cutter->open[word] = may_cut(placer, word);
+        cuts += cutter->open[word];
+    }
+    cutter->open[0] = cutter->open[words] = true;
+    cutter->least = cuts + 1 >= cutter->count; /* parts are empty only if there are too few words */
+    return 0;
+}
+
+/* The cost of a cut before this word, at the end of this part. */
+static double cut_cost(const struct cutter *cutter, size_t part, size_t word) {
+    const struct placer *placer = cutter->placer;
+    size_t at = word > 0 ? placer->words[word - 1].end : 0;
+    double off = fabs((double)at - wanted_end(cutter, part)) * (double)cutter->count / ((double)placer->translation->length + 1);
+    bool mark = at > 0 && character_is_punctuation(character_previous(placer->translation->text, &at));
+    return balance * off - (mark ? at_mark : 0);
+}
+
+static double misplaced(const struct cutter *cutter, size_t word, size_t part) {
+    size_t own = cutter->part_of[word];
+    return own == no_part ? 0 : fabs((double)own - (double)part);
+}
+
+/* One step of the search for the cheapest cuts: for each possible end of the part, where it best begins. */
+static void add_part(struct cutter *cutter, size_t part) {
+    size_t count = cutter->placer->word_count, best_begin = 0;
+    uint32_t *back = cutter->back + part * (count + 1);
+    double best = DBL_MAX, inside = 0, inside_begin = 0;
+    for (size_t end = 0, begin = 0; end <= count; end++) {
+        inside += end > 0 ? misplaced(cutter, end - 1, part) : 0;
+        for (; begin + cutter->least <= end; begin++) {
+            if (cutter->before[begin] < DBL_MAX && cutter->before[begin] - inside_begin < best) {
+                best = cutter->before[begin] - inside_begin;
+                best_begin = begin;
+            }
+            inside_begin += begin < count ? misplaced(cutter, begin, part) : 0;
+        }
+        back[end] = (uint32_t)best_begin;
+        cutter->cost[end] = best < DBL_MAX && cutter->open[end] ? best + inside + cut_cost(cutter, part, end) : DBL_MAX;
+    }
+}
+
+/* Gives words [first,end) to a part. */
+static void give_part(struct cutter *cutter, size_t part, size_t first, size_t end) {
+    struct node *node = &cutter->placer->nodes[cutter->parts[part]];
+    node->first = first;
+    node->end = end;
+    for (size_t word = first; word < end; word++)
+        cutter->placer->owner[word] = cutter->parts[part];
+}
+
+/* The cheapest cuts, by dynamic programming. Returns -1 if memory runs out. */
+static int cut_by_links(struct cutter *cutter, struct arena *arena) {
+    size_t words = cutter->placer->word_count;
+    if (cutter_prepare(cutter, arena) != 0)
+        return -1;
+    for (size_t word = 0; word <= words; word++)
+        cutter->cost[word] = word == 0 ? 0 : DBL_MAX;
+    for (size_t part = 0; part < cutter->count; part++) {
+        double *before = cutter->before;
+        cutter->before = cutter->cost;
+        cutter->cost = before;
+        add_part(cutter, part);
+    }
+    for (size_t part = cutter->count, end = words; part-- > 0;) {
+        size_t begin = cutter->back[part * (words + 1) + end];
+        give_part(cutter, part, begin, end);
+        end = begin;
+    }
+    return 0;
+}
+
+/* For segments with too many parts and words to try all cuts. */
+static void cut_by_length(struct cutter *cutter) {
+    const struct placer *placer = cutter->placer;
+    for (size_t part = 0, first = 0, end = 0; part < cutter->count; part++, first = end) {
+        double wanted = wanted_end(cutter, part);
+        bool last = part + 1 == cutter->count;
+        while (end < placer->word_count && (last || (double)placer->words[end].begin < wanted))
+            end++;
+        give_part(cutter, part, first, end);
+    }
+}
+
+/* The parts of the segment, if it has any, get all words. Returns -1 if memory runs out. */
+static int place_parts(struct placer *placer, struct arena *arena) {
+    struct cutter cutter = {.placer = placer, .parts = arena_alloc(arena, placer->count, sizeof *cutter.parts)};
+    if (!cutter.parts)
+        return -1;
+    for (size_t i = 1; i < placer->count; i++)
+        if (placer->nodes[i].part)
+            cutter.parts[cutter.count++] = i;
+    if (cutter.count == 0)
+        return 0;
+    if (cutter.count > MOST_CUTS / (placer->word_count + 1))
+        cut_by_length(&cutter);
+    else if (cut_by_links(&cutter, arena) != 0)
+        return -1;
+
+    /* Parts have all bytes but the white space between them, so that what is not a word (an emoji) is not lost. */
+    const struct html_translation *translation = placer->translation;
+    size_t at = 0, end = segmenter_trim(translation->text, translation->length).end;
+    for (size_t i = 0; i < cutter.count; i++) {
+        struct node *part = &placer->nodes[cutter.parts[i]];
+        while (at < end && html_is_space_at(translation->text, end, at))
+            character_next(translation->text, end, &at);
+        size_t behind = part->first < part->end ? placer->words[part->end - 1].end : at;
+        part->begin = at;
+        part->behind = at = i + 1 < cutter.count ? behind : end;
+    }
+    return 0;
+}
+
+/* ---- where a node may go ---- */
+
+/* The word before which a node without words of its own goes. */
+static size_t find_point(const struct placer *placer, const struct node *node) {
+    const struct node *parent = &placer->nodes[node->parent];
+    if (node->source.begin <= parent->source.begin)
+        return parent->first;
+    if (node->source.end >= parent->source.end)
+        return parent->end;
+    size_t next = link_after(placer, node->source.begin), count = placer->translation->link_count;
+    size_t point = next > 0       ? placer->link_word[next - 1] + 1
+                   : next < count ? placer->link_word[next]
+                                  : placer->word_count * node->source.begin / (placer->segment->length + 1);
+    return point < parent->first ? parent->first : point > parent->end ? parent->end : point;
+}
+
+static bool is_free(const struct placer *placer, const struct node *node, size_t word) {
+    const struct node *parent = &placer->nodes[node->parent];
+    return word >= parent->first && word < parent->end && placer->owner[word] == node->parent;
+}
+
+/* An element around all that its parent holds. */
+static bool take_all(const struct placer *placer, struct node *node) {
+    const struct node *parent = &placer->nodes[node->parent];
+    if (node->unit || node->source.begin != parent->source.begin || node->source.end != parent->source.end ||
+        parent->first == parent->end || placer->owner[parent->first] != node->parent ||
+        placer->owner[parent->end - 1] != node->parent)
+        return false;
+    node->first = parent->first;
+    node->end = parent->end;
+    return true;
+}
+
+/* The word that represents a unit, if it came through as it was. */
+static bool take_copy(const struct placer *placer, struct node *node) {
+    const struct node *parent = &placer->nodes[node->parent];
+    const char *word = placer->segment->text + node->source.begin;
+    size_t length = node->source.end - node->source.begin;
+    if (!node->unit || length == 0)
+        return false;
+    for (size_t i = parent->first; i < parent->end; i++) {
+        const char *text = placer->translation->text + placer->words[i].begin;
+        size_t bytes = placer->words[i].end - placer->words[i].begin;
+        if (placer->owner[i] == node->parent && bytes >= length && memcmp(text, word, length) == 0) {
+            node->first = i;
+            node->end = i + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int compare_sizes(const void *a, const void *b) {
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The words of the translation that are linked with the node's and still its parent's, in order, each once. */
+static size_t find_candidates(const struct placer *placer, const struct node *node) {
+    const struct html_translation *translation = placer->translation;
+    size_t count = 0, kept = 0;
+    if (node->source.begin == node->source.end) /* a node within a word has no part of it */
+        return 0;
+    for (size_t i = link_after(placer, node->source.begin);
+         i < translation->link_count && translation->links[i].source.begin < node->source.end; i++) {
+        size_t word = placer->link_word[i];
+        if (word < placer->word_count && placer->owner[word] == node->parent)
+            placer->candidates[count++] = word;
+    }
+    qsort(placer->candidates, count, sizeof *placer->candidates, compare_sizes);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || placer->candidates[kept - 1] != placer->candidates[i])
+            placer->candidates[kept++] = placer->candidates[i];
+    return kept;
+}
+
+/* The number of words between two candidates that came from other words; more than MAX_GAP if one is not the parent's. */
+static size_t gap_between(const struct placer *placer, const struct node *node, size_t word, size_t next) {
+    size_t others = 0;
+    for (size_t between = word + 1; between < next; between++) {
+        if (placer->owner[between] != node->parent || between - word > 2 * MAX_GAP)
+            return MAX_GAP + 1;
+        others += placer->linked[between];
+    }
+    return others;
+}
+
+/* The run with the most candidates, less the words of others in between. */
+static bool take_run(struct placer *placer, struct node *node) {
+    size_t count = find_candidates(placer, node), begin = 0;
+    long score = 0, best = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t gap = i > begin ? gap_between(placer, node, placer->candidates[i - 1], placer->candidates[i]) : 0;
+        if (i > begin && (gap > MAX_GAP || (long)gap >= score)) {
+            begin = i;
+            score = 0;
+        } else {
+            score -= (long)gap;
+        }
+        if (++score > best) {
+            best = score;
+            node->first = placer->candidates[begin];
+            node->end = placer->candidates[i] + 1;
+        }
+    }
+    return best > 0;
+}
+
+/* A mark that is shown in the sentence takes the place of what it became if that is one word, and only "&" takes the place of more
+ * than a mark. */
+static bool suits(const struct placer *placer, struct node *node) {
+    const char *shown = placer->segment->text + node->source.begin;
+    size_t length = node->source.end - node->source.begin;
+    if (!node->unit || length == 0 || has_word(placer->segment->text, node->source))
+        return true;
+    node->end = node->first + 1;
+    return !placer->spoken[node->first] || (length == 1 && *shown == '&');
+}
+
+static bool is_letter(int32_t c) {
+    return c >= 0 && !character_is_space(c) && !character_is_punctuation(c);
+}
+
+/* True if the place begins or ends within a word. */
+static bool cuts_word(const char *text, size_t length, size_t begin, size_t end) {
+    size_t before = begin, behind = end, first = begin, last = end;
+    if (begin == end)
+        return false;
+    return (begin > 0 && is_letter(character_previous(text, &before)) && is_letter(character_next(text, length, &first))) ||
+           (end < length && is_letter(character_next(text, length, &behind)) && is_letter(character_previous(text, &last)));
+}
+
+/* A name or a part of a word that stands in the translation as it is, near to where the node would be. */
+static bool take_text(struct placer *placer, struct node *node) {
+    const char *source = placer->segment->text, *text = placer->translation->text;
+    const struct node *parent = &placer->nodes[node->parent];
+    size_t length = node->source.end - node->source.begin, whole = placer->translation->length, point = find_point(placer, node);
+    size_t center = point < placer->word_count ? placer->words[point].begin : whole;
+    size_t begin = center > parent->begin + MAX_COPY_FAR ? center - MAX_COPY_FAR : parent->begin;
+    size_t end = parent->behind > center + MAX_COPY_FAR ? center + MAX_COPY_FAR : parent->behind;
+    bool cuts = cuts_word(source, placer->segment->length, node->source.begin, node->source.end);
+    if (length == 0 || length > MAX_COPY)
+        return false;
+    for (size_t i = 0; i < MAX_COPIES && begin < end; i++) {
+        const char *found = memmem(text + begin, end - begin, source + node->source.begin, length);
+        if (!found)
+            return false;
+        size_t at = (size_t)(found - text), free = at;
+        while (free < at + length && placer->covers[free] == node->parent)
+            free++;
+        if (free == at + length && (cuts || !cuts_word(text, whole, at, at + length))) {
+            node->begin = at;
+            node->behind = at + length;
+            node->first = node->end = word_at(placer, at);
+            while (node->end < parent->end && placer->words[node->end].begin < node->behind)
+                node->end++;
+            return true;
+        }
+        begin = at + 1;
+    }
+    return false;
+}
+
+/* The free word that is nearest to where the node's own would be; a word that is linked with nothing is better. */
+static bool take_nearest(const struct placer *placer, struct node *node) {
+    size_t point = find_point(placer, node);
+    for (size_t wanted = 0; wanted < 2; wanted++) {
+        for (size_t far = 0; far < (wanted == 0 ? NEAR : MAX_FAR); far++) {
+            size_t both[] = {point + far, point - far - 1};
+            for (size_t i = 0; i < (far < point ? 2 : 1); i++) {
+                if (!is_free(placer, node, both[i]) || !placer->spoken[both[i]] || (wanted == 0 && placer->linked[both[i]]))
+                    continue;
+                node->first = both[i];
+                node->end = both[i] + 1;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- which of its words and bytes a node takes ---- */
+
+/* As many words as it needs, but no more than leave its siblings what they need. */
+static void fit(const struct placer *placer, struct node *node, size_t most) {
+    size_t count = count_spoken(placer, node->first, node->end);
+    while (count > most && node->end > node->first)
+        count -= placer->spoken[--node->end];
+    while (count < node->need && is_free(placer, node, node->end))
+        count += placer->spoken[node->end++];
+    while (count < node->need && node->first > 0 && is_free(placer, node, node->first - 1))
+        count += placer->spoken[--node->first];
+}
+
+static bool is_quotation_mark(int32_t c) {
+    static const int32_t marks[] = {'"', '\'', 0xab, 0xbb, 0x2018, 0x2019, 0x201a, 0x201c, 0x201d, 0x201e, 0x2039, 0x203a};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (c == marks[i])
+            return true;
+    return false;
+}
+
+/* True if the word is free and the same mark as one of the source; quotation marks differ from language to language. */
+static bool is_sign(const struct placer *placer, const struct node *node, size_t word, int32_t sign) {
+    if (!is_free(placer, node, word) || placer->spoken[word])
+        return false;
+    size_t at = placer->words[word].begin;
+    int32_t c = character_next(placer->translation->text, placer->words[word].end, &at);
+    return at == placer->words[word].end && (c == sign || (is_quotation_mark(c) && is_quotation_mark(sign)));
+}
+
+/* Marks at both ends of an element stay in it: the # of a hashtag, brackets, a final exclamation mark. */
+static void take_signs(const struct placer *placer, struct node *node) {
+    const char *source = placer->segment->text;
+    int32_t head[MAX_SIGNS], tail[MAX_SIGNS];
+    size_t heads = 0, tails = 0;
+    for (size_t at = node->source.begin; at < node->source.end && heads < MAX_SIGNS; heads++) {
+        head[heads] = character_next(source, node->source.end, &at);
+        if (!character_is_punctuation(head[heads]))
+            break;
+    }
+    for (size_t at = node->source.end; at > node->source.begin && tails < MAX_SIGNS; tails++) {
+        tail[tails] = character_previous(source, &at);
+        if (!character_is_punctuation(tail[tails]))
+            break;
+    }
+    while (heads > 0 && node->first > 0 && is_sign(placer, node, node->first - 1, head[heads - 1])) {
+        node->first--;
+        heads--;
+    }
+    while (tails > 0 && is_sign(placer, node, node->end, tail[tails - 1])) {
+        node->end++;
+        tails--;
+    }
+}
+
+/* Part of a word that came through as it was: the 2 of H2O, or Tom of Tom's. A whole word is not part of a longer one. */
+static bool set_part_of_word(const struct placer *placer, struct node *node) {
+    const struct html_translation *translation = placer->translation;
+    const struct span *word = &placer->words[node->first];
+    size_t length = node->source.end - node->source.begin;
+    const char *text = placer->segment->text, *begin = translation->text + word->begin;
+    const char *found = memmem(begin, word->end - word->begin, text + node->source.begin, length);
+    if (node->end != node->first + 1 || length == 0 || !found)
+        return false;
+    size_t at = word->begin + (size_t)(found - begin);
+    if (cuts_word(translation->text, translation->length, at, at + length) &&
+        !cuts_word(text, placer->segment->length, node->source.begin, node->source.end))
+        return false;
+    node->begin = at;
+    node->behind = at + length;
+    return true;
+}
+
+static bool is_punctuation_at(const char *text, size_t length, size_t at) {
+    return at < length && character_is_punctuation(character_next(text, length, &at));
+}
+
+/* The bytes of words [first,end), less the punctuation at either end that the node's own words do not have. */
+static void set_bytes(const struct placer *placer, struct node *node) {
+    if (set_part_of_word(placer, node))
+        return;
+    const char *text = placer->translation->text, *source = placer->segment->text;
+    size_t begin = placer->words[node->first].begin, end = placer->words[node->end - 1].end, at = node->source.end;
+    bool inner_head = !is_punctuation_at(source, node->source.end, node->source.begin);
+    bool inner_tail = at > node->source.begin && !character_is_punctuation(character_previous(source, &at));
+    while (inner_head && is_punctuation_at(text, end, begin))
+        character_next(text, end, &begin);
+    for (at = end; inner_tail && at > begin; end = at) {
+        int32_t last = character_previous(text, &at);
+        size_t before = at;
+        bool elision = (last == '\'' || last == 0x2019) && at > placer->words[node->end - 1].begin && /* J' */
+                       is_letter(character_previous(text, &before));
+        if (!character_is_punctuation(last) || elision)
+            break;
+    }
+    bool all = begin >= end; /* there is only punctuation */
+    node->begin = all ? placer->words[node->first].begin : begin;
+    node->behind = all ? placer->words[node->end - 1].end : end;
+}
+
+/* The node goes between two words, and touches the one that its source touched. */
+static void take_point(const struct placer *placer, struct node *node) {
+    node->first = node->end = find_point(placer, node);
+    size_t before = node->first > 0 ? placer->words[node->first - 1].end : 0;
+    size_t behind = node->first < placer->word_count ? placer->words[node->first].begin : placer->translation->length;
+    bool leans_back = !node->space_before && node->source.begin > 0;
+    node->begin = node->behind = (leans_back && node->first > 0) || node->first == placer->word_count ? before : behind;
+}
+
+/* ---- nodes in their places ---- */
+
+/* Takes the words that the node needs, and their bytes. Returns false if there are none. */
+static bool take(struct placer *placer, struct node *node, size_t most) {
+    bool found = take_all(placer, node) || take_copy(placer, node) || (take_run(placer, node) && suits(placer, node));
+    if (!found && (node->need > 0 || node->unit) && take_text(placer, node))
+        return true;
+    if (!found && node->need > 0)
+        found = take_nearest(placer, node);
+    if (!found)
+        return false;
+    if (node->need > 0) {
+        fit(placer, node, most);
+        if (count_spoken(placer, node->first, node->end) == 0 && !take_nearest(placer, node))
+            return false;
+        take_signs(placer, node);
+    }
+    set_bytes(placer, node);
+    return true;
+}
+
+static void place(struct placer *placer, size_t index) {
+    struct node *node = &placer->nodes[index], *parent = &placer->nodes[node->parent];
+    if (parent->kept) {
+        node->kept = true;
+        return;
+    }
+    parent->owed -= node->need;
+    size_t left = parent->free > parent->owed ? parent->free - parent->owed : 0;
+    if (!take(placer, node, left > node->need ? left : node->need)) {
+        take_point(placer, node);
+        if (node->need > 0) /* the translation has no word left for it */
+            node->unit = node->kept = true;
+        return;
+    }
+    for (size_t word = node->first; word < node->end; word++) {
+        if (placer->owner[word] != node->parent) /* a part of the word is a sibling's */
+            continue;
+        placer->owner[word] = index;
+        node->free += placer->spoken[word];
+        parent->free -= placer->spoken[word];
+    }
+    for (size_t at = node->begin; at < node->behind; at++)
+        placer->covers[at] = (uint32_t)index;
+}
+
+int html_place(struct placer *placer, struct arena *arena) {
+    if (prepare(placer, arena) != 0)
+        return -1;
+    struct node *all = &placer->nodes[0];
+    all->end = placer->word_count;
+    all->behind = placer->translation->length;
+    all->free = count_spoken(placer, 0, placer->word_count);
+    if (place_parts(placer, arena) != 0)
+        return -1;
+    for (size_t i = 1; i < placer->count; i++) {
+        struct node *node = &placer->nodes[i];
+        if (!node->part) {
+            place(placer, i);
+            continue;
+        }
+        node->free = count_spoken(placer, node->first, node->end);
+        for (size_t at = node->begin; at < node->behind; at++)
+            placer->covers[at] = (uint32_t)i;
+    }
+    return 0;
+}

@@ -1,0 +1,700 @@
+/* Reads HTML into pieces that nest. libxml2's parser decides what begins and ends, also where the markup does not say so. It never
+ * sees attributes: it would drop those with names it does not accept (@click, [href], *ngIf, #name), put others into lower case,
+ * and compare each with all before it. In the markup that it gets, each start tag has one attribute instead, HIDDEN, whose value is
+ * the number of the span in which the tag's own attributes stand. */
+#include "server/markup/build.h"
+#include "server/markup/piece.h"
+#include <ctype.h>
+#include <libxml/HTMLparser.h>
+#include <libxml/SAX2.h>
+#include <libxml/parserInternals.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <threads.h>
+
+enum {
+    REFERENCE_BYTES = 32, /* of the name of a reference */
+    NAME_BYTES = 100,     /* of the name of an element, as libxml2 reads it */
+    PACK_BYTES = 4096,
+    PACKED_BYTES = PACK_BYTES / 8
+};
+
+/* Surrounds markup that is not a whole document: in it the parser makes no paragraphs of its own and keeps all white space. */
+#define ROOT   "alignd-fragment"
+#define HIDDEN "alignd-hidden"
+
+static const struct html_bytes nothing = {"", 0};
+
+/* ---- what is known of elements ---- */
+
+/* libxml2 knows the elements of HTML 4. This table adds what came later and what is not translated. */
+static const struct {
+    const char *names; /* separated by spaces */
+    unsigned flags;
+} elements[] = {
+    {"article aside details dialog figcaption figure footer header hgroup main nav search section summary", ELEMENT_BLOCK},
+    {"embed source track wbr", ELEMENT_VOID},
+    {"br", ELEMENT_BLOCK | ELEMENT_VOID},
+    {"code math svg template", ELEMENT_OPAQUE},
+    {"pre", ELEMENT_BLOCK | ELEMENT_OPAQUE},
+    {"iframe noembed noframes script style textarea", ELEMENT_OPAQUE | ELEMENT_CODE},
+    {"xmp", ELEMENT_BLOCK | ELEMENT_OPAQUE | ELEMENT_CODE},
+};
+
+/* An unknown element is inline, as browsers show it. */
+unsigned html_element(const char *name) {
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+        if (bytes_among((struct html_bytes){name, strlen(name)}, elements[i].names))
+            return elements[i].flags;
+    const htmlElemDesc *known = htmlTagLookup((const xmlChar *)name);
+    return known ? (known->isinline ? 0 : (unsigned)ELEMENT_BLOCK) | (known->empty ? (unsigned)ELEMENT_VOID : 0) : 0;
+}
+
+bool html_is_known(const char *name) {
+    return htmlTagLookup((const xmlChar *)name) || html_element(name) != 0;
+}
+
+int32_t html_entity(const char *name) {
+    const htmlEntityDesc *known = htmlEntityLookup((const xmlChar *)name);
+    return known ? (int32_t)known->value : -1;
+}
+
+/* ---- attributes ---- */
+
+bool html_next_attribute(const char **at, const char *end, struct html_attribute *out) {
+    const char *c = *at;
+    while (c < end && (html_is_space(*c) || *c == '/'))
+        c++;
+    *at = c;
+    if (c == end || *c == '>')
+        return false;
+    const char *name = c++; /* a name may begin with '=' */
+    while (c < end && !html_is_space(*c) && !strchr("/>=", *c))
+        c++;
+    *out = (struct html_attribute){.name = bytes_between(name, c)};
+    *at = c;
+    while (c < end && html_is_space(*c))
+        c++;
+    if (c == end || *c != '=')
+        return true;
+    do
+        c++;
+    while (c < end && html_is_space(*c));
+    const char *value = c;
+    out->has_value = true;
+    if (c < end && (*c == '"' || *c == '\'')) {
+        value++;
+        const char *quote = memchr(value, *c, (size_t)(end - value));
+        c = quote ? quote : end;
+        *at = quote ? quote + 1 : end;
+    } else {
+        while (c < end && !html_is_space(*c) && *c != '>')
+            c++;
+        *at = c;
+    }
+    out->value = bytes_between(value, c);
+    return true;
+}
+
+static bool is_name(struct html_bytes bytes, const char *name) {
+    return bytes.length == strlen(name) && strncasecmp(bytes.start, name, bytes.length) == 0;
+}
+
+static bool has_word(struct html_bytes text, const char *word) {
+    for (size_t at = 0; at < text.length; at++) {
+        size_t begin = at;
+        while (at < text.length && !html_is_space(text.start[at]))
+            at++;
+        if (is_name((struct html_bytes){text.start + begin, at - begin}, word))
+            return true;
+    }
+    return false;
+}
+
+bool html_attributes_forbid(const char *at, const char *end) {
+    struct html_attribute attribute;
+    while (html_next_attribute(&at, end, &attribute))
+        if ((is_name(attribute.name, "translate") && is_name(attribute.value, "no")) ||
+            (is_name(attribute.name, "class") && has_word(attribute.value, "notranslate")))
+            return true;
+    return false;
+}
+
+/* ---- hiding attributes from the parser ---- */
+
+struct hider {
+    struct html_buffer out;
+    struct html_bytes *spans; /* [count] of the markup: attributes of a tag each */
+    size_t count, room;
+    const char *done; /* the markup up to here is in the output */
+};
+
+/* Returns the place after the next `mark`, or the end. */
+static const char *skip_past(const char *at, const char *end, const char *mark) {
+    const char *found = memmem(at, (size_t)(end - at), mark, strlen(mark));
+    return found ? found + strlen(mark) : end;
+}
+
+/* The start tag at `at` gets the hidden attribute instead of its own. Returns the place after the tag, and after the content of a
+ * script or style; NULL if memory runs out. */
+static const char *hide_tag(struct hider *hider, const char *at, const char *end) {
+    struct html_attribute attribute;
+    size_t length = 0;
+    const char *name = at + 1;
+    while (length < NAME_BYTES && name + length < end &&
+           (isalnum((unsigned char)name[length]) || (name[length] && strchr(":-_.", name[length]))))
+        length++;
+    const char *begin = name + length, *close = begin, *last = begin;
+    while (html_next_attribute(&close, end, &attribute))
+        last = close;
+    if (close == end)
+        return end;
+
+    /* A '/' before the '>' that is not part of a value stays where the parser sees it. */
+    bool closed = memchr(last, '/', (size_t)(close - last)) && close[-1] == '/';
+    const char *stop = closed ? close - 1 : close;
+    if (stop > begin) {
+        char number[sizeof " " HIDDEN "=\"\"" + 24];
+        struct html_bytes *spans = arena_grow(hider->out.arena, hider->spans, hider->count, &hider->room, 1, sizeof *spans);
+        if (!spans)
+            return NULL;
+        hider->spans = spans;
+        spans[hider->count] = bytes_between(begin, stop);
+        snprintf(number, sizeof number, " " HIDDEN "=\"%zu\"", hider->count++);
+        html_put(&hider->out, hider->done, (size_t)(begin - hider->done));
+        html_put_string(&hider->out, number);
+        hider->done = stop;
+    }
+    struct html_bytes element = {name, length};
+    if (stop < close || (!is_name(element, "script") && !is_name(element, "style")))
+        return close + 1;
+    for (at = close; (at = memmem(at, (size_t)(end - at), "</", 2)) != NULL; at += 2)
+        if ((size_t)(end - at) - 2 >= length && strncasecmp(at + 2, name, length) == 0)
+            return at;
+    return end;
+}
+
+/* before: what the markup begins with. Returns -1 if memory runs out. */
+static int hide_attributes(const char *before, const char *markup, size_t length, struct arena *arena, struct hider *hider) {
+    const char *at = markup, *end = markup + length;
+    *hider = (struct hider){.out.arena = arena, .done = markup};
+    html_put_string(&hider->out, before);
+    while (at && (at = memchr(at, '<', (size_t)(end - at))) != NULL && end - at > 1) {
+        if (isalpha((unsigned char)at[1]) || at[1] == '_' || at[1] == ':')
+            at = hide_tag(hider, at, end);
+        else if (bytes_begin(at, end, "<!--"))
+            at = skip_past(at + 4, end, "-->");
+        else
+            at = at[1] && strchr("!?/", at[1]) ? skip_past(at, end, ">") : at + 1;
+    }
+    html_put(&hider->out, hider->done, (size_t)(end - hider->done));
+    return hider->out.failed || arena_failed(arena) ? -1 : 0;
+}
+
+/* ---- pieces ---- */
+
+struct element {
+    const char *name; /* the parser's */
+    uint32_t piece;
+    unsigned flags;
+    size_t content_before;
+};
+
+/* How much the parser has reported of a reference with an unknown name: "&" and the name come alone, and the ';' begins what
+ * follows. */
+enum reference { NO_REFERENCE, AMPERSAND, NAME };
+
+struct reader {
+    htmlParserCtxtPtr parser;
+    struct arena *arena;
+    struct html_piece *pieces;
+    size_t count, capacity;
+    struct element open[HTML_MAX_DEPTH];
+    size_t depth;
+    size_t opaque;  /* the depth of the outermost open element that is not translated; 0: none */
+    size_t content; /* the number of pieces so far that are text or end a segment */
+    char *pack;     /* [pack_left] for bytes of pieces: in the arena each would begin a cache line */
+    size_t pack_left;
+    struct html_buffer markup; /* of the piece that is being made */
+    struct html_buffer text;   /* since the last piece */
+    enum reference reference;
+    size_t reference_begin; /* in text */
+    struct hider hidden;
+    struct html_inset *insets; /* [inset_count] */
+    size_t inset_count, inset_room;
+    bool rooted, failed;
+    bool tags;          /* there are tags in text */
+    struct error error; /* the markup's fault, if that is why it failed */
+    const char *unread; /* [unread_length] markup that the parser has not asked for yet */
+    size_t unread_length;
+};
+
+static void fail(struct reader *reader) {
+    reader->failed = true;
+    xmlStopParser(reader->parser);
+}
+
+/* Notes that a limit is exceeded, without stopping the parser, which must not be stopped while it reads. */
+static void note_excess(struct reader *reader, const char *what, int most, const char *unit) {
+    error_set(&reader->error, ERROR_INPUT, "line %d: %s %d%s", xmlSAX2GetLineNumber(reader->parser), what, most, unit);
+    reader->failed = true;
+}
+
+static void exceed(struct reader *reader, const char *what, int most, const char *unit) {
+    note_excess(reader, what, most, unit);
+    fail(reader);
+}
+
+static char *copy_packed(struct reader *reader, const char *bytes, size_t length) {
+    if (length > PACKED_BYTES)
+        return arena_copy(reader->arena, bytes, length);
+    if (length > reader->pack_left) {
+        char *pack = arena_alloc(reader->arena, PACK_BYTES, 1);
+        if (!pack)
+            return NULL;
+        reader->pack = pack;
+        reader->pack_left = PACK_BYTES;
+    }
+    char *packed = reader->pack;
+    memcpy(packed, bytes, length);
+    reader->pack += length;
+    reader->pack_left -= length;
+    return packed;
+}
+
+/* Adds a piece with a copy of these bytes. Every piece within an element that is not translated is PIECE_RAW. */
+static struct html_piece *add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
+    struct html_piece *pieces =
+        arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
+    char *raw = copy_packed(reader, bytes, length);
+    if (reader->count == HTML_MAX_PIECES)
+        exceed(reader, "there are more than", HTML_MAX_PIECES, " tags, texts and comments");
+    else if (arena_failed(reader->arena))
+        fail(reader);
+    if (reader->failed)
+        return NULL;
+    reader->pieces = pieces;
+    reader->content += kind == PIECE_TEXT || kind == PIECE_BREAK;
+    struct html_piece *piece = &pieces[reader->count++];
+    *piece = (struct html_piece){
+        .raw = raw, .length = (uint32_t)length, .kind = (uint8_t)(reader->opaque ? PIECE_RAW : kind), .plain = kind == PIECE_TEXT};
+    return piece;
+}
+
+/* Makes a piece of the markup so far, and empties it. */
+static void add_markup(struct reader *reader, enum html_kind kind) {
+    if (reader->markup.failed)
+        fail(reader);
+    else
+        add(reader, kind, reader->markup.bytes, reader->markup.length);
+    reader->markup.length = 0;
+}
+
+/* Makes pieces of the character data so far. Tags that the text mentions ("&lt;br&gt;") are not for the translator to read. */
+static void end_text(struct reader *reader) {
+    struct html_buffer *text = &reader->text;
+    struct html_mark_scan scan = {.text = text->bytes, .length = text->length, .quoted = true};
+    struct html_mark mark;
+    size_t at = 0;
+    reader->reference = NO_REFERENCE;
+    if (text->failed)
+        fail(reader);
+    if (text->length == 0 || text->failed)
+        return;
+    while (!reader->opaque && html_next_mark(&scan, &mark)) {
+        if (mark.begin > at)
+            add(reader, PIECE_TEXT, text->bytes + at, mark.begin - at);
+        struct html_piece *piece = add(reader, PIECE_UNIT, text->bytes + mark.begin, mark.end - mark.begin);
+        if (piece)
+            piece->plain = true;
+        if (piece && mark.kind == MARK_TAG) {
+            html_note_tag(piece, piece->raw, piece->length, true);
+            reader->tags = true;
+        }
+        at = mark.end;
+    }
+    if (at < text->length)
+        add(reader, PIECE_TEXT, text->bytes + at, text->length - at);
+    text->length = 0;
+}
+
+/* Makes a piece of several strings, up to NULL. */
+static void add_strings(struct reader *reader, enum html_kind kind, const char *const *strings) {
+    end_text(reader);
+    for (; *strings; strings++)
+        html_put_string(&reader->markup, *strings);
+    add_markup(reader, kind);
+}
+
+/* ---- character data ---- */
+
+static bool is_reference_name(const char *text, size_t length) {
+    size_t at = 0;
+    while (at < length && isalnum((unsigned char)text[at]))
+        at++;
+    return at == length && length < REFERENCE_BYTES;
+}
+
+static void on_characters(void *owner, const xmlChar *characters, int count) {
+    struct reader *reader = owner;
+    const char *text = (const char *)characters;
+    size_t length = (size_t)count;
+    enum reference was = reader->reference;
+    reader->reference = NO_REFERENCE;
+    if (length == 1 && *text == '&') {
+        reader->reference = AMPERSAND;
+        reader->reference_begin = reader->text.length;
+    } else if (was == AMPERSAND && is_reference_name(text, length)) {
+        reader->reference = NAME;
+    } else if (was == NAME && *text == ';') {
+        /* libxml2 reports "&check;" of HTML 5, which it does not know, as "&", "check" and "; ...": a unit, as it is. */
+        char unit[REFERENCE_BYTES + 2];
+        size_t name = reader->text.length - reader->reference_begin;
+        memcpy(mempcpy(unit, reader->text.bytes + reader->reference_begin, name), ";", 1);
+        reader->text.length = reader->reference_begin;
+        end_text(reader);
+        if (!add(reader, PIECE_UNIT, unit, name + 1))
+            return;
+        text++;
+        length--;
+    }
+    html_put(&reader->text, text, length);
+}
+
+/* Scripts and styles. */
+static void on_code(void *owner, const xmlChar *code, int length) {
+    struct reader *reader = owner;
+    end_text(reader);
+    add(reader, PIECE_RAW, (const char *)code, (size_t)length);
+}
+
+/* ---- start tags ---- */
+
+/* The attributes as they stand in the markup. Those of a tag without an end were not hidden, and are put together from what the
+ * parser reports. */
+static struct html_bytes find_attributes(struct reader *reader, const char *const *reported) {
+    struct html_buffer all = {.arena = reader->arena};
+    if (!reported || !reported[0])
+        return nothing;
+    if (strcmp(reported[0], HIDDEN) == 0 && reported[1]) {
+        size_t number = strtoul(reported[1], NULL, 10);
+        return number < reader->hidden.count ? reader->hidden.spans[number] : nothing;
+    }
+    for (; reported[0]; reported += 2) {
+        html_put_string(&all, " ");
+        html_put_string(&all, reported[0]);
+        if (!reported[1])
+            continue;
+        html_put_string(&all, "=\"");
+        html_put_escaped(&all, reported[1], strlen(reported[1]), "&<>\"");
+        html_put_string(&all, "\"");
+    }
+    if (!all.failed)
+        return (struct html_bytes){all.bytes, all.length};
+    fail(reader);
+    return nothing;
+}
+
+/* True for values that people read. description: the tag describes the document. */
+static bool is_prose(struct html_bytes name, bool description) {
+    static const char *const names[] = {"alt", "title", "placeholder", "aria-label"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_name(name, names[i]))
+            return true;
+    return description && is_name(name, "content");
+}
+
+static bool is_description(const char *element, struct html_bytes attributes) {
+    struct html_attribute attribute;
+    const char *at = attributes.start, *end = at + attributes.length;
+    if (strcmp(element, "meta") != 0)
+        return false;
+    while (html_next_attribute(&at, end, &attribute))
+        if (is_name(attribute.name, "name"))
+            return is_name(attribute.value, "description");
+    return false;
+}
+
+/* Decodes a value without the white space around it. Returns false if it has an unknown reference or no letters. */
+static bool decode_value(struct reader *reader, struct html_bytes value, struct html_bytes *text) {
+    struct html_buffer decoded = {.arena = reader->arena};
+    const char *at = value.start, *end = at + value.length;
+    while (at < end) {
+        int32_t c;
+        char bytes[4];
+        size_t reference = html_reference(at, end, &c);
+        if (reference > 0 && c < 0)
+            return false;
+        bool space = reference == 0 && html_is_space(*at);
+        if (reference > 0)
+            html_put(&decoded, bytes, character_put(c, bytes));
+        else if (!space || (decoded.length > 0 && decoded.bytes[decoded.length - 1] != ' '))
+            html_put(&decoded, space ? " " : at, 1);
+        at += reference > 0 ? reference : 1;
+    }
+    if (decoded.failed)
+        fail(reader);
+    if (decoded.failed || decoded.length == 0)
+        return false;
+    decoded.length -= decoded.bytes[decoded.length - 1] == ' ';
+    *text = (struct html_bytes){decoded.bytes, decoded.length};
+    return html_has_letters(text->start, 0, text->length);
+}
+
+static void put_attribute(struct reader *reader, const char *element, const struct html_attribute *attribute, bool prose) {
+    struct html_buffer *tag = &reader->markup;
+    html_put_string(tag, " ");
+    html_put(tag, attribute->name.start, attribute->name.length);
+    if (!attribute->has_value)
+        return;
+    html_put_string(tag, "=\"");
+    size_t begin = tag->length;
+    html_put_escaped(tag, attribute->value.start, attribute->value.length, "<>\"");
+    struct html_inset inset = {.piece = (uint32_t)reader->count, /* the tag's, which is added later */
+                               .begin = (uint32_t)begin,
+                               .end = (uint32_t)tag->length};
+    html_put_string(tag, "\"");
+
+    struct html_bytes text = attribute->value;
+    inset.language = text.length > 0 && (is_name(attribute->name, "lang") || is_name(attribute->name, "xml:lang"));
+    inset.root = strcmp(element, "html") == 0;
+    if (inset.language)
+        text.start = arena_copy(reader->arena, text.start, text.length);
+    else if (!prose || !decode_value(reader, attribute->value, &text))
+        return;
+    inset.text = text.start;
+    inset.length = text.length;
+    struct html_inset *insets =
+        arena_grow(reader->arena, reader->insets, reader->inset_count, &reader->inset_room, 1, sizeof *insets);
+    if (!insets) {
+        fail(reader);
+        return;
+    }
+    reader->insets = insets;
+    insets[reader->inset_count++] = inset;
+}
+
+static void on_start(void *owner, const xmlChar *element, const xmlChar **reported) {
+    struct reader *reader = owner;
+    const char *name = (const char *)element;
+    end_text(reader);
+    struct html_bytes attributes = find_attributes(reader, (const char *const *)reported);
+    const char *begin = attributes.start, *end = begin + attributes.length, *at = begin;
+    struct html_attribute attribute;
+    size_t attribute_count = 0;
+    while (attribute_count <= HTML_MAX_ATTRIBUTES && html_next_attribute(&at, end, &attribute))
+        attribute_count++;
+    if (attribute_count > HTML_MAX_ATTRIBUTES) {
+        exceed(reader, "a tag has more than", HTML_MAX_ATTRIBUTES, " attributes");
+        return;
+    }
+    if (!reader->rooted) {
+        reader->rooted = true;
+        return;
+    }
+    if (reader->depth == HTML_MAX_DEPTH) {
+        exceed(reader, "elements nest deeper than", HTML_MAX_DEPTH, "");
+        return;
+    }
+    bool forbids = html_attributes_forbid(begin, end), translated = !forbids && !reader->opaque;
+    unsigned flags = html_element(name) | (forbids ? (unsigned)ELEMENT_OPAQUE : 0);
+    bool is_void = flags & ELEMENT_VOID, block = flags & ELEMENT_BLOCK;
+
+    /* The tag. A name with '<' is text after a tag that was not closed. */
+    size_t insets = reader->inset_count;
+    bool description = translated && is_description(name, attributes);
+    html_put_string(&reader->markup, "<");
+    html_put_string(&reader->markup, name);
+    for (at = begin; html_next_attribute(&at, end, &attribute);)
+        if (!memchr(attribute.name.start, '<', attribute.name.length))
+            put_attribute(reader, name, &attribute, translated && is_prose(attribute.name, description));
+    html_put_string(&reader->markup, is_void ? "/>" : ">");
+    if (!translated)
+        reader->inset_count = insets;
+    add_markup(reader, block ? PIECE_BREAK : is_void ? PIECE_UNIT : PIECE_OPEN);
+    if (reader->failed)
+        return;
+
+    /* The element. */
+    struct html_piece *piece = &reader->pieces[reader->count - 1];
+    if (reader->inset_count > insets)
+        piece->inset = (uint32_t)insets + 1;
+    reader->open[reader->depth++] = (struct element){name, (uint32_t)reader->count - 1, flags, reader->content};
+    if ((flags & ELEMENT_OPAQUE) && !is_void && !reader->opaque) {
+        reader->opaque = reader->depth;
+        piece->opaque = true;
+        piece->stands_in = !(flags & ELEMENT_CODE);
+    }
+}
+
+/* ---- ends, comments and declarations ---- */
+
+/* Ends all elements but the outermost `depth`. */
+static void end_to(struct reader *reader, size_t depth) {
+    end_text(reader);
+    while (reader->depth > depth && !reader->failed) {
+        const struct element *element = &reader->open[--reader->depth];
+        if (element->flags & ELEMENT_VOID)
+            continue;
+        if (reader->opaque == reader->depth + 1)
+            reader->opaque = 0;
+        else if (reader->content == element->content_before) /* other programs' placeholders are such elements */
+            reader->pieces[element->piece].opaque = reader->pieces[element->piece].kind == PIECE_OPEN;
+        add_strings(reader, element->flags & ELEMENT_BLOCK ? PIECE_BREAK : PIECE_CLOSE,
+                    (const char *const[]){"</", element->name, ">", NULL});
+        if (reader->failed)
+            return;
+        reader->pieces[reader->count - 1].pair = element->piece;
+        reader->pieces[element->piece].pair = (uint32_t)reader->count - 1;
+    }
+}
+
+/* The parser does not report the end of an element whose start tag is the unfinished end of the markup. */
+static void on_end(void *owner, const xmlChar *name) {
+    struct reader *reader = owner;
+    size_t depth = reader->depth;
+    while (depth > 0 && strcmp(reader->open[depth - 1].name, (const char *)name) != 0)
+        depth--;
+    end_to(reader, depth > 0 ? depth - 1 : 0); /* if no element has the name, the root ends */
+}
+
+static void on_comment(void *owner, const xmlChar *text) {
+    add_strings(owner, PIECE_UNIT, (const char *const[]){"<!--", (const char *)text, "-->", NULL});
+}
+
+static void on_instruction(void *owner, const xmlChar *target, const xmlChar *data) {
+    const char *more = data ? (const char *)data : "";
+    add_strings(owner, PIECE_BREAK, (const char *const[]){"<?", (const char *)target, data ? " " : "", more, ">", NULL});
+}
+
+static void on_doctype(void *owner, const xmlChar *name, const xmlChar *public, const xmlChar *system) {
+    const char *where = public ? " PUBLIC \"" : " SYSTEM \"", *begin = public && system ? "\" \"" : "";
+    const char *id = public ? (const char *)public : "", *address = system ? (const char *)system : "";
+    const char *end = public || system ? "\"" : "";
+    add_strings(owner, PIECE_BREAK,
+                (const char *const[]){"<!DOCTYPE ", (const char *)name, *end ? where : "", id, begin, address, end, ">", NULL});
+}
+
+/* ---- libxml2's memory ---- */
+
+/* libxml2 leaks if a parser cannot be made, so its allocations fall back on the reserve. Not every failed allocation shows in the
+ * parser's errors, so it is noted here. */
+static thread_local bool lacking;
+
+static void *note_failure(void *block) {
+    lacking |= block == NULL;
+    return block;
+}
+
+static void *xml_allocate(size_t bytes) {
+    return note_failure(reserve_alloc(bytes));
+}
+
+static void *reallocate(void *block, size_t bytes) {
+    return note_failure(reserve_realloc(block, bytes));
+}
+
+static char *duplicate(const char *text) {
+    size_t bytes = strlen(text) + 1;
+    char *copy = xml_allocate(bytes);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+static void set_up(void) {
+    xmlMemSetup(free, xml_allocate, reallocate, duplicate);
+    xmlInitParser();
+}
+
+/* ---- the whole markup ---- */
+
+/* The parser compares each attribute with all before it in the tag: a tag with 200,000 would take minutes, and is not reported
+ * before its end. So the parser gets a few kilobytes at a time, and no more once its table of attributes (names and values, doubled
+ * when it is full) is too large for the limit. */
+static int give(void *owner, char *buffer, int room) {
+    struct reader *reader = owner;
+    if (reader->parser->maxatts > 4 * HTML_MAX_ATTRIBUTES)
+        note_excess(reader, "a tag has more than", HTML_MAX_ATTRIBUTES, " attributes");
+    size_t left = reader->failed ? 0 : reader->unread_length, count = left < (size_t)room ? left : (size_t)room;
+    memcpy(buffer, reader->unread, count);
+    reader->unread += count;
+    reader->unread_length -= count;
+    return (int)count;
+}
+
+/* Returns NULL if memory runs out. */
+static htmlParserCtxtPtr open_parser(struct reader *reader) {
+    htmlParserCtxtPtr parser = reader->parser = htmlNewParserCtxt();
+    xmlParserInputBufferPtr buffer = parser ? xmlParserInputBufferCreateIO(give, NULL, reader, XML_CHAR_ENCODING_NONE) : NULL;
+    xmlParserInputPtr input = buffer ? xmlNewIOInputStream(parser, buffer, XML_CHAR_ENCODING_NONE) : NULL;
+    if (!input && buffer)
+        xmlFreeParserInputBuffer(buffer);
+    if (!input || inputPush(parser, input) < 0) {
+        xmlFreeInputStream(input);
+        htmlFreeParserCtxt(parser);
+        return NULL;
+    }
+    htmlCtxtUseOptions(parser, HTML_PARSE_RECOVER | HTML_PARSE_NOIMPLIED | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
+                                   HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
+    xmlSwitchEncoding(parser, XML_CHAR_ENCODING_UTF8);
+    return parser;
+}
+
+static int run_parser(struct reader *reader, struct error *err) {
+    static once_flag once = ONCE_FLAG_INIT;
+    static const htmlSAXHandler handler = {
+        .startElement = on_start,
+        .endElement = on_end,
+        .characters = on_characters,
+        .ignorableWhitespace = on_characters,
+        .cdataBlock = on_code,
+        .comment = on_comment,
+        .processingInstruction = on_instruction,
+        .internalSubset = on_doctype,
+    };
+    call_once(&once, set_up);
+    if (reserve_fill(err) != 0)
+        return -1;
+    lacking = false;
+    if (!open_parser(reader))
+        return error_memory(err);
+    *reader->parser->sax = handler;
+    reader->parser->userData = reader;
+    htmlParseDocument(reader->parser);
+    end_to(reader, 0);
+    htmlFreeParserCtxt(reader->parser);
+    if (reader->error.code != ERROR_NONE)
+        return error_set(err, reader->error.code, "%s", reader->error.message);
+    return lacking || reader->failed ? error_memory(err) : 0;
+}
+
+/* A whole document has a root of its own. */
+static bool is_document(const char *markup) {
+    static const char *const tags[] = {"<!doctype", "<html", "<head", "<body"};
+    for (const char *at = markup; (at = strchr(at, '<')) != NULL; at++)
+        for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+            if (strncasecmp(at, tags[i], strlen(tags[i])) == 0)
+                return true;
+    return false;
+}
+
+int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err) {
+    struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
+    char *whole = arena_copy(arena, markup, length);
+    if (!reader || !whole)
+        return error_memory(err);
+    *reader = (struct reader){.arena = arena, .markup.arena = arena, .text.arena = arena, .rooted = is_document(whole)};
+    if (hide_attributes(reader->rooted ? "" : "<" ROOT ">", whole, length, arena, &reader->hidden) != 0)
+        return error_memory(err);
+    reader->unread = reader->hidden.out.bytes;
+    reader->unread_length = reader->hidden.out.length;
+    if (run_parser(reader, err) != 0)
+        return -1;
+    if (reader->tags)
+        html_pair_tags(reader->pieces, reader->count);
+    html->pieces = reader->pieces;
+    html->piece_count = reader->count;
+    html->insets = reader->insets;
+    html->inset_count = reader->inset_count;
+    return 0;
+}

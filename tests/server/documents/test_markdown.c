@@ -1,0 +1,292 @@
+/* Markdown: sentences are translated; code, links, front matter and all notation stay. */
+#include "server/documents/markdown_notation.h"
+#include "tests/server/documents/fake.h"
+#include "tests/suites.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define SAME(text, translated) fake_expect("md", FAKE_UPPER, text, translated)
+
+START_TEST(blocks) {
+    SAME("", "");
+    SAME("# a dog\n\nb c\n===\n\n## d ##\n", "# A DOG\n\nB C\n===\n\n## D ##\n");
+    SAME("- a\n- b\n  1. c\n\n> d\n> e\n\n***\n", "- A\n- B\n  1. C\n\n> D E\n\n***\n");
+    SAME("| a | b |\n|---|:-:|\n| c d | e |\n", "| A | B |\n|---|:-:|\n| C D | E |\n");
+    SAME("- [ ] a\n", "- [ ] A\n");
+    SAME("\xef\xbb\xbf# a\r\n\r\nb\r\n", "\xef\xbb\xbf# A\r\n\r\nB\r\n");
+}
+END_TEST
+
+START_TEST(untouched) {
+    SAME("---\ntitle: a b\n---\n\nc\n", "---\ntitle: a b\n---\n\nC\n");
+    SAME("+++\ntitle = \"a\"\n+++\nc\n", "+++\ntitle = \"a\"\n+++\nC\n");
+    SAME("a\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n", "A\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n");
+    SAME("<div>\na <b>b</b>\n</div>\n\nc\n", "<div>\na <b>b</b>\n</div>\n\nC\n");
+    SAME("[a]: http://b/c \"d e\"\n\nf [a] g\n", "[a]: http://b/c \"d e\"\n\nF [A] G\n");
+}
+END_TEST
+
+START_TEST(inlines) {
+    SAME("a *b* __c d__ ~~e~~ `f g` h\n", "A *B* __C D__ ~~E~~ `f g` H\n");
+    SAME("a [b *c*](http://d/e_f \"g h\") ![i](j.png)\n", "A [B *C*](http://d/e_f \"g h\") ![I](j.png)\n");
+    SAME("a [b][c] [d](<e f> 'g') <http://h/i>.\n\n[c]: d\n", "A [B][c] [D](<e f> 'g') <http://h/i>.\n\n[c]: d\n");
+    SAME("a <b class=\"c\">d</b> e\n", "A <b class=\"c\">D</b> E\n");
+    SAME("a ***b* c** d\n", "A ***B* C** D\n");
+    SAME("a[^1] b\n\n[^1]: c d\n", "A[^1] B\n\n[^1]: C D\n");
+    fake_expect("md", FAKE_REVERSED, "a **b c** [d](e)\n", "[D](e) **C B** A\n");
+    SAME("`a`/`b` c\n", "`a` `b` C\n"); /* side by side they would be one */
+}
+END_TEST
+
+/* What words hold that would be a mark is escaped; what was escaped is what it stands for. */
+START_TEST(notation) {
+    SAME("a \\* b &amp; c &lt;d&gt; \\_e\\_ f_g é_é\n", "A \\* B & C \\<D> \\_E\\_ F_G é_é\n");
+    SAME("1\\. a\n\n\\# b\n\n\\- c\n", "1\\. A\n\n\\# B\n\n\\- C\n");
+    SAME("a &amp;amp; b\n", "A \\&AMP; B\n");
+    SAME("12 \\* 34\n", "12 \\* 34\n");
+    SAME("a &eacute; b\n\nc&nbsp;&#33;\n", "A \u00e9 B\n\nC\u00a0!\n");
+    SAME("&#9;a &#32; b\n", "&#9;A &#32; B\n"); /* white space that could not be written otherwise */
+    SAME("a &nosuch; b\n", "A \\&NOSUCH; B\n");
+}
+END_TEST
+
+/* Lines of a paragraph become one, with what stands in front of them. */
+START_TEST(lines) {
+    SAME("> a *b\n> c* d\n>\n> e\n", "> A *B C* D\n>\n> E\n");
+    SAME("- a\n  b\n", "- A B\n");
+    SAME("a  \nb\\\nc\n", "A  \nB\\\nC\n");
+}
+END_TEST
+
+#define LONGER(text, translated) fake_expect("md", FAKE_LONGER, text, translated)
+
+/* A link by its own text keeps its name where the text changes, and is as it was where only capitals do. */
+START_TEST(references) {
+    LONGER("a [b c] d.\n\n[b c]: e\n", "A A [B B C C][b c] D. D.\n\n[b c]: e\n");
+    LONGER("[a][] b\n\n[A]: c\n", "[A A][a] B B\n\n[A]: c\n");
+    LONGER("![a *b*]\n\n[a *b*]: c\n", "![A A *B B*][a *b*]\n\n[a *b*]: c\n");
+    SAME("\\![a]\n\n[a]: b\n", "\\![A]\n\n[a]: b\n");
+    LONGER("[a][b]\n\n[b]: c\n", "[A A][b]\n\n[b]: c\n");
+    LONGER("> a [b\n> c] d\n\n[b c]: e\n", "> A A [B B C C][b c] D D\n\n[b c]: e\n");
+    SAME("[a b][] [c]\n\n[a b]: d\n[c]: e\n", "[A B][] [C]\n\n[a b]: d\n[c]: e\n");
+    SAME("[a]: b\nc d\n\n[a]\n", "[a]: b\nC D\n\n[A]\n");         /* a paragraph behind a definition, in its lines */
+    SAME("[a]: b\n\"c\" d\n\n[a]\n", "[a]: b\n\"c\" d\n\n[A]\n"); /* it could become a title */
+}
+END_TEST
+
+/* What is written of a text behind this. */
+static void expect_escaped(const char *before, const char *text, const char *expected) {
+    struct arena arena;
+    arena_init(&arena, 1 << 10);
+    struct html_buffer out = {.arena = &arena};
+    html_put_string(&out, before);
+    markdown_escape(&out, text, strlen(text));
+    ck_assert_str_eq(out.bytes + strlen(before), expected);
+    arena_done(&arena);
+}
+
+/* What it would be read as depends on what stands before it. */
+START_TEST(escapes) {
+    expect_escaped("[a]", "(b)", "\\(b)");   /* an address */
+    expect_escaped("> [a]", ": b", "\\: b"); /* a definition */
+    expect_escaped("a [b]", ": c", ": c");
+    expect_escaped("a\\]", "(b)", "(b)");
+    expect_escaped("http://a.b/c", "* d*", "* d\\*"); /* the backslash would be one of the address */
+    expect_escaped("a", "* b*", "\\* b\\*");
+    expect_escaped("a ", "~~b ~c d~ e~f", "\\~\\~b ~c d\\~ e\\~f");
+    expect_escaped("", "1. a", "1\\. a");
+}
+END_TEST
+
+START_TEST(alerts) {
+    SAME("> [!NOTE]\n> a\n> b\n", "> [!NOTE]\n> A B\n");
+    SAME("> [!tip]- a *b*\n> c\n>\n> [!x]\n", "> [!tip]- A *B*\n> C\n>\n> \\[!X\\]\n");
+    SAME("- > [!WARNING]  \n  > a\n", "- > [!WARNING]  \n  > A\n");
+    SAME("[!NOTE]\n\na\n", "\\[!NOTE\\]\n\nA\n"); /* in no quotation */
+    SAME(":::note\na\n:::\n\n!!! note \"b\"\n\n[[_TOC_]]\n", ":::note\nA\n:::\n\n!!! note \"b\"\n\n[[_TOC_]]\n");
+    SAME("!!! B\n", "!!! B\n");
+}
+END_TEST
+
+START_TEST(formulas) {
+    SAME("a $x_1 * y*$ b\n", "A $x_1 * y*$ B\n");
+    SAME("a $$x$$ $`y z`$, b\n", "A $$x$$ $`y z`$, B\n");
+    SAME("a $x +\ny$ b\n", "A $x +\ny$ B\n");
+    SAME("a\n$$\n- x\n=\n# y\n$$\nb\n", "A\n$$\n- x\n=\n# y\n$$\nB\n");
+    SAME("> $$ x\n> y $$  \n> b\n", "> $$ x\n> y $$  \n> B\n");
+    SAME("| a $x$ | b |\n|---|---|\n| $y | c$ |\n", "| A $x$ | B |\n|---|---|\n| $Y | C$ |\n");
+    /* these are amounts, names, code */
+    SAME("a $5 b $6, $7 cd (or $8), $9 ab$\n", "A $5 B $6, $7 CD (OR $8), $9 AB$\n");
+    SAME("$ab and c$d a$ \\$x$ `$y` z$\n", "$AB AND C$D A$ $X$ `$y` Z$\n");
+    SAME("$$\na\n\nb\n", "$$ A\n\nB\n");
+    fake_expect("md", FAKE_REVERSED, "a $x$ b\n", "B $x$ A\n");
+}
+END_TEST
+
+START_TEST(definitions) {
+    SAME("a b\n: c *d*\n: e\nf\n", "A B\n: C *D*\n: E F\n");
+    SAME("a\n\n:   b\n", "A\n\n:   B\n");
+    SAME("a :b\n:c\n", "A :B :C\n");
+}
+END_TEST
+
+/* Within a sentence, and as they are. */
+START_TEST(units) {
+    SAME("a <!-- b -- c --> d <!--> e <!-- f --> g\n", "A <!-- b -- c --> D <!--> E <!-- f --> G\n");
+    SAME("<!-- a -- b\nc -->\n\nd\n", "<!-- a -- b\nc -->\n\nD\n");
+    SAME("a <!-- b --\n", "A \\<!-- B --\n");
+    SAME("a :tada: :+1: b 12:30:45 c:d:e ::f:: :g\n", "A :tada: :+1: B 12:30:45 C:D:E ::F:: :G\n");
+    SAME("a {{ b.c }} {% d %} e {f} {{g\n\n# h {#i}\n", "A {{ b.c }} {% d %} E {F} {{G\n\n# H {#i}\n");
+    SAME("a http://b.c/d_*e* www.f.g/h&amp;i j@k.l.\n", "A http://b.c/d_*e* www.f.g/h&amp;i j@k.l.\n");
+    SAME("a <http://b.c/d> <e@f.g>.\n", "A <http://b.c/d> <e@f.g>.\n");
+}
+END_TEST
+
+/* Pairs of tags stay around their words; what is between some of them is for programs. */
+START_TEST(tags) {
+    fake_expect("md", FAKE_REVERSED, "a <b>c <i>d</i></b> e\n", "E <b><i>D</i> C</b> A\n");
+    SAME("a <kbd>b</kbd> <code>c *d*</code> e<br>f <b>g <i>h</b></i>\n",
+         "A <kbd>B</kbd> <code>c *d*</code> E<br>F <b>G <i>H</b></i>\n");
+    SAME("*a <b>c* d</b>\n", "*A <b>C* D</b>\n");
+    SAME("a\n</pre>\n", "A\n</pre>\n");
+}
+END_TEST
+
+/* Links and images in a row have no sentence. */
+START_TEST(rows) {
+    fake_expect("md", FAKE_REVERSED, "[![a b](c)](d) [e f](g)\n[h](i) | [j](k)\n", "[![B A](c)](d) [F E](g)\n[H](i) | [J](k)\n");
+}
+END_TEST
+
+/* An element that was written as open, text, and what follows. */
+static void expect_end(const char *open, const char *before, const char *inside, int32_t next, const char *expected) {
+    struct arena arena;
+    arena_init(&arena, 1 << 10);
+    struct html_buffer out = {.arena = &arena};
+    html_put_string(&out, before);
+    struct html_end end = {.open = out.length, .next = next, .written = open, .replaced = open};
+    end.written_length = end.replaced_length = strlen(open);
+    html_put_string(&out, open);
+    end.inside = out.length;
+    html_put_string(&out, inside);
+    markdown_close(&out, &end);
+    ck_assert_str_eq(out.bytes, expected);
+    arena_done(&arena);
+}
+
+/* Marks of emphasis come to stand where they are read as such. */
+START_TEST(emphasis) {
+    expect_end("**", "a ", "b", ' ', "a **b**");
+    expect_end("_", "a ", "b", 's', "a *b*");
+    expect_end("_", "a", "b", ' ', "a*b*");
+    expect_end("**", "", "l'", 'a', "**l**'");
+    expect_end("*", "L", "'b", ' ', "L'*b*");
+    expect_end("**", "a ", "b ", 0, "a **b** ");
+    expect_end("**", "a", " b", 0, "a **b**");
+    expect_end("**", "a ", "", 'b', "a ");
+    expect_end("**", "a", "`b`", 'c', "a<strong>`b`</strong>");
+    expect_end("*", "*a*", "b", ' ', "*a*<em>b</em>");
+    expect_end("~", "a", "(b)", 'c', "a<del>(b)</del>");
+    expect_end("*", "a\\*", "b", ' ', "a\\**b*");
+    SAME("**a *b*** ***c*** *d **e *f* g** h*\n", "**A *B*** ***C*** *D **E *F* G** H*\n");
+}
+END_TEST
+
+START_TEST(bombs) {
+    static const char *const middles[] = {"[",      "![",      "*a ",      "**a",   "`",   "> ",      "- ",       "<",
+                                          "[a](",   "a _",     "\\",       "&",     "[^a", "~~a ",    "|a\n|-\n", "$",
+                                          "$a ",    "$$\n",    "$$a\n",    ":a:",   "{{",  "{#",      "<!--",     "<b>",
+                                          "<b><i>", "http://", "www.a.b ", "a@b.c", "a@",  "[a]: b\n"};
+    for (size_t i = 0; i < sizeof middles / sizeof *middles; i++) {
+        struct arena arena;
+        struct html html;
+        struct error error = {0};
+        char *text = fake_long("a ", middles[i], "\n", 1 << 15);
+        arena_init(&arena, 1 << 16);
+        if (fake_read("md", text, &arena, &html, &error) != 0)
+            ck_assert_int_eq(error.code, ERROR_INPUT);
+        free(text);
+        arena_done(&arena);
+    }
+}
+END_TEST
+
+/* What cmark would look at again and again, a megabyte of it. */
+START_TEST(endless) {
+    char *text = fake_long("a ", "<?", "\n", 1 << 20);
+    fake_refused("md", text, "the document has too many marks");
+    free(text);
+}
+END_TEST
+
+/* A megabyte in one line of what may begin a template takes no more time for each than one of them in a short line. */
+START_TEST(braces_in_a_long_line) {
+    struct arena arena;
+    struct html html;
+    char *text = fake_long("a ", "{a} %s ", "\n", 1 << 20);
+    arena_init(&arena, 1 << 16);
+    ck_assert_int_eq(fake_read("md", text, &arena, &html, NULL), 0);
+    free(text);
+    arena_done(&arena);
+}
+END_TEST
+
+/* A reader who does not wait, and how often cmark was beside other work. */
+struct leaver {
+    size_t begun, ended;
+};
+
+static bool leave(void *owner) {
+    const struct leaver *leaver = owner;
+    return leaver->begun == leaver->ended;
+}
+
+static void count_away(void *owner, bool away) {
+    struct leaver *leaver = owner;
+    leaver->begun += away;
+    leaver->ended += !away;
+}
+
+/* cmark is ended in the middle of its work. */
+START_TEST(a_reader_leaves) {
+    struct arena arena;
+    struct html html;
+    struct leaver leaver = {0, 0};
+    struct budget budget = {.most_bytes = SIZE_MAX, .go_on = leave, .away = count_away, .owner = &leaver};
+    char *text = fake_long("a ", "a\n", "\n", 1 << 20);
+    arena_init(&arena, 1 << 16);
+    arena_limit(&arena, &budget);
+    ck_assert_int_eq(fake_read("md", text, &arena, &html, NULL), -1);
+    ck_assert_int_eq(budget.spent, BUDGET_TIME);
+    ck_assert_uint_eq(leaver.begun, 1);
+    ck_assert_uint_eq(leaver.ended, 1);
+    free(text);
+    arena_done(&arena);
+}
+END_TEST
+
+Suite *markdown_suite(void) {
+    Suite *suite = suite_create("markdown");
+    TCase *cases = tcase_create("markdown");
+    tcase_set_timeout(cases, 30); /* of bombs, by the clock */
+    suite_add_tcase(suite, cases);
+    tcase_add_test(cases, blocks);
+    tcase_add_test(cases, untouched);
+    tcase_add_test(cases, inlines);
+    tcase_add_test(cases, notation);
+    tcase_add_test(cases, lines);
+    tcase_add_test(cases, references);
+    tcase_add_test(cases, escapes);
+    tcase_add_test(cases, alerts);
+    tcase_add_test(cases, formulas);
+    tcase_add_test(cases, definitions);
+    tcase_add_test(cases, units);
+    tcase_add_test(cases, tags);
+    tcase_add_test(cases, rows);
+    tcase_add_test(cases, emphasis);
+    tcase_add_test(cases, bombs);
+    tcase_add_test(cases, endless);
+    tcase_add_test(cases, braces_in_a_long_line);
+    tcase_add_test(cases, a_reader_leaves);
+    return suite;
+}
