@@ -145,8 +145,8 @@ static size_t expect(const char *const *codes, size_t first, size_t count, char 
 
 /* How sure a guess is. CLD2's share of a text says nothing about that: an Italian sentence with an English word in it is English to
  * the 96th percent. Its score, the agreement of two ways to ask it, and the letters do. The weights were fitted once to messages of
- * Debian's programs; python3 -m weights.detection prints how often guesses of each confidence are right. With --fit it fits weights
- * anew, which are not these: some of the inputs say nearly the same, so that many weights fit as well. */
+ * Debian's programs; python3 -m weights.evaluation.detection prints how often guesses of each confidence are right. With --fit it
+ * fits weights anew, which are not these: some of the inputs say nearly the same, so that many weights fit as well. */
 enum { CONFIDENCE_BYTES = 4096, MOST_LETTERS = 60 };
 static const double MOST_SCORE = 1.6; /* thousands */
 static const double weights[LANGUAGE_FEATURES] = {-1.696, 0.765,  0.243,   0.067, -0.536, 2.601,
@@ -231,9 +231,9 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
 
 /* ---- the wrong language ---- */
 
-/* Thresholds of python3 -m weights.warnings (server/README.md has its table): in texts of fewer bytes than CHECK_SHORT_BYTES one in
- * a hundred English ones is taken for some other language, but hardly one for French or German. From LEAST_SHARE percent of its own
- * language a text is not suspected: names and titles are in another one often. */
+/* Thresholds of python3 -m weights.evaluation.warnings (server/README.md has its table): in texts of fewer bytes than
+ * CHECK_SHORT_BYTES one in a hundred English ones is taken for some other language, but hardly one for French or German. From
+ * LEAST_SHARE percent of its own language a text is not suspected: names and titles are in another one often. */
 enum { CHECK_BYTES = 4096, CHECK_SHORT_BYTES = 24, LEAST_SHARE = 33 };
 
 /* Bytes of letters of scripts that are not Latin: Greek to Thai, Japanese to Hangul. */

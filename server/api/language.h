@@ -29,7 +29,7 @@ bool language_widen(char *code);
 enum { LANGUAGE_NARROWER = 16, LANGUAGE_FAR = 32 };
 int language_distance(const char *has, const char *asked);
 
-/* What the confidence in a guess is made of (python3 -m weights.detection fits the weights). */
+/* What the confidence in a guess is made of (python3 -m weights.evaluation.detection fits the weights). */
 enum language_feature {
     FEATURE_ONE,
     FEATURE_LETTERS,       /* the logarithm of the text's letters, of up to 60 */

@@ -62,7 +62,7 @@ bool render_aligned(const float *row, size_t n, float end, size_t *j);
 /* ---- links between words ----
  *
  * The weights of an alignment head are an alignment. Attention is not; these kinds of links lower its alignment error rate
- * (weights/align.py measures it; weights/RESULTS.md, tables g1 and g2). */
+ * (weights/alignment/align.py measures it; weights/RESULTS.md, tables g1 and g2). */
 
 struct links_kind;
 
@@ -112,7 +112,7 @@ int omission_add(const float *const *rows, size_t target, struct span source, co
                  struct omission *sum, struct error *err);
 
 /* Returns whether much was left out: more than three eighths of eight tokens or more. server/README.md says how often this is true
- * of whole translations and of halves (measured by python3 -m weights.warnings). */
+ * of whole translations and of halves (measured by python3 -m weights.evaluation.warnings). */
 bool omission_is_much(const struct omission *sum);
 
 #endif

@@ -252,7 +252,7 @@ static int check_file(struct integrity *integrity, const char *folder, const cha
     return error_set(
         err, ERROR_FORMAT,
         "%.60s is not the file that manifest.json lists: restore it, or, if it was meant to change, write the manifest "
-        "anew (python3 -m weights.manifest)",
+        "anew (python3 -m weights.model.manifest)",
         name);
 }
 

@@ -1,5 +1,5 @@
 /* Model folders and their files: which folders there are, and whether their files are those that manifest.json lists.
- * weights/manifest.py writes it:
+ * weights/model/manifest.py writes it:
  *
  *     {"format": 1, "files": {NAME: {"bytes": N, "sha256": HEXADECIMAL}}}
  *
