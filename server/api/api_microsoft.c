@@ -68,9 +68,23 @@ json_t *microsoft_load(const struct call *call, struct reply *reply) {
     return NULL;
 }
 
+/* A phrase that was replaced by its translation before the text was translated: bytes [begin,end) of the text that is translated
+ * stand for the phrase [phrase_begin,phrase_end) in the element [element_begin,element_end) of the text that was sent. */
+struct replaced {
+    size_t begin, end, element_begin, element_end, phrase_begin, phrase_end;
+};
+
+/* A text as it was sent, and its phrases [count]; count 0: it is the text that is translated. */
+struct sent_text {
+    const char *text;
+    struct replaced *phrases;
+    size_t count;
+};
+
 /* What else is asked for. */
 struct wanted {
     bool alignment, lengths;
+    struct sent_text *sent; /* [strings] */
 };
 
 /* "to" may be there several times, or have commas in it. */
@@ -132,11 +146,15 @@ static const char *find_translation(const char *tag, const char *end, size_t *le
     return at + 13;
 }
 
-/* A text without such tags; the translations go to phrases. What is no whole element stays. NULL: memory is out. */
-static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, struct arena *arena) {
-    size_t length = strlen(text);
+/* A text without such tags; the translations go to phrases, their places to sent. What is no whole element stays. NULL: memory is
+ * out. */
+static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, struct sent_text *sent, struct arena *arena) {
+    size_t length = strlen(text), room = 0;
     char *copy = arena_alloc(arena, length + 1, 1), *out = copy;
-    while (copy && *text) {
+    sent->text = arena_copy(arena, text, length);
+    if (!sent->text)
+        return NULL;
+    for (const char *start = text; copy && *text;) {
         const char *begin = strstr(text, phrase_begin), *close = begin ? strchr(begin, '>') : NULL;
         const char *end = close ? strstr(close, phrase_end) : NULL, *value = NULL;
         size_t bytes;
@@ -157,20 +175,32 @@ static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, s
         decode(phrase);
         if (*phrase)
             json_array_append_new(phrases, json_string(phrase));
+        struct replaced *replaced = arena_grow(arena, sent->phrases, sent->count, &room, 1, sizeof *replaced);
+        if (!replaced)
+            return NULL;
+        sent->phrases = replaced;
+        replaced += sent->count++;
+        replaced->begin = (size_t)(out - copy);
         out = markup ? mempcpy(out, value, bytes) : stpcpy(out, phrase);
         text = end + sizeof phrase_end - 1;
+        replaced->end = (size_t)(out - copy);
+        replaced->element_begin = (size_t)(begin - start);
+        replaced->phrase_begin = (size_t)(close + 1 - start);
+        replaced->phrase_end = (size_t)(end - start);
+        replaced->element_end = (size_t)(text - start);
     }
     return copy ? json_stringn(copy, (size_t)(out - copy)) : NULL;
 }
 
 /* -1: the reply is set. */
-static int read_phrases(json_t *root, bool markup, struct request *request, struct reply *reply) {
+static int read_phrases(json_t *root, bool markup, struct wanted *wanted, struct request *request, struct reply *reply) {
     json_t *texts = json_object_get(root, "Text"), *phrases = json_array();
     int result = 0;
-    for (size_t i = 0; phrases && i < json_array_size(texts); i++) {
+    wanted->sent = arena_zalloc(&request->arena, json_array_size(texts) + 1, sizeof *wanted->sent);
+    for (size_t i = 0; phrases && wanted->sent && i < json_array_size(texts); i++) {
         const char *text = json_string_value(json_array_get(texts, i));
         if (text && strstr(text, phrase_begin))
-            json_array_set_new(texts, i, replace_phrases(text, markup, phrases, &request->arena));
+            json_array_set_new(texts, i, replace_phrases(text, markup, phrases, &wanted->sent[i], &request->arena));
     }
     if (api_lacked_memory() || arena_failed(&request->arena)) {
         api_fail_memory(reply);
@@ -188,7 +218,7 @@ static void microsoft_start(const struct dialect *dialect, const struct service 
     const struct order begun = {.text_name = "Text", .source_name = "from", .target_name = "to", .apart = true, .own = wanted};
     struct order *order = order_create(request, &begun, reply);
     if (order && read_order(root, order, wanted, &request->arena, reply) == 0 &&
-        read_phrases(root, order->markup, request, reply) == 0)
+        read_phrases(root, order->markup, wanted, request, reply) == 0)
         order_start(order, dialect, service, root, request, reply);
 }
 
@@ -201,11 +231,28 @@ static int compare_pairs(const void *a, const void *b) {
     return x->target.begin < y->target.begin ? -1 : x->target.begin > y->target.begin;
 }
 
+/* Where a place in the text that was translated is in the one that was sent. A word of a phrase's translation is the phrase; a
+ * sentence that ends with one ends behind its element. */
+enum edge { WORD_BEGIN, WORD_END, SENTENCE_END };
+static size_t sent_place(const struct sent_text *sent, size_t at, enum edge edge) {
+    size_t place = at;
+    for (size_t i = 0; i < sent->count; i++) {
+        const struct replaced *phrase = &sent->phrases[i];
+        bool inside = edge == WORD_END ? at <= phrase->end : at < phrase->end;
+        if (edge == WORD_BEGIN ? at < phrase->begin : at <= phrase->begin)
+            break;
+        if (inside)
+            return edge == WORD_BEGIN ? phrase->phrase_begin : edge == WORD_END ? phrase->phrase_end : phrase->element_end;
+        place = phrase->element_end + (at - phrase->end);
+    }
+    return place;
+}
+
 /* "0:4-0:6": first and last character of the source's word, and of the target's. */
-static void put_projection(struct writer *w, const struct plan_item *item, const struct plan_answer *answer,
-                           struct plan_alignment *alignment, struct arena *arena) {
+static void put_projection(struct writer *w, const struct plan_item *item, const struct sent_text *sent,
+                           const struct plan_answer *answer, struct plan_alignment *alignment, struct arena *arena) {
     enum { PAIR_BYTES = 88 };
-    struct utf16_cursor source = {.text = item->source}, target = {.text = answer->text};
+    struct utf16_cursor source = {.text = sent->count > 0 ? sent->text : item->source}, target = {.text = answer->text};
     char *text = arena_alloc(arena, alignment->word_count + 1, PAIR_BYTES);
     size_t length = 0;
     if (!text) {
@@ -216,34 +263,37 @@ static void put_projection(struct writer *w, const struct plan_item *item, const
         qsort(alignment->words, alignment->word_count, sizeof *alignment->words, compare_pairs);
     for (size_t i = 0; i < alignment->word_count; i++) {
         const struct plan_pair *pair = &alignment->words[i];
-        size_t from = utf16_position(&source, pair->source.begin), to = utf16_position(&target, pair->target.begin);
-        length +=
-            (size_t)snprintf(text + length, PAIR_BYTES, "%s%zu:%zu-%zu:%zu", i > 0 ? " " : "", from,
-                             utf16_position(&source, pair->source.end) - 1, to, utf16_position(&target, pair->target.end) - 1);
+        size_t from = utf16_position(&source, sent_place(sent, pair->source.begin, WORD_BEGIN));
+        size_t last = utf16_position(&source, sent_place(sent, pair->source.end, WORD_END)) - 1;
+        size_t to = utf16_position(&target, pair->target.begin);
+        length += (size_t)snprintf(text + length, PAIR_BYTES, "%s%zu:%zu-%zu:%zu", i > 0 ? " " : "", from, last, to,
+                                   utf16_position(&target, pair->target.end) - 1);
     }
     writer_begin_object(w, "alignment");
     writer_string_of(w, "proj", text, length);
     writer_end_object(w);
 }
 
-static void put_side(struct writer *w, const char *key, const char *text, const struct plan_alignment *alignment, bool target) {
+/* sent: of the source; NULL: it is the target. */
+static void put_side(struct writer *w, const char *key, const char *text, const struct sent_text *sent,
+                     const struct plan_alignment *alignment) {
     struct utf16_cursor cursor = {.text = text};
     size_t at = 0;
     writer_begin_array(w, key);
     for (size_t i = 0; i < alignment->sentence_count; i++) {
         const struct plan_pair *pair = &alignment->sentences[i];
-        size_t end = utf16_position(&cursor, target ? pair->target.end : pair->source.end);
+        size_t end = utf16_position(&cursor, sent ? sent_place(sent, pair->source.end, SENTENCE_END) : pair->target.end);
         writer_count(w, NULL, end - at);
         at = end;
     }
     writer_end_array(w);
 }
 
-static void put_lengths(struct writer *w, const struct plan_item *item, const struct plan_answer *answer,
-                        const struct plan_alignment *alignment) {
+static void put_lengths(struct writer *w, const struct plan_item *item, const struct sent_text *sent,
+                        const struct plan_answer *answer, const struct plan_alignment *alignment) {
     writer_begin_object(w, "sentLen");
-    put_side(w, "srcSentLen", item->source, alignment, false);
-    put_side(w, "transSentLen", answer->text, alignment, true);
+    put_side(w, "srcSentLen", sent->count > 0 ? sent->text : item->source, sent, alignment);
+    put_side(w, "transSentLen", answer->text, NULL, alignment);
     writer_end_object(w);
 }
 
@@ -258,9 +308,9 @@ static void put_translation(struct writer *w, const struct plan *plan, size_t i,
     if (plan->aligned && plan_align(item, arena, &alignment) != 0)
         writer_fail(w);
     if (plan->aligned && wanted->alignment)
-        put_projection(w, item, answer, &alignment, arena);
+        put_projection(w, item, &wanted->sent[i % plan->strings], answer, &alignment, arena);
     if (plan->aligned && wanted->lengths)
-        put_lengths(w, item, answer, &alignment);
+        put_lengths(w, item, &wanted->sent[i % plan->strings], answer, &alignment);
     writer_end_object(w);
 }
 
