@@ -37,6 +37,15 @@ static int find_format(struct work *work, struct error *err) {
                 : error_set(err, ERROR_INPUT, "--format is missing, and the name of the file tells no format: one of %s", all);
 }
 
+static int check_bilingual(const struct work *work, struct error *err) {
+    const char *value = work->options->bilingual;
+    if (value && strcmp(value, "below") != 0)
+        return error_set(err, ERROR_INPUT, "--bilingual must be below, got \"%.60s\"", value);
+    return !value || work->document.format->bilingual
+               ? 0
+               : error_set(err, ERROR_INPUT, "--bilingual is not possible in %s files", work->document.format->name);
+}
+
 static int find_keys(struct work *work, struct error *err) {
     const struct name_list *keys = &work->options->keys;
     struct error inner = {0};
@@ -85,11 +94,15 @@ static int parse(struct work *work, const struct translator_info *info, struct e
                                        .source = work->bytes,
                                        .length = work->length,
                                        .language = work->language,
+                                       .bilingual = work->options->bilingual != NULL,
                                        .keys = work->keys,
                                        .notes = &work->notes};
     if (document_decode(&work->document, info->source, &work->request.arena, &inner) == 0 &&
-        document_read(&work->document, &work->request.arena, &work->html, &inner) == 0)
+        document_read(&work->document, &work->request.arena, &work->html, &inner) == 0) {
+        work->html.language = work->language;
+        work->html.from = info->source;
         return 0;
+    }
     return error_set(err, inner.code, "%s: %s", work->options->file ? work->options->file : "the input", inner.message);
 }
 
@@ -165,9 +178,9 @@ int offline_document(struct offline *offline, struct error *err) {
     sem_init(&work.done, 0, 0);
     request_init(&work.request);
     work.notes.arena = &work.request.arena;
-    int result = find_format(&work, err) == 0 && find_keys(&work, err) == 0 && read_file(&work, err) == 0 &&
-                         parse(&work, &offline->models[0]->info, err) == 0 && ask(&work, offline, err) == 0 &&
-                         decode(&work, offline, err) == 0
+    int result = find_format(&work, err) == 0 && check_bilingual(&work, err) == 0 && find_keys(&work, err) == 0 &&
+                         read_file(&work, err) == 0 && parse(&work, &offline->models[0]->info, err) == 0 &&
+                         ask(&work, offline, err) == 0 && decode(&work, offline, err) == 0
                      ? print(&work, offline->out, err)
                      : -1;
     request_done(&work.request);

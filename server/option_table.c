@@ -138,6 +138,8 @@ static const struct option rows[] = {
      "those out; "
      "separated by commas; may be given several times",
      COMMAND_TRANSLATE, OPTION_TEXTS, FIELD(keys), 0, 0},
+    {"bilingual", "below", NULL, "keep the text of the document, with the translation below it (txt, srt, vtt, md, html)",
+     COMMAND_TRANSLATE, OPTION_STRING, FIELD(bilingual), 0, 0},
     {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
      OPTION_SWITCH, FIELD(split_sentences), 0, 0},
     {"output", "FILE", NULL, "write the translation to FILE (default: standard output)", COMMAND_TRANSLATE, OPTION_STRING,

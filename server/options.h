@@ -57,6 +57,7 @@ struct options {
     /* batch modes; unset when serving */
     char *target, *links, *variant;
     char *format, *file;                        /* of a document; both NULL: lines are translated */
+    char *bilingual;                            /* NULL: the translation alone */
     struct name_list keys;                      /* path globs of the document's values */
     struct name_list protect, protect_patterns; /* what stays as it is: strings and regular expressions */
     bool split_sentences, keep_unknowns, verbatim, stats;

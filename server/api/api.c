@@ -63,6 +63,30 @@ static const struct route routes[] = {
      NULL, &dialect_deepl},
     {"/v2/glossaries/{id}/entries", "GET", ACCESS_USER, api_deepl_entries, NULL,
      "DeepL: a glossary's entries, as tab-separated values", NULL, NULL, &dialect_deepl},
+    {"/v3/glossaries", "GET", ACCESS_USER, api_deepl_multilingual_glossaries, NULL,
+     "DeepL: the glossaries that the key may use, each with its dictionaries", NULL, "DeeplMultilinguals", &dialect_deepl},
+    {"/v3/glossaries", "POST", ACCESS_USER, api_deepl_make_multilingual, NULL,
+     "DeepL: makes a glossary of one or more dictionaries", "DeeplDictionaries", "DeeplMultilingual", &dialect_deepl},
+    {"/v3/glossaries/{id}", "GET", ACCESS_USER, api_deepl_multilingual, NULL, "DeepL: one glossary", NULL, "DeeplMultilingual",
+     &dialect_deepl},
+    {"/v3/glossaries/{id}", "PATCH", ACCESS_USER, api_deepl_change_multilingual, NULL,
+     "DeepL: renames a glossary, and adds entries to its dictionaries", "DeeplChange", "DeeplMultilingual", &dialect_deepl},
+    {"/v3/glossaries/{id}", "DELETE", ACCESS_USER, api_deepl_remove_glossary, NULL, "DeepL: removes a glossary of the key's", NULL,
+     NULL, &dialect_deepl},
+    {"/v3/glossaries/{id}/entries", "GET", ACCESS_USER, api_deepl_dictionary_entries, NULL,
+     "DeepL: the entries of the dictionary for source_lang and target_lang", NULL, "DeeplDictionaryEntries", &dialect_deepl},
+    {"/v3/glossaries/{id}/dictionaries", "PUT", ACCESS_USER, api_deepl_set_dictionary, NULL,
+     "DeepL: sets a dictionary, in the place of the one for the same languages, if there is one", "DeeplDictionary",
+     "DeeplDictionaryAbout", &dialect_deepl},
+    {"/v3/glossaries/{id}/dictionaries", "DELETE", ACCESS_USER, api_deepl_remove_dictionary, NULL,
+     "DeepL: removes the dictionary for source_lang and target_lang", NULL, NULL, &dialect_deepl},
+    {"/v2/document", "POST", ACCESS_USER, api_deepl_document_start, api_document_finish,
+     "DeepL: takes a file to be translated, and answers at once with the id and key to ask for it", "DeeplDocument",
+     "DeeplDocumentHandle", &dialect_deepl},
+    {"/v2/document/{id}", "POST", ACCESS_USER, api_deepl_document_status, NULL, "DeepL: how far a document is", "DeeplDocumentKey",
+     "DeeplDocumentStatus", &dialect_deepl},
+    {"/v2/document/{id}/result", "POST", ACCESS_USER, api_deepl_document_result, NULL,
+     "DeepL: a translated document, until it has been fetched", "DeeplDocumentKey", NULL, &dialect_deepl},
     {"/language/translate/v2", "GET", ACCESS_USER, api_decode_start, api_decode_finish,
      "Google: translates; q, source, target and format are in the query string", NULL, "GoogleTranslations", &dialect_google},
     {"/language/translate/v2", "POST", ACCESS_USER, api_decode_start, api_decode_finish, "Google: translates", "GoogleRequest",
@@ -119,6 +143,13 @@ static const char *const labels[] = {"/translate",
                                      "/v2/glossaries",
                                      "/v2/glossaries/{id}",
                                      "/v2/glossaries/{id}/entries",
+                                     "/v3/glossaries",
+                                     "/v3/glossaries/{id}",
+                                     "/v3/glossaries/{id}/entries",
+                                     "/v3/glossaries/{id}/dictionaries",
+                                     "/v2/document",
+                                     "/v2/document/{id}",
+                                     "/v2/document/{id}/result",
                                      "/language/translate/v2",
                                      "/language/translate/v2/",
                                      "/language/translate/v2/languages",
@@ -136,7 +167,7 @@ static const char *const labels[] = {"/translate",
 enum { LABEL_COUNT = sizeof labels / sizeof labels[0] };
 
 const char *api_method(const char *method) {
-    static const char *const known[] = {"GET", "HEAD", "POST", "DELETE", "OPTIONS"};
+    static const char *const known[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(method, known[i]) == 0)
             return known[i];
@@ -216,11 +247,17 @@ void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]) {
 }
 
 bool api_writes(const struct route *route) {
-    return route->start == api_deepl_make_glossary || route->start == api_deepl_remove_glossary;
+    return route->start == api_deepl_make_glossary || route->start == api_deepl_remove_glossary ||
+           route->start == api_deepl_make_multilingual || route->start == api_deepl_change_multilingual ||
+           route->start == api_deepl_set_dictionary || route->start == api_deepl_remove_dictionary;
+}
+
+bool api_detaches(const struct route *route) {
+    return route->start == api_deepl_document_start;
 }
 
 bool api_is_lasting(const struct route *route) {
-    return route->start == api_document_start || route->start == api_file_start;
+    return route->start == api_document_start || route->start == api_file_start || route->start == api_deepl_document_start;
 }
 
 bool api_is_for_administrators(const struct route *route) {

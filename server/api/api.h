@@ -86,7 +86,7 @@ enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
  * undisturbed; runs on a worker thread, or on the one that loads. */
 struct route {
     const char *path; /* a segment in braces stands for any: "/models/{name}"; rows of one path with other methods stand together */
-    const char *method; /* "GET" (HEAD too), "POST" or "DELETE" */
+    const char *method; /* "GET" (HEAD too), "POST", "PUT", "PATCH" or "DELETE" */
     enum access access;
     void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
@@ -101,8 +101,8 @@ struct route {
 /* Before any thread starts. */
 void api_init(void);
 
-/* A method's name, for comparison and the log, which must not hold what a client made up: GET, HEAD, POST, DELETE, OPTIONS, or
- * "other". */
+/* A method's name, for comparison and the log, which must not hold what a client made up: GET, HEAD, POST, PUT, PATCH, DELETE,
+ * OPTIONS, or "other". */
 const char *api_method(const char *method);
 /* The i-th; NULL: there are no more. */
 const struct route *api_route(size_t i);
@@ -127,6 +127,11 @@ void api_choose_dialect(const struct route *route, const struct call *call, stru
 bool api_is_lasting(const struct route *route);
 /* Whether its start may wait until a file has been written, and so must not run on a thread that others wait for. */
 bool api_writes(const struct route *route);
+/* Whether its reply is sent before the request is decoded: api_detach sets that reply, or another status than 200. Once the request
+ * has ended, with the reply that finish or a failure has set, api_settle keeps what came of it for whoever asks later. */
+bool api_detaches(const struct route *route);
+void api_detach(const struct service *service, struct request *request, struct reply *reply);
+void api_settle(const struct service *service, struct request *request, const struct reply *reply);
 /* Whether it is found at addresses for administrators, too (--admin-listen). */
 bool api_is_for_administrators(const struct route *route);
 
@@ -224,6 +229,11 @@ void api_remove_model(const struct service *service, const struct call *call, st
 void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_reload_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_document_status(const struct service *service, const struct call *call, struct request *request,
+                               struct reply *reply);
+void api_deepl_document_result(const struct service *service, const struct call *call, struct request *request,
+                               struct reply *reply);
 void api_document_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_file_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_file_finish(const struct service *service, struct request *request, struct reply *reply);
@@ -239,6 +249,18 @@ void api_deepl_make_glossary(const struct service *service, const struct call *c
 void api_deepl_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
                                struct reply *reply);
+void api_deepl_multilingual_glossaries(const struct service *service, const struct call *call, struct request *request,
+                                       struct reply *reply);
+void api_deepl_make_multilingual(const struct service *service, const struct call *call, struct request *request,
+                                 struct reply *reply);
+void api_deepl_multilingual(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_change_multilingual(const struct service *service, const struct call *call, struct request *request,
+                                   struct reply *reply);
+void api_deepl_dictionary_entries(const struct service *service, const struct call *call, struct request *request,
+                                  struct reply *reply);
+void api_deepl_set_dictionary(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_remove_dictionary(const struct service *service, const struct call *call, struct request *request,
+                                 struct reply *reply);
 void api_deepl_entries(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_google_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_microsoft_token(const struct service *service, const struct call *call, struct request *request, struct reply *reply);

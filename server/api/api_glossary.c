@@ -57,10 +57,11 @@ static int copy_entries(json_t *value, struct request *request, struct glossary_
 /* What a glossary must be. */
 struct wanted {
     const char *name, *owner, *source, *target;
+    int far; /* that its languages may be from these (language_distance) */
 };
 
-static bool speaks(const char *has, const char *asked) {
-    return *has == '\0' || language_distance(has, asked) < LANGUAGE_FAR;
+static bool speaks(const char *has, const char *asked, int far) {
+    return *has == '\0' || language_distance(has, asked) <= far;
 }
 
 static bool is_named(const struct kept_glossary *glossary, const void *context) {
@@ -72,8 +73,8 @@ static bool is_named(const struct kept_glossary *glossary, const void *context) 
 
 static bool fits(const struct kept_glossary *glossary, const void *context) {
     const struct wanted *wanted = context;
-    return is_named(glossary, wanted) && speaks(glossary->about.source, wanted->source) &&
-           speaks(glossary->about.target, wanted->target);
+    return is_named(glossary, wanted) && speaks(glossary->about.source, wanted->source, wanted->far) &&
+           speaks(glossary->about.target, wanted->target, wanted->far);
 }
 
 const char *api_glossary_owner(const struct request *request) {
@@ -86,11 +87,13 @@ int api_use_glossary(const struct service *service, const char *asked, struct re
     snprintf(target, sizeof target, "%s", info->target);
     if (request->variant)
         variant_code(request->variant, target);
-    request->kept =
-        glossaries_find(service->glossaries, fits, &(struct wanted){asked, api_glossary_owner(request), info->source, target});
+    struct wanted wanted = {asked, api_glossary_owner(request), info->source, target, 0};
+    request->kept = glossaries_find(service->glossaries, fits, &wanted); /* of several dictionaries the one for this very pair */
+    wanted.far = LANGUAGE_FAR - 1;
+    if (!request->kept)
+        request->kept = glossaries_find(service->glossaries, fits, &wanted);
     if (!request->kept && reply->dialect == &dialect_deepl) { /* its clients tell the two cases apart */
-        struct kept_glossary *other =
-            glossaries_find(service->glossaries, is_named, &(struct wanted){.name = asked, .owner = api_glossary_owner(request)});
+        struct kept_glossary *other = glossaries_find(service->glossaries, is_named, &wanted);
         kept_glossary_release(other);
         if (other)
             return api_refuse(reply, name, "No dictionary found for language pair");

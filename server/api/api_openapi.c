@@ -36,6 +36,8 @@ static const struct {
     {"DeeplRequest", "text", "One text", "{\"text\":[\"Where is the train station?\"],\"target_lang\":\"FR\"}"},
     {"DeeplEntries", "entries", "Two entries",
      "{\"name\":\"winter\",\"source_lang\":\"en\",\"target_lang\":\"fr\",\"entries\":\"snow\\tpoudreuse\\nice\\tverglas\"}"},
+    {"DeeplDictionaries", "dictionaries", "One dictionary",
+     "{\"name\":\"winter\",\"dictionaries\":[{\"source_lang\":\"en\",\"target_lang\":\"fr\",\"entries\":\"snow\\tpoudreuse\"}]}"},
     {"GoogleRequest", "text", "One text", "{\"q\":\"Where is the train station?\",\"target\":\"fr\",\"format\":\"text\"}"},
     {"GoogleDetect", "text", "One text", "{\"q\":\"Where is the train station?\"}"},
     {"[MicrosoftText]", "text", "One text", "[{\"Text\":\"Where is the train station?\"}]"},
@@ -107,7 +109,11 @@ static void put_decoding(struct writer *w) {
 }
 
 static const char *lower_method(const struct route *route) {
-    return strcmp(route->method, "GET") == 0 ? "get" : strcmp(route->method, "POST") == 0 ? "post" : "delete";
+    static const char *const methods[][2] = {{"GET", "get"}, {"POST", "post"}, {"PUT", "put"}, {"PATCH", "patch"}};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (strcmp(route->method, methods[i][0]) == 0)
+            return methods[i][1];
+    return "delete";
 }
 
 /* The path as an identifier: "frontend_settings"; that of the page is none. first: of the path's operations; others have their
@@ -169,12 +175,13 @@ static void put_success(struct writer *w, const struct route *route) {
         writer_begin_object(w, "302");
         writer_string(w, "description", "redirects to /openapi.json");
         writer_end_object(w);
-    } else if (route->start == api_deepl_remove_glossary) {
+    } else if (route->start == api_deepl_remove_glossary || route->start == api_deepl_remove_dictionary) {
         writer_begin_object(w, "204");
         writer_string(w, "description", text);
         writer_end_object(w);
     } else if (route->gives) {
-        put_response(w, route->start == api_deepl_make_glossary ? "201" : "200", text, JSON_TYPE, route->gives);
+        bool makes = route->start == api_deepl_make_glossary || route->start == api_deepl_make_multilingual;
+        put_response(w, makes ? "201" : "200", text, JSON_TYPE, route->gives);
     } else {
         put_response(w, "200", text, text_type(route), "string");
     }

@@ -290,6 +290,7 @@ struct document plan_document(const struct plan *plan, const struct plan_item *i
                              .source = item->source,
                              .length = item->length,
                              .language = order->targets[0],
+                             .bilingual = order->bilingual,
                              .keys = order->keys,
                              .notes = order->notes};
 }

@@ -114,6 +114,7 @@ struct order {
     bool markup, whole, aligned, apart;                /* as of a plan */
     bool joined;                                       /* a line's end is white space, not a sentence's end */
     bool unwarned;                                     /* no warnings that cost time */
+    bool bilingual;                                    /* a document that has both its source and the translation */
     size_t alternatives;
     /* Sets the reply to a refusal, which is not PLAN_OK or PLAN_MEMORY. most: characters. NULL: in alignd's own words. */
     void (*refuse)(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
@@ -123,7 +124,7 @@ struct order {
     struct html_bytes file;       /* the document, in the arena; then texts is NULL */
     const struct key_globs *keys; /* which of its values are translated; NULL: all */
     struct document_notes *notes; /* of it, in the arena */
-    const void *own;              /* the dialect's */
+    void *own;                    /* the dialect's */
 };
 
 /* A form and the query string, of valid UTF-8, as an object of strings, without keys (api_is_key); of fields of the same name the

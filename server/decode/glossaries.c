@@ -258,17 +258,17 @@ static const struct list *latest(const struct glossaries *glossaries) {
     return glossaries->wanted.all ? &glossaries->wanted : glossaries->writing ? glossaries->writing : &glossaries->made;
 }
 
-/* change is held. */
-static bool is_full(const struct list *made, const struct kept_glossary *one, struct error *err) {
-    size_t own = 0, entries = one->lexicon.count, bytes = one->bytes;
-    for (size_t i = 0; i < made->count; i++) {
-        own += strcmp(made->all[i]->about.owner, one->about.owner) == 0;
-        entries += made->all[i]->lexicon.count;
-        bytes += made->all[i]->bytes;
+/* list: as it would be; owner: of the one who changes it. */
+static bool is_full(const struct list *list, const char *owner, struct error *err) {
+    size_t own = 0, entries = 0, bytes = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        own += strcmp(list->all[i]->about.owner, owner) == 0;
+        entries += list->all[i]->lexicon.count;
+        bytes += list->all[i]->bytes;
     }
-    if (own >= GLOSSARIES_MOST_OF_OWNER)
+    if (own > GLOSSARIES_MOST_OF_OWNER)
         error_set(err, ERROR_INPUT, "there may be at most %d glossaries of one key", GLOSSARIES_MOST_OF_OWNER);
-    else if (made->count >= GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES || bytes > GLOSSARIES_MOST_BYTES)
+    else if (list->count > GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES || bytes > GLOSSARIES_MOST_BYTES)
         error_set(err, ERROR_INPUT, "all glossaries together may have at most %d entries in %d bytes, and be %d",
                   GLOSSARIES_MOST_ENTRIES, GLOSSARIES_MOST_BYTES, GLOSSARIES_MOST);
     else
@@ -350,58 +350,72 @@ static enum glossaries_verdict replace(struct glossaries *glossaries, struct lis
     return failed ? GLOSSARIES_FAILED : GLOSSARIES_DONE;
 }
 
-/* The made ones but this, with room for one more. change is held. */
-static struct list all_but(const struct glossaries *glossaries, const struct kept_glossary *but) {
-    const struct list *made = latest(glossaries);
-    struct list list = {.all = calloc(made->count + 1, sizeof *list.all)};
-    for (size_t i = 0; list.all && i < made->count; i++)
-        if (made->all[i] != but)
-            list.all[list.count++] = kept_glossary_acquire(made->all[i]);
-    return list;
+static bool is_one_of(const struct kept_glossary *glossary, struct kept_glossary *const *all, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (all[i] == glossary)
+            return true;
+    return false;
 }
 
-static enum glossaries_verdict add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err) {
-    if (is_full(latest(glossaries), glossary, err))
-        return GLOSSARIES_FULL;
-    struct list list = all_but(glossaries, NULL);
+/* change is held. */
+static enum glossaries_verdict change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
+                                      struct kept_glossary *const *made, size_t count, struct error *err) {
+    const struct list *now = latest(glossaries);
+    struct list list = {.all = calloc(now->count + count + 1, sizeof *list.all)};
+    size_t left_out = 0;
     if (!list.all) {
         error_memory(err);
         return GLOSSARIES_FAILED;
     }
-    list.all[list.count++] = kept_glossary_acquire(glossary);
-    return replace(glossaries, list, err);
+    for (size_t i = 0; i < now->count; i++)
+        if (is_one_of(now->all[i], old, old_count))
+            left_out++;
+        else
+            list.all[list.count++] = kept_glossary_acquire(now->all[i]);
+    for (size_t i = 0; i < count; i++)
+        list.all[list.count++] = kept_glossary_acquire(made[i]);
+    enum glossaries_verdict verdict = left_out < old_count                                     ? GLOSSARIES_UNKNOWN
+                                      : count > 0 && is_full(&list, made[0]->about.owner, err) ? GLOSSARIES_FULL
+                                                                                               : GLOSSARIES_DONE;
+    if (verdict == GLOSSARIES_DONE)
+        return replace(glossaries, list, err);
+    list_done(&list);
+    return verdict;
 }
 
-enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err) {
-    if (make_id(glossary->about.id, err) != 0)
-        return GLOSSARIES_FAILED;
-    glossary->about.created_ms = now_ms();
+enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
+                                          struct kept_glossary *const *made, size_t count, struct error *err) {
     pthread_mutex_lock(&glossaries->change);
-    enum glossaries_verdict verdict = add(glossaries, glossary, err);
+    enum glossaries_verdict verdict = change(glossaries, old, old_count, made, count, err);
     pthread_mutex_unlock(&glossaries->change);
     return verdict;
 }
 
-static enum glossaries_verdict take_out(struct glossaries *glossaries, const char *id, const char *owner, struct error *err) {
-    const struct kept_glossary *found = NULL;
-    const struct list *made = latest(glossaries);
-    for (size_t i = 0; !found && i < made->count; i++) {
-        const struct glossary_about *about = &made->all[i]->about;
-        if (strcmp(about->id, id) == 0 && strcmp(about->owner, owner) == 0)
-            found = made->all[i];
-    }
-    if (!found)
-        return GLOSSARIES_UNKNOWN;
-    struct list list = all_but(glossaries, found);
-    if (list.all)
-        return replace(glossaries, list, err);
-    error_memory(err);
-    return GLOSSARIES_FAILED;
+int glossaries_name(struct glossary_about *about, struct error *err) {
+    about->created_ms = now_ms();
+    return make_id(about->id, err);
+}
+
+enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err) {
+    if (glossaries_name(&glossary->about, err) != 0)
+        return GLOSSARIES_FAILED;
+    return glossaries_change(glossaries, NULL, 0, &glossary, 1, err);
 }
 
 enum glossaries_verdict glossaries_remove(struct glossaries *glossaries, const char *id, const char *owner, struct error *err) {
+    enum glossaries_verdict verdict = GLOSSARIES_FAILED;
     pthread_mutex_lock(&glossaries->change);
-    enum glossaries_verdict verdict = take_out(glossaries, id, owner, err);
+    const struct list *made = latest(glossaries);
+    struct kept_glossary **found = calloc(made->count + 1, sizeof *found);
+    size_t count = 0;
+    for (size_t i = 0; found && i < made->count; i++)
+        if (strcmp(made->all[i]->about.id, id) == 0 && strcmp(made->all[i]->about.owner, owner) == 0)
+            found[count++] = made->all[i];
+    if (!found)
+        error_memory(err);
+    else
+        verdict = count > 0 ? change(glossaries, found, count, NULL, 0, err) : GLOSSARIES_UNKNOWN;
     pthread_mutex_unlock(&glossaries->change);
+    free(found);
     return verdict;
 }

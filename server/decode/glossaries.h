@@ -41,7 +41,13 @@ enum glossaries_verdict { GLOSSARIES_DONE, GLOSSARIES_FULL, GLOSSARIES_UNKNOWN, 
  * twice. FULL, with what there is too much of in err; FAILED with ERROR_FILE or
  * ERROR_MEMORY, and nothing is changed. */
 enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err);
-/* Takes the owner's glossary of this id out. UNKNOWN, or FAILED as above. */
+/* The same of several at once, which take the place of others: old [old_count] were in service, and UNKNOWN says that one of them
+ * is not any more. made [count] have their ids. */
+enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
+                                          struct kept_glossary *const *made, size_t count, struct error *err);
+/* A new id, and the time. -1 with ERROR_FILE. */
+int glossaries_name(struct glossary_about *about, struct error *err);
+/* Takes the owner's glossary of this id out, whatever languages it is for. UNKNOWN, or FAILED as above. */
 enum glossaries_verdict glossaries_remove(struct glossaries *glossaries, const char *id, const char *owner, struct error *err);
 
 #endif

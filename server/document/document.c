@@ -108,7 +108,10 @@ int document_read(const struct document *document, struct arena *arena, struct h
     if (check_text(document->source, document->length, err) != 0)
         return -1;
     struct document unmarked = without_mark(document, mark_length(document->source, document->length));
-    return document->format->read(&unmarked, arena, out, err);
+    if (document->format->read(&unmarked, arena, out, err) != 0)
+        return -1;
+    out->below = document->bilingual ? document->format->below : NULL;
+    return 0;
 }
 
 static char *put_behind(const char *mark, size_t length, const char *text, struct arena *arena, size_t *text_length,

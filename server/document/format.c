@@ -12,6 +12,8 @@ const struct document_format format_html = {.name = "html",
                                             .extensions = "html htm xhtml",
                                             .media_types = "text/html application/xhtml+xml",
                                             .content_type = "text/html; charset=utf-8",
+                                            .bilingual = true,
+                                            .below = markup_below,
                                             .read = html_read_document};
 
 bool bytes_are_language(struct html_bytes code, const char *language) {

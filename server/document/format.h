@@ -30,6 +30,7 @@ struct document {
     const char *source; /* [length] */
     size_t length;
     const char *language;         /* that it is translated to, a BCP 47 code */
+    bool bilingual;               /* the translation stands below the source */
     const struct key_globs *keys; /* which values of a JSON document are translated; NULL: all */
     struct document_notes *notes; /* of reading and writing it; NULL: nobody reads them */
 };
@@ -48,6 +49,8 @@ struct document_format {
     const char *extensions;   /* of file names, without the dot; separated by spaces */
     const char *media_types;  /* the same */
     const char *content_type; /* of an answer */
+    bool bilingual;           /* a file may have the translation below its source */
+    html_below *below;        /* in such a file, of each segment; NULL: finish does that */
     bool older_encodings;     /* its files may be in others than UTF-8: document_decode */
     /* Its source: valid UTF-8 without zero bytes, which outlives the html. As html_parse; messages name the line. */
     int (*read)(const struct document *document, struct arena *arena, struct html *out, struct error *err);
@@ -95,6 +98,10 @@ bool text_ends_sentence(const char *text, size_t length);
 size_t text_bullet(const char *text, size_t length);
 /* It begins as a sentence in the middle does: with a small letter. */
 bool text_goes_on(const char *text, size_t length);
+
+/* As an html_below: of plain text; a line for it, or as many as the sentence has, indented as the sentence is. Of Markdown: <br>,
+ * which may stand wherever a sentence may. Of HTML: <br/>, and an element that tells the language. */
+html_below text_below, markdown_below, markup_below;
 
 /* As an html_escape: "&amp;", "&lt;", "&gt;". */
 void text_escape_markup(struct html_buffer *out, const char *text, size_t length);

@@ -666,4 +666,6 @@ const struct document_format format_md = {.name = "md",
                                           .extensions = "md markdown",
                                           .media_types = "text/markdown text/x-markdown",
                                           .content_type = "text/markdown; charset=utf-8",
+                                          .bilingual = true,
+                                          .below = markdown_below,
                                           .read = md_read};

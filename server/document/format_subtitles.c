@@ -187,20 +187,27 @@ static int vtt_read(const struct document *document, struct arena *arena, struct
     return subtitles_read(document, true, arena, out, err);
 }
 
+static char *subtitles_finish(const struct document *document, const char *written, size_t written_length, bool vtt,
+                              struct arena *arena, size_t *out_length, struct error *err) {
+    char *wrapped = subtitles_wrap(document, written, written_length, vtt, arena, out_length, err);
+    return wrapped && document->bilingual ? subtitles_below(document, wrapped, *out_length, vtt, arena, out_length, err) : wrapped;
+}
+
 static char *srt_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                         size_t *out_length, struct error *err) {
-    return subtitles_wrap(document, written, written_length, false, arena, out_length, err);
+    return subtitles_finish(document, written, written_length, false, arena, out_length, err);
 }
 
 static char *vtt_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                         size_t *out_length, struct error *err) {
-    return subtitles_wrap(document, written, written_length, true, arena, out_length, err);
+    return subtitles_finish(document, written, written_length, true, arena, out_length, err);
 }
 
 const struct document_format format_srt = {.name = "srt",
                                            .extensions = "srt",
                                            .media_types = "application/x-subrip text/srt",
                                            .content_type = "application/x-subrip; charset=utf-8",
+                                           .bilingual = true,
                                            .older_encodings = true,
                                            .read = srt_read,
                                            .finish = srt_finish};
@@ -208,6 +215,7 @@ const struct document_format format_vtt = {.name = "vtt",
                                            .extensions = "vtt",
                                            .media_types = "text/vtt",
                                            .content_type = "text/vtt; charset=utf-8",
+                                           .bilingual = true,
                                            .older_encodings = true,
                                            .read = vtt_read,
                                            .finish = vtt_finish};

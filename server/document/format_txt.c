@@ -73,4 +73,6 @@ const struct document_format format_txt = {.name = "txt",
                                            .extensions = "txt text",
                                            .media_types = "text/plain",
                                            .content_type = "text/plain; charset=utf-8",
+                                           .bilingual = true,
+                                           .below = text_below,
                                            .read = txt_read};

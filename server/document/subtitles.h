@@ -44,5 +44,8 @@ void srt_escape(struct html_buffer *out, const char *text, size_t length);
  * fit. One that got no word of the sentence that it has a part in keeps its own text, which is noted. */
 char *subtitles_wrap(const struct document *document, const char *written, size_t written_length, bool vtt, struct arena *arena,
                      size_t *out_length, struct error *err);
+/* The same of what subtitles_wrap has written: each cue gets the lines of its source back, above the translation. */
+char *subtitles_below(const struct document *document, const char *wrapped, size_t wrapped_length, bool vtt, struct arena *arena,
+                      size_t *out_length, struct error *err);
 
 #endif

@@ -47,6 +47,10 @@ struct html_end {
 /* Writes the end, and may change what stands in the document from its start tag on. */
 typedef void html_close(struct html_buffer *out, const struct html_end *end);
 
+struct html;
+/* Writes what stands between a segment and its translation below it and, where behind is set, behind both. */
+typedef void html_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool behind);
+
 struct html {
     struct html_piece *pieces; /* [piece_count] */
     size_t piece_count;
@@ -60,6 +64,9 @@ struct html {
     bool built; /* of another format (html_build.h), whose text is written by escape; NULL: as it is */
     void (*escape)(struct html_buffer *out, const char *text, size_t length);
     html_close *close; /* NULL: ends of elements are written as they were */
+    /* Segments stay, and their translations are written below them; values of attributes stay, too. NULL: translations take their
+     * segments' place. */
+    html_below *below;
 };
 
 /* markup: valid UTF-8. All in the arena. -1 with ERROR_MEMORY, ERROR_INPUT (more than HTML_MAX_DEPTH elements are open at once, a

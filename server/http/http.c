@@ -44,6 +44,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         if (work_begin(exchange))
             return MHD_YES; /* called again once resumed */
     }
+    *state = exchange = work_detach(exchange);
     return exchange_respond(exchange);
 }
 

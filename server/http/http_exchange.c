@@ -81,6 +81,29 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
     return exchange;
 }
 
+struct exchange *exchange_fork(const struct exchange *exchange, const struct reply *reply) {
+    struct exchange *fork = calloc(1, sizeof *fork);
+    if (!fork)
+        return NULL;
+    request_init(&fork->request);
+    fork->exchanges = exchange->exchanges;
+    fork->connection = exchange->connection;
+    fork->began_us = exchange->began_us;
+    fork->path = exchange->path;
+    fork->method = exchange->method;
+    fork->route = exchange->route;
+    fork->endpoint = exchange->endpoint;
+    fork->gzip = exchange->gzip;
+    fork->reply = *reply;
+    memcpy(fork->id, exchange->id, sizeof fork->id);
+    memcpy(fork->trace, exchange->trace, sizeof fork->trace);
+    memcpy(fork->key_name, exchange->key_name, sizeof fork->key_name);
+    fork->request.id = fork->id;
+    metrics_request_began(fork->exchanges->service->metrics);
+    exchange_count(fork);
+    return fork;
+}
+
 void exchange_count(struct exchange *exchange) {
     pthread_mutex_lock(&exchange->exchanges->lock);
     exchange->exchanges->in_flight++;
@@ -147,7 +170,7 @@ static void exchange_free(struct exchange *exchange) {
 
 /* What the client got; a stream: what its last event told. 0: it left without. */
 static unsigned status_sent(const struct exchange *exchange) {
-    bool answered = exchange->stage == STAGE_ANSWERED || exchange->stage == STAGE_STREAMING;
+    bool answered = exchange->stage == STAGE_ANSWERED || exchange->stage == STAGE_STREAMING || exchange->stage == STAGE_DETACHED;
     return answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
 }
 

@@ -36,8 +36,9 @@ struct spent {
     int64_t queue_us, decode_us;
 };
 
-/* RECEIVING -> ANSWERED or STREAMING, by way of SUSPENDED where others than the connection's thread work on the request. */
-enum stage { STAGE_RECEIVING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING };
+/* RECEIVING -> ANSWERED or STREAMING, by way of SUSPENDED where others than the connection's thread work on the request. DETACHED:
+ * another exchange answers its client, and whoever finishes the request ends it (work_detach). */
+enum stage { STAGE_RECEIVING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING, STAGE_DETACHED };
 
 /* Made by the first call for it, ended by the completion callback and nowhere else; but while it streams, request and reply are the
  * workers' until they have the answer (events_end), and if the client has left by then, they end it. */
@@ -73,6 +74,9 @@ void exchanges_done(struct exchanges *exchanges);
 /* path and method outlive the exchange. NULL when memory is out. */
 struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connection *connection, const char *path,
                                  const char *method);
+/* Another for the same client and connection, with an empty request and this reply, which it takes over. NULL when memory is out.
+ */
+struct exchange *exchange_fork(const struct exchange *exchange, const struct reply *reply);
 /* The request has come in whole. */
 void exchange_count(struct exchange *exchange);
 /* Its reply has gone out whole. */

@@ -89,18 +89,27 @@ static void set_reply(struct exchange *exchange) {
     if (request_reason(&exchange->request) == CANCEL_NONE)
         exchange->route->finish(exchanges->service, &exchange->request, &exchange->reply);
     end_budget(exchange);
-    watch_remove(exchanges->watch, &exchange->watched); /* nobody cancels it any more */
+    bool detached = exchange->stage == STAGE_DETACHED;
+    if (!detached)
+        watch_remove(exchanges->watch, &exchange->watched); /* nobody cancels it any more */
     if (request_reason(&exchange->request) != CANCEL_NONE)
         fail_cancelled(exchange);
-    if (!exchange->stream)
+    if (!exchange->stream && !detached)
         exchange_compress(exchange);
-    exchange_hold(exchange);
+    if (!detached)
+        exchange_hold(exchange);
 }
 
-/* After the resume the exchange is the connection's thread's again, and may be gone. */
+/* After the resume the exchange is the connection's thread's again, and may be gone. A detached one ends here. */
 static void resume(struct exchange *exchange) {
+    bool detached = exchange->stage == STAGE_DETACHED;
+    if (detached)
+        api_settle(exchange->exchanges->service, &exchange->request, &exchange->reply);
     work_release(exchange);
-    MHD_resume_connection(exchange->connection);
+    if (detached)
+        exchange_end(exchange);
+    else
+        MHD_resume_connection(exchange->connection);
 }
 
 /* Called by the worker that ended the last job, or as a chore. */
@@ -132,7 +141,8 @@ static void add_chore(struct exchange *exchange, enum metrics_chore kind, bool l
 /* The second decoding is refused. charged: sentences of the first. */
 static void give_up(struct exchange *exchange, size_t charged) {
     api_refund(exchange->exchanges->service, &exchange->request, charged);
-    watch_remove(exchange->exchanges->watch, &exchange->watched);
+    if (exchange->stage != STAGE_DETACHED)
+        watch_remove(exchange->exchanges->watch, &exchange->watched);
     resume(exchange);
 }
 
@@ -302,12 +312,53 @@ static bool go_on(struct exchange *exchange, bool suspended) {
     if (exchange->reply.status == 0 && exchange_keep(exchange) &&
         api_charge(exchange->exchanges->service, &exchange->request, &exchange->reply) && exchange->request.streamed)
         open_stream(exchange);
-    if (exchange->reply.status != 0)
+    if (exchange->reply.status != 0 || api_detaches(exchange->route))
         return false;
     if (exchange->request.job_count > 0 || exchange->request.reload)
         return submit(exchange, suspended);
     answer_blank(exchange);
     return false;
+}
+
+struct exchange *work_detach(struct exchange *exchange) {
+    const struct service *service = exchange->exchanges->service;
+    struct request *request = &exchange->request;
+    struct reply *reply = &exchange->reply, early = {.dialect = reply->dialect};
+    if (!exchange->route || !api_detaches(exchange->route) || reply->status != 0)
+        return exchange;
+    if (request_reason(request) != CANCEL_NONE) {
+        fail_cancelled(exchange);
+        return exchange;
+    }
+    api_detach(service, request, &early);
+    struct exchange *fork = early.status == STATUS_OK ? exchange_fork(exchange, &early) : NULL;
+    if (!fork) {
+        bool crowded = early.status == STATUS_OK;
+        *reply = early;
+        if (crowded) {
+            api_fail_memory(reply);
+            api_settle(service, request, reply);
+        }
+        api_refund(service, request, request->job_count);
+        return exchange;
+    }
+    exchange->stage = STAGE_DETACHED;
+    exchange->connection = NULL;
+    exchange->path = exchange->route->path;
+    request->finish = work_finish;
+    request->owner = exchange;
+    if (request->job_count == 0) {
+        conclude(exchange);
+        return fork;
+    }
+    enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, it may be gone */
+    if (verdict == SCHEDULER_ACCEPTED)
+        return fork;
+    api_fail_refused(service, verdict, request, &fork->reply); /* its client is told at once, and never learns the id */
+    api_refund(service, request, request->job_count);
+    reply->status = fork->reply.status;
+    resume(exchange);
+    return fork;
 }
 
 /* By a Unix socket for administrators: whoever may open it is one. */
@@ -368,7 +419,7 @@ static void run_preparation(void *owner) {
         body_done(&exchange->body);
     if (go_on(exchange, true))
         return;
-    if (exchange->stage == STAGE_STREAMING)
+    if (exchange->stage == STAGE_STREAMING || (exchange->reply.status == 0 && api_detaches(exchange->route)))
         MHD_resume_connection(connection);
     else
         resume(exchange);
@@ -408,7 +459,7 @@ static int set_deadline(struct exchange *exchange) {
 
 static bool call_route(struct exchange *exchange) {
     const struct service *service = exchange->exchanges->service;
-    bool reads = strcmp(exchange->route->method, "POST") == 0 || exchange->route->finish;
+    bool reads = exchange->route->method[0] == 'P' /* POST, PUT, PATCH */ || exchange->route->finish;
     if (reads &&
         (set_deadline(exchange) != 0 || sent_priority(exchange->connection, &exchange->request.priority, &exchange->reply) != 0))
         return false;

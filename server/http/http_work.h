@@ -12,6 +12,10 @@ enum { WORK_SMALL_BYTES = 256 };
 
 /* True: suspended, and exchange_respond is to be called once it is resumed. False: at once. */
 bool work_begin(struct exchange *exchange);
+/* To be called before exchange_respond, on the connection's thread. Of a request that is answered before it is decoded
+ * (api_detaches) and has been prepared: hands it to the workers, who end it, and returns another exchange with its reply. Of
+ * others: the same exchange. */
+struct exchange *work_detach(struct exchange *exchange);
 /* The completion callback of an exchange: it ends, or will. */
 void work_end(struct exchange *exchange);
 
