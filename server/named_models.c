@@ -1,6 +1,6 @@
 #include "server/named_models.h"
 #include "model/translator.h"
-#include "server/api/language.h"
+#include "server/api/languages.h"
 #include "server/decode/model_folders.h"
 #include "server/decode/variant.h"
 #include "server/shipped.h"

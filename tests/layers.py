@@ -37,7 +37,8 @@ ROOMS = {
     "server/decode": Room("model/base model server/base", "*"),
     "server/html": Room("model/base model server/base", "html html_buffer html_build html_marks html_piece"),
     "server/document": Room("model/base model/text model server/decode server/html", "document key_globs"),
-    "server/api": Room("model/base model server/base server/decode server/html server/document", "api form keys language service"),
+    "server/api": Room("model/base model server/base server/decode server/html server/document", "api dialect endpoint form keys languages plan service"),
+    "server/dialects": Room("model/base model server/base server/decode server/document server/api", ""),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),
     "server": Room("model/base model server/base server/decode server/html server/document server/api server/http", ""),
 }
@@ -45,8 +46,8 @@ ROOMS = {
 LIBRARIES = {  # pattern of the header: files that may include it
     "cblas.h": "model/compute/blas.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
-    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/opaque_codes.c model/text/readable.c server/api/language.c server/decode/variant.c server/document/icu_message.cc",
-    "jansson.h": "model/text/readable.c model/weights/config*.[ch] model/weights/safetensors.c server/api/api* server/decode/manifest.c",
+    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/opaque_codes.c model/text/readable.c server/api/languages.c server/decode/variant.c server/document/icu_message.cc",
+    "jansson.h": "model/text/readable.c model/weights/config*.[ch] model/weights/safetensors.c server/api/* server/decode/manifest.c",
     "microhttpd.h": "server/http/http*.[ch]",
     "gnutls/*": "server/http/tls.[ch] server/outgoing.[ch] server/base/hex.c server/api/keys.c server/decode/manifest.c",
     "systemd/*": "server/http/listen.c server/main.c",

@@ -1,5 +1,4 @@
-/* The endpoints: bytes in, a reply out. Each is a row of the routes table (api.c); a family has a file of its own. jansson is used
- * behind this header only, in api_*.c. */
+/* The endpoints: bytes in, a reply out. Each is a row of the routes table (routes.c), and described in openapi.json. */
 #ifndef ALIGND_API_H
 #define ALIGND_API_H
 
@@ -68,13 +67,13 @@ struct reply {
     const char *etag;                    /* the same; what has one is asked for again before it is taken from a cache */
     const char *policy;                  /* Content-Security-Policy; the same */
     char file_name[API_FILE_NAME_BYTES]; /* under which it is to be kept: UTF-8, nothing in it that file systems refuse; "": none */
-    unsigned warnings;                   /* that its body has no place for: a bit for each code (api_warnings.h) */
+    unsigned warnings;                   /* that its body has no place for: a bit for each code (warnings.h) */
     bool close;                          /* nothing more is read from this connection */
     bool compressed;                     /* the body is gzip */
     bool streamed;                       /* the body comes piece by piece: nobody on the way may keep it */
     /* Called with the request's path once the body has been sent whole. NULL: nobody needs to know. */
     void (*sent)(const struct service *service, const char *path);
-    const struct dialect *dialect; /* whose words and shape an error has (api_dialect.h); NULL: alignd's own. It stays */
+    const struct dialect *dialect; /* whose words and shape an error has (dialect.h); NULL: alignd's own. It stays */
 };
 
 /* Who may call it. With API keys: everybody, who has a key, who has an admin's. Without: everybody, everybody, nobody. An
@@ -90,9 +89,6 @@ struct route {
     enum access access;
     void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
-    /* for /openapi.json: what it does, the schemas (api_schema) of body and reply; NULL: none; of a reply: text. Of GET the body's
-     * fields are in the query string */
-    const char *summary, *takes, *gives;
     /* Whose words its errors have, and who starts and finishes what it decodes. NULL: alignd's own or, where several dialects share
      * the path, as the request's fields say. */
     const struct dialect *dialect;
@@ -187,7 +183,7 @@ void api_fail_unready(enum service_state state, struct reply *reply);
 /* 503: all models have been taken out of service. */
 void api_fail_modelless(struct reply *reply);
 /* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client asks for more than
- * its rate (limiter.h) and would have to wait so long. Counted. */
+ * its rate (limits.h) and would have to wait so long. Counted. */
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);

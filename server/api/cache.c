@@ -1,3 +1,5 @@
+/* Answers that may be given again. The cache compares questions whole; a question of the decoding endpoints is the request's JSON
+ * in one notation, with everything else that its answer depends on. */
 #include "server/api/cache.h"
 #include <assert.h>
 #include <pthread.h>

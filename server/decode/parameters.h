@@ -1,5 +1,6 @@
-/* The parameters of a search that a request or an operator may set: one table. Requests in JSON and in forms, /openapi.json
- * (api_fields.c), the command line, the environment and --help (option_table.c) read it; the other dialects take its defaults.
+/* The parameters of a search that a request or an operator may set: one table. Requests in JSON and in forms
+ * (server/api/fields.c), the command line, the environment and --help (option_table.c) read it; the other dialects take its
+ * defaults.
  *
  * To add one: its place in struct search_options (model/search/search.h), a row of the table, and the search that uses it. */
 #ifndef ALIGND_PARAMETERS_H
