@@ -37,7 +37,7 @@ ROOMS = {
     "server/decode": Room("model/base model server/base", "*"),
     "server/html": Room("model/base model server/base", "html html_buffer html_build html_marks html_piece"),
     "server/document": Room("model/base model/text model server/decode server/html", "document key_globs"),
-    "server/api": Room("model/base model server/base server/decode server/html server/document", "api dialect endpoint form keys languages plan service"),
+    "server/api": Room("model/base model server/base server/decode server/html server/document", "api endpoint form keys languages plan"),
     "server/dialects": Room("model/base model server/base server/decode server/document server/api", ""),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),
     "server": Room("model/base model server/base server/decode server/html server/document server/api server/http", ""),

@@ -1,5 +1,4 @@
-/* Who may call an endpoint, with which models, and how much: keys of requests, rates of clients, and the characters that a key may
- * translate in a day. */
+/* Access: finds the key of a request, decides who may call an endpoint with which models, and charges rates and daily quotas. */
 #include "server/api/endpoint.h"
 #include "server/base/clock.h"
 #include <string.h>

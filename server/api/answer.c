@@ -168,7 +168,7 @@ static void put_token_offsets(struct sentence_view *view, const char *key, const
     writer_end_array(view->out);
 }
 
-/* The bytes and UTF-16 units of a string that is `bytes` behind. */
+/* Moves a place over the first bytes of a text. */
 static struct api_place behind(struct api_place place, const char *text, size_t bytes) {
     struct utf16_cursor cursor = {.text = text};
     return (struct api_place){place.bytes + bytes, place.units + utf16_position(&cursor, bytes)};

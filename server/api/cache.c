@@ -13,7 +13,7 @@ enum { NODE_BYTES = 64 }; /* about what the tree and malloc need for an entry */
 struct kept {
     TAILQ_ENTRY(kept) order;
     struct question question;
-    const char *answer; /* NUL-terminated, behind the question */
+    const char *answer; /* NUL-terminated, after the question */
     unsigned mark;
     size_t bytes; /* that it counts for */
     char data[];

@@ -13,7 +13,7 @@
 
 enum { BASE_BYTES = 280 /* names of hosts have 255 at most */, API_MOST_KEYS = KEY_GLOBS_MOST };
 
-/* What the answer needs, beside the plan; order->own. */
+/* The parts of the answer that the plan does not have; order->own. */
 struct document_order {
     char file_name[API_FILE_NAME_BYTES];
     char base[BASE_BYTES];  /* of addresses: "https://host"; "": unknown */
@@ -514,7 +514,7 @@ static int find_order(const struct service *service, const struct call *call, ch
         return -1;
     if (kept_files_look(service->files, id, key, order))
         return 0;
-    api_fail(reply, STATUS_NOT_FOUND, NULL, "there is no document of this id and document_key, or no longer");
+    api_fail(reply, STATUS_NOT_FOUND, NULL, "document not found or expired, or the document_key is wrong");
     return -1;
 }
 
@@ -573,7 +573,7 @@ void api_deepl_document_result(const struct service *service, const struct call 
 
 /* ---- files to be fetched, by their address ---- */
 
-/* The name begins with the id; what stands behind it is for people. */
+/* The name begins with the id; the rest is for people. */
 static void read_id(const char *path, char id[KEPT_ID_BYTES]) {
     size_t length, index;
     const char *sent = api_path_part(api_find(path, "GET", &index), path, &length);

@@ -60,7 +60,7 @@ bool api_is_loading(const struct request *request, struct reply *reply);
 /* The kept glossary of this name or id, for the languages of the request's model -> request->glossary and kept. -1: there is none
  * that the request may use; the reply is set. */
 int api_use_glossary(const struct service *service, const char *asked, struct request *request, struct reply *reply);
-/* What is not to be translated -> request->protection. -1: the reply is set. */
+/* protect -> request->protection. -1: the reply is set. */
 int api_read_protect(const json_t *value, struct request *request, struct reply *reply);
 /* Whose the glossaries are that it makes: struct glossary_about. */
 const char *api_glossary_owner(const struct request *request);
@@ -94,7 +94,7 @@ void api_put_document_warnings(const struct request *request, struct writer *w);
  * place in the whole; NULL: the sentences. */
 struct html_bytes;
 void api_render_text(struct request *request, const struct text *text, const struct html_bytes *markup, struct writer *out);
-/* The same of an item of request->plan. */
+/* The same for an item of request->plan. */
 struct plan_item;
 void api_render_item(struct request *request, const struct plan_item *item, struct writer *out);
 
@@ -105,8 +105,68 @@ struct api_place {
 struct api_places {
     struct api_place source, target;
 };
-/* One sentence object of it, without its braces. at: where sentence i - 1 ended, zeroed for the first; moved to the end of this
+/* One sentence object of a text, without its braces. at: where sentence i - 1 ended, zeroed for the first; moved to the end of this
  * one. */
 void api_render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out);
+
+/* ---- dialects ---- */
+
+/* A dialect says what requests for a decoding endpoint look like, and how they are answered. Several dialects may share a path, and
+ * the fields of a request show which one it speaks. A new dialect is a file that defines one, and its row in the table (decode.c).
+ */
+
+/* The fields of a request: of a JSON object or, if that is NULL, of a form and the query string. */
+struct dialect_fields {
+    const json_t *root;
+    const struct call *call;
+};
+bool dialect_has(const struct dialect_fields *fields, const char *name);
+/* The field of this name in the form or the query string, whatever the body is; NULL: there is none. */
+const struct api_field *dialect_sent(const struct call *call, const char *name);
+
+/* An error as it is answered; strings as of api_fail_coded. */
+struct dialect_error {
+    unsigned status;
+    const char *code, *field, *message; /* field NULL: none is to blame */
+};
+
+struct plan;
+struct plan_answers;
+
+struct dialect {
+    const char *name; /* with the fields it is the question that an answer is kept by (api_recall) */
+    const char *path; /* of its routes; NULL: of whichever name it (struct route) */
+    /* Whether the fields are its own. The first row of the path that says so is taken, else the path's first. Where routes name
+     * the dialect: NULL. */
+    bool (*speaks)(const struct dialect_fields *fields);
+    /* A form or a query string, of valid UTF-8, as the object that start takes. NULL: the reply is set. */
+    json_t *(*load)(const struct call *call, struct reply *reply);
+    /* A JSON body and the query string as that object; the body is the caller's still. NULL: the reply is set. The member NULL: it
+     * is the body, which must be an object. */
+    json_t *(*merge)(const struct call *call, json_t *body, struct reply *reply);
+    /* Object -> jobs (api_prepare), or the reply is set. */
+    void (*start)(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                  struct reply *reply);
+    /* Jobs that have ended -> reply. */
+    void (*finish)(const struct service *service, struct request *request, struct reply *reply);
+    /* With order_load: the field that may be there several times; NULL: none. */
+    const char *several;
+    /* With order_finish: writes the answer. */
+    void (*put)(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena);
+    /* Writes the body of an error reply: one object. NULL: as of api_fail_coded. */
+    void (*put_error)(struct writer *w, const struct dialect_error *error);
+    /* The status of an error, where the service that it is of has another. NULL: the error's own. */
+    unsigned (*status_of)(const struct dialect_error *error);
+};
+
+/* Those that share a path; api.h has the others. */
+extern const struct dialect dialect_translate, dialect_attention, dialect_libre, dialect_libre_detect, dialect_microsoft_detect;
+
+/* The request speaks Microsoft's; GET /languages in it. */
+bool microsoft_speaks(const struct dialect_fields *fields);
+void microsoft_languages(const struct call *call, struct request *request, struct reply *reply);
+
+/* {"error","code","field"}: alignd's own. */
+void dialect_put_error(struct writer *w, const struct dialect_error *error);
 
 #endif

@@ -2,7 +2,7 @@
  * jansson reads what clients send, with memory kept back, since it does not always say that it lacked some. */
 #include "model/base/reserve.h"
 #include "model/base/utf8.h"
-#include "server/api/dialect.h"
+#include "server/api/endpoint.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -132,7 +132,7 @@ json_t *api_load_value(const struct call *call, struct reply *reply) {
         api_fail(reply, STATUS_MEDIA_TYPE, NULL, "the body must be a JSON object (content type application/json)");
         return NULL;
     }
-    if (memchr(call->body, '\0', call->length)) { /* jansson passes over one behind a number or a word */
+    if (memchr(call->body, '\0', call->length)) { /* jansson skips one after a number or a word */
         api_fail(reply, STATUS_INVALID, NULL, "the body is not valid JSON: it contains a zero byte");
         return NULL;
     }

@@ -1,3 +1,4 @@
+/* Kept files: a list in the order in which they came, under one lock, and a thread that removes what has expired. */
 #include "server/api/kept_files.h"
 #include "server/base/clock.h"
 #include "server/base/hex.h"
@@ -195,7 +196,7 @@ static char *copy_file(struct kept_files *files, const char *id, const char *key
         *out = entry->file;
     pthread_mutex_unlock(&files->lock);
     if (!found)
-        error_set(err, ERROR_INPUT, "there is no file of this name, or no longer");
+        error_set(err, ERROR_INPUT, "file not found or expired");
     else if (!copy)
         error_memory(err);
     return copy;

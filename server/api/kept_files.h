@@ -34,7 +34,7 @@ void kept_files_free(struct kept_files *files);
 /* Keeps a copy. text [file->length]. -1 with ERROR_MEMORY, or ERROR_LENGTH: it is longer than all may be together. */
 int kept_files_add(struct kept_files *files, const struct kept_file *file, const char *text, char id[KEPT_ID_BYTES],
                    struct error *err);
-/* A copy of its text, NUL-terminated, which the caller frees. NULL with ERROR_INPUT: there is none of this id, or no longer; or
+/* A copy of its text, NUL-terminated, which the caller frees. NULL with ERROR_INPUT, if there is no such file or it has expired, or
  * ERROR_MEMORY. */
 char *kept_files_find(struct kept_files *files, const char *id, struct kept_file *out, struct error *err);
 /* Notes that the file, if there is one of this id, has been sent whole: it expires soon. */

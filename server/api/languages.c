@@ -1,6 +1,6 @@
+/* Languages: ICU has their names, CLD2 guesses which one a text is in, and the confidence of a guess is a fit to its features. */
 #include "server/api/languages.h"
 #include "model/base/utf8.h"
-#include "server/api/languages.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

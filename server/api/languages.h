@@ -29,7 +29,7 @@ bool language_widen(char *code);
 enum { LANGUAGE_NARROWER = 16, LANGUAGE_FAR = 32 };
 int language_distance(const char *has, const char *asked);
 
-/* What the confidence in a guess is made of (python3 -m weights.detection fits the weights). */
+/* The terms of the confidence in a guess; python3 -m weights.detection fits their weights. */
 enum language_feature {
     FEATURE_ONE,
     FEATURE_LETTERS,       /* the logarithm of the text's letters, of up to 60 */
@@ -53,8 +53,8 @@ struct language_guess {
     double features[LANGUAGE_FEATURES];
 };
 
-/* Which of these languages [count >= 1] the text is in. text: valid UTF-8; markup: with tags, which do not count. A text in a
- * language that is none of them gets a low confidence. 0: no telling; the index is then 0. Thread-safe. */
+/* Which of these languages [count >= 1] the text is in. text: valid UTF-8; markup: with tags, which do not count. A text in another
+ * language gets a low confidence. Confidence 0: the language is unknown, and the index is 0. Thread-safe. */
 struct language_guess language_detect(const char *text, size_t length, bool markup, const char *const *codes, size_t count);
 
 /* The language that a text looks like. */

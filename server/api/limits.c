@@ -134,7 +134,7 @@ static struct account **bucket_of(struct usage *usage, const char *name) {
     return &usage->buckets[hash % BUCKETS];
 }
 
-/* With the lock, as all below; on another day it starts over. */
+/* The lock is held, as in the functions below. An account starts over on another day. */
 static struct account *usage_account(struct usage *usage, const char *name, int64_t now_s) {
     struct account *account = *bucket_of(usage, name);
     while (account && strcmp(account->name, name) != 0)

@@ -24,7 +24,7 @@ void limiter_free(struct limiter *limiter); /* NULL allowed */
 /* Takes so many tokens of the client's, whose limit is this from now on: 0. Or says in how many seconds there will be enough, and
  * takes none. */
 double limiter_take(struct limiter *limiter, uint64_t client, const struct limit *limit, size_t tokens, int64_t now_us);
-/* What was taken has been of no use. */
+/* Gives back tokens of a request that was refused. */
 void limiter_return(struct limiter *limiter, uint64_t client, size_t tokens);
 
 /* The characters of accepted texts that each key has translated today and since the start. A day is one of UTC. The counts are in
@@ -43,7 +43,7 @@ enum usage_verdict { USAGE_TAKEN, USAGE_EXCEEDED, USAGE_MEMORY };
 /* Counts so many characters for this name ("": requests without a key), unless that would be more than daily (0: no limit).
  * now_s: of time(). */
 enum usage_verdict usage_take(struct usage *usage, const char *name, uint64_t characters, uint64_t daily, int64_t now_s);
-/* What was counted on that day has been of no use. */
+/* Takes back characters of a request that was refused, counted on that day. */
 void usage_return(struct usage *usage, const char *name, uint64_t characters, int64_t now_s);
 struct usage_count usage_find(struct usage *usage, const char *name, int64_t now_s);
 /* Until the day ends. */

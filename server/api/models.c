@@ -1,15 +1,28 @@
-/* GET /models, /health, /ready and /metrics: what the daemon reports of itself; and what changes the models in service. */
+/* GET /models, /health, /ready and /metrics report the state of the daemon; POST and DELETE change the models in service. */
 #include "server/api/endpoint.h"
 #include <string.h>
 
-static void put_vocabulary(struct writer *w, const struct translator_info *info) {
-    writer_begin_object(w, "vocabulary");
-    writer_count(w, "source", info->source_vocabulary);
-    writer_count(w, "target", info->target_vocabulary);
+/* The model as its folder describes it; a folder that cannot be read describes nothing. */
+static void put_card(struct writer *w, const struct translator_info *info) {
+    /* what alignment is made of, and whether it was trained to align */
+    const char *attention = !info->attention ? "none" : info->attention_trained ? "attention" : "untrained";
+    writer_strings(w, "source", info->source, "target", info->target, "task", info->task, NULL);
+    writer_count(w, "parameters", info->parameters);
+    writer_string(w, "storage", info->storage);
+    writer_string(w, "alignment", info->alignment_head ? "head" : attention);
+    writer_boolean(w, "alignment_head", info->alignment_head);
+    writer_boolean(w, "heads", info->heads);
+    writer_boolean(w, "quality", info->quality);
+    if (info->variant_count > 0) {
+        writer_begin_array(w, "variants");
+        for (size_t i = 0; i < info->variant_count; i++)
+            writer_string(w, NULL, info->variants[i]);
+        writer_end_array(w);
+    }
+    writer_begin_object(w, "search");
+    writer_count(w, "beam_size", info->beam_size);
+    writer_number(w, "length_penalty", info->length_penalty);
     writer_end_object(w);
-}
-
-static void put_limits(struct writer *w, const struct translator_info *info) {
     writer_begin_object(w, "limits");
     writer_count(w, "max_source_tokens", info->max_source_tokens);
     writer_number(w, "max_target_ratio", info->max_target_ratio);
@@ -17,65 +30,28 @@ static void put_limits(struct writer *w, const struct translator_info *info) {
     writer_end_object(w);
 }
 
-/* What alignment is made of, and whether that was asked to align. */
-static void put_alignment(struct writer *w, const struct translator_info *info) {
-    const char *attention = !info->attention ? "none" : info->attention_trained ? "attention" : "untrained";
-    writer_string(w, "alignment", info->alignment_head ? "head" : attention);
-    writer_boolean(w, "alignment_head", info->alignment_head);
-}
-
-static void put_variants(struct writer *w, const struct translator_info *info) {
-    if (info->variant_count == 0)
-        return;
-    writer_begin_array(w, "variants");
-    for (size_t i = 0; i < info->variant_count; i++)
-        writer_string(w, NULL, info->variants[i]);
-    writer_end_array(w);
-}
-
-static void put_files(struct writer *w, const struct model_view *view) {
-    const struct integrity_found *files = &view->loaded->files;
-    writer_string(w, "integrity", !files->listed ? "unlisted" : view->unchecked ? "checking" : "checked");
-    if (*files->sha256)
-        writer_string(w, "sha256", files->sha256);
-}
-
-/* The reason names files: it is for administrators. */
-static void put_state(struct writer *w, const struct model_view *view, bool administrator) {
-    writer_string(w, "state", model_state_name(view->state));
-    if (view->state == MODEL_FAILED && administrator)
-        writer_string(w, "reason", view->error.message);
-    writer_count(w, "bytes", view->bytes);
-    if (view->loaded)
-        put_files(w, view);
-}
-
-/* What the folder told; of one that cannot be read that is nothing. */
-static void put_card(struct writer *w, const struct translator_info *info) {
-    writer_strings(w, "source", info->source, "target", info->target, "task", info->task, NULL);
-    writer_count(w, "parameters", info->parameters);
-    writer_string(w, "storage", info->storage);
-    put_alignment(w, info);
-    writer_boolean(w, "heads", info->heads);
-    writer_boolean(w, "quality", info->quality);
-    put_variants(w, info);
-    writer_begin_object(w, "search");
-    writer_count(w, "beam_size", info->beam_size);
-    writer_number(w, "length_penalty", info->length_penalty);
-    writer_end_object(w);
-    put_limits(w, info);
-}
-
+/* The reason of a failure names files, and is shown to administrators only. */
 static void put_model(struct writer *w, const struct service *service, struct served_model *model, bool administrator) {
     struct model_view view = residence_view(catalog_residence(service->catalog), model);
     writer_begin_object(w, NULL);
     writer_string(w, "name", model->info.name);
     if (model->card)
         put_card(w, &model->info);
-    put_state(w, &view, administrator);
+    writer_string(w, "state", model_state_name(view.state));
+    if (view.state == MODEL_FAILED && administrator)
+        writer_string(w, "reason", view.error.message);
+    writer_count(w, "bytes", view.bytes);
     if (view.loaded) {
-        writer_strings(w, "architecture", view.loaded->info.architecture, "compute", view.loaded->info.compute, NULL);
-        put_vocabulary(w, &view.loaded->info);
+        const struct integrity_found *files = &view.loaded->files;
+        const struct translator_info *info = &view.loaded->info;
+        writer_string(w, "integrity", !files->listed ? "unlisted" : view.unchecked ? "checking" : "checked");
+        if (*files->sha256)
+            writer_string(w, "sha256", files->sha256);
+        writer_strings(w, "architecture", info->architecture, "compute", info->compute, NULL);
+        writer_begin_object(w, "vocabulary");
+        writer_count(w, "source", info->source_vocabulary);
+        writer_count(w, "target", info->target_vocabulary);
+        writer_end_object(w);
     }
     writer_end_object(w);
     loaded_model_release(view.loaded);
@@ -119,41 +95,31 @@ static void fail_change(enum catalog_verdict verdict, const struct error *error,
         api_fail_coded(reply, STATUS_CONFLICT, "model_refused", "folder", error->message);
 }
 
-/* The one field, which is in the JSON. NULL: the reply is set. */
-static const char *read_folder(json_t *root, struct reply *reply) {
-    const json_t *value = json_object_get(root, "folder");
-    const char *name;
-    json_t *item;
-    json_object_foreach(root, name, item) {
-        if (strcmp(name, "folder") != 0) {
-            api_fail(reply, STATUS_INVALID, name, "unknown field \"%.60s\"", name);
-            return NULL;
-        }
-    }
-    if (json_is_string(value) && json_string_length(value) > 0)
-        return json_string_value(value);
-    api_fail(reply, STATUS_INVALID, "folder", "folder must be the path of a model folder on the server");
-    return NULL;
-}
-
-static void add_folder(const struct service *service, const char *folder, struct reply *reply) {
-    struct error error = {0};
-    struct served_model *added = NULL;
-    enum catalog_verdict verdict = catalog_add(service->catalog, folder, &added, &error);
-    if (verdict == CATALOG_DONE)
-        reply_change("added", added->info.name, reply);
-    else
-        fail_change(verdict, &error, reply);
-    served_model_release(added);
-}
-
 void api_add_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     if (!api_admit(service, request, reply))
         return;
-    json_t *root = api_load(call, reply);
-    const char *folder = root ? read_folder(root, reply) : NULL;
-    if (folder)
-        add_folder(service, folder, reply);
+    json_t *root = api_load(call, reply), *item;
+    const json_t *value = json_object_get(root, "folder");
+    const char *name;
+    struct error error = {0};
+    json_object_foreach(root, name, item) {
+        if (strcmp(name, "folder") == 0)
+            continue;
+        api_fail(reply, STATUS_INVALID, name, "unknown field \"%.60s\"", name);
+        json_decref(root);
+        return;
+    }
+    if (root && json_string_length(value) == 0) {
+        api_fail(reply, STATUS_INVALID, "folder", "folder must be the path of a model folder on the server");
+    } else if (root) {
+        struct served_model *added = NULL;
+        enum catalog_verdict verdict = catalog_add(service->catalog, json_string_value(value), &added, &error);
+        if (verdict == CATALOG_DONE)
+            reply_change("added", added->info.name, reply);
+        else
+            fail_change(verdict, &error, reply);
+        served_model_release(added);
+    }
     json_decref(root);
 }
 
@@ -233,26 +199,6 @@ void api_ready(const struct service *service, const struct call *call, struct re
         reply_status("ready", 0, reply);
 }
 
-static struct metrics_served served_of(const struct served_model *model, const struct loaded_model *loaded) {
-    return (struct metrics_served){.name = model->info.name,
-                                   .source = model->info.source,
-                                   .target = model->info.target,
-                                   .architecture = loaded ? loaded->info.architecture : NULL,
-                                   .compute = loaded ? loaded->info.compute : NULL,
-                                   .storage = model->info.storage,
-                                   .load_us = loaded ? loaded->load_us : 0,
-                                   .counters = model->metrics};
-}
-
-/* What the models' samples are made of; the references in loaded are the caller's. */
-static void look_at(const struct service *service, const struct model_set *models, struct metrics_served *served,
-                    struct loaded_model **loaded) {
-    for (size_t i = 0; i < models->count; i++) {
-        loaded[i] = residence_view(catalog_residence(service->catalog), models->all[i]).loaded;
-        served[i] = served_of(models->all[i], loaded[i]);
-    }
-}
-
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
     struct reply made = {.status = STATUS_OK, .content_type = "text/plain; version=0.0.4; charset=utf-8"};
@@ -263,8 +209,18 @@ void api_metrics(const struct service *service, const struct call *call, struct 
         api_fail_memory(reply);
         return;
     }
-    if (count > 0)
-        look_at(service, request->models, served, loaded);
+    for (size_t i = 0; i < count; i++) {
+        const struct served_model *model = request->models->all[i];
+        struct loaded_model *one = loaded[i] = residence_view(catalog_residence(service->catalog), request->models->all[i]).loaded;
+        served[i] = (struct metrics_served){.name = model->info.name,
+                                            .source = model->info.source,
+                                            .target = model->info.target,
+                                            .architecture = one ? one->info.architecture : NULL,
+                                            .compute = one ? one->info.compute : NULL,
+                                            .storage = model->info.storage,
+                                            .load_us = one ? one->load_us : 0,
+                                            .counters = model->metrics};
+    }
     struct metrics_state state = {.models = served,
                                   .model_count = count,
                                   .model_bytes = residence_bytes(catalog_residence(service->catalog)),

@@ -11,7 +11,7 @@
 
 /* ---- the model of each text: the one that is named, the one whose languages are nearest, or two that meet in a language ---- */
 
-/* Of one text. */
+/* The models of one text. */
 struct choice {
     struct served_model *model;  /* that reads it */
     const char *variant;         /* of that; NULL: none */

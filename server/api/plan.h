@@ -1,9 +1,9 @@
-/* What dialects of other services share: strings, or markup, in a pair of languages, and the translation of each as text. A dialect
- * reads them, words the refusals and writes the answer. */
+/* The parts that dialects of other services share: strings or markup in a pair of languages, and the translation of each as text. A
+ * dialect reads the strings, words the refusals and writes the answer. */
 #ifndef ALIGND_PLAN_H
 #define ALIGND_PLAN_H
 
-#include "server/api/dialect.h"
+#include "server/api/endpoint.h"
 #include "server/decode/variant.h"
 #include "server/document/document.h"
 
@@ -50,7 +50,7 @@ struct plan {
 /* Why a request is refused. */
 enum plan_refusal { PLAN_OK, PLAN_MEMORY, PLAN_SOURCE, PLAN_TARGET, PLAN_PAIR, PLAN_MARKUP, PLAN_LENGTH };
 
-/* What a dialect may say of it. */
+/* The details of a refusal, for its message. */
 struct plan_reason {
     const char *asked;           /* PLAN_SOURCE, PLAN_TARGET: the code that no model knows */
     const char *source, *target; /* PLAN_PAIR: the languages that no model has a way between, as the models name them */
@@ -91,7 +91,7 @@ struct document plan_document(const struct plan *plan, const struct plan_item *i
 
 /* Reads items that are markup, and texts with marks. -1 with ERROR_INPUT or ERROR_MEMORY. */
 int plan_parse(struct plan *plan, struct arena *arena, struct error *err);
-/* Of item i, tags not counted. */
+/* The characters of item i without tags. */
 size_t plan_characters(const struct plan *plan, size_t i);
 
 /* How such a request is decoded: as one of the native dialect that says nothing of it. rows: of a worker. request->model is set. */
@@ -101,7 +101,7 @@ void plan_search(const struct plan *plan, size_t rows, struct request *request);
 
 enum { PLAN_MOST_TARGETS = 16 };
 
-/* What a request asks for, in its arena. texts is borrowed from the JSON, for order_start; so are the codes until then. */
+/* The order of a request, in its arena. texts is borrowed from the JSON, for order_start; so are the codes until then. */
 struct order {
     const json_t *texts;                    /* a string, or an array of strings; read by order_texts */
     size_t count;                           /* how many */
@@ -136,7 +136,7 @@ int order_string(const json_t *root, const char *name, const char **out, struct 
 int order_flag(const json_t *root, const char *name, bool *out, struct reply *reply);
 /* order->texts and count from the field text_name: at most `most` strings. -1: the reply is set. */
 int order_texts(const json_t *root, struct order *order, size_t most, struct reply *reply);
-/* The same of this field, read into a plan of its own: of what is answered without being translated. */
+/* The same for this field, read into a plan of its own, for requests that are answered without a translation. */
 int order_read(const json_t *root, const char *name, size_t most, struct plan *plan, struct arena *arena, struct reply *reply);
 
 /* A new one that begins as this; NULL: the reply is set, as it is where the request's arena had no memory before. */
@@ -158,7 +158,7 @@ struct plan_answers {
 /* The translation of one item that is markup or has marks. -1: memory is out. */
 int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answer *answer);
 
-/* Of each item, in their order, once the request is decoded. NULL: memory is out. */
+/* The answers of all items, in their order, once the request is decoded. NULL: memory is out. */
 const struct plan_answers *plan_answers(const struct plan *plan, struct arena *arena);
 
 /* Sets the plan's warnings, once the jobs have ended. -1: memory is out. */
@@ -176,13 +176,13 @@ void order_put_code(struct writer *w, const char *key, const char *code);
 struct plan_pair {
     struct span source, target;
 };
-/* Words that are aligned, as words.alignment of the native dialect has them, and sentences with the white space behind them (the
+/* Words that are aligned, as words.alignment of the native dialect has them, and sentences with the white space after them (the
  * first also with what is before it), which cover both texts. */
 struct plan_alignment {
     struct plan_pair *words, *sentences; /* [word_count], [sentence_count] */
     size_t word_count, sentence_count;
 };
-/* Of an item that is no markup, whose plan is aligned. All in the arena. -1: memory is out. */
+/* The alignment of an item that is not markup, in a plan that is aligned. All in the arena. -1: memory is out. */
 int plan_align(const struct plan_item *item, struct arena *arena, struct plan_alignment *out);
 
 #endif

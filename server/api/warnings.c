@@ -1,4 +1,4 @@
-/* `warnings` of a text: the codes, and what looks for each. */
+/* Warnings: the codes and the check for each. A check reads a decoded text and adds at most one warning. */
 #include "server/api/warnings.h"
 #include "model/base/utf8.h"
 #include "model/translator.h"
@@ -45,7 +45,7 @@ static const struct translator_info *writer_of(const struct request *request, co
 
 /* ---- language ---- */
 
-/* What short texts may be in: whatever a model here reads or writes. */
+/* The languages that short texts may be in: all that the models here read or write. */
 static const char **likely_languages(const struct model_set *models, struct arena *arena, size_t *count) {
     const char **codes = arena_alloc(arena, 2 * models->count, sizeof *codes);
     *count = 0;
@@ -62,7 +62,7 @@ static void put_language(struct writer *w, const struct warning *warning) {
     writer_string(w, "language", warning->detail);
 }
 
-/* Of these bytes of a text that should be in the language `source`. */
+/* Warns if these bytes of a text look like another language than `source`. */
 static int warn_of_language(const struct request *request, const char *source, const char *bytes, size_t length,
                             struct arena *arena, struct warnings *warnings) {
     char looks[LANGUAGE_NAME_BYTES], reads[LANGUAGE_NAME_BYTES];

@@ -106,7 +106,7 @@ static int read_tags(const json_t *root, struct order *order, struct arena *aren
                : api_refuse(reply, "tag_handling", "tag_handling must be xml or html, got \"%.60s\"", handling);
 }
 
-/* What the dialect has of an order beside the plan. */
+/* The parts of an order that only this dialect has. */
 struct deepl_order {
     bool billed;
     const char *model_type; /* that is said to have been used; NULL: nobody asked */
@@ -226,7 +226,7 @@ void api_deepl_languages(const struct service *service, const struct call *call,
     api_reply_json(reply, &w);
 }
 
-/* What DeepL says of an account without a limit. */
+/* DeepL's limit of an account without one. */
 #define NO_LIMIT 1000000000000
 
 void api_deepl_usage(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {

@@ -1,5 +1,5 @@
-/* What browser extensions and Zotero call: POST /imme (Immersive Translate's custom API), /kiss (KISS Translator's) and /deeplx
- * (DeepLX). */
+/* The APIs that browser extensions and Zotero call: POST /imme (Immersive Translate's custom API), /kiss (KISS Translator's) and
+ * /deeplx (DeepLX). */
 #include "server/api/languages.h"
 #include "server/api/plan.h"
 #include <string.h>

@@ -5,25 +5,20 @@
 
 enum { MOST_TEXTS = 128 };
 
-/* The word for a status; of others: "UNKNOWN". */
-static const struct {
-    unsigned status;
-    const char *word;
-} words[] = {
-    {STATUS_INVALID, "INVALID_ARGUMENT"},    {STATUS_UNAUTHORIZED, "UNAUTHENTICATED"},
-    {STATUS_FORBIDDEN, "PERMISSION_DENIED"}, {STATUS_QUEUE_FULL, "RESOURCE_EXHAUSTED"},
-    {STATUS_UNAVAILABLE, "UNAVAILABLE"},     {STATUS_DEADLINE, "DEADLINE_EXCEEDED"},
-    {STATUS_TOO_LARGE, "INVALID_ARGUMENT"},  {STATUS_INTERNAL, "INTERNAL"},
-};
-
-static const char *word_of(unsigned status) {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (words[i].status == status)
-            return words[i].word;
-    return "UNKNOWN";
-}
-
 static void google_put_error(struct writer *w, const struct dialect_error *error) {
+    static const struct {
+        unsigned status;
+        const char *word;
+    } words[] = {
+        {STATUS_INVALID, "INVALID_ARGUMENT"},    {STATUS_UNAUTHORIZED, "UNAUTHENTICATED"},
+        {STATUS_FORBIDDEN, "PERMISSION_DENIED"}, {STATUS_QUEUE_FULL, "RESOURCE_EXHAUSTED"},
+        {STATUS_UNAVAILABLE, "UNAVAILABLE"},     {STATUS_DEADLINE, "DEADLINE_EXCEEDED"},
+        {STATUS_TOO_LARGE, "INVALID_ARGUMENT"},  {STATUS_INTERNAL, "INTERNAL"},
+    };
+    const char *word = "UNKNOWN";
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].status == error->status)
+            word = words[i].word;
     writer_begin_object(w, NULL);
     writer_begin_object(w, "error");
     writer_count(w, "code", error->status);
@@ -33,7 +28,7 @@ static void google_put_error(struct writer *w, const struct dialect_error *error
     writer_strings(w, "message", error->message, "domain", "global", "reason", error->code, NULL);
     writer_end_object(w);
     writer_end_array(w);
-    writer_string(w, "status", word_of(error->status));
+    writer_string(w, "status", word);
     writer_end_object(w);
     writer_end_object(w);
 }
@@ -116,27 +111,6 @@ void api_google_languages(const struct service *service, const struct call *call
     api_reply_json(reply, &w);
 }
 
-static void put_detections(struct writer *w, const struct plan *plan, const struct model_set *models) {
-    writer_begin_object(w, NULL);
-    writer_begin_object(w, "data");
-    writer_begin_array(w, "detections");
-    for (size_t i = 0; i < plan->count; i++) {
-        struct plan_guess guess = plan_detect(&plan->items[i], 1, false, models);
-        if (!guess.code)
-            writer_fail(w);
-        writer_begin_array(w, NULL);
-        writer_begin_object(w, NULL);
-        writer_string(w, "language", guess.code ? guess.code : "");
-        writer_boolean(w, "isReliable", false);
-        writer_number(w, "confidence", guess.confidence / 100);
-        writer_end_object(w);
-        writer_end_array(w);
-    }
-    writer_end_array(w);
-    writer_end_object(w);
-    writer_end_object(w);
-}
-
 static void detect_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                          struct reply *reply) {
     (void)dialect;
@@ -145,7 +119,24 @@ static void detect_start(const struct dialect *dialect, const struct service *se
     if (order_read(root, "q", MOST_TEXTS, &plan, &request->arena, reply) != 0)
         return;
     struct writer w = {.most = SIZE_MAX};
-    put_detections(&w, &plan, request->models);
+    writer_begin_object(&w, NULL);
+    writer_begin_object(&w, "data");
+    writer_begin_array(&w, "detections");
+    for (size_t i = 0; i < plan.count; i++) {
+        struct plan_guess guess = plan_detect(&plan.items[i], 1, false, request->models);
+        if (!guess.code)
+            writer_fail(&w);
+        writer_begin_array(&w, NULL);
+        writer_begin_object(&w, NULL);
+        writer_string(&w, "language", guess.code ? guess.code : "");
+        writer_boolean(&w, "isReliable", false);
+        writer_number(&w, "confidence", guess.confidence / 100);
+        writer_end_object(&w);
+        writer_end_array(&w);
+    }
+    writer_end_array(&w);
+    writer_end_object(&w);
+    writer_end_object(&w);
     api_reply_json(reply, &w);
 }
 

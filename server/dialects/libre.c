@@ -223,33 +223,6 @@ static void put_code(struct writer *w, const char *code) {
     writer_strings(w, "code", code, "name", name, NULL);
 }
 
-static void put_language(struct writer *w, const struct model_set *models, const char *pivot, const char *code,
-                         struct arena *arena) {
-    struct plan_codes targets;
-    struct arena_mark mark = arena_mark(arena);
-    writer_begin_object(w, NULL);
-    put_code(w, code);
-    writer_begin_array(w, "targets");
-    if (plan_targets(models, code, pivot, arena, &targets) != 0)
-        writer_fail(w);
-    for (size_t i = 0; !writer_ended(w) && i < targets.count; i++)
-        writer_string(w, NULL, targets.all[i]);
-    writer_end_array(w);
-    writer_end_object(w);
-    arena_release(arena, mark);
-}
-
-/* Each once: sources, then those that are targets only. */
-static void put_languages(struct writer *w, const struct model_set *models, const char *pivot, struct arena *arena) {
-    struct plan_codes codes;
-    if (plan_languages(models, true, true, arena, &codes) != 0) {
-        writer_fail(w);
-        return;
-    }
-    for (size_t i = 0; i < codes.count; i++)
-        put_language(w, models, pivot, codes.all[i], arena);
-}
-
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     if (api_is_loading(request, reply))
         return;
@@ -258,42 +231,26 @@ void api_languages(const struct service *service, const struct call *call, struc
         return;
     }
     struct writer w = {.most = SIZE_MAX};
+    struct arena *arena = &request->arena;
+    struct plan_codes codes = {.count = 0}, targets; /* each once: sources, then those that are targets only */
     writer_begin_array(&w, NULL);
-    put_languages(&w, request->models, service->options.pivot, &request->arena);
+    if (plan_languages(request->models, true, true, arena, &codes) != 0)
+        writer_fail(&w);
+    for (size_t i = 0; !writer_ended(&w) && i < codes.count; i++) {
+        struct arena_mark mark = arena_mark(arena);
+        writer_begin_object(&w, NULL);
+        put_code(&w, codes.all[i]);
+        writer_begin_array(&w, "targets");
+        if (plan_targets(request->models, codes.all[i], service->options.pivot, arena, &targets) != 0)
+            writer_fail(&w);
+        for (size_t j = 0; !writer_ended(&w) && j < targets.count; j++)
+            writer_string(&w, NULL, targets.all[j]);
+        writer_end_array(&w);
+        writer_end_object(&w);
+        arena_release(arena, mark);
+    }
     writer_end_array(&w);
     api_reply_json(reply, &w);
-}
-
-/* The languages that a page shows first: the first model's that translates. */
-static void put_first_languages(struct writer *w, const struct model_set *models) {
-    for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->all[i]->info;
-        if (!plan_translates(info))
-            continue;
-        writer_begin_object(w, "source");
-        put_code(w, info->source);
-        writer_end_object(w);
-        writer_begin_object(w, "target");
-        put_code(w, info->target);
-        writer_end_object(w);
-        return;
-    }
-}
-
-/* Of documents: ".txt". */
-static void put_extensions(struct writer *w) {
-    const struct document_format *format;
-    writer_begin_array(w, "supportedFilesFormat");
-    for (size_t i = 0; (format = document_nth(i)) != NULL; i++) {
-        for (const char *at = format->extensions; *at; at += strspn(at, " ")) {
-            char extension[16];
-            size_t length = strcspn(at, " ");
-            snprintf(extension, sizeof extension, ".%.*s", (int)length, at);
-            writer_string(w, NULL, extension);
-            at += length;
-        }
-    }
-    writer_end_array(w);
 }
 
 void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
@@ -309,9 +266,29 @@ void api_settings(const struct service *service, const struct call *call, struct
     writer_boolean(&w, "keyRequired", keys);
     writer_boolean(&w, "suggestions", false);
     writer_boolean(&w, "filesTranslation", true);
-    put_extensions(&w);
-    writer_begin_object(&w, "language");
-    put_first_languages(&w, request->models);
+    writer_begin_array(&w, "supportedFilesFormat");
+    const struct document_format *format;
+    for (size_t i = 0; (format = document_nth(i)) != NULL; i++)
+        for (const char *at = format->extensions; *at; at += strspn(at, " ")) {
+            char extension[16];
+            int length = (int)strcspn(at, " ");
+            snprintf(extension, sizeof extension, ".%.*s", length, at);
+            writer_string(&w, NULL, extension);
+            at += length;
+        }
+    writer_end_array(&w);
+    writer_begin_object(&w, "language"); /* that a page shows first: of the first model that translates */
+    const struct translator_info *first = NULL;
+    for (size_t i = 0; !first && i < request->models->count; i++)
+        first = plan_translates(&request->models->all[i]->info) ? &request->models->all[i]->info : NULL;
+    if (first) {
+        writer_begin_object(&w, "source");
+        put_code(&w, first->source);
+        writer_end_object(&w);
+        writer_begin_object(&w, "target");
+        put_code(&w, first->target);
+        writer_end_object(&w);
+    }
     writer_end_object(&w);
     writer_end_object(&w);
     api_reply_json(reply, &w);

@@ -85,7 +85,7 @@ struct sent_text {
     size_t count;
 };
 
-/* What else is asked for. */
+/* The other parts of an order. */
 struct wanted {
     bool alignment, lengths;
     struct sent_text *sent; /* [strings] */
@@ -235,7 +235,7 @@ static int compare_pairs(const void *a, const void *b) {
 }
 
 /* Where a place in the text that was translated is in the one that was sent. A word of a phrase's translation is the phrase; a
- * sentence that ends with one ends behind its element. */
+ * sentence that ends with one ends after its element. */
 enum edge { WORD_BEGIN, WORD_END, SENTENCE_END };
 static size_t sent_place(const struct sent_text *sent, size_t at, enum edge edge) {
     size_t place = at;
@@ -386,7 +386,7 @@ const struct dialect dialect_microsoft_detect = {.name = "microsoft_detect",
 
 /* ---- sentences ---- */
 
-/* Lengths with the white space behind; what is before the first is the first's. */
+/* Lengths of sentences with the white space after them; the first one also has the white space before it. */
 static int put_sentences(struct writer *w, const struct segmenter *segmenter, const struct plan_item *item, struct arena *arena) {
     struct utf16_cursor cursor = {.text = item->source};
     struct span *spans;
@@ -403,7 +403,7 @@ static int put_sentences(struct writer *w, const struct segmenter *segmenter, co
     return 0;
 }
 
-/* Of the language of the last text: opening one takes longer than cutting a text. */
+/* The segmenter of the last text's language, since opening one takes longer than cutting a text. */
 struct cutter {
     struct segmenter *segmenter;
     const char *language; /* NULL: none is open */

@@ -4,7 +4,7 @@
 #ifndef ALIGND_HTTP_H
 #define ALIGND_HTTP_H
 
-#include "server/api/service.h"
+#include "server/api/api.h"
 #include "server/http/http_connection.h"
 #include "server/http/http_listeners.h"
 

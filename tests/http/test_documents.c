@@ -410,7 +410,7 @@ START_TEST(files_to_fetch) {
     }
     client_send(&served, &(struct call){.path = "/download_file/00000000000000000000000000000000.a.txt"}, &file);
     ck_assert_int_eq(file.status, 404);
-    ck_assert_str_eq(text_at(file.json, "error"), "there is no file of this name, or no longer");
+    ck_assert_str_eq(text_at(file.json, "error"), "file not found or expired");
     reply_done(&file);
     upload_file("a.json", "{oops", FIELDS("source=en", "target=fr"), &file);
     ck_assert_int_eq(file.status, 400);
@@ -609,7 +609,7 @@ START_TEST(deepl_document) {
     for (size_t i = 0; i < 2; i++) {
         ask_document(&handle, i == 0 ? "" : "/result", "00000000000000000000000000000000", &reply);
         ck_assert_int_eq(reply.status, 404);
-        ck_assert_str_eq(text_at(reply.json, "message"), "there is no document of this id and document_key, or no longer");
+        ck_assert_str_eq(text_at(reply.json, "message"), "document not found or expired, or the document_key is wrong");
         reply_done(&reply);
     }
     CURL *connection = connection_open(); /* one, on which each reply has gone out before the next begins */

@@ -1,5 +1,5 @@
 /* server/api/decode: which dialect a request speaks, and in whose words it is refused. */
-#include "server/api/dialect.h"
+#include "server/api/endpoint.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>
