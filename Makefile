@@ -425,7 +425,7 @@ $(BUILD)/tests/bench/random_model: $(BUILD)/tests/bench/random_shape.o
 $(BUILD)/tests/bench/clients $(BUILD)/tests/bench/onednn: $(BUILD)/tests/bench/measure.o
 $(BUILD)/tests/bench/lexicon: $(MODEL_OBJECTS) $(BUILD)/tests/bench/measure.o
 $(BUILD)/tests/bench/split: $(MODEL_OBJECTS) $(BUILD)/tests/bench/compute.o $(BUILD)/tests/bench/measure.o
-$(BUILD)/tests/bench/detection: $(BUILD)/server/api/language.o $(BUILD)/server/api/cld2.o $(MODEL_OBJECTS)
+$(BUILD)/tests/bench/detection: $(BUILD)/server/api/languages.o $(BUILD)/server/api/cld2.o $(MODEL_OBJECTS)
 $(BUILD)/tests/bench/lexicon $(BUILD)/tests/bench/split $(BUILD)/tests/bench/detection: BENCH_LIBS = $(LIBS)
 $(addprefix $(BUILD)/tests/bench/,clients random_model onednn lexicon split detection): %: %.o
 	$(call SAY,LINK,$@)
