@@ -488,6 +488,10 @@ static int find_format(struct work *work, struct error *err) {
                    ? error_set(err, ERROR_INPUT, "--format must be one of %s, got \"%.60s\"", all, options->format)
                    : error_set(err, ERROR_INPUT, "--format is missing, and the file name does not tell the format: one of %s", all);
     }
+    if (options->bilingual && strcmp(options->bilingual, "below") != 0)
+        return error_set(err, ERROR_INPUT, "--bilingual must be below, got \"%.60s\"", options->bilingual);
+    if (options->bilingual && !work->document.format->bilingual)
+        return error_set(err, ERROR_INPUT, "--bilingual is not possible in %s files", work->document.format->name);
     if (keys->count == 0)
         return 0;
     if (strcmp(work->document.format->name, "json") != 0)
@@ -530,11 +534,15 @@ static int parse_document(struct work *work, const struct translator_info *info,
                                        .source = work->bytes,
                                        .length = work->length,
                                        .language = work->language,
+                                       .bilingual = work->options->bilingual != NULL,
                                        .keys = work->keys,
                                        .notes = &work->notes};
     if (document_decode(&work->document, info->source, &work->request.arena, &inner) == 0 &&
-        document_read(&work->document, &work->request.arena, &work->html, &inner) == 0)
+        document_read(&work->document, &work->request.arena, &work->html, &inner) == 0) {
+        work->html.language = work->language;
+        work->html.from = info->source;
         return 0;
+    }
     return error_set(err, inner.code, "%s: %s", work->name, inner.message);
 }
 

@@ -142,6 +142,8 @@ static const struct option rows[] = {
      "in a JSON document, translate only the values whose path matches one of these globs, such as menu.*.label; a glob after ! "
      "excludes values instead; separated by commas; may be given several times",
      COMMAND_TRANSLATE, PLAIN(TEXTS, keys)},
+    {"bilingual", "below", NULL, "keep the text of the document, with the translation below it (txt, srt, vtt, md, html)",
+     COMMAND_TRANSLATE, TEXT(bilingual)},
     {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
      SWITCH(split_sentences)},
     {"output", "FILE", NULL, "write the translation to FILE (default: standard output)", COMMAND_TRANSLATE, TEXT(output)},

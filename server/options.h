@@ -63,6 +63,7 @@ struct options {
     /* batch modes */
     char *target, *links, *variant;
     char *format, *file;                        /* of a document; both NULL: lines are translated */
+    char *bilingual;                            /* NULL: the translation alone */
     struct name_list keys;                      /* path globs of the document's values */
     struct name_list protect, protect_patterns; /* strings and regular expressions that are not translated */
     bool split_sentences, keep_unknowns, verbatim, stats;

@@ -212,6 +212,8 @@ static int check(const struct options *options, struct error *err) {
         return error_set(err, ERROR_INPUT, "--output FILE is missing: --checkpoint needs an output that it can cut");
     if (document && (options->checkpoint || options->shard.count > 0))
         return error_set(err, ERROR_INPUT, "--shard and --checkpoint are for lines, not for documents");
+    if (options->bilingual && !document)
+        return error_set(err, ERROR_INPUT, "--bilingual is for a document: name its FILE, or --format");
     if (options->keys.count > 0 && !document)
         return error_set(err, ERROR_INPUT, "--keys is for a JSON document: name its FILE, or --format json");
     if (command == COMMAND_ATTENTION && !options->target)

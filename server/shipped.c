@@ -1,6 +1,6 @@
 #include "server/shipped.h"
 #include "model/translator.h"
-#include "server/api/language.h"
+#include "server/api/languages.h"
 #include "server/models/manifest.h"
 #include "server/models/variant.h"
 #include <limits.h>

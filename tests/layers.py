@@ -40,7 +40,8 @@ ROOMS = {
     "server/decode": Room("model/base model server/base server/glossaries server/models", "*"),
     "server/markup": Room("model/base model server/base", "markup build piece"),
     "server/documents": Room("model/base model/text model server/decode server/markup", "document json_document"),
-    "server/api": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents", "api form keys language service"),
+    "server/api": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents", "api endpoint form keys languages plan"),
+    "server/dialects": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents server/api", ""),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),
     "server": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents server/api server/http", ""),
 }
@@ -48,8 +49,8 @@ ROOMS = {
 LIBRARIES = {  # pattern of the header: files that may include it
     "cblas.h": "model/compute/matrix.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
-    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c server/api/language.c server/models/variant.c server/documents/icu_message.cc",
-    "jansson.h": "model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/api* server/models/manifest.c",
+    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c server/api/languages.c server/models/variant.c server/documents/icu_message.cc",
+    "jansson.h": "model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* server/models/manifest.c",
     "microhttpd.h": "server/http/*",
     "gnutls/*": "server/http/tls.[ch] server/health.c server/api/keys.c server/models/manifest.c",
     "systemd/*": "server/http/listen.c server/main.c",

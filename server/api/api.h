@@ -1,9 +1,57 @@
-/* The endpoints: bytes in, a reply out. Each is a row of the routes table (api.c); a family has a file of its own. jansson is used
- * behind this header only, in api_*.c. */
+/* The endpoints: bytes in, a reply out. Each is a row of the routes table (routes.c), and described in openapi.json. */
 #ifndef ALIGND_API_H
 #define ALIGND_API_H
 
-#include "server/api/service.h"
+#include "server/api/cache.h"
+#include "server/api/kept_files.h"
+#include "server/api/keys.h"
+#include "server/api/limits.h"
+#include "server/base/metrics.h"
+#include "server/base/name_list.h"
+#include "server/decode/scheduler.h"
+#include "server/glossaries/glossaries.h"
+#include "server/models/catalog.h"
+
+/* ---- what the parts of the daemon share: made by main, used by http and the endpoints ---- */
+
+enum service_state { SERVICE_LOADING, SERVICE_READY, SERVICE_DRAINING };
+
+/* The options that requests are answered by. Strings belong to main. */
+struct service_options {
+    size_t workers, rows, queue;
+    size_t decode_memory; /* of a sentence; 0: no limit */
+    bool verbatim;        /* of every request */
+    size_t max_body_bytes, max_text_chars, request_memory, max_reply_bytes, reply_memory;
+    size_t max_steps;    /* of an exact search */
+    size_t model_memory; /* of all models together; 0: no limit */
+    size_t deadline_ms, document_ms, heartbeat_ms;
+    double rate; /* sentences a second; 0: no limit */
+    size_t burst;
+    const char *client_header;    /* NULL: none */
+    const char *default_model;    /* name of the one that answers what says neither model nor languages; NULL: none */
+    const char *pivot;            /* language code; NULL: any; "none": no two models in the place of one */
+    const struct name_list *cors; /* origins, "*" alone: any; NULL: none */
+};
+
+struct service {
+    struct service_options options;
+    struct metrics *metrics;
+    struct scheduler *scheduler;
+    struct catalog *catalog;
+    struct cache *cache; /* NULL: off */
+    struct limiter *limiter;
+    struct usage *usage;
+    struct kept_files *files;
+    struct glossaries *glossaries;
+    struct keys *keys; /* NULL: everybody may translate, nobody may administer */
+    atomic_int state;  /* enum service_state; a reload does not change it */
+};
+
+static inline enum service_state service_state(const struct service *service) {
+    return (enum service_state)atomic_load(&service->state);
+}
+
+/* ---- calls and replies ---- */
 
 enum {
     STATUS_OK = 200,
@@ -37,7 +85,7 @@ struct api_field {
     const char *file_name, *media_type; /* of a multipart form's part that has them; NULL: none */
 };
 
-/* What an endpoint is given. */
+/* A request as an endpoint sees it. */
 struct call {
     const char *body; /* [length] bytes, any */
     size_t length;
@@ -68,17 +116,17 @@ struct reply {
     const char *etag;                    /* the same; what has one is asked for again before it is taken from a cache */
     const char *policy;                  /* Content-Security-Policy; the same */
     char file_name[API_FILE_NAME_BYTES]; /* under which it is to be kept: UTF-8, nothing in it that file systems refuse; "": none */
-    unsigned warnings;                   /* that its body has no place for: a bit for each code (api_warnings.h) */
+    unsigned warnings;                   /* that its body has no place for: a bit for each code (warnings.h) */
     bool close;                          /* nothing more is read from this connection */
     bool compressed;                     /* the body is gzip */
     bool streamed;                       /* the body comes piece by piece: nobody on the way may keep it */
     /* Called with the request's path once the body has been sent whole. NULL: nobody needs to know. */
     void (*sent)(const struct service *service, const char *path);
-    const struct dialect *dialect; /* whose words and shape an error has (api_dialect.h); NULL: alignd's own. It stays */
+    const struct dialect *dialect; /* whose words and shape an error has (endpoint.h); NULL: alignd's own. It stays */
 };
 
-/* Who may call it. With API keys: everybody, who has a key, who has an admin's. Without: everybody, everybody, nobody. An
- * administrator (struct call) needs no key for what is an admin's. */
+/* Who may call an endpoint. With API keys: everybody, holders of a key, holders of an admin's key. Without keys: everybody,
+ * everybody, nobody. An administrator (struct call) needs no key. */
 enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
 
 /* start: either answers at once (sets the reply) or prepares the jobs of the request, or its reload, and leaves the reply alone.
@@ -86,13 +134,10 @@ enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
  * undisturbed; runs on a worker thread, or on the one that loads. */
 struct route {
     const char *path; /* a segment in braces stands for any: "/models/{name}"; rows of one path with other methods stand together */
-    const char *method; /* "GET" (HEAD too), "POST" or "DELETE" */
+    const char *method; /* "GET" (HEAD too), "POST", "PUT", "PATCH" or "DELETE" */
     enum access access;
     void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
-    /* for /openapi.json: what it does, the schemas (api_schema) of body and reply; NULL: none; of a reply: text. Of GET the body's
-     * fields are in the query string */
-    const char *summary, *takes, *gives;
     /* Whose words its errors have, and who starts and finishes what it decodes. NULL: alignd's own or, where several dialects share
      * the path, as the request's fields say. */
     const struct dialect *dialect;
@@ -101,25 +146,25 @@ struct route {
 /* Before any thread starts. */
 void api_init(void);
 
-/* A method's name, for comparison and the log, which must not hold what a client made up: GET, HEAD, POST, DELETE, OPTIONS, or
- * "other". */
+/* A method's name, for comparison and the log, which must not hold what a client made up: GET, HEAD, POST, PUT, PATCH, DELETE,
+ * OPTIONS, or "other". */
 const char *api_method(const char *method);
 /* The i-th; NULL: there are no more. */
 const struct route *api_route(size_t i);
-/* NULL: no such path. Where none of its rows has the method, the first. index: the place of its label in api_labels; that of other
- * paths is the last. */
+/* NULL: there is no such path. If no row of the path has the method, the first one is returned. index: the place of its label in
+ * api_labels; that of other paths is the last. */
 const struct route *api_find(const char *path, const char *method, size_t *index);
 bool api_method_fits(const struct route *route, const char *method);
 /* All methods of the route's path: "GET, HEAD, OPTIONS". */
 enum { API_METHODS_BYTES = 64 };
 void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]);
-/* What stands in the path for the route's segment in braces: [length] bytes of it. NULL: the route has none. */
+/* The part of the path that the route has in braces, [length] bytes. NULL: the route has no such part. */
 const char *api_path_part(const struct route *route, const char *path, size_t *length);
 const char *const *api_labels(size_t *count);
 /* A header's value of the reply's warnings: "language, numbers". */
 enum { API_WARNINGS_BYTES = 128 };
 void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]);
-/* Of requests for this path, before their fields are known. NULL: none. */
+/* The dialect of requests for this path, before their fields are known. NULL: there is none. */
 const struct dialect *api_dialect(const char *path);
 /* Sets the reply's, where several share the path, as far as the query string or a form tells it. */
 void api_choose_dialect(const struct route *route, const struct call *call, struct reply *reply);
@@ -127,6 +172,11 @@ void api_choose_dialect(const struct route *route, const struct call *call, stru
 bool api_is_lasting(const struct route *route);
 /* Whether its start may wait until a file has been written, and so must not run on a thread that others wait for. */
 bool api_writes(const struct route *route);
+/* Whether its reply is sent before the request is decoded: api_detach sets that reply, or another status than 200. Once the request
+ * has ended, with the reply that finish or a failure has set, api_settle keeps what came of it for whoever asks later. */
+bool api_detaches(const struct route *route);
+void api_detach(const struct service *service, struct request *request, struct reply *reply);
+void api_settle(const struct service *service, struct request *request, const struct reply *reply);
 /* Whether it is found at addresses for administrators, too (--admin-listen). */
 bool api_is_for_administrators(const struct route *route);
 
@@ -182,14 +232,14 @@ void api_fail_unready(enum service_state state, struct reply *reply);
 /* 503: all models have been taken out of service. */
 void api_fail_modelless(struct reply *reply);
 /* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client asks for more than
- * its rate (limiter.h) and would have to wait so long. Counted. */
+ * its rate (limits.h) and would have to wait so long. Counted. */
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);
 void api_fail_rate(const struct service *service, double rate, double wait_s, struct reply *reply);
 /* The same where its key may translate no more until the day ends. */
 void api_fail_quota(const struct service *service, uint64_t daily, unsigned wait_s, struct reply *reply);
-/* The same of a large request, where those that were read take too much memory. */
+/* The same for a large request, if the requests that were read take too much memory. */
 void api_fail_crowded(const struct service *service, struct reply *reply);
 /* And where too many wait to be read (chores.h). */
 void api_fail_unprepared(const struct service *service, double wait_s, struct reply *reply);
@@ -224,6 +274,11 @@ void api_remove_model(const struct service *service, const struct call *call, st
 void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_reload_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_document_status(const struct service *service, const struct call *call, struct request *request,
+                               struct reply *reply);
+void api_deepl_document_result(const struct service *service, const struct call *call, struct request *request,
+                               struct reply *reply);
 void api_document_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_file_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_file_finish(const struct service *service, struct request *request, struct reply *reply);
@@ -239,6 +294,18 @@ void api_deepl_make_glossary(const struct service *service, const struct call *c
 void api_deepl_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
                                struct reply *reply);
+void api_deepl_multilingual_glossaries(const struct service *service, const struct call *call, struct request *request,
+                                       struct reply *reply);
+void api_deepl_make_multilingual(const struct service *service, const struct call *call, struct request *request,
+                                 struct reply *reply);
+void api_deepl_multilingual(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_change_multilingual(const struct service *service, const struct call *call, struct request *request,
+                                   struct reply *reply);
+void api_deepl_dictionary_entries(const struct service *service, const struct call *call, struct request *request,
+                                  struct reply *reply);
+void api_deepl_set_dictionary(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_remove_dictionary(const struct service *service, const struct call *call, struct request *request,
+                                 struct reply *reply);
 void api_deepl_entries(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_google_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_microsoft_token(const struct service *service, const struct call *call, struct request *request, struct reply *reply);

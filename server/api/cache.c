@@ -1,3 +1,5 @@
+/* Answers that may be given again. The cache compares questions whole; a question of the decoding endpoints is the request's JSON
+ * in one notation, with everything else that its answer depends on. */
 #include "server/api/cache.h"
 #include <assert.h>
 #include <pthread.h>
@@ -11,7 +13,7 @@ enum { NODE_BYTES = 64 }; /* about what the tree and malloc need for an entry */
 struct kept {
     TAILQ_ENTRY(kept) order;
     struct question question;
-    const char *answer; /* NUL-terminated, behind the question */
+    const char *answer; /* NUL-terminated, after the question */
     unsigned mark;
     size_t bytes; /* that it counts for */
     char data[];

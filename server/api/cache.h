@@ -1,4 +1,4 @@
-/* Answers that were given, by the question that got them. Bounded in bytes: the answers not asked for the longest go first.
+/* Answers that were given, by the question that got them. Bounded in bytes; the least recently used answers go first.
  * Questions are compared whole. Thread-safe. */
 #ifndef ALIGND_CACHE_H
 #define ALIGND_CACHE_H
@@ -13,8 +13,8 @@ struct cache *cache_create(size_t capacity);
 /* NULL allowed. */
 void cache_free(struct cache *cache);
 
-/* What is asked, and what the answer depends on beside it: with a later epoch (models that were loaded anew) all answers of earlier
- * ones are forgotten, and none of those is kept any more. */
+/* A question, and the epoch of the models that answer it. With a later epoch, after a reload, the cache forgets all answers of
+ * earlier ones and keeps no more of them. */
 struct question {
     const char *bytes; /* [length] */
     size_t length;

@@ -1,6 +1,6 @@
 extern "C" {
-#include "server/api/cld2.h"
 #include "model/base/reserve.h"
+#include "server/api/languages.h"
 }
 #include <climits>
 #include <cstdint>

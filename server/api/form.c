@@ -1,3 +1,5 @@
+/* Bodies of forms, urlencoded and multipart, as fields: names and values are copies in the request's arena, and every count is
+ * bounded. */
 #include "server/api/form.h"
 #include "server/base/hex.h"
 #include <ctype.h>
@@ -69,7 +71,7 @@ static char *decode(struct bytes text, struct arena *arena, size_t *length) {
     return out;
 }
 
-/* Blank lines behind the form are none of it. */
+/* Blank lines after the form do not belong to it. */
 static struct bytes without_line_end(struct bytes text) {
     while (text.length > 0 && strchr("\r\n", text.start[text.length - 1]) && text.start[text.length - 1])
         text.length--;
@@ -124,7 +126,7 @@ static struct bytes parameter(struct bytes header, const char *name) {
     }
 }
 
-/* What stands between two parts: a line that begins with it. */
+/* A line that begins with the delimiter stands between two parts. */
 struct delimiter {
     char text[FORM_MOST_BOUNDARY + 4]; /* "\r\n--BOUNDARY" */
     size_t length;
@@ -141,14 +143,14 @@ static int make_delimiter(const char *content_type, struct delimiter *delimiter,
     return 0;
 }
 
-/* The rest of a delimiter's line: blanks, or "--" behind the last part. */
+/* The rest of a delimiter's line: blanks, or "--" after the last part. */
 static bool ends_line(struct bytes rest) {
     while (rest.length > 0 && (*rest.start == ' ' || *rest.start == '\t'))
         rest = bytes_skip(rest, 1);
     return begins(rest, "\r\n");
 }
 
-/* Splits the body before the next delimiter; false: there is none. behind: what follows it. */
+/* Splits the body before the next delimiter; false: there is none. behind: the bytes after it. */
 static bool form_split(struct bytes body, const struct delimiter *delimiter, struct bytes *before, struct bytes *behind) {
     for (struct bytes at = body;;) {
         const char *found = memmem(at.start, at.length, delimiter->text, delimiter->length);
@@ -224,7 +226,7 @@ static int add_part(struct form_fields *fields, struct bytes part, struct error 
     return 0;
 }
 
-/* What stands before the first delimiter and behind the last counts for nothing. */
+/* Bytes before the first delimiter and after the last are ignored. */
 static int parse_multipart(struct form_fields *fields, const char *content_type, struct bytes body, struct error *err) {
     struct delimiter delimiter = {0}, first;
     struct bytes before, rest;

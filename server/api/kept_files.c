@@ -1,8 +1,10 @@
+/* Kept files: a list in the order in which they came, under one lock, and a thread that removes what has expired. */
 #include "server/api/kept_files.h"
 #include "server/base/clock.h"
 #include "server/base/hex.h"
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -10,10 +12,12 @@
 struct entry {
     struct entry *next;
     int64_t until_us;
-    bool sent; /* whole, at least once */
-    char id[KEPT_ID_BYTES];
+    bool sent;                                  /* whole, at least once */
+    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES]; /* key: of an order; "": it is none */
+    struct kept_order order;
+    const atomic_size_t *left; /* of an order that is pending */
     struct kept_file file;
-    char text[]; /* [file.length] and a NUL */
+    char *text; /* [file.length] and a NUL; NULL: there is none yet */
 };
 
 struct kept_files {
@@ -35,6 +39,7 @@ static void remove_entry(struct kept_files *files, struct entry **link) {
         files->newest = link;
     files->count--;
     files->bytes -= entry->file.length;
+    free(entry->text);
     free(entry);
 }
 
@@ -123,56 +128,157 @@ void kept_files_free(struct kept_files *files) {
 
 /* ---- files ---- */
 
-static struct entry *make_entry(const struct kept_files *files, const struct kept_file *file, const char *text) {
+static int make_id(char id[KEPT_ID_BYTES]) {
     unsigned char random[(KEPT_ID_BYTES - 1) / 2];
-    struct entry *entry = malloc(sizeof *entry + file->length + 1);
-    if (!entry || getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
-        free(entry);
-        return NULL;
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return -1;
+    hex_print(random, sizeof random, id);
+    return 0;
+}
+
+/* A copy of a text [length], NUL-terminated. NULL: memory is out. */
+static char *copy_text(const char *text, size_t length) {
+    char *copy = malloc(length + 1);
+    if (copy) {
+        memcpy(copy, text, length);
+        copy[length] = '\0';
     }
-    *entry = (struct entry){.until_us = clock_us() + files->limits.keep_us, .file = *file};
-    hex_print(random, sizeof random, entry->id);
-    memcpy(entry->text, text, file->length);
-    entry->text[file->length] = '\0';
-    return entry;
+    return copy;
+}
+
+/* Puts the entry, which it takes over, at the end, and makes room for it. entry NULL: memory is out. */
+static int add_entry(struct kept_files *files, struct entry *entry, char id[KEPT_ID_BYTES], struct error *err) {
+    if (!entry || make_id(entry->id) != 0) {
+        if (entry)
+            free(entry->text);
+        free(entry);
+        return error_memory(err);
+    }
+    entry->until_us = clock_us() + files->limits.keep_us;
+    memcpy(id, entry->id, KEPT_ID_BYTES);
+    pthread_mutex_lock(&files->lock);
+    while (files->count == files->limits.count || files->bytes + entry->file.length > files->limits.bytes)
+        make_room(files);
+    *files->newest = entry;
+    files->newest = &entry->next;
+    files->count++;
+    files->bytes += entry->file.length;
+    pthread_cond_signal(&files->wake);
+    pthread_mutex_unlock(&files->lock);
+    return 0;
 }
 
 int kept_files_add(struct kept_files *files, const struct kept_file *file, const char *text, char id[KEPT_ID_BYTES],
                    struct error *err) {
     if (file->length > files->limits.bytes)
         return error_set(err, ERROR_LENGTH, "the file is longer than all that are kept may be together");
-    struct entry *entry = make_entry(files, file, text);
-    if (!entry)
+    struct entry *entry = calloc(1, sizeof *entry);
+    if (entry) {
+        entry->order.state = KEPT_READY;
+        entry->file = *file;
+        entry->text = copy_text(text, file->length);
+    }
+    if (!entry || !entry->text) {
+        free(entry);
         return error_memory(err);
-    memcpy(id, entry->id, KEPT_ID_BYTES);
-    pthread_mutex_lock(&files->lock);
-    while (files->count == files->limits.count || files->bytes + file->length > files->limits.bytes)
-        make_room(files);
-    *files->newest = entry;
-    files->newest = &entry->next;
-    files->count++;
-    files->bytes += file->length;
-    pthread_cond_signal(&files->wake);
-    pthread_mutex_unlock(&files->lock);
-    return 0;
+    }
+    return add_entry(files, entry, id, err);
 }
 
-char *kept_files_find(struct kept_files *files, const char *id, struct kept_file *out, struct error *err) {
+/* The file of this id and key. */
+static char *copy_file(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err) {
     char *copy = NULL;
     pthread_mutex_lock(&files->lock);
     remove_expired(files);
     const struct entry *entry = *find_link(files, id);
-    bool found = entry != NULL;
-    if (found && (copy = malloc(entry->file.length + 1)) != NULL) {
-        memcpy(copy, entry->text, entry->file.length + 1);
+    bool found = entry && entry->text && strcmp(entry->key, key) == 0;
+    if (found && (copy = copy_text(entry->text, entry->file.length)) != NULL)
         *out = entry->file;
-    }
     pthread_mutex_unlock(&files->lock);
     if (!found)
-        error_set(err, ERROR_INPUT, "there is no file of this name, or no longer");
+        error_set(err, ERROR_INPUT, "file not found or expired");
     else if (!copy)
         error_memory(err);
     return copy;
+}
+
+char *kept_files_find(struct kept_files *files, const char *id, struct kept_file *out, struct error *err) {
+    return copy_file(files, id, "", out, err);
+}
+
+/* ---- orders ---- */
+
+int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t total, size_t characters, char id[KEPT_ID_BYTES],
+                     char key[KEPT_ID_BYTES], struct error *err) {
+    struct entry *entry = calloc(1, sizeof *entry);
+    if (!entry || make_id(entry->key) != 0) {
+        free(entry);
+        return error_memory(err);
+    }
+    entry->order = (struct kept_order){.state = KEPT_PENDING, .total = total, .began_us = clock_us(), .characters = characters};
+    entry->left = left;
+    memcpy(key, entry->key, KEPT_ID_BYTES);
+    return add_entry(files, entry, id, err);
+}
+
+/* Gives an order its text, which is taken over; NULL: it has failed, as message says. */
+static void end_order(struct kept_files *files, const char *id, const struct kept_file *file, char *text, const char *message) {
+    pthread_mutex_lock(&files->lock);
+    struct entry *entry = *find_link(files, id);
+    while (entry && text && files->bytes + file->length > files->limits.bytes) {
+        make_room(files);
+        entry = *find_link(files, id); /* it may have been the oldest */
+    }
+    if (entry && text) {
+        entry->order.state = KEPT_READY;
+        entry->file = *file;
+        entry->text = text;
+        files->bytes += file->length;
+        text = NULL;
+    } else if (entry) {
+        entry->order.state = KEPT_FAILED;
+        snprintf(entry->order.message, sizeof entry->order.message, "%s", message);
+    }
+    pthread_mutex_unlock(&files->lock);
+    free(text);
+}
+
+void kept_files_deliver(struct kept_files *files, const char *id, const struct kept_file *file, const char *text) {
+    bool fits = file->length <= files->limits.bytes;
+    end_order(files, id, file, fits ? copy_text(text, file->length) : NULL,
+              fits ? "the server is out of memory" : "the file is longer than all that are kept may be together");
+}
+
+void kept_files_fail(struct kept_files *files, const char *id, const char *message) {
+    end_order(files, id, NULL, NULL, message);
+}
+
+bool kept_files_look(struct kept_files *files, const char *id, const char *key, struct kept_order *out) {
+    pthread_mutex_lock(&files->lock);
+    remove_expired(files);
+    const struct entry *entry = *find_link(files, id);
+    bool found = entry && *key && strcmp(entry->key, key) == 0;
+    if (found) {
+        *out = entry->order;
+        out->left = entry->order.state == KEPT_PENDING ? atomic_load(entry->left) : 0;
+    }
+    pthread_mutex_unlock(&files->lock);
+    return found;
+}
+
+char *kept_files_fetch(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err) {
+    if (*key)
+        return copy_file(files, id, key, out, err);
+    error_set(err, ERROR_INPUT, "an order has a key");
+    return NULL;
+}
+
+void kept_files_remove(struct kept_files *files, const char *id) {
+    pthread_mutex_lock(&files->lock);
+    struct entry **link = find_link(files, id);
+    if (*link)
+        remove_entry(files, link);
+    pthread_mutex_unlock(&files->lock);
 }
 
 void kept_files_sent(struct kept_files *files, const char *id) {

@@ -1,3 +1,4 @@
+/* API keys in memory and in their file. Only hashes are kept, and finding a key takes the same time for all of them. */
 #include "server/api/keys.h"
 #include "model/base/file.h"
 #include "server/base/hex.h"
@@ -71,26 +72,21 @@ static int read_number(const char *text, double most, double *out) {
     return 0;
 }
 
-static int read_models(const char *text, struct key_limits *limits, struct error *err) {
-    if (!*text || strlen(text) >= KEY_MODELS_BYTES)
-        return error_set(err, ERROR_INPUT, "models must be names with ',' between them, at most %d bytes", KEY_MODELS_BYTES - 1);
-    strcpy(limits->models, text);
-    return 0;
-}
-
-static int read_priority(const char *text, struct key_limits *limits, struct error *err) {
-    return priority_find(text, &limits->priority) == 0 ? 0 : error_set(err, ERROR_INPUT, "priority must be interactive or batch");
-}
-
 /* word: NAME=VALUE. */
 static int read_limit(const char *word, struct key_limits *limits, struct error *err) {
     double number;
     const char *value = strchr(word, '=');
     size_t length = value ? (size_t)(value++ - word) : 0;
-    if (length == 6 && strncmp(word, "models", length) == 0)
-        return read_models(value, limits, err);
+    if (length == 6 && strncmp(word, "models", length) == 0) {
+        if (!*value || strlen(value) >= KEY_MODELS_BYTES)
+            return error_set(err, ERROR_INPUT, "models must be names with ',' between them, at most %d bytes",
+                             KEY_MODELS_BYTES - 1);
+        strcpy(limits->models, value);
+        return 0;
+    }
     if (length == 8 && strncmp(word, "priority", length) == 0)
-        return read_priority(value, limits, err);
+        return priority_find(value, &limits->priority) == 0 ? 0
+                                                            : error_set(err, ERROR_INPUT, "priority must be interactive or batch");
     bool rate = length == 4 && strncmp(word, "rate", length) == 0, burst = length == 5 && strncmp(word, "burst", length) == 0;
     if (!rate && !burst && !(length == 5 && strncmp(word, "daily", length) == 0))
         return error_set(err, ERROR_INPUT,

@@ -19,7 +19,7 @@ enum key_role { KEY_USER, KEY_ADMIN };
 /* "user" or "admin"; -1 if it is neither. */
 int keys_parse_role(const char *name, enum key_role *role);
 
-/* What a key may ask for; zeroed: as much as any client. */
+/* The limits of a key; zeroed: those of any client. */
 struct key_limits {
     double rate;                   /* sentences a second; 0: as any client (--rate) */
     size_t burst;                  /* sentences at once; 0: as any client */

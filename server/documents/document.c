@@ -24,16 +24,16 @@ static int html_read_document(const struct document *document, struct arena *are
 /* clang-format off */
 /* name, extensions, media types, content type, older encodings, read, finish */
 static const struct document_format formats[] = {
-    {"txt", "txt text", "text/plain", "text/plain; charset=utf-8", false, txt_read, NULL},
-    {"srt", "srt", "application/x-subrip text/srt", "application/x-subrip; charset=utf-8", true, subtitles_read, subtitles_finish},
-    {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", true, subtitles_read, subtitles_finish},
-    {"json", "json arb", "application/json text/json", "application/json; charset=utf-8", false, json_read, json_finish},
-    {"md", "md markdown", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", false, md_read, NULL},
-    {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", false, html_read_document, NULL},
+    {"txt", "txt text", "text/plain", "text/plain; charset=utf-8", false, txt_read, NULL, true, text_below},
+    {"srt", "srt", "application/x-subrip text/srt", "application/x-subrip; charset=utf-8", true, subtitles_read, subtitles_finish, true, NULL},
+    {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", true, subtitles_read, subtitles_finish, true, NULL},
+    {"json", "json arb", "application/json text/json", "application/json; charset=utf-8", false, json_read, json_finish, false, NULL},
+    {"md", "md markdown", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", false, md_read, NULL, true, markdown_below},
+    {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", false, html_read_document, NULL, true, markup_below},
     {"po", "po pot", "text/x-gettext-translation text/x-po application/x-gettext", "text/x-gettext-translation; charset=utf-8", false,
-     po_read, po_finish},
+     po_read, po_finish, false, NULL},
     {"xliff", "xliff xlf", "application/xliff+xml application/x-xliff+xml", "application/xliff+xml; charset=utf-8", false,
-     xliff_read, xliff_finish},
+     xliff_read, xliff_finish, false, NULL},
 };
 /* clang-format on */
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
@@ -254,7 +254,10 @@ int document_read(const struct document *document, struct arena *arena, struct h
         return error_set(err, ERROR_INPUT, valid ? "line %zu: there is a zero byte" : "line %zu: it is not valid UTF-8", line);
     }
     struct document unmarked = without_mark(document);
-    return document->format->read(&unmarked, arena, out, err);
+    if (document->format->read(&unmarked, arena, out, err) != 0)
+        return -1;
+    out->below = document->bilingual ? document->format->below : NULL;
+    return 0;
 }
 
 char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,

@@ -30,6 +30,7 @@ struct document {
     const char *source; /* [length] */
     size_t length;
     const char *language;         /* of the translation, a BCP 47 code */
+    bool bilingual;               /* the translation stands below the source */
     const struct key_globs *keys; /* which values of a JSON document are translated; NULL: all */
     struct document_notes *notes; /* of reading and writing it; NULL: not wanted */
 };
@@ -57,9 +58,14 @@ struct document_format {
     bool older_encodings;     /* files may be in encodings other than UTF-8 (document_decode) */
     document_reader *read;
     document_finisher *finish; /* NULL: there is nothing left to do */
+    bool bilingual;            /* a document may have the translation below its source */
+    html_below *below;         /* in such a document, for each segment; NULL: the finisher does it */
 };
 
 document_reader txt_read, subtitles_read, json_read, md_read, po_read, xliff_read;
+/* For plain text: a line below, indented as the sentence is. For Markdown: <br>, which may stand wherever a sentence may. For HTML:
+ * <br/>, and an element that states the language. */
+html_below text_below, markdown_below, markup_below;
 document_finisher subtitles_finish, json_finish, po_finish, xliff_finish;
 
 /* True if the code of a language, as a file has it, is of the same language as the other, whatever their regions. */

@@ -638,6 +638,28 @@ static bool says_something(const struct cue *cue, bool vtt) {
     return false;
 }
 
+/* Writes the lines of its source above the translation of each cue. */
+static char *put_below(const struct document *document, const char *wrapped, size_t wrapped_length, struct arena *arena,
+                       size_t *out_length, struct error *err) {
+    bool vtt = is_vtt(document);
+    struct html_buffer out = {.arena = arena};
+    struct cue_reader sources = {.end = document->source + document->length, .line.next = document->source, .vtt = vtt};
+    struct cue_reader cues = {.end = wrapped + wrapped_length, .line.next = wrapped, .vtt = vtt};
+    struct cue before, now;
+    const char *at = wrapped;
+    while (next_cue(&sources, &before, NULL) == 1 && next_cue(&cues, &now, NULL) == 1) {
+        struct html_bytes source = before.text, target = now.text;
+        if (before.lines == 0 || now.lines == 0 || bytes_same(source, target))
+            continue;
+        html_put(&out, at, (size_t)(target.start - at));
+        html_put(&out, source.start, source.length);
+        html_put_string(&out, source.start[-1] == '\n' && source.start[-2] == '\r' ? "\r\n" : "\n");
+        at = target.start;
+    }
+    html_put(&out, at, (size_t)(wrapped + wrapped_length - at));
+    return html_take(&out, out_length, err);
+}
+
 char *subtitles_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                        size_t *out_length, struct error *err) {
     bool vtt = is_vtt(document);
@@ -664,5 +686,6 @@ char *subtitles_finish(const struct document *document, const char *written, siz
     }
     html_put(&wrapper.out, at, (size_t)(written + written_length - at));
     wrapper.out.failed |= arena_failed(arena);
-    return html_take(&wrapper.out, out_length, err);
+    char *wrapped = html_take(&wrapper.out, out_length, err);
+    return wrapped && document->bilingual ? put_below(document, wrapped, *out_length, arena, out_length, err) : wrapped;
 }

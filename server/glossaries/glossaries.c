@@ -520,26 +520,56 @@ static void write_wanted(struct glossaries *glossaries) {
     end_writing(glossaries, turn, &error);
 }
 
-/* Writes the latest list without one glossary and with another (either may be NULL), by this thread or by another that has more to
- * write. Returns when the file is durable. */
-static enum glossaries_verdict change(struct glossaries *glossaries, const struct kept_glossary *without,
-                                      struct kept_glossary *with, struct error *err) {
-    const struct list *made = latest(glossaries);
-    struct list list = {.all = calloc(made->count + 1, sizeof *list.all)};
+static bool is_one_of(const struct kept_glossary *glossary, struct kept_glossary *const *all, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (all[i] == glossary)
+            return true;
+    return false;
+}
+
+/* Returns whether this list, as it would be after a change by the owner, exceeds a bound. */
+static bool is_full(const struct list *list, const char *owner, struct error *err) {
+    size_t own = 0, entries = 0, bytes = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        own += strcmp(list->all[i]->about.owner, owner) == 0;
+        entries += list->all[i]->lexicon.count;
+        bytes += list->all[i]->bytes;
+    }
+    if (own > GLOSSARIES_MOST_OF_OWNER)
+        error_set(err, ERROR_INPUT, "there may be at most %d glossaries of one key", GLOSSARIES_MOST_OF_OWNER);
+    else if (list->count > GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES || bytes > GLOSSARIES_MOST_BYTES)
+        error_set(err, ERROR_INPUT, "there may be at most %d glossaries, with %d entries in %d bytes in all of them together",
+                  GLOSSARIES_MOST, GLOSSARIES_MOST_ENTRIES, GLOSSARIES_MOST_BYTES);
+    else
+        return false;
+    return true;
+}
+
+/* Puts made [count] into the place of old [old_count], and returns when the file is durable. The lock is held. */
+static enum glossaries_verdict change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
+                                      struct kept_glossary *const *made, size_t count, struct error *err) {
+    const struct list *now = latest(glossaries);
+    struct list list = {.all = calloc(now->count + count + 1, sizeof *list.all)};
     struct writing *writing = glossaries->turn ? glossaries->turn : calloc(1, sizeof *writing);
+    enum glossaries_verdict verdict = GLOSSARIES_FAILED;
+    size_t replaced = 0;
     if (!list.all || !writing) {
-        free(list.all);
-        if (writing != glossaries->turn)
-            free(writing);
         error_memory(err);
-        return GLOSSARIES_FAILED;
+        goto unchanged;
     }
-    for (size_t i = 0; i < made->count; i++) {
-        if (made->all[i] != without)
-            list.all[list.count++] = kept_glossary_acquire(made->all[i]);
+    for (size_t i = 0; i < now->count; i++) {
+        if (is_one_of(now->all[i], old, old_count))
+            replaced++;
+        else
+            list.all[list.count++] = kept_glossary_acquire(now->all[i]);
     }
-    if (with)
-        list.all[list.count++] = kept_glossary_acquire(with);
+    for (size_t i = 0; i < count; i++)
+        list.all[list.count++] = kept_glossary_acquire(made[i]);
+    verdict = replaced < old_count                                     ? GLOSSARIES_UNKNOWN
+              : count > 0 && is_full(&list, made[0]->about.owner, err) ? GLOSSARIES_FULL
+                                                                       : GLOSSARIES_DONE;
+    if (verdict != GLOSSARIES_DONE)
+        goto unchanged;
     list_done(&glossaries->wanted);
     glossaries->wanted = list;
     glossaries->turn = writing;
@@ -556,6 +586,12 @@ static enum glossaries_verdict change(struct glossaries *glossaries, const struc
     if (--writing->waiting == 0)
         free(writing);
     return failed ? GLOSSARIES_FAILED : GLOSSARIES_DONE;
+
+unchanged:
+    list_done(&list);
+    if (writing != glossaries->turn)
+        free(writing);
+    return verdict;
 }
 
 /* Makes an id as RFC 9562, version 4. */
@@ -570,44 +606,41 @@ static int make_id(char id[GLOSSARY_ID_BYTES], struct error *err) {
     return 0;
 }
 
-enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err) {
-    struct timespec now;
-    enum glossaries_verdict verdict = GLOSSARIES_FULL;
-    if (make_id(glossary->about.id, err) != 0)
-        return GLOSSARIES_FAILED;
-    clock_gettime(CLOCK_REALTIME, &now);
-    glossary->about.created_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-
+enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
+                                          struct kept_glossary *const *made, size_t count, struct error *err) {
     pthread_mutex_lock(&glossaries->lock);
-    const struct list *made = latest(glossaries);
-    size_t own = 0, entries = glossary->lexicon.count, bytes = glossary->bytes;
-    for (size_t i = 0; i < made->count; i++) {
-        own += strcmp(made->all[i]->about.owner, glossary->about.owner) == 0;
-        entries += made->all[i]->lexicon.count;
-        bytes += made->all[i]->bytes;
-    }
-    if (own >= GLOSSARIES_MOST_OF_OWNER)
-        error_set(err, ERROR_INPUT, "there may be at most %d glossaries of one key", GLOSSARIES_MOST_OF_OWNER);
-    else if (made->count >= GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES || bytes > GLOSSARIES_MOST_BYTES)
-        error_set(err, ERROR_INPUT, "there may be at most %d glossaries, with %d entries in %d bytes in all of them together",
-                  GLOSSARIES_MOST, GLOSSARIES_MOST_ENTRIES, GLOSSARIES_MOST_BYTES);
-    else
-        verdict = change(glossaries, NULL, glossary, err);
+    enum glossaries_verdict verdict = change(glossaries, old, old_count, made, count, err);
     pthread_mutex_unlock(&glossaries->lock);
     return verdict;
 }
 
+int glossaries_name(struct glossary_about *about, struct error *err) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    about->created_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return make_id(about->id, err);
+}
+
+enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err) {
+    if (glossaries_name(&glossary->about, err) != 0)
+        return GLOSSARIES_FAILED;
+    return glossaries_change(glossaries, NULL, 0, &glossary, 1, err);
+}
+
 enum glossaries_verdict glossaries_remove(struct glossaries *glossaries, const char *id, const char *owner, struct error *err) {
-    enum glossaries_verdict verdict = GLOSSARIES_UNKNOWN;
+    enum glossaries_verdict verdict = GLOSSARIES_FAILED;
     pthread_mutex_lock(&glossaries->lock);
     const struct list *made = latest(glossaries);
-    for (size_t i = 0; i < made->count; i++) {
-        const struct glossary_about *about = &made->all[i]->about;
-        if (strcmp(about->id, id) == 0 && strcmp(about->owner, owner) == 0) {
-            verdict = change(glossaries, made->all[i], NULL, err);
-            break;
-        }
-    }
+    struct kept_glossary **found = calloc(made->count + 1, sizeof *found);
+    size_t count = 0;
+    for (size_t i = 0; found && i < made->count; i++)
+        if (strcmp(made->all[i]->about.id, id) == 0 && strcmp(made->all[i]->about.owner, owner) == 0)
+            found[count++] = made->all[i];
+    if (!found)
+        error_memory(err);
+    else
+        verdict = count > 0 ? change(glossaries, found, count, NULL, 0, err) : GLOSSARIES_UNKNOWN;
     pthread_mutex_unlock(&glossaries->lock);
+    free(found);
     return verdict;
 }

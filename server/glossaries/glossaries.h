@@ -100,7 +100,13 @@ enum glossaries_verdict { GLOSSARIES_DONE, GLOSSARIES_FULL, GLOSSARIES_UNKNOWN, 
 /* Gives the glossary an id and puts it into service. Returns when the file with it is durable, which may take as long as writing it
  * twice. FULL: err says which bound is exceeded. FAILED, with ERROR_FILE or ERROR_MEMORY: nothing is changed. */
 enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err);
-/* Takes the owner's glossary of this id out of service. Returns UNKNOWN, or FAILED as above. */
+/* Puts made [count], which have their ids, into the place of old [old_count] in one writing. Returns UNKNOWN if one of the old ones
+ * is no longer in service, otherwise as above. */
+enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
+                                          struct kept_glossary *const *made, size_t count, struct error *err);
+/* Sets a new id and the time. Returns -1 with ERROR_FILE. */
+int glossaries_name(struct glossary_about *about, struct error *err);
+/* Takes the owner's glossary of this id, whatever its languages, out of service. Returns UNKNOWN, or FAILED as above. */
 enum glossaries_verdict glossaries_remove(struct glossaries *glossaries, const char *id, const char *owner, struct error *err);
 
 #endif

@@ -63,8 +63,9 @@ struct spent {
     int64_t queue_us, decode_us;
 };
 
-/* RECEIVING -> ANSWERED or STREAMING, by way of SUSPENDED if other threads work on the request. */
-enum stage { STAGE_RECEIVING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING };
+/* RECEIVING -> ANSWERED or STREAMING, by way of SUSPENDED if other threads work on the request. DETACHED: another exchange answers
+ * the client, and the thread that finishes the request ends this one (detach). */
+enum stage { STAGE_RECEIVING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING, STAGE_DETACHED };
 
 /* One request and its reply. The first call for it makes it, and only the completion callback ends it; but while it streams,
  * request and reply are the workers' until they have the answer (events_end), and they end it if the client has left by then. */
@@ -173,6 +174,33 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     return exchange;
 }
 
+static void count_in_flight(struct exchange *exchange);
+
+/* Makes another exchange for the same client and connection, with an empty request and this reply, which it takes over. NULL:
+ * memory is out. */
+static struct exchange *exchange_fork(const struct exchange *exchange, const struct reply *reply) {
+    struct exchange *fork = calloc(1, sizeof *fork);
+    if (!fork)
+        return NULL;
+    request_init(&fork->request);
+    fork->http = exchange->http;
+    fork->connection = exchange->connection;
+    fork->began_us = exchange->began_us;
+    fork->path = exchange->path;
+    fork->method = exchange->method;
+    fork->route = exchange->route;
+    fork->endpoint = exchange->endpoint;
+    fork->gzip = exchange->gzip;
+    fork->reply = *reply;
+    memcpy(fork->id, exchange->id, sizeof fork->id);
+    memcpy(fork->trace, exchange->trace, sizeof fork->trace);
+    memcpy(fork->key_name, exchange->key_name, sizeof fork->key_name);
+    fork->request.id = fork->id;
+    metrics_request_began(fork->http->service->metrics);
+    count_in_flight(fork);
+    return fork;
+}
+
 /* The request is complete. */
 static void count_in_flight(struct exchange *exchange) {
     pthread_mutex_lock(&exchange->http->lock);
@@ -212,7 +240,7 @@ static void exchange_end(struct exchange *exchange) {
     const struct spent *spent = &exchange->spent;
 
     /* The status that the client got, or, of a stream, the one in its last event; 0: the client left without one. */
-    bool answered = exchange->stage == STAGE_ANSWERED || exchange->stage == STAGE_STREAMING;
+    bool answered = exchange->stage != STAGE_RECEIVING && exchange->stage != STAGE_SUSPENDED;
     unsigned status = answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
     char trace[SENT_TRACE_ID_LENGTH + 1] = "";
     size_t count;
@@ -291,8 +319,11 @@ static void fail_cancelled(struct exchange *exchange) {
 }
 
 /* Resumes the connection, after releasing what is not needed to send the reply, which may be much more than the reply. Then the
- * exchange is the connection's thread's again, and may be gone. */
+ * exchange is the connection's thread's again, and may be gone. A detached exchange ends here. */
 static void resume(struct exchange *exchange) {
+    bool detached = exchange->stage == STAGE_DETACHED;
+    if (detached)
+        api_settle(exchange->http->service, &exchange->request, &exchange->reply);
     stream_free(exchange->stream); /* of a request that was refused */
     exchange->stream = NULL;
     body_done(&exchange->body);
@@ -303,7 +334,10 @@ static void resume(struct exchange *exchange) {
     if (much)
         chores_tidy(exchange->http->chores);
     forget_request(exchange);
-    MHD_resume_connection(exchange->connection);
+    if (detached)
+        exchange_end(exchange);
+    else
+        MHD_resume_connection(exchange->connection);
 }
 
 /* Sets the reply. Called by the worker that ended the last job, or as a chore. */
@@ -312,12 +346,15 @@ static void conclude(struct exchange *exchange) {
     if (request_reason(&exchange->request) == CANCEL_NONE)
         exchange->route->finish(http->service, &exchange->request, &exchange->reply);
     end_budget(exchange);
-    watch_remove(http->watch, &exchange->watched); /* from now on nothing cancels it */
+    bool detached = exchange->stage == STAGE_DETACHED;
+    if (!detached)
+        watch_remove(http->watch, &exchange->watched); /* from now on nothing cancels it */
     if (request_reason(&exchange->request) != CANCEL_NONE)
         fail_cancelled(exchange);
-    if (!exchange->stream)
+    if (!exchange->stream && !detached)
         compress(exchange);
-    hold_reply(exchange);
+    if (!detached)
+        hold_reply(exchange);
     if (!exchange->stream)
         resume(exchange);
     else if (events_end(exchange->request.events)) /* its reader has left */
@@ -362,7 +399,8 @@ static void run_second(void *owner) {
         api_fail_refused(service, verdict, request, &exchange->reply);
     }
     api_refund(service, request, charged);
-    watch_remove(exchange->http->watch, &exchange->watched);
+    if (exchange->stage != STAGE_DETACHED)
+        watch_remove(exchange->http->watch, &exchange->watched);
     resume(exchange);
 }
 
@@ -455,7 +493,7 @@ static bool go_on(struct exchange *exchange, bool suspended) {
         if (!exchange->stream)
             api_fail_memory(reply);
     }
-    if (reply->status != 0)
+    if (reply->status != 0 || api_detaches(exchange->route))
         return false;
     if (request->job_count > 0 || request->reload)
         return submit(exchange, suspended);
@@ -521,7 +559,7 @@ static void run_preparation(void *owner) {
         body_done(&exchange->body);
     if (go_on(exchange, true))
         return;
-    if (exchange->stage == STAGE_STREAMING)
+    if (exchange->stage == STAGE_STREAMING || (exchange->reply.status == 0 && api_detaches(exchange->route)))
         MHD_resume_connection(connection);
     else
         resume(exchange);
@@ -539,7 +577,7 @@ static enum MHD_Result add_length(void *closure, enum MHD_ValueKind kind, const 
 /* Returns true if the connection is suspended. */
 static bool call_route(struct exchange *exchange) {
     const struct service_options *options = &exchange->http->service->options;
-    bool reads = strcmp(exchange->route->method, "POST") == 0 || exchange->route->finish;
+    bool reads = exchange->route->method[0] == 'P' /* POST, PUT, PATCH */ || exchange->route->finish;
     size_t deadline_ms, most_ms = api_is_lasting(exchange->route) ? options->document_ms : options->deadline_ms;
     if (reads) {
         if (sent_deadline(exchange->connection, most_ms, &deadline_ms, &exchange->reply) != 0)
@@ -581,6 +619,49 @@ static bool work_begin(struct exchange *exchange) {
         return call_route(exchange);
     }
     return false;
+}
+
+/* Called before respond, on the connection's thread. A prepared request that is answered before it is decoded (api_detaches) goes
+ * to the workers, who end it; returns another exchange with its reply. Returns other exchanges as they are. */
+static struct exchange *detach(struct exchange *exchange) {
+    const struct service *service = exchange->http->service;
+    struct request *request = &exchange->request;
+    struct reply *reply = &exchange->reply, early = {.dialect = reply->dialect};
+    if (!exchange->route || !api_detaches(exchange->route) || reply->status != 0)
+        return exchange;
+    if (request_reason(request) != CANCEL_NONE) {
+        fail_cancelled(exchange);
+        return exchange;
+    }
+    api_detach(service, request, &early);
+    struct exchange *fork = early.status == STATUS_OK ? exchange_fork(exchange, &early) : NULL;
+    if (!fork) {
+        bool made = early.status == STATUS_OK;
+        *reply = early;
+        if (made) {
+            api_fail_memory(reply);
+            api_settle(service, request, reply);
+        }
+        api_refund(service, request, request->job_count);
+        return exchange;
+    }
+    exchange->stage = STAGE_DETACHED;
+    exchange->connection = NULL;
+    exchange->path = exchange->route->path;
+    request->finish = work_finish;
+    request->owner = exchange;
+    if (request->job_count == 0) {
+        conclude(exchange);
+        return fork;
+    }
+    enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, it may be gone */
+    if (verdict == SCHEDULER_ACCEPTED)
+        return fork;
+    api_fail_refused(service, verdict, request, &fork->reply); /* its client never learns the id */
+    api_refund(service, request, request->job_count);
+    reply->status = fork->reply.status;
+    resume(exchange);
+    return fork;
 }
 
 /* ---- libmicrohttpd's calls ---- */
@@ -653,6 +734,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         if (work_begin(exchange))
             return MHD_YES; /* called again once resumed */
     }
+    *state = exchange = detach(exchange);
     return respond(exchange);
 }
 

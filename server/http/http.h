@@ -6,7 +6,7 @@
 #ifndef ALIGND_HTTP_H
 #define ALIGND_HTTP_H
 
-#include "server/api/service.h"
+#include "server/api/api.h"
 #include "server/http/connection.h"
 #include "server/http/listen.h"
 

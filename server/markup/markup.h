@@ -93,6 +93,11 @@ typedef void html_close(struct html_buffer *out, const struct html_end *end);
 /* Appends text of a translation to the document, written so that it reads as text. */
 typedef void html_escape(struct html_buffer *out, const char *text, size_t length);
 
+struct html;
+struct html_segment;
+/* Writes what stands between a segment and its translation below it and, if `after` is set, what follows both. */
+typedef void html_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after);
+
 struct html {
     struct html_piece *pieces; /* [piece_count] */
     size_t piece_count;
@@ -106,6 +111,9 @@ struct html {
     bool built; /* by build.h, for a format whose text is written by `escape` (NULL: as it is) */
     html_escape *escape;
     html_close *close; /* NULL: ends of elements are written as they were */
+    /* Segments stay, and their translations are written below them; values of attributes stay, too. NULL: translations replace
+     * their segments. */
+    html_below *below;
 };
 
 /* Reads valid UTF-8. All results are in the arena. Returns -1 with ERROR_MEMORY, ERROR_LENGTH (HTML_MAX_BYTES or more), or

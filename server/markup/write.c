@@ -65,6 +65,7 @@ struct writing {
     const struct html *html;
     const struct html_translation *translations; /* [html->count] */
     struct html_buffer *out;
+    bool as_it_was; /* no value in a tag is written anew */
 };
 
 /* True if two codes are of one language, whatever their regions. */
@@ -101,7 +102,7 @@ static void write_piece(const struct writing *writing, const struct html_piece *
     struct html_buffer *out = writing->out;
     if (piece->source && piece->shown_length == 0)
         html_put(out, piece->source, piece->source_length);
-    else if (!piece->source && piece->inset > 0)
+    else if (!piece->source && piece->inset > 0 && !writing->as_it_was)
         write_insets(writing, piece);
     else if (piece->plain)
         html_put_escaped(out, piece->raw, piece->length, text_marks);
@@ -296,16 +297,36 @@ static void write_translation(const struct writing *writing, const struct html_s
         write_edge(out, &html->pieces[segment->end - 1], false);
 }
 
+/* A translation that says the same as its segment is not written. */
+static void write_below(const struct writing *writing, const struct html_segment *segment,
+                        const struct html_translation *translation) {
+    const struct writing anew = {writing->html, writing->translations, writing->out, false};
+    struct html_buffer *out = writing->out;
+    size_t begin = out->length;
+    for (size_t i = segment->first; i < segment->end; i++)
+        write_piece(writing, &writing->html->pieces[i]);
+    size_t end = out->length;
+    writing->html->below(out, writing->html, segment, false);
+    size_t below = out->length;
+    write_translation(&anew, segment, translation);
+    if (out->failed)
+        return;
+    if (out->length - below == end - begin && memcmp(out->bytes + below, out->bytes + begin, end - begin) == 0)
+        out->bytes[out->length = end] = '\0';
+    else
+        writing->html->below(out, writing->html, segment, true);
+}
+
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err) {
     struct html_buffer out = {.arena = arena};
-    const struct writing writing = {html, translations, &out};
+    const struct writing writing = {html, translations, &out, html->below != NULL};
     size_t segment = 0, segments = html->count - html->values;
     html_put(&out, "", 0);
     for (size_t i = 0; i < html->piece_count && !out.failed;) {
         const struct html_segment *next = segment < segments ? &html->segments[segment] : NULL;
         if (next && next->first == i && translations[segment].text) {
-            write_translation(&writing, next, &translations[segment]);
+            (html->below ? write_below : write_translation)(&writing, next, &translations[segment]);
             i = next->end;
         } else {
             write_piece(&writing, &html->pieces[i++]);

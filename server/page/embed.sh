@@ -1,5 +1,5 @@
 #!/bin/sh
-# The page as a C table (server/api/page.h): sh embed.sh FILE... > page_files.c. Needs od, sed and cksum.
+# The page, and the API's description, as a C table (server/api/page.h): sh embed.sh FILE... > page_files.c. Needs od, sed and cksum.
 set -eu
 
 printf '/* Made by server/page/embed.sh. */\n#include "server/api/page.h"\n'
@@ -19,6 +19,8 @@ for file in "$@"; do
     case $name in
         embed.js) path=/embed.js type='text/javascript; charset=utf-8' ;;
         index.html) path=/ type='text/html; charset=utf-8' ;;
+        openapi.json) path=/openapi.json type='application/json; charset=utf-8' ;;
+        docs.html) path=/docs type='text/html; charset=utf-8' ;;
         *.css) type='text/css; charset=utf-8' ;;
         *.js) type='text/javascript; charset=utf-8' ;;
         *.svg) type='image/svg+xml' ;;

@@ -1,6 +1,6 @@
 /* build/tests/bench/detection CODE... < texts: for each line which of these languages it is taken to be in, how sure that is, and
- * what the confidence is made of, with tabs between them. weights/evaluation/detection.py reads it. */
-#include "server/api/language.h"
+ * what the confidence is made of, with tabs between them. weights/detection.py reads it. */
+#include "server/api/languages.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

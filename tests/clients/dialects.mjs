@@ -110,6 +110,44 @@ test("deepl-node makes, lists, uses and deletes glossaries", async () => {
   await assert.rejects(stranger.listGlossaries(), deepl.AuthorizationError);
 });
 
+test("deepl-node keeps multilingual glossaries", async () => {
+  const deepl = require("deepl-node");
+  const client = new deepl.DeepLClient(key, { serverUrl: url, maxRetries: 0 });
+  const dictionary = (sourceLangCode, targetLangCode, entries) =>
+    ({ sourceLangCode, targetLangCode, entries: new deepl.GlossaryEntries({ entries }) });
+  const made = await client.createMultilingualGlossary("winter",
+    [dictionary("en", "fr", { snow: "poudreuse" }), dictionary("fr", "en", { neige: "powder", glace: "ice" })]);
+  assert.deepEqual(made.dictionaries.map((one) => [one.sourceLangCode, one.targetLangCode, one.entryCount]), [["en", "fr", 1], ["fr", "en", 2]]);
+  assert.deepEqual(await client.listMultilingualGlossaries(), [made]);
+  assert.deepEqual(await client.getMultilingualGlossary(made.glossaryId), made);
+  assert.match((await client.translateText("I like snow.", "en", "fr", { glossary: made.glossaryId })).text, /poudreuse/);
+  assert.match((await client.translateText("J'aime la neige.", "fr", "en-US", { glossary: made.glossaryId })).text, /powder/);
+  const changed = await client.updateMultilingualGlossaryDictionary(made, dictionary("en", "fr", { ice: "verglas" }));
+  assert.deepEqual(changed.dictionaries.map((one) => one.entryCount).sort(), [2, 2]);
+  const entries = await client.getMultilingualGlossaryDictionaryEntries(made, "en", "fr");
+  assert.deepEqual(entries.entries.entries(), { snow: "poudreuse", ice: "verglas" });
+  assert.equal((await client.replaceMultilingualGlossaryDictionary(made, dictionary("en", "fr", { a: "b" }))).entryCount, 1);
+  assert.equal((await client.updateMultilingualGlossaryName(made, "cold")).name, "cold");
+  await client.deleteMultilingualGlossaryDictionary(made, "fr", "en");
+  assert.equal((await client.getMultilingualGlossary(made.glossaryId)).dictionaries.length, 1);
+  await client.deleteMultilingualGlossary(made);
+  assert.deepEqual(await client.listMultilingualGlossaries(), []);
+});
+
+test("deepl-node translates documents", async () => {
+  const deepl = require("deepl-node");
+  const translator = new deepl.Translator(key, { serverUrl: url, maxRetries: 0 });
+  const input = join(folder, "a.txt"), output = join(folder, "a.fr.txt");
+  writeFileSync(input, `${sentence}\n`);
+  const status = await translator.translateDocument(input, output, "en", "fr");
+  assert.equal(status.billedCharacters, sentence.length);
+  assert.equal(readFileSync(output, "utf8"), `${expected}\n`);
+  const handle = await translator.uploadDocument(Buffer.from("{oops"), "en", "fr", { filename: "a.json" }).catch((error) => error);
+  assert.match(handle.message, /line 1, column 2/);
+  const wrong = { documentId: "0".repeat(32), documentKey: "0".repeat(32) };
+  await assert.rejects(translator.getDocumentStatus(wrong), /Not found/);
+});
+
 test("deepl-node is told when there are too many glossaries: 456", async () => {
   const deepl = require("deepl-node");
   const translator = new deepl.Translator(key, { serverUrl: url, maxRetries: 0 });

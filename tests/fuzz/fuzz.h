@@ -3,7 +3,7 @@
 #ifndef ALIGND_TESTS_FUZZ_H
 #define ALIGND_TESTS_FUZZ_H
 
-#include "server/api/service.h"
+#include "server/api/api.h"
 #include <stddef.h>
 #include <stdint.h>
 

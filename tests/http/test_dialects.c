@@ -445,6 +445,63 @@ START_TEST(microsoft_dictionary) {
 }
 END_TEST
 
+/* Of UTF-16, where no character takes two. */
+static size_t units(const char *text, size_t bytes) {
+    size_t count = 0;
+    for (size_t i = 0; i < bytes; i++)
+        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return count;
+}
+
+/* Places are those in the text that was sent: a word of a phrase's translation is the phrase, without its tags. */
+START_TEST(microsoft_dictionary_places) {
+    static const struct {
+        const char *text, *words, *phrase;
+        size_t second; /* where the second sentence begins; 0: there is none */
+    } rows[] = {
+        {"A <mstrans:dictionary translation='garcon'>boy</mstrans:dictionary> plays.", "A boy plays . ", "boy ", 0},
+        {"<mstrans:dictionary translation='Luc'>\xc3\x89lie B</mstrans:dictionary> plays in the snow. A dog runs.",
+         "\xc3\x89lie B plays in the snow . A dog runs ", "\xc3\x89lie B ", 85},
+    };
+    struct daemon former = served;
+    daemon_start(&served, ARGUMENTS("--model", "weights/en-fr"));
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct reply reply;
+        json_t *body = json_pack("[{s:s}]", "Text", rows[i].text), *each;
+        char *json = json_dumps(body, 0), seen[256] = "";
+        get(&(struct call){.path = MS "&from=en&to=fr&includeAlignment=true&includeSentenceLength=true",
+                           .body = json,
+                           .headers = {JSON}},
+            &reply);
+        size_t total = 0, n, bytes = strlen(rows[i].text);
+        for (const char *at = text_at(reply.json, "0.translations.0.alignment.proj"); at; at = strchr(at, ' ')) {
+            size_t from, to, begin = 0, end = 0;
+            at += *at == ' ';
+            ck_assert_int_eq(sscanf(at, "%zu:%zu-", &from, &to), 2);
+            while (begin < bytes && units(rows[i].text, begin) < from)
+                begin++;
+            for (end = begin; end < bytes && units(rows[i].text, end) < to + 1; end++)
+                ;
+            char word[64];
+            snprintf(word, sizeof word, "%.*s ", (int)(end - begin), rows[i].text + begin);
+            ck_assert_msg(strstr(rows[i].words, word) != NULL, "%s: \"%s\"", rows[i].text, word);
+            strcat(seen, word);
+        }
+        ck_assert_msg(strstr(seen, rows[i].phrase) != NULL, "%s", seen);
+        json_array_foreach(json_at(reply.json, "0.translations.0.sentLen.srcSentLen"), n, each) total +=
+            (size_t)json_integer_value(each);
+        ck_assert_uint_eq(total, units(rows[i].text, bytes));
+        if (rows[i].second > 0)
+            ck_assert_double_eq(number_at(reply.json, "0.translations.0.sentLen.srcSentLen.0"), (double)rows[i].second);
+        free(json);
+        json_decref(body);
+        reply_done(&reply);
+    }
+    daemon_stop(&served);
+    served = former;
+}
+END_TEST
+
 START_TEST(microsoft_refusals) {
     static const struct {
         const char *path, *json;
@@ -588,6 +645,7 @@ Suite *dialects_suite(void) {
     tcase_add_test(tcase, microsoft_others);
     tcase_add_test(tcase, microsoft_language_names);
     tcase_add_test(tcase, microsoft_dictionary);
+    tcase_add_test(tcase, microsoft_dictionary_places);
     tcase_add_test(tcase, microsoft_refusals);
     tcase_add_test(tcase, extensions);
     tcase_add_test(tcase, wherever_a_key_stands);

@@ -410,7 +410,7 @@ START_TEST(files_to_fetch) {
     }
     client_send(&served, &(struct call){.path = "/download_file/00000000000000000000000000000000.a.txt"}, &file);
     ck_assert_int_eq(file.status, 404);
-    ck_assert_str_eq(text_at(file.json, "error"), "there is no file of this name, or no longer");
+    ck_assert_str_eq(text_at(file.json, "error"), "file not found or expired");
     reply_done(&file);
     upload_file("a.json", "{oops", FIELDS("source=en", "target=fr"), &file);
     ck_assert_int_eq(file.status, 400);
@@ -500,6 +500,227 @@ START_TEST(files_that_make_room) {
 }
 END_TEST
 
+/* ---- both languages ---- */
+
+/* The source stays byte for byte, and the translation stands below it, where the format has it; what says the same in both stands
+ * there once. */
+START_TEST(bilingual) {
+    static const struct {
+        const char *name, *text, *expected; /* expected: with @ for the translation of DOG */
+    } rows[] = {
+        {"a.txt", "42\r\n  - " DOG "\r\n\r\n", "42\r\n  - " DOG "\r\n    @\r\n\r\n"},
+        {"a.txt", DOG, DOG "\n@"},
+        {"a.md", "# " DOG "\n\n| " DOG " |\n|---|\n| 42 |\n", "# " DOG "<br>@\n\n| " DOG "<br>@ |\n|---|\n| 42 |\n"},
+        {"a.html", "<title>" DOG "</title><p lang=\"en\" title=\"" DOG "\">" DOG "</p><p>42</p>",
+         "<title>" DOG " / @</title><p lang=\"en\" title=\"" DOG "\">" DOG "<br/><span lang=\"fr\">@</span></p><p>42</p>"},
+        {"a.srt", "1\r\n" TIMES "\r\n" DOG "\r\n\r\n2\r\n" TIMES "\r\n42\r\n",
+         "1\r\n" TIMES "\r\n" DOG "\r\n@\r\n\r\n2\r\n" TIMES "\r\n42\r\n"},
+        {"a.vtt", "WEBVTT\n\n" TIMES "\n<i>" DOG "</i>\n", "WEBVTT\n\n" TIMES "\n<i>" DOG "</i>\n<i>@</i>\n"},
+    };
+    char *dog = translation(DOG), command[128], path[] = "/tmp/alignd-XXXXXX.html";
+    struct reply reply;
+    struct outcome outcome;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char expected[512] = "";
+        for (const char *at = rows[i].expected; *at;) {
+            size_t length = strcspn(at, "@");
+            snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%.*s%s", (int)length, at,
+                     at[length] ? dog : "");
+            at += length + (at[length] != '\0');
+        }
+        upload(rows[i].name, "", rows[i].text, FIELDS("source=en", "target=fr", "bilingual=below"), &reply);
+        ck_assert_msg(reply.status == 200, "%s: %s", rows[i].name, reply.body);
+        ck_assert_str_eq(reply.body, expected);
+        reply_done(&reply);
+    }
+    snprintf(command, sizeof command, "<html lang=\"en\"><body><p>%s</p></body></html>", DOG);
+    upload("a.html", "", command, FIELDS("source=en", "target=fr", "bilingual=below"), &reply);
+    int fd = mkstemps(path, 5);
+    ck_assert_int_eq(write(fd, command, strlen(command)), (ssize_t)strlen(command));
+    close(fd);
+    program_run(ARGUMENTS("translate", "--model", MODEL, "--bilingual", "below", path), NULL, &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    ck_assert_str_eq(outcome.out, reply.body);
+    outcome_done(&outcome);
+    reply_done(&reply);
+    upload("a.html", "", command, FIELDS("source=en", "target=fr"), &reply);
+    ck_assert_ptr_nonnull(strstr(reply.body, "<html lang=\"fr\">"));
+    program_run(ARGUMENTS("translate", "--model", MODEL, path), NULL, &outcome);
+    ck_assert_str_eq(outcome.out, reply.body);
+    outcome_done(&outcome);
+    reply_done(&reply);
+    refuse("a.txt", DOG, FIELDS("source=en", "target=fr", "bilingual=beside"), 400, "bilingual must be below, got \"beside\"");
+    refuse("a.json", "{}", FIELDS("source=en", "target=fr", "bilingual=below"), 400, "bilingual is not possible in json files");
+    refuse("a.po", "", FIELDS("source=en", "target=fr", "bilingual=below"), 400, "bilingual is not possible in po files");
+    refuse("a.xliff", "", FIELDS("source=en", "target=fr", "bilingual=below"), 400, "bilingual is not possible in xliff files");
+    program_run(ARGUMENTS("translate", "--model", MODEL, "--bilingual", "below", "--format", "json"), "{}", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual is not possible in json files"));
+    outcome_done(&outcome);
+    program_run(ARGUMENTS("translate", "--model", MODEL, "--bilingual", "below"), "x", &outcome);
+    ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual is for a document"));
+    outcome_done(&outcome);
+    unlink(path);
+    free(dog);
+}
+END_TEST
+
+/* ---- DeepL's documents ---- */
+
+static void order_document(const char *name, const char *text, const char *const *fields, struct reply *reply) {
+    char *body = form(name, "application/octet-stream", text, fields);
+    client_send(&served, &(struct call){.path = "/v2/document", .body = body, .headers = {MULTIPART}}, reply);
+    free(body);
+}
+
+static void ask_document(const struct reply *handle, const char *what, const char *key, struct reply *reply) {
+    char path[128], json[128];
+    snprintf(path, sizeof path, "/v2/document/%s%s", text_at(handle->json, "document_id"), what);
+    snprintf(json, sizeof json, "{'document_key': '%s'}", key ? key : text_at(handle->json, "document_key"));
+    client_send(&served, &(struct call){.path = path, .json = json}, reply);
+}
+
+/* Until it is neither queued nor being translated. */
+static void await_document(const struct reply *handle, struct reply *reply) {
+    for (;;) {
+        ask_document(handle, "", NULL, reply);
+        ck_assert_msg(reply->status == 200, "%ld %s", reply->status, reply->body);
+        const char *status = text_at(reply->json, "status");
+        if (strcmp(status, "queued") != 0 && strcmp(status, "translating") != 0)
+            return;
+        reply_done(reply);
+        usleep(10000);
+    }
+}
+
+/* Answered at once; the file is that of POST /documents, for who has the key, and once. */
+START_TEST(deepl_document) {
+    struct reply document, handle, reply;
+    char value[HEADER_BYTES];
+    upload("a.srt", "", "1\n" TIMES "\n" DOG "\n", FIELDS("source=en", "target=fr"), &document);
+    order_document("x", "1\n" TIMES "\n" DOG "\n", FIELDS("source_lang=EN", "target_lang=FR", "filename=a.srt", "other=1"),
+                   &handle);
+    ck_assert_msg(handle.status == 200, "%ld %s", handle.status, handle.body);
+    await_document(&handle, &reply);
+    ck_assert_str_eq(text_at(reply.json, "status"), "done");
+    ck_assert_str_eq(text_at(reply.json, "document_id"), text_at(handle.json, "document_id"));
+    ck_assert_double_eq(number_at(reply.json, "billed_characters"), strlen(DOG));
+    reply_done(&reply);
+    for (size_t i = 0; i < 2; i++) {
+        ask_document(&handle, i == 0 ? "" : "/result", "00000000000000000000000000000000", &reply);
+        ck_assert_int_eq(reply.status, 404);
+        ck_assert_str_eq(text_at(reply.json, "message"), "document not found or expired, or the document_key is wrong");
+        reply_done(&reply);
+    }
+    CURL *connection = connection_open(); /* one, on which each reply has gone out before the next begins */
+    char path[128], json[128];
+    snprintf(path, sizeof path, "/v2/document/%s/result", text_at(handle.json, "document_id"));
+    snprintf(json, sizeof json, "{'document_key': '%s'}", text_at(handle.json, "document_key"));
+    client_send(&served, &(struct call){.path = path, .json = json, .connection = connection}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert_str_eq(reply.body, document.body);
+    ck_assert(reply_header(&reply, "Content-Disposition", value));
+    ck_assert_str_eq(value, "attachment; filename=\"a.FR.srt\"; filename*=UTF-8''a.FR.srt");
+    reply_done(&reply);
+    client_send(&served, &(struct call){.path = path, .json = json, .connection = connection}, &reply);
+    ck_assert_int_eq(reply.status, 404);
+    reply_done(&reply);
+    curl_easy_cleanup(connection);
+    reply_done(&handle);
+    reply_done(&document);
+}
+END_TEST
+
+/* A blank document has nothing to decode; one whose time is over says so to who asks; what is wrong is refused before an id is
+ * given. */
+START_TEST(deepl_document_ends) {
+    static const struct {
+        const char *name, *fields[3], *message;
+    } rows[] = {
+        {"a.txt", {"source_lang=EN"}, "target_lang is missing: the code of the language to translate to"},
+        {"a.txt", {"source_lang=EN", "target_lang=ZZ"}, "target_lang: \"ZZ\" is not supported"},
+        {"a.txt", {"target_lang=FR", "glossary_id=x"}, "source_lang is required with glossary_id"},
+        {"a.txt", {"target_lang=FR", "output_format=pdf"}, "output_format must be that of the file, txt, got \"pdf\""},
+        {"a.exe",
+         {"target_lang=FR"},
+         "a file of the type \".exe\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff"},
+    };
+    struct reply handle, reply;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        order_document(rows[i].name, DOG, rows[i].fields, &reply);
+        ck_assert_int_eq(reply.status, 400);
+        ck_assert_str_eq(text_at(reply.json, "message"), rows[i].message);
+        reply_done(&reply);
+    }
+    order_document("a.txt", "42\n", FIELDS("source_lang=EN", "target_lang=FR", "output_format=txt"), &handle);
+    await_document(&handle, &reply);
+    ck_assert_str_eq(text_at(reply.json, "status"), "done");
+    reply_done(&reply);
+    ask_document(&handle, "/result", NULL, &reply);
+    ck_assert_str_eq(reply.body, "42\n");
+    reply_done(&reply);
+    reply_done(&handle);
+
+    char *text = malloc(40000), *end = text;
+    for (size_t i = 0; i < 800; i++)
+        end = stpcpy(end, "a boy plays in the white snow\n\n");
+    char *body = form("a.txt", "text/plain", text, FIELDS("source_lang=EN", "target_lang=FR"));
+    bool failed = false; /* with so much time that it can be read, and not decoded */
+    for (size_t ms = 1; !failed; ms++) {
+        char deadline[32];
+        snprintf(deadline, sizeof deadline, "X-Deadline-Ms: %zu", ms);
+        client_send(&served, &(struct call){.path = "/v2/document", .body = body, .headers = {MULTIPART, deadline}}, &handle);
+        ck_assert_msg(handle.status == 200 || handle.status == 504, "%ld %s", handle.status, handle.body);
+        if (handle.status == 504) {
+            reply_done(&handle);
+            continue;
+        }
+        await_document(&handle, &reply);
+        ck_assert_str_eq(text_at(reply.json, "status"), "error");
+        ck_assert_str_eq(text_at(reply.json, "error_message"), "the request's deadline passed before it was answered");
+        reply_done(&reply);
+        ask_document(&handle, "/result", NULL, &reply);
+        ck_assert_int_eq(reply.status, 400);
+        reply_done(&reply);
+        reply_done(&handle);
+        failed = true;
+    }
+    free(body);
+    free(text);
+}
+END_TEST
+
+/* The client has its answer while the document is decoded, and a daemon that stops finishes it first. */
+START_TEST(deepl_document_goes_on) {
+    enum { LINES = 300 };
+    struct daemon former = served;
+    struct reply handle, reply;
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    for (size_t i = 0; i < LINES; i++)
+        fprintf(out, "The dog runs in the snow, and %zu boys see it.\n", i + 2);
+    fclose(out);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--deadline-ms", "60000"));
+    order_document("a.txt", text, FIELDS("source_lang=EN", "target_lang=FR"), &handle);
+    ck_assert_msg(handle.status == 200, "%ld %s", handle.status, handle.body);
+    ask_document(&handle, "/result", NULL, &reply);
+    ck_assert_int_eq(reply.status, 503);
+    ck_assert_str_eq(text_at(reply.json, "message"), "the document is not translated yet");
+    reply_done(&reply);
+    await_document(&handle, &reply);
+    ck_assert_str_eq(text_at(reply.json, "status"), "done");
+    reply_done(&reply);
+    reply_done(&handle);
+    order_document("a.txt", text, FIELDS("source_lang=EN", "target_lang=FR"), &handle);
+    ck_assert_int_eq(handle.status, 200);
+    daemon_stop(&served); /* expects a clean end */
+    served = former;
+    reply_done(&handle);
+    free(text);
+}
+END_TEST
+
 Suite *documents_suite(void) {
     Suite *suite = suite_create("documents");
     TCase *cases = tcase_create("documents");
@@ -522,6 +743,10 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, files_that_nobody_read);
     tcase_add_test(cases, files_that_were_cut_off);
     tcase_add_test(cases, files_that_make_room);
+    tcase_add_test(cases, bilingual);
+    tcase_add_test(cases, deepl_document);
+    tcase_add_test(cases, deepl_document_ends);
+    tcase_add_test(cases, deepl_document_goes_on);
     suite_add_tcase(suite, cases);
     return suite;
 }

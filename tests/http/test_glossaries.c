@@ -183,6 +183,133 @@ START_TEST(sighup_and_restart) {
 }
 END_TEST
 
+/* ---- version 3 ---- */
+
+#define WINTER                                                                                                                     \
+    "{'name': 'winter', 'dictionaries': [{'source_lang': 'EN', 'target_lang': 'FR', 'entries': 'snow\\tpoudreuse'}, "              \
+    "{'source_lang': 'en', 'target_lang': 'fr-CA', 'entries': 'ice\\tglace', 'entries_format': 'tsv'}]}"
+
+static char *make_multilingual(const char *json, const char *key) {
+    struct reply reply;
+    char *path;
+    ask(&(struct call){.path = "/v3/glossaries", .json = json, .headers = {key}}, 201, &reply);
+    ck_assert_int_gt(asprintf(&path, "/v3/glossaries/%s", text_at(reply.json, "glossary_id")), 0);
+    reply_done(&reply);
+    return path;
+}
+
+static void expect_entries(const char *path, const char *pair, const char *entries) {
+    char whole[128];
+    struct reply reply;
+    snprintf(whole, sizeof whole, "%s/entries?%s", path, pair);
+    ask(&(struct call){.path = whole, .headers = {ALICE}}, 200, &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "dictionaries")), 1);
+    ck_assert_str_eq(text_at(reply.json, "dictionaries.0.entries"), entries);
+    ck_assert_str_eq(text_at(reply.json, "dictionaries.0.entries_format"), "tsv");
+    reply_done(&reply);
+}
+
+static size_t count_dictionaries(const char *path) {
+    struct reply reply;
+    ask(&(struct call){.path = path, .headers = {ALICE}}, 200, &reply);
+    size_t count = json_array_size(json_at(reply.json, "dictionaries"));
+    reply_done(&reply);
+    return count;
+}
+
+/* The same glossaries as version 2 has: those of one pair are found in both, dictionaries are used by their pair. */
+START_TEST(dictionaries) {
+    static const char en_fr[] = "source_lang=en&target_lang=FR", en_ca[] = "source_lang=en&target_lang=fr-ca";
+    struct reply reply;
+    char *path = make_multilingual(WINTER, ALICE), part[160];
+    const char *id = path + strlen("/v3/glossaries/");
+    ask(&(struct call){.path = path, .headers = {ALICE}}, 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "name"), "winter");
+    ck_assert_str_eq(text_at(reply.json, "dictionaries.0.source_lang"), "en");
+    ck_assert_str_eq(text_at(reply.json, "dictionaries.1.target_lang"), "fr-ca");
+    ck_assert_double_eq(number_at(reply.json, "dictionaries.0.entry_count"), 1);
+    ck_assert_uint_eq(strlen(text_at(reply.json, "creation_time")), strlen("2021-08-03T14:16:18.329Z"));
+    reply_done(&reply);
+    expect(id, ALICE, "poudreuse");
+    ask(&(struct call){.path = "/v3/glossaries", .headers = {ALICE}}, 200, &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "glossaries")), 2);
+    ck_assert_str_eq(text_at(reply.json, "glossaries.0.glossary_id"), "ours");
+    ck_assert_str_eq(text_at(reply.json, "glossaries.1.glossary_id"), id);
+    reply_done(&reply);
+    ask(&(struct call){.path = "/v2/glossaries", .headers = {ALICE}}, 200, &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "glossaries")), 1);
+    reply_done(&reply);
+
+    ask(&(struct call){.method = "PATCH",
+                       .path = path,
+                       .json = "{'name': 'cold', 'dictionaries': [{'source_lang': 'en', 'target_lang': 'fr', 'entries': "
+                               "'ice\\tverglas\\nsnow\\tblizzard'}]}",
+                       .headers = {ALICE}},
+        200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "name"), "cold");
+    ck_assert_str_eq(text_at(reply.json, "glossary_id"), id);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "dictionaries")), 2);
+    reply_done(&reply);
+    expect_entries(path, en_fr, "ice\tverglas\nsnow\tblizzard");
+    expect_entries(path, en_ca, "ice\tglace");
+    native("cold", "blizzard");
+    snprintf(part, sizeof part, "%s/dictionaries", path);
+    ask(&(struct call){.method = "PUT",
+                       .path = part,
+                       .body = "source_lang=en&target_lang=fr&entries=snow%2Cverglas&entries_format=csv",
+                       .headers = {ALICE, FORM}},
+        200, &reply);
+    ck_assert_double_eq(number_at(reply.json, "entry_count"), 1);
+    reply_done(&reply);
+    expect_entries(path, en_fr, "snow\tverglas");
+    expect(id, ALICE, "verglas");
+    ck_assert_uint_eq(count_dictionaries(path), 2);
+
+    daemon_stop(&served);
+    start();
+    ck_assert_uint_eq(count_dictionaries(path), 2);
+    snprintf(part, sizeof part, "%s/dictionaries?%s", path, en_ca);
+    ask(&(struct call){.method = "DELETE", .path = part, .headers = {ALICE}}, 204, &reply);
+    reply_done(&reply);
+    refuse(&(struct call){.method = "DELETE", .path = part, .headers = {ALICE}}, 404, "No dictionary found for language pair");
+    ck_assert_uint_eq(count_dictionaries(path), 1);
+    ask(&(struct call){.method = "DELETE", .path = path, .headers = {ALICE}}, 204, &reply);
+    reply_done(&reply);
+    refuse(&(struct call){.path = path, .headers = {ALICE}}, 404, "there is no such glossary");
+    free(path);
+}
+END_TEST
+
+START_TEST(dictionaries_refused) {
+    static const struct {
+        const char *method, *path, *json, *message;
+        long status;
+    } rows[] = {
+        {"POST", "/v3/glossaries", "{'name': 'x'}", "dictionaries is missing", 400},
+        {"POST", "/v3/glossaries", "{'dictionaries': []}", "name is missing", 400},
+        {"POST", "/v3/glossaries", "{'name': 'x', 'dictionaries': 1}", "dictionaries must be an array of objects, got an integer",
+         400},
+        {"POST", "/v3/glossaries", "{'name': 'x', 'dictionaries': [1]}", "source_lang is missing", 400},
+        {"POST", "/v3/glossaries",
+         "{'name': 'x', 'dictionaries': [{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}, {'source_lang': 'EN', "
+         "'target_lang': 'FR', 'entries': 'a\\tb'}]}",
+         "dictionaries has two for \"en\" to \"fr\"", 400},
+        {"PATCH", "/v3/glossaries/ours", "{'name': 'x'}", "this glossary is the server's, and stays", 403},
+        {"PUT", "/v3/glossaries/none/dictionaries", "{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}",
+         "there is no such glossary", 404},
+        {"DELETE", "/v3/glossaries/ours/dictionaries", NULL, "source_lang is missing", 400},
+        {"PUT", "/v3/glossaries/ours", "{}", "the method must be one of GET, HEAD, PATCH, DELETE, OPTIONS", 405},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        refuse(&(struct call){.method = rows[i].method, .path = rows[i].path, .json = rows[i].json, .headers = {ALICE}},
+               rows[i].status, rows[i].message);
+    char *path = make_multilingual(WINTER, ALICE);
+    refuse(&(struct call){.method = "PATCH", .path = path, .json = "{'name': 'x'}", .headers = {BOB}}, 404,
+           "there is no such glossary");
+    free(path);
+}
+END_TEST
+
 START_TEST(what_is_refused) {
     static const struct {
         const char *json, *message;
@@ -225,6 +352,8 @@ Suite *glossaries_suite(void) {
     tcase_add_test(cases, forms_and_csv);
     tcase_add_test(cases, they_are_their_keys);
     tcase_add_test(cases, sighup_and_restart);
+    tcase_add_test(cases, dictionaries);
+    tcase_add_test(cases, dictionaries_refused);
     tcase_add_test(cases, what_is_refused);
     suite_add_tcase(suite, cases);
     return suite;

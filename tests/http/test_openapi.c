@@ -198,15 +198,17 @@ START_TEST(every_path) {
     json_object_foreach(paths, path, methods) {
         struct reply reply;
         char allowed[HEADER_BYTES];
-        client_send(&served, &(struct call){.path = path, .method = "PUT"}, &reply);
+        client_send(&served, &(struct call){.path = path, .method = "LINK"}, &reply);
         ck_assert_int_eq(reply.status, 405);
         ck_assert(reply_header(&reply, "Allow", allowed));
         ck_assert_int_eq(strstr(allowed, "GET") != NULL, json_object_get(methods, "get") != NULL);
         ck_assert_int_eq(strstr(allowed, "POST") != NULL, json_object_get(methods, "post") != NULL);
         ck_assert_int_eq(strstr(allowed, "DELETE") != NULL, json_object_get(methods, "delete") != NULL);
+        ck_assert_int_eq(strstr(allowed, "PUT") != NULL, json_object_get(methods, "put") != NULL);
+        ck_assert_int_eq(strstr(allowed, "PATCH") != NULL, json_object_get(methods, "patch") != NULL);
         reply_done(&reply);
     }
-    ck_assert_uint_eq(json_object_size(paths), 34);
+    ck_assert_uint_eq(json_object_size(paths), 41);
 }
 END_TEST
 
@@ -229,7 +231,7 @@ START_TEST(every_example) {
             count++;
         }
     }
-    ck_assert_uint_eq(count, 15);
+    ck_assert_uint_eq(count, 16);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
-/* server/api/api_dialect: which dialect a request speaks, and in whose words it is refused. */
-#include "server/api/api_dialect.h"
+/* server/api/decode: which dialect a request speaks, and in whose words it is refused. */
+#include "server/api/endpoint.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>

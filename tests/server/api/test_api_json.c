@@ -1,5 +1,5 @@
-/* server/api/api_json: replies of what was written, and of what could not be. */
-#include "server/api/api_json.h"
+/* server/api/json: replies of what was written, and of what could not be. */
+#include "server/api/endpoint.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>

@@ -125,6 +125,62 @@ START_TEST(files_expire_by_themselves) {
 }
 END_TEST
 
+/* ---- orders ---- */
+
+/* An order is found by id and key only, before and after its file has been made, and by nobody who knows its id alone. */
+START_TEST(orders_have_a_key) {
+    struct kept_files *files = open_files(HOUR_US, HOUR_US);
+    const struct kept_file file = {.name = "a.txt", .content_type = "text/plain", .length = 3};
+    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
+    struct kept_file found;
+    struct kept_order order;
+    atomic_size_t left = 4;
+    ck_assert_int_eq(kept_files_order(files, &left, 7, 20, id, key, NULL), 0);
+    ck_assert(!kept_files_look(files, id, "", &order) && !kept_files_look(files, id, id, &order));
+    ck_assert(!kept_files_look(files, key, key, &order) && !has(files, id, ""));
+    ck_assert(kept_files_look(files, id, key, &order));
+    ck_assert(order.state == KEPT_PENDING && order.total == 7 && order.left == 4 && order.characters == 20);
+    ck_assert_ptr_null(kept_files_fetch(files, id, key, &found, NULL));
+    kept_files_deliver(files, id, &file, "one");
+    ck_assert(kept_files_look(files, id, key, &order) && order.state == KEPT_READY);
+    ck_assert(!has(files, id, "one"));
+    ck_assert_ptr_null(kept_files_fetch(files, id, "", &found, NULL));
+    char *text = kept_files_fetch(files, id, key, &found, NULL);
+    ck_assert_str_eq(text, "one");
+    ck_assert_str_eq(found.name, "a.txt");
+    free(text);
+    kept_files_remove(files, id);
+    ck_assert(!kept_files_look(files, id, key, &order));
+    ck_assert_uint_eq(kept_files_count(files), 0);
+    kept_files_free(files);
+}
+END_TEST
+
+/* What fails says why; so does what is longer than all may be. One that has made room for others is forgotten. */
+START_TEST(orders_fail) {
+    struct kept_files *files = open_files(HOUR_US, HOUR_US);
+    const struct kept_file file = {.name = "a.txt", .content_type = "text/plain", .length = 3},
+                           large = {.name = "a.txt", .content_type = "text/plain", .length = BYTES + 1};
+    char ids[COUNT + 1][KEPT_ID_BYTES], keys[COUNT + 1][KEPT_ID_BYTES];
+    struct kept_order order;
+    atomic_size_t left = 1;
+    for (size_t i = 0; i < COUNT; i++)
+        kept_files_order(files, &left, 1, 3, ids[i], keys[i], NULL);
+    kept_files_fail(files, ids[0], "why");
+    ck_assert(kept_files_look(files, ids[0], keys[0], &order) && order.state == KEPT_FAILED);
+    ck_assert_str_eq(order.message, "why");
+    kept_files_deliver(files, ids[1], &large, "01234567890");
+    ck_assert(kept_files_look(files, ids[1], keys[1], &order) && order.state == KEPT_FAILED);
+    kept_files_order(files, &left, 1, 3, ids[COUNT], keys[COUNT], NULL);
+    ck_assert(!kept_files_look(files, ids[0], keys[0], &order));
+    kept_files_deliver(files, ids[0], &file, "one");
+    kept_files_deliver(files, ids[2], &file, "one");
+    ck_assert(kept_files_look(files, ids[2], keys[2], &order) && order.state == KEPT_READY);
+    ck_assert_uint_eq(kept_files_count(files), COUNT);
+    kept_files_free(files);
+}
+END_TEST
+
 Suite *kept_files_suite(void) {
     Suite *suite = suite_create("kept_files");
     TCase *cases = tcase_create("kept_files");
@@ -134,5 +190,7 @@ Suite *kept_files_suite(void) {
     tcase_add_test(cases, what_was_sent_expires_first);
     tcase_add_test(cases, the_oldest_make_room);
     tcase_add_test(cases, files_expire_by_themselves);
+    tcase_add_test(cases, orders_have_a_key);
+    tcase_add_test(cases, orders_fail);
     return suite;
 }

@@ -1,5 +1,5 @@
 /* Languages' names and codes; whose text it is. */
-#include "server/api/language.h"
+#include "server/api/languages.h"
 #include "tests/suites.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* server/limiter and server/meter: what a client may ask for and how fast work is done, with times made up. */
-#include "server/api/limiter.h"
+#include "server/api/limits.h"
 #include "server/base/metrics.h"
 #include "tests/suites.h"
 #include <math.h>

@@ -1,5 +1,5 @@
 /* server/usage: what each key has translated, with times made up. */
-#include "server/api/usage.h"
+#include "server/api/limits.h"
 #include "tests/suites.h"
 #include <stdio.h>
 

@@ -1,0 +1,687 @@
+/* The answers of alignd's own dialect: the objects of texts and sentences, how long they will be before they are written, and the
+ * events of a stream. Scratch memory is an arena that each text empties. */
+#include "model/base/utf8.h"
+#include "server/api/plan.h"
+#include "server/base/writer.h"
+#include "server/decode/events.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a sentence ---- */
+
+enum { SCRATCH_BYTES = 16 * 1024 };
+
+/* One hypothesis of one sentence, about to be written. */
+struct sentence_view {
+    struct request *request;
+    unsigned include;
+    const struct text *text;
+    const struct sentence *sentence;
+    const struct hypothesis *hypothesis;
+    struct rendering rendering;
+    size_t rows;         /* target tokens shown: with `eos`, the final </s> too */
+    struct arena *arena; /* scratch */
+    struct writer *out;
+    bool apart; /* sentences have no place in the whole text */
+};
+
+static void put_pair(struct sentence_view *view, size_t source, size_t target) {
+    writer_begin_array(view->out, NULL);
+    writer_count(view->out, NULL, source);
+    writer_count(view->out, NULL, target);
+    writer_end_array(view->out);
+}
+
+static void put_tokens(struct sentence_view *view) {
+    const struct sentence *sentence = view->sentence;
+    writer_begin_array(view->out, "source_tokens");
+    for (size_t j = 0; j < sentence->length; j++)
+        writer_string(view->out, NULL, sentence->tokens[j].piece);
+    writer_end_array(view->out);
+    writer_begin_array(view->out, "tokens");
+    for (size_t i = 0; i < view->hypothesis->length; i++)
+        writer_string(view->out, NULL, view->rendering.tokens[i].piece);
+    if (view->rows > view->hypothesis->length)
+        writer_string(view->out, NULL, "</s>");
+    writer_end_array(view->out);
+}
+
+/* An array of attention or alignment weights. */
+static void put_weights(struct sentence_view *view, const float *weights, size_t count) {
+    writer_numbers(view->out, NULL, weights, count, view->request->digits);
+}
+
+/* rows: of attention or of the alignment. */
+static void put_rows(struct sentence_view *view, const char *key, const float *const *rows) {
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < view->rows; i++)
+        put_weights(view, rows[i], view->sentence->length);
+    writer_end_array(view->out);
+}
+
+static void put_alignment(struct sentence_view *view) {
+    struct span own = sentence_own(view->sentence);
+    bool has_end = own.end < view->sentence->length;
+    writer_begin_array(view->out, "alignment");
+    for (size_t i = 0, j; i < view->hypothesis->length; i++) {
+        const float *row = view->hypothesis->alignment[i];
+        if (render_aligned(row + own.begin, own.end - own.begin, has_end ? row[own.end] : 0, &j))
+            put_pair(view, own.begin + j, i);
+    }
+    writer_end_array(view->out);
+}
+
+/* In bytes of UTF-8, and in units of UTF-16. */
+static void put_place(struct sentence_view *view, const char *key, struct api_place begin, struct api_place end) {
+    writer_begin_object(view->out, key);
+    writer_count(view->out, "start", begin.bytes);
+    writer_count(view->out, "end", end.bytes);
+    writer_count(view->out, "start_utf16", begin.units);
+    writer_count(view->out, "end_utf16", end.units);
+    writer_end_object(view->out);
+}
+
+static void put_offset(struct sentence_view *view, struct utf16_cursor *cursor, size_t begin, size_t end) {
+    struct api_place from = {begin, utf16_position(cursor, begin)}, to = {end, utf16_position(cursor, end)};
+    put_place(view, NULL, from, to);
+}
+
+static void put_matrix(struct sentence_view *view, const char *key, const struct word_matrix *matrix) {
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < matrix->target_count; i++)
+        put_weights(view, matrix->weights + i * matrix->source_count, matrix->source_count);
+    writer_end_array(view->out);
+}
+
+/* The texts of words. */
+static void put_word_texts(struct sentence_view *view, const char *key, const char *text, const struct word_side *side) {
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < side->count; i++)
+        writer_string_of(view->out, NULL, text + side->words[i].begin, side->words[i].end - side->words[i].begin);
+    writer_end_array(view->out);
+}
+
+static void put_word_offsets(struct sentence_view *view, const char *key, const char *text, const struct word_side *side) {
+    struct utf16_cursor cursor = {.text = text};
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < side->count; i++)
+        put_offset(view, &cursor, side->words[i].begin, side->words[i].end);
+    writer_end_array(view->out);
+}
+
+static void put_words(struct sentence_view *view) {
+    struct arena_mark mark = arena_mark(view->arena);
+    const struct hypothesis *hypothesis = view->hypothesis;
+    const char *source = sentence_text(view->sentence), *target = view->rendering.text;
+    struct word_sides sides;
+    struct word_matrix attention, alignment;
+    writer_begin_object(view->out, "words");
+    if (render_words(view->sentence, WORDS_UNICODE, hypothesis, &view->rendering, view->arena, &sides, NULL) == 0 &&
+        render_merge(&sides, hypothesis->attention, view->arena, &attention, NULL) == 0 &&
+        render_merge(&sides, hypothesis->alignment, view->arena, &alignment, NULL) == 0) {
+        put_word_texts(view, "source", source, &sides.source);
+        put_word_texts(view, "target", target, &sides.target);
+        put_matrix(view, "attention", &attention);
+        put_matrix(view, "soft_alignment", &alignment);
+        writer_begin_array(view->out, "alignment");
+        for (size_t i = 0, j; i < alignment.target_count; i++)
+            if (render_aligned(alignment.weights + i * alignment.source_count, alignment.source_count, alignment.ends[i], &j))
+                put_pair(view, j, i);
+        writer_end_array(view->out);
+        writer_begin_object(view->out, "offsets");
+        put_word_offsets(view, "source", source, &sides.source);
+        put_word_offsets(view, "target", target, &sides.target);
+        writer_end_object(view->out);
+    } else {
+        writer_fail(view->out);
+    }
+    writer_end_object(view->out);
+    arena_release(view->arena, mark);
+}
+
+static void put_quality(struct sentence_view *view) {
+    struct arena_mark mark = arena_mark(view->arena);
+    struct word_sides sides;
+    struct quality quality;
+    writer_begin_object(view->out, "quality");
+    if (render_words(view->sentence, WORDS_UNICODE, view->hypothesis, &view->rendering, view->arena, &sides, NULL) == 0 &&
+        translator_quality(view->sentence, view->hypothesis, sides.target.tokens, sides.target.count, view->arena, &quality,
+                           NULL) == 0) {
+        writer_number(view->out, "sentence", (double)quality.sentence);
+        writer_numbers(view->out, "words", quality.words, quality.count, DECIMAL_DIGITS);
+    } else {
+        writer_fail(view->out);
+    }
+    writer_end_object(view->out);
+    arena_release(view->arena, mark);
+}
+
+static void put_token_offsets(struct sentence_view *view, const char *key, const char *text, const struct token *tokens,
+                              size_t count, bool end) {
+    struct utf16_cursor cursor = {.text = text};
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < count; i++)
+        put_offset(view, &cursor, tokens[i].begin, tokens[i].end);
+    if (end)
+        put_offset(view, &cursor, strlen(text), strlen(text));
+    writer_end_array(view->out);
+}
+
+/* Moves a place over the first bytes of a text. */
+static struct api_place behind(struct api_place place, const char *text, size_t bytes) {
+    struct utf16_cursor cursor = {.text = text};
+    return (struct api_place){place.bytes + bytes, place.units + utf16_position(&cursor, bytes)};
+}
+
+static void put_offsets(struct sentence_view *view, const struct api_places *begin) {
+    const struct sentence *sentence = view->sentence;
+    const char *source = sentence_text(sentence), *target = view->rendering.text;
+    size_t length = view->hypothesis->length;
+    writer_begin_object(view->out, "offsets");
+    put_token_offsets(view, "source", source, sentence->tokens, sentence->length, false);
+    put_token_offsets(view, "target", target, view->rendering.tokens, length, view->rows > length);
+    if (begin) { /* the other hypotheses are not part of the output */
+        writer_begin_object(view->out, "span");
+        put_place(view, "source", begin->source, behind(begin->source, source, sentence_text_length(sentence)));
+        put_place(view, "target", begin->target, behind(begin->target, target, strlen(target)));
+        writer_end_object(view->out);
+    }
+    writer_end_object(view->out);
+}
+
+/* The runs that came through as they are. */
+static void put_opaque(struct sentence_view *view) {
+    static const struct api_place start = {0, 0};
+    const char *source = sentence_text(view->sentence), *target = view->rendering.text;
+    writer_begin_array(view->out, "opaque");
+    for (size_t i = 0; i < view->hypothesis->length; i++) {
+        const struct opaque_run *run = glossary_run(view->sentence, view->hypothesis->tokens[i]);
+        const struct token *written = &view->rendering.tokens[i];
+        if (!run)
+            continue;
+        writer_begin_object(view->out, NULL);
+        put_place(view, "source", behind(start, source, run->begin), behind(start, source, run->end));
+        put_place(view, "target", behind(start, target, written->begin), behind(start, target, written->end));
+        writer_string(view->out, "kind", opaque_name(run->kind));
+        writer_end_object(view->out);
+    }
+    writer_end_array(view->out);
+}
+
+static void put_top_k(struct sentence_view *view) {
+    writer_begin_array(view->out, "top_k");
+    for (size_t row = 0; row < view->rows; row++) {
+        const struct alternatives *step = view->hypothesis->alternatives[row];
+        writer_begin_array(view->out, NULL);
+        for (size_t i = 0; i < step->count; i++) {
+            writer_begin_object(view->out, NULL);
+            writer_string(view->out, "token", translator_piece(view->sentence, step->tokens[i]));
+            writer_number(view->out, "log_prob", (double)step->log_probs[i]);
+            writer_end_object(view->out);
+        }
+        writer_end_array(view->out);
+    }
+    writer_end_array(view->out);
+}
+
+static void put_timing(struct sentence_view *view) {
+    const struct job *job = sentence_job(view->sentence);
+    writer_begin_object(view->out, "timing");
+    writer_number(view->out, "queue_ms", (double)(job->admitted_us - job->queued_us) / 1000);
+    writer_number(view->out, "decode_ms", (double)(job->done_us - job->admitted_us) / 1000);
+    writer_count(view->out, "steps", view->sentence->steps);
+    writer_end_object(view->out);
+}
+
+/* True: nobody needs the rest. */
+static bool is_over(const struct sentence_view *view) {
+    return writer_ended(view->out) || request_is_over(view->request);
+}
+
+/* [layer][head][row][column] of one part. All rows of a head are as long as the last, since a step sees nothing of what comes after
+ * it. */
+static void put_looks(struct sentence_view *view, enum looks_part part, size_t rows, const char *key) {
+    const struct look_set *set = &view->sentence->looks->parts[part];
+    float row[REQUEST_HEADS_TOKENS + 1];
+    if (set->layers == 0)
+        return;
+    writer_begin_array(view->out, key);
+    for (size_t layer = 0; layer < set->layers && !is_over(view); layer++) {
+        writer_begin_array(view->out, NULL);
+        for (size_t head = 0; head < set->heads; head++) {
+            writer_begin_array(view->out, NULL);
+            for (size_t i = 0, count; i < rows; i++) {
+                const float *seen = looks_row(view->sentence->looks, part, layer, head, i, &count);
+                memset(row, 0, sizeof row);
+                memcpy(row, seen, count * sizeof *row);
+                put_weights(view, row, part == LOOKS_DECODER ? rows : count);
+            }
+            writer_end_array(view->out);
+        }
+        writer_end_array(view->out);
+    }
+    writer_end_array(view->out);
+}
+
+/* The members of one hypothesis. */
+static void put_hypothesis(struct sentence_view *view, const struct api_places *begin) {
+    static const char *const reasons[] = {[FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
+    const struct sentence *sentence = view->sentence;
+    const struct hypothesis *hypothesis = view->hypothesis;
+    writer_string_of(view->out, "source_text", sentence_text(sentence), sentence_text_length(sentence));
+    writer_string(view->out, "text", view->rendering.text);
+    if (view->include & INCLUDE_TOKENS)
+        put_tokens(view);
+    writer_number(view->out, "score", hypothesis->score);
+    writer_number(view->out, "log_prob", hypothesis->log_prob);
+    writer_string(view->out, "finish_reason", reasons[hypothesis->finish]);
+    if (sentence->options.strategy == &search_exact || sentence->options.approximates)
+        writer_boolean(view->out, "optimal", hypothesis->finish != FINISH_BUDGET);
+
+    if (view->include & INCLUDE_LOG_PROBS)
+        writer_numbers(view->out, "log_probs", hypothesis->log_probs, view->rows, DECIMAL_DIGITS);
+    if (view->include & INCLUDE_ATTENTION)
+        put_rows(view, "attention", hypothesis->attention);
+    if (view->include & INCLUDE_SOFT_ALIGNMENT)
+        put_rows(view, "soft_alignment", hypothesis->alignment);
+    if (view->include & INCLUDE_ALIGNMENT)
+        put_alignment(view);
+    if (view->include & INCLUDE_WORDS)
+        put_words(view);
+    if (view->include & INCLUDE_QUALITY)
+        put_quality(view);
+    if (view->include & INCLUDE_OFFSETS)
+        put_offsets(view, begin);
+    if (view->include & INCLUDE_OFFSETS)
+        put_opaque(view);
+    if (view->include & INCLUDE_ENTROPY)
+        writer_numbers(view->out, "entropy", hypothesis->entropies, view->rows, DECIMAL_DIGITS);
+    if (view->include & INCLUDE_TOP_K)
+        put_top_k(view);
+    if (view->include & INCLUDE_TIMING)
+        put_timing(view);
+}
+
+static void view_choose(struct sentence_view *view, const struct hypothesis *hypothesis) {
+    view->hypothesis = hypothesis;
+    view->rows = hypothesis->length + (hypothesis->ended && (view->include & INCLUDE_EOS) ? 1 : 0);
+}
+
+/* The nodes of the search tree. */
+static void put_tree(struct sentence_view *view) {
+    static const char *const states[] = {[BRANCH_KEPT] = "kept", [BRANCH_PRUNED] = "pruned", [BRANCH_FINISHED] = "finished"};
+    writer_begin_array(view->out, "beam");
+    for (size_t id = 0; id < view->sentence->search.tree.count; id++) {
+        const struct branch *b = search_branch(&view->sentence->search, id);
+        writer_begin_object(view->out, NULL);
+        writer_count(view->out, "id", id);
+        if (b->parent == BRANCH_START)
+            writer_null(view->out, "parent");
+        else
+            writer_count(view->out, "parent", b->parent);
+        writer_count(view->out, "step", b->step);
+        writer_string(view->out, "token", translator_piece(view->sentence, b->token));
+        writer_number(view->out, "log_prob", (double)b->log_prob);
+        writer_number(view->out, "score", (double)b->score);
+        writer_string(view->out, "state", states[b->state]);
+        writer_end_object(view->out);
+    }
+    writer_end_array(view->out);
+}
+
+/* All hypotheses, best first; the best is the sentence object itself once more. */
+static void put_hypotheses(struct sentence_view *view, const struct api_places *begin) {
+    writer_begin_array(view->out, "hypotheses");
+    for (size_t i = 0; i < view->sentence->count && !is_over(view); i++) {
+        struct arena_mark mark = arena_mark(view->arena);
+        view_choose(view, &view->sentence->hypotheses[i]);
+        writer_begin_object(view->out, NULL);
+        if (translator_render(view->sentence, view->hypothesis, view->arena, &view->rendering, NULL) == 0)
+            put_hypothesis(view, i == 0 ? begin : NULL);
+        else
+            writer_fail(view->out);
+        writer_end_object(view->out);
+        arena_release(view->arena, mark);
+    }
+    writer_end_array(view->out);
+}
+
+/* Sentence i of the view's text, of which this is the best hypothesis. What stands before the sentence in the source stands between
+ * the sentences of the output, too. */
+static void put_next(struct sentence_view *view, size_t i, const struct rendering *rendering, struct api_places *at) {
+    const struct text *text = view->text;
+    struct span gap = render_gap(text, i);
+    at->source = behind(at->source, text->source + gap.begin, gap.end - gap.begin);
+    at->target = behind(at->target, text->source + gap.begin, gap.end - gap.begin);
+    view->sentence = &text->sentences[i];
+    view->rendering = *rendering;
+    const struct api_places *begin = view->apart ? NULL : at;
+    view_choose(view, &view->sentence->hypotheses[0]);
+    put_hypothesis(view, begin);
+    if (view->request->include & INCLUDE_HEADS) {
+        writer_begin_object(view->out, "heads");
+        put_looks(view, LOOKS_ENCODER, view->sentence->length, "encoder");
+        put_looks(view, LOOKS_DECODER, view->rows, "decoder");
+        put_looks(view, LOOKS_CROSS, view->rows, "cross");
+        writer_end_object(view->out);
+    }
+    if (view->request->include & INCLUDE_BEAM)
+        put_tree(view);
+    if (view->request->search.n_best > 1)
+        put_hypotheses(view, begin);
+    at->source = behind(at->source, sentence_text(view->sentence), sentence_text_length(view->sentence));
+    at->target = behind(at->target, rendering->text, strlen(rendering->text));
+}
+
+void api_render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out) {
+    struct arena arena;
+    arena_init(&arena, SCRATCH_BYTES);
+    struct sentence_view view = {.request = request, .include = request->include, .text = text, .arena = &arena, .out = out};
+    const struct sentence *sentence = &text->sentences[i];
+    struct rendering rendering;
+    if (translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, NULL) == 0)
+        put_next(&view, i, &rendering, at);
+    else
+        writer_fail(out);
+    arena_done(&arena);
+}
+
+/* ---- a text ---- */
+
+/* The language that was detected, and the models where they are not those that the reply names: the first text's. */
+static void put_detected(const struct request *request, const struct text *text, struct writer *out) {
+    const struct text *first = request->texts;
+    if (!text->detected)
+        return;
+    writer_begin_object(out, "detected");
+    writer_string(out, "language", text->detected);
+    writer_number(out, "confidence", text->confidence);
+    writer_end_object(out);
+    if (text->model == first->model && text->second == first->second)
+        return;
+    const struct served_model *last = text->second ? text->second : text->model;
+    writer_strings(out, "model", last->info.name, "source", text->model->info.source, NULL);
+    if (!text->second)
+        return;
+    writer_begin_array(out, "pivot");
+    writer_string(out, NULL, text->model->info.name);
+    writer_string(out, NULL, text->second->info.name);
+    writer_end_array(out);
+}
+
+void api_render_text(struct request *request, const struct text *text, const struct html_bytes *markup, struct writer *out) {
+    struct arena arena;
+    struct rendered rendered;
+    arena_init(&arena, SCRATCH_BYTES);
+    struct sentence_view view = {
+        .request = request, .include = request->include, .text = text, .arena = &arena, .out = out, .apart = markup != NULL};
+    if (render_text(text, &arena, &rendered, NULL) == 0) {
+        writer_begin_object(out, NULL);
+        writer_string_of(out, "text", markup ? markup->start : rendered.text, markup ? markup->length : rendered.length);
+        put_detected(request, text, out);
+        if (text->pivot)
+            writer_string_of(out, "pivot_text", text->pivot->text, text->pivot->length);
+        struct api_places at = {0};
+        writer_begin_array(out, "sentences");
+        for (size_t i = 0; i < text->count && !is_over(&view); i++) {
+            writer_begin_object(out, NULL);
+            put_next(&view, i, &rendered.sentences[i], &at);
+            writer_end_object(out);
+        }
+        writer_end_array(out);
+        api_put_warnings(request, text, &arena, out);
+        writer_end_object(out);
+    } else {
+        writer_fail(out);
+    }
+    arena_done(&arena);
+}
+
+/* Joins the segments to one text with a line for each, whose sentences are theirs, so that warnings for example are given once.
+ * -1: memory. */
+static int join(const struct plan_item *item, struct arena *arena, struct text *out) {
+    size_t bytes = 0, count = 0;
+    for (size_t i = 0; i < item->count; i++) {
+        bytes += item->texts[i].source_length + 1;
+        count += item->texts[i].count;
+    }
+    char *joined = arena_alloc(arena, bytes + 1, 1), *at = joined;
+    struct sentence *sentences = arena_alloc(arena, count, sizeof *sentences);
+    if (!joined || !sentences)
+        return -1;
+    *out = item->count > 0 ? item->texts[0] : (struct text){.model = item->model};
+    out->pivot = NULL;
+    out->source = item->count > 0 ? joined : item->source;
+    out->source_length = item->count > 0 ? bytes : item->length;
+    out->sentences = sentences;
+    out->count = 0;
+    for (size_t i = 0; i < item->count; i++) {
+        const struct text *text = &item->texts[i];
+        size_t begin = (size_t)(at - joined);
+        for (size_t j = 0; j < text->count; j++) {
+            struct sentence *sentence = &sentences[out->count++];
+            *sentence = text->sentences[j]; /* to be read only */
+            sentence->text = joined;
+            sentence->source.begin += begin;
+            sentence->source.end += begin;
+        }
+        at = mempcpy(mempcpy(at, text->source, text->source_length), "\n", 1);
+    }
+    *at = '\0';
+    return 0;
+}
+
+void api_render_item(struct request *request, const struct plan_item *item, struct writer *out) {
+    const struct plan *plan = request->plan;
+    struct arena arena;
+    struct plan_answer answer;
+    struct text text;
+    if (!plan->markup && !item->marked) {
+        api_render_text(request, &item->texts[0], NULL, out);
+        return;
+    }
+    arena_init(&arena, 1 << 14);
+    if (plan_write(plan, item, &arena, &answer) == 0 && join(item, &arena, &text) == 0)
+        api_render_text(request, &text, &(struct html_bytes){answer.text, answer.length}, out);
+    else
+        writer_fail(out);
+    arena_done(&arena);
+}
+
+/* ---- the length of an answer ---- */
+
+enum { LARGE_BYTES = 64 * 1024 }; /* takes a millisecond or two to write */
+
+/* Bytes of one object, token, number and pair of offsets, roughly; a weight has some beside its digits. */
+enum {
+    OBJECT_BYTES = 160,
+    TOKEN_BYTES = 8,
+    NUMBER_BYTES = 12,
+    WEIGHT_BYTES = 6,
+    OFFSET_BYTES = 64,
+    STEP_BYTES = 200,
+    BRANCH_BYTES = 100
+};
+
+/* About as long as the source, where there is no hypothesis yet. */
+static size_t target_length(const struct sentence *sentence, size_t i) {
+    return sentence->hypotheses && i < sentence->count ? sentence->hypotheses[i].length : sentence->length;
+}
+
+static size_t count_of(unsigned bits) {
+    size_t count = 0;
+    for (; bits != 0; bits &= bits - 1)
+        count++;
+    return count;
+}
+
+static size_t hypothesis_bytes(const struct request *request, const struct sentence *sentence, size_t i) {
+    size_t source = sentence->length, target = target_length(sentence, i), both = source + target;
+    unsigned include = request->include;
+    size_t matrices = count_of(include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) + (include & INCLUDE_WORDS ? 2 : 0),
+           lists = count_of(include & (INCLUDE_LOG_PROBS | INCLUDE_ENTROPY | INCLUDE_ALIGNMENT | INCLUDE_QUALITY));
+    return OBJECT_BYTES + sentence_text_length(sentence) + both * TOKEN_BYTES +
+           matrices * source * target * ((size_t)request->digits + WEIGHT_BYTES) + lists * target * NUMBER_BYTES +
+           (include & INCLUDE_OFFSETS ? both * OFFSET_BYTES : 0) + (include & INCLUDE_TOP_K ? target * STEP_BYTES : 0);
+}
+
+static size_t sentence_bytes(const struct request *request, const struct sentence *sentence) {
+    size_t bytes = hypothesis_bytes(request, sentence, 0), count = sentence->hypotheses ? sentence->count : request->search.n_best;
+    for (size_t i = 0; count > 1 && i < count; i++)
+        bytes += hypothesis_bytes(request, sentence, i);
+    if (request->include & INCLUDE_HEADS)
+        bytes += sentence_looks(sentence, target_length(sentence, 0) + 1) * ((size_t)request->digits + WEIGHT_BYTES);
+    size_t branches = sentence->hypotheses ? sentence->search.tree.count : sentence->length * request->search.beam_size;
+    return bytes + (request->include & INCLUDE_BEAM ? branches * BRANCH_BYTES : 0);
+}
+
+bool api_is_large(const struct request *request) {
+    const struct plan *plan = request->plan;
+    size_t bytes = 0;
+    for (size_t i = 0; plan && i < plan->count; i++)
+        bytes += plan->items[i].length;
+    for (size_t i = 0; i < request->job_count && bytes < LARGE_BYTES; i++)
+        bytes += sentence_bytes(request, request->jobs[i].sentence);
+    return bytes >= LARGE_BYTES;
+}
+
+/* The least bytes of one object: keys, and what is known of the source. */
+static size_t least_of(const struct request *request, const struct sentence *sentence) {
+    static const char object[] = "{\"source_text\":\"\",\"text\":\"\",\"score\":0,\"log_prob\":0,\"finish_reason\":\"eos\"}",
+                      offset[] = "{\"start\":0,\"end\":0,\"start_utf16\":0,\"end_utf16\":0},";
+    size_t bytes = sizeof object - 1 + sentence_text_length(sentence), steps = sentence->options.min_length;
+    for (size_t j = 0; request->include & INCLUDE_TOKENS && j < sentence->length; j++)
+        bytes += strlen(sentence->tokens[j].piece) + strlen("\"\",");
+    if (request->include & INCLUDE_OFFSETS)
+        bytes += (sentence->length + steps) * (sizeof offset - 1);
+    bytes += count_of(request->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) * steps * sentence->length * strlen("0,");
+    return bytes;
+}
+
+/* A sample has as many hypotheses as were asked for; a beam one at least, which is the sentence object, too. */
+size_t api_least_bytes(const struct request *request) {
+    bool sample = request->search.strategy == &search_sample;
+    size_t objects = request->search.n_best == 1 ? 1 : sample ? 1 + request->search.n_best : 2, bytes = 0;
+    for (size_t i = 0; i < request->job_count && !request->plan; i++)
+        bytes += objects * least_of(request, request->jobs[i].sentence);
+    for (size_t i = 0; i < request->job_count && !request->plan && request->include & INCLUDE_HEADS; i++) /* of the best one */
+        bytes += sentence_looks(request->jobs[i].sentence, request->jobs[i].sentence->options.min_length) * strlen("0,");
+    return bytes;
+}
+
+void api_fail_length(const struct service *service, size_t least, struct reply *reply) {
+    size_t most = service->options.max_reply_bytes;
+    metrics_rejected(service->metrics, REJECTED_REPLY_LENGTH);
+    if (least > 0)
+        api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, but would have at least %zu", most, least);
+    else
+        api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, but would have more", most);
+}
+
+void api_fail_unread(const struct service *service, struct reply *reply) {
+    metrics_rejected(service->metrics, REJECTED_REPLY_MEMORY);
+    api_fail(reply, STATUS_UNAVAILABLE, NULL, "too many replies are waiting to be read");
+    reply->retry_after_s = 1;
+}
+
+struct writer api_begin_answer(const struct service *service) {
+    return (struct writer){.most = service->options.max_reply_bytes};
+}
+
+void api_reply_answer(const struct service *service, struct reply *reply, struct writer *w) {
+    bool too_long = w->too_long;
+    api_reply_json(reply, w);
+    if (too_long)
+        api_fail_length(service, 0, reply);
+}
+
+/* ---- streams: server-sent events ---- */
+
+int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply, size_t most) {
+    *stream = (struct api_stream){.request = request, .reply = reply, .most = most};
+    for (size_t i = 0; i < request->text_count; i++)
+        stream->left += request->texts[i].count;
+    stream->sent = arena_zalloc(&request->arena, request->text_count, sizeof *stream->sent);
+    return stream->sent ? 0 : -1;
+}
+
+void api_stream_done(struct api_stream *stream) {
+    if (stream->request)
+        events_done(stream->request->events);
+    free(stream->text);
+}
+
+/* The event in hand: its name, its data, JSON without line feeds, and the end. */
+static void event_begin(struct writer *w, const char *name) {
+    writer_put(w, "event: ", strlen("event: "));
+    writer_put(w, name, strlen(name));
+    writer_put(w, "\ndata: ", strlen("\ndata: "));
+}
+
+static int event_end(struct api_stream *stream, struct writer *w) {
+    writer_put(w, "\n\n", 2);
+    size_t length = w->length;
+    stream->text = writer_take(w);
+    stream->length = stream->text ? length : 0;
+    return stream->text ? 1 : -1;
+}
+
+/* A token, or a sentence: the object as the result has it, where it stands there, and how many are still to come. One that is too
+ * long is not sent, and neither will the result be. */
+static int say(struct api_stream *stream, const struct event *event) {
+    bool token = event->kind == EVENT_TOKEN;
+    struct writer w = {.most = token ? SIZE_MAX : stream->most};
+    event_begin(&w, token ? "token" : "sentence");
+    writer_begin_object(&w, NULL);
+    writer_count(&w, "text_index", event->text);
+    writer_count(&w, "sentence", event->sentence);
+    if (token) {
+        writer_string(&w, "token", event->piece);
+        writer_string_of(&w, "text", event->added, event->added_length);
+        writer_number(&w, "log_prob", event->log_prob);
+    } else {
+        writer_count(&w, "left", --stream->left);
+        api_render_sentence(stream->request, &stream->request->texts[event->text], event->sentence, &stream->sent[event->text], &w);
+    }
+    writer_end_object(&w);
+    int result = event_end(stream, &w);
+    return w.too_long ? 0 : result;
+}
+
+/* The reply, which is not needed any more then. The warnings of a document, which has no place for them, come first. */
+static int say_last(struct api_stream *stream) {
+    struct writer w = {.most = SIZE_MAX};
+    stream->over = true;
+    if (stream->request->plan && stream->reply->status == STATUS_OK)
+        api_put_document_warnings(stream->request, &w);
+    event_begin(&w, stream->reply->status == STATUS_OK ? "result" : "error");
+    if (stream->reply->body)
+        writer_put(&w, stream->reply->body, stream->reply->length);
+    else
+        writer_fail(&w);
+    free(stream->reply->body);
+    stream->reply->body = NULL;
+    return event_end(stream, &w);
+}
+
+int api_stream_next(struct api_stream *stream) {
+    struct event event;
+    free(stream->text);
+    stream->text = NULL;
+    stream->length = 0;
+    events_next(stream->request->events, &event);
+    switch (event.kind) {
+    case EVENT_TOKEN:
+    case EVENT_SENTENCE:
+        return say(stream, &event);
+    case EVENT_PULSE:
+        stream->text = strdup(": nothing yet\n\n");
+        stream->length = stream->text ? strlen(stream->text) : 0;
+        return stream->text ? 1 : -1;
+    case EVENT_END:
+        return say_last(stream);
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,599 @@
+/* The way of a request that is decoded: the dialect that its fields speak, the fields of other services as an order, the models
+ * that must be in memory, the jobs, and the answer. */
+#include "server/api/plan.h"
+#include "server/api/warnings.h"
+#include "server/base/log.h"
+#include "server/decode/pivot.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- dialects ---- */
+
+/* The first of a path is taken where the fields speak for none. */
+static const struct dialect *const dialects[] = {&dialect_translate, &dialect_attention,    &dialect_libre,
+                                                 &dialect_microsoft, &dialect_libre_detect, &dialect_microsoft_detect};
+
+const struct api_field *dialect_sent(const struct call *call, const char *name) {
+    for (size_t i = 0; i < call->field_count; i++)
+        if (strcmp(call->fields[i].name, name) == 0)
+            return &call->fields[i];
+    return NULL;
+}
+
+bool dialect_has(const struct dialect_fields *fields, const char *name) {
+    return fields->root ? json_object_get(fields->root, name) != NULL : dialect_sent(fields->call, name) != NULL;
+}
+
+const struct dialect *api_dialect(const char *path) {
+    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
+        if (strcmp(dialects[i]->path, path) == 0)
+            return dialects[i];
+    return NULL;
+}
+
+static const struct dialect *dialect_find(const struct dialect_fields *fields) {
+    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
+        if (strcmp(dialects[i]->path, fields->call->path) == 0 && dialects[i]->speaks(fields))
+            return dialects[i];
+    return api_dialect(fields->call->path);
+}
+
+void api_choose_dialect(const struct route *route, const struct call *call, struct reply *reply) {
+    if (!route->dialect && api_dialect(call->path))
+        reply->dialect = dialect_find(&(struct dialect_fields){.call = call});
+}
+
+/* The body, a form or a query string as the object that the dialect's start takes. Sets the reply's dialect. NULL: the reply is
+ * set. */
+static json_t *dialect_load(const struct call *call, struct reply *reply) {
+    bool form = api_is_form(call);
+    json_t *body = form ? NULL : api_load_value(call, reply), *root = NULL;
+    if (form ? api_check_fields(call, reply) != 0 : !body)
+        return NULL;
+    if (!reply->dialect || reply->dialect->path)
+        reply->dialect = dialect_find(&(struct dialect_fields){body, call});
+    if (form)
+        return reply->dialect->load(call, reply);
+    if (reply->dialect->merge)
+        root = reply->dialect->merge(call, body, reply);
+    else if (json_is_object(body))
+        root = json_incref(body);
+    else
+        api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s", api_type_name(body));
+    json_decref(body);
+    return root;
+}
+
+void api_decode_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    if (!api_admit(service, request, reply) || !api_has_models(service, request, reply))
+        return;
+    json_t *root = dialect_load(call, reply);
+    if (root)
+        reply->dialect->start(reply->dialect, service, root, request, reply);
+    json_decref(root);
+}
+
+void api_decode_finish(const struct service *service, struct request *request, struct reply *reply) {
+    if (pivot_compose(request, NULL) != 0) {
+        api_fail_memory(reply);
+        return;
+    }
+    reply->dialect->finish(service, request, reply);
+    api_remember(service, request, reply);
+}
+
+/* ---- fields of other services ---- */
+
+/* A further value of a field that may be there several times. */
+static void add_value(json_t *root, const char *name, json_t *value) {
+    json_t *all = json_object_get(root, name);
+    if (!all) {
+        all = json_array();
+        json_object_set_new(root, name, all);
+    }
+    json_array_append_new(all, value);
+}
+
+json_t *order_load(const struct call *call, struct reply *reply) {
+    const char *several = reply->dialect->several;
+    json_t *root = json_object();
+    for (size_t i = 0; root && i < call->field_count; i++) {
+        const struct api_field *field = &call->fields[i];
+        if (api_is_key(field->name))
+            continue;
+        if (several && strcmp(field->name, several) == 0)
+            add_value(root, field->name, json_stringn(field->value, field->length));
+        else if (!json_object_get(root, field->name)) /* the first one counts */
+            json_object_set_new(root, field->name, json_stringn(field->value, field->length));
+    }
+    if (!api_lacked_memory())
+        return root;
+    json_decref(root);
+    api_fail_memory(reply);
+    return NULL;
+}
+
+int order_string(const json_t *root, const char *name, const char **out, struct reply *reply) {
+    const json_t *value = json_object_get(root, name);
+    if (value && !json_is_null(value) && !json_is_string(value))
+        return api_refuse(reply, name, "Invalid request: %s parameter is not a string", name);
+    *out = json_is_string(value) && json_string_length(value) > 0 ? json_string_value(value) : NULL;
+    return 0;
+}
+
+int order_flag(const json_t *root, const char *name, bool *out, struct reply *reply) {
+    static const char *const words[2][4] = {{"0", "false", "off", ""}, {"1", "true", "on", "yes"}};
+    const json_t *value = json_object_get(root, name);
+    json_int_t number;
+    bool integer = api_integer(value, &number);
+    *out = json_is_true(value) || number == 1;
+    if (!value || json_is_null(value) || json_is_boolean(value) || (integer && (number == 0 || number == 1)))
+        return 0;
+    for (size_t i = 0; json_is_string(value) && i < 8; i++)
+        if (strcasecmp(json_string_value(value), words[i / 4][i % 4]) == 0) {
+            *out = i / 4 == 1;
+            return 0;
+        }
+    return api_refuse(reply, name, "%s must be true or false", name);
+}
+
+int order_texts(const json_t *root, struct order *order, size_t most, struct reply *reply) {
+    const char *name = order->text_name;
+    const json_t *texts = order->texts = json_object_get(root, name);
+    order->count = json_is_array(texts) ? json_array_size(texts) : 1;
+    if (!texts || json_is_null(texts))
+        return api_refuse(reply, name, "%s is missing", name);
+    if (order->count < 1 || order->count > most)
+        return api_refuse(reply, name, "%s must contain between 1 and %zu strings, got %zu", name, most, order->count);
+    for (size_t i = 0; i < order->count; i++)
+        if (!json_is_string(json_is_array(texts) ? json_array_get(texts, i) : texts))
+            return api_refuse(reply, name, "%s must be a string or an array of strings", name);
+    return 0;
+}
+
+int order_read(const json_t *root, const char *name, size_t most, struct plan *plan, struct arena *arena, struct reply *reply) {
+    struct order order = {.text_name = name};
+    if (order_texts(root, &order, most, reply) != 0)
+        return -1;
+    if (plan_read(plan, order.texts, order.count, arena) == 0)
+        return 0;
+    api_fail_memory(reply);
+    return -1;
+}
+
+/* ---- orders ---- */
+
+struct order *order_create(struct request *request, const struct order *begun, struct reply *reply) {
+    struct order *order = arena_alloc(&request->arena, 1, sizeof *order);
+    if (arena_failed(&request->arena)) {
+        api_fail_memory(reply);
+        return NULL;
+    }
+    *order = *begun;
+    return order;
+}
+
+static void refuse(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
+                   struct reply *reply) {
+    switch (refusal) {
+    case PLAN_SOURCE:
+        api_fail(reply, STATUS_INVALID, order->source_name, "%s: \"%.60s\" is not supported", order->source_name, reason->asked);
+        break;
+    case PLAN_TARGET:
+        api_fail(reply, STATUS_INVALID, order->target_name, "%s: \"%.60s\" is not supported", order->target_name, reason->asked);
+        break;
+    case PLAN_PAIR:
+        api_fail(reply, STATUS_INVALID, order->target_name, "%s: no model translates from \"%.60s\" to \"%.60s\"",
+                 order->target_name, reason->source, reason->target);
+        break;
+    case PLAN_MARKUP:
+        api_fail(reply, STATUS_INVALID, order->text_name, "%s: %s", order->text_name, reason->error.message);
+        break;
+    default: /* PLAN_LENGTH */
+        api_fail(reply, STATUS_TOO_LARGE, order->text_name, "%s must have at most %zu characters, got %zu", order->text_name, most,
+                 reason->characters);
+    }
+}
+
+/* True, and the reply is set, if it is one. */
+static bool fails(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
+                  struct reply *reply) {
+    if (refusal == PLAN_MEMORY)
+        api_fail_memory(reply);
+    else if (refusal != PLAN_OK)
+        (order->refuse ? order->refuse : refuse)(refusal, order, reason, most, reply);
+    return refusal != PLAN_OK;
+}
+
+/* The items of the order: a document, or strings. In strings that are joined, line ends become blanks, byte for byte. -1: memory is
+ * out. */
+static int read_items(struct plan *plan, const struct order *order, struct arena *arena) {
+    if (!order->document && plan_read(plan, order->texts, order->count, arena) != 0)
+        return -1;
+    if (order->document) {
+        plan->count = plan->strings = 1;
+        plan->items = arena_zalloc(arena, 1, sizeof *plan->items);
+        if (!plan->items)
+            return -1;
+        *plan->items = (struct plan_item){.source = order->file.start, .length = order->file.length};
+    }
+    for (size_t i = 0; order->joined && i < plan->count; i++) {
+        struct plan_item *item = &plan->items[i];
+        char *text = arena_copy(arena, item->source, item->length);
+        for (size_t j = 0; text && j < item->length; j++)
+            text[j] = text[j] == '\n' || text[j] == '\r' ? ' ' : text[j];
+        if (!text)
+            return -1;
+        item->source = text;
+    }
+    return 0;
+}
+
+void order_start(struct order *order, const struct dialect *dialect, const struct service *service, const json_t *root,
+                 struct request *request, struct reply *reply) {
+    size_t most = order->document ? SIZE_MAX : service->options.max_text_chars;
+    struct arena *arena = &request->arena;
+    struct plan_reason reason = {0};
+
+    /* what the answer needs when the JSON is gone */
+    order->array = json_is_array(order->texts);
+    if (order->source)
+        order->source = arena_copy(arena, order->source, strlen(order->source));
+    for (size_t i = 0; i < order->target_count; i++)
+        order->targets[i] = arena_copy(arena, order->targets[i], strlen(order->targets[i]));
+
+    struct plan *plan = request->plan = arena_zalloc(arena, 1, sizeof *plan);
+    if (arena_failed(arena) || read_items(plan, order, arena) != 0) {
+        api_fail_memory(reply);
+        return;
+    }
+    plan->markup = order->markup;
+    plan->tags = order->tags;
+    plan->document = order->document;
+    plan->whole = order->whole;
+    plan->aligned = order->aligned && !order->markup;
+    plan->verbatim = request->verbatim;
+    plan->apart = order->apart;
+    plan->alternatives = order->alternatives;
+    plan->order = order;
+    plan->pivot = service->options.pivot;
+    if (fails(plan_choose(plan, request, &reason), order, &reason, most, reply))
+        return;
+    if (order->glossary && request->model) { /* there is one source and one target, so that all is the first model's */
+        request->variant = plan->items[0].variant;
+        if (api_use_glossary(service, order->glossary, request, reply) != 0)
+            return;
+    }
+    if (fails(plan_prepare(plan, most, request, &reason), order, &reason, most, reply) || !request->model)
+        return;
+    request->characters = reason.characters;
+    plan_search(plan, service->options.rows, request);
+    if (!root || !api_recall(service, dialect->name, root, request, reply))
+        api_prepare(service, order->text_name, request, reply);
+}
+
+void order_put_code(struct writer *w, const char *key, const char *code) {
+    char upper[VARIANT_CODE_BYTES];
+    snprintf(upper, sizeof upper, "%s", code);
+    for (char *c = upper; *c; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    writer_string(w, key, upper);
+}
+
+int plan_warn(struct request *request) {
+    struct plan *plan = request->plan;
+    struct warnings *warnings = arena_zalloc(&request->arena, 1, sizeof *warnings);
+    plan->warnings = warnings;
+    return warnings ? warnings_of_plan(request, plan, &request->arena, warnings) : -1;
+}
+
+void order_finish(const struct service *service, struct request *request, struct reply *reply) {
+    if (api_fail_decoded(request, reply))
+        return;
+    const struct plan *plan = request->plan;
+    const struct plan_answers *answers = plan_answers(plan, &request->arena);
+    struct writer w = api_begin_answer(service);
+    if (answers && plan_warn(request) == 0)
+        reply->dialect->put(&w, plan, answers, &request->arena);
+    else
+        writer_fail(&w);
+    api_reply_answer(service, reply, &w);
+    if (reply->status == STATUS_OK)
+        reply->warnings = plan->warnings->codes;
+}
+
+/* ---- answers that were given before ---- */
+
+/* Whether equal requests have equal answers: nothing is drawn at random, measured or sent piece by piece. */
+static bool has_one_answer(const struct request *request, const json_t *root) {
+    bool random = request->search.strategy == &search_sample && !json_object_get(root, "seed");
+    return !random && !request->streamed && !(request->include & INCLUDE_TIMING);
+}
+
+/* 1.0 is 1. Beyond 2^53 not every integer is a double, so that numbers written differently stay different. */
+static json_t *simpler(const json_t *value) {
+    double number = json_is_real(value) ? json_real_value(value) : NAN;
+    return number == trunc(number) && fabs(number) < 9007199254740992.0 ? json_integer((json_int_t)number) : NULL;
+}
+
+static void simplify(json_t *value) {
+    const char *name;
+    size_t i;
+    json_t *item, *simple;
+    json_object_foreach(value, name, item) {
+        simplify(item);
+        if ((simple = simpler(item)) != NULL)
+            json_object_set_new(value, name, simple);
+    }
+    json_array_foreach(value, i, item) {
+        simplify(item);
+        if ((simple = simpler(item)) != NULL)
+            json_array_set_new(value, i, simple);
+    }
+}
+
+/* The object in one notation: its fields in order, without blanks. A client's key changes no answer, and is not to be kept. */
+static char *canonical(const json_t *root) {
+    json_t *copy = json_deep_copy(root);
+    json_object_del(copy, "api_key");
+    simplify(copy);
+    char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(copy);
+    if (!api_lacked_memory())
+        return text;
+    free(text); /* a part may be missing: it would be another question */
+    return NULL;
+}
+
+/* The same question of two keys that may use other models may have two answers, and a kept glossary's entries may change under its
+ * name. NULL when memory is out: then nothing is found, nor kept. */
+static const char *make_question(const char *dialect, const json_t *root, struct request *request) {
+    char *text = canonical(root), *question = NULL;
+    const char *models = request->key ? request->key->limits.models : "";
+    size_t glossary = request->kept ? request->kept->number : 0;
+    if (text && asprintf(&question, "%s %s %zu %s", dialect, models, glossary, text) < 0)
+        question = NULL;
+    const char *copy = question ? arena_copy(&request->arena, question, strlen(question)) : NULL;
+    free(question);
+    free(text);
+    return copy;
+}
+
+static struct question question_of(const struct request *request) {
+    return (struct question){request->question, strlen(request->question), request->models->generation};
+}
+
+bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
+                struct reply *reply) {
+    if (!service->cache || !has_one_answer(request, root) ||
+        request->question) /* the last: it was asked before it waited for its model */
+        return false;
+    request->question = make_question(dialect, root, request);
+    if (!request->question)
+        return false;
+    struct question question = question_of(request);
+    unsigned warnings = 0;
+    char *answer = cache_find(service->cache, &question, &warnings);
+    metrics_cache_asked(service->metrics, request->model->metrics, answer != NULL);
+    if (answer) {
+        api_reply_text(reply, STATUS_OK, answer);
+        reply->warnings = warnings;
+    }
+    return answer != NULL;
+}
+
+void api_remember(const struct service *service, const struct request *request, const struct reply *reply) {
+    if (!request->question || reply->status != STATUS_OK)
+        return;
+    struct question question = question_of(request);
+    cache_keep(service->cache, &question, reply->body, reply->warnings);
+}
+
+/* ---- models in memory ---- */
+
+bool api_is_loading(const struct request *request, struct reply *reply) {
+    if (request->models)
+        return false;
+    api_fail_unready(SERVICE_LOADING, reply);
+    return true;
+}
+
+bool api_admit(const struct service *service, const struct request *request, struct reply *reply) {
+    enum service_state state = request->models ? service_state(service) : SERVICE_LOADING;
+    if (state == SERVICE_READY || (state == SERVICE_DRAINING && request->accepted))
+        return true;
+    metrics_rejected(service->metrics, state == SERVICE_LOADING ? REJECTED_LOADING : REJECTED_DRAINING);
+    api_fail_unready(state, reply);
+    return false;
+}
+
+bool api_has_models(const struct service *service, const struct request *request, struct reply *reply) {
+    if (request->models->count > 0)
+        return true;
+    metrics_rejected(service->metrics, REJECTED_MODEL);
+    api_fail_modelless(reply);
+    return false;
+}
+
+static struct held_model *find_held(const struct request *request, const struct served_model *model) {
+    struct held_model *held = request->held;
+    while (held && held->model != model)
+        held = held->next;
+    return held;
+}
+
+/* If there is neither a model nor a reason, the request is over or the daemon stops; preparing it again says which. */
+static void finish_wait(struct model_wait *wait) {
+    struct request *request = wait->owner;
+    find_held(request, wait->model)->loaded = wait->loaded;
+    if (wait->error.code == ERROR_NONE)
+        request->wait = NULL;
+    request->finish(request);
+}
+
+/* No client is to blame, and the reason may pass. */
+static void fail_model(const struct service *service, const struct served_model *model, const struct error *error,
+                       struct reply *reply) {
+    metrics_rejected(service->metrics, REJECTED_MODEL);
+    api_fail(reply, STATUS_UNAVAILABLE, NULL, "model \"%.60s\" cannot be loaded: %s", model->info.name, error->message);
+    reply->retry_after_s = 10;
+}
+
+bool api_waits(const struct request *request) {
+    return request->wait && request->wait->error.code == ERROR_NONE;
+}
+
+/* True: the model is in memory, and the request holds it. Otherwise either the reply is set or the request waits for the model. */
+static bool has_model(const struct service *service, struct served_model *model, struct request *request, struct reply *reply) {
+    struct error error = {0};
+    struct held_model *held = find_held(request, model);
+    if (!held && (held = arena_zalloc(&request->arena, 1, sizeof *held)) != NULL) {
+        held->model = model;
+        held->next = request->held;
+        request->held = held;
+    }
+    if (!held) {
+        api_fail_memory(reply);
+        return false;
+    }
+    if (held->loaded)
+        return true;
+    switch (catalog_take(service->catalog, model, &held->loaded, &error)) {
+    case CATALOG_READY:
+        return true;
+    case CATALOG_FAILED:
+        fail_model(service, model, &error, reply);
+        return false;
+    case CATALOG_NOT_YET:
+        break;
+    }
+    request->wait = arena_zalloc(&request->arena, 1, sizeof *request->wait);
+    if (request->wait)
+        *request->wait = (struct model_wait){.model = model,
+                                             .deadline_us = request->deadline_us,
+                                             .cancelled = &request->cancelled,
+                                             .finish = finish_wait,
+                                             .owner = request};
+    else
+        api_fail_memory(reply);
+    return false;
+}
+
+/* The same for all models of its texts. */
+static bool has_models(const struct service *service, struct request *request, struct reply *reply) {
+    if (request->wait) { /* there is a reason why nothing came of it */
+        fail_model(service, request->wait->model, &request->wait->error, reply);
+        return false;
+    }
+    if (!request->loaded) {
+        if (!has_model(service, request->model, request, reply))
+            return false;
+        request->loaded = loaded_model_acquire(find_held(request, request->model)->loaded);
+    }
+    for (size_t i = 0; i < request->text_count; i++) {
+        struct text *text = &request->texts[i];
+        if (text->model && !has_model(service, text->model, request, reply))
+            return false;
+        text->loaded = text->model ? find_held(request, text->model)->loaded : NULL;
+        if (text->second && !has_model(service, text->second, request, reply))
+            return false;
+        text->second_loaded = text->second ? find_held(request, text->second)->loaded : NULL;
+    }
+    return true;
+}
+
+/* ---- jobs ---- */
+
+static void fail_internal(const struct request *request, const struct error *error, struct reply *reply) {
+    if (error->code == ERROR_MEMORY) {
+        api_fail_memory(reply);
+        return;
+    }
+    log_event(LOG_ERROR, "internal_error", "id=%s message=%s", request->id, error->message);
+    api_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
+}
+
+/* Refuses a request that would never be accepted. */
+static void check_size(const struct service *service, const char *field, const struct request *request, struct reply *reply) {
+    const struct scheduler_limits *limits = scheduler_limits(service->scheduler);
+    size_t work = request_work(request), least = api_least_bytes(request);
+    size_t bytes = request_decoding_bytes(request), most = service->options.decode_memory;
+    if (request->job_count > limits->jobs)
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu", field, limits->jobs,
+                 request->job_count);
+    else if (work > limits->work)
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu tokens x rows, got %zu", field, limits->work, work);
+    else if (most > 0 && bytes > most)
+        api_fail(reply, STATUS_TOO_LARGE, field,
+                 "%s has a sentence that could need %zu bytes of memory while it is decoded, and at most %zu are allowed: ask for "
+                 "fewer hypotheses (beam_size, n_best) or a smaller max_length",
+                 field, bytes, most);
+    else if (least > service->options.max_reply_bytes)
+        api_fail_length(service, least, reply);
+}
+
+static void fail_preparation(const struct request *request, const char *name, const struct error *error, struct reply *reply) {
+    if (error->code == ERROR_LENGTH)
+        api_fail(reply, STATUS_TOO_LARGE, name, "%s", error->message);
+    else if (error->code == ERROR_INPUT)
+        api_fail(reply, STATUS_INVALID, name, "%s", error->message);
+    else
+        fail_internal(request, error, reply);
+}
+
+void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
+    const char *const names[] = {[REQUEST_TEXT] = field,
+                                 [REQUEST_TARGET] = request->target_name,
+                                 [REQUEST_SPLIT] = "split_sentences",
+                                 [REQUEST_PREFIX] = "prefix",
+                                 [REQUEST_FORCE] = "force_attention",
+                                 [REQUEST_HEADS] = "include",
+                                 [REQUEST_GLOSSARY] = "glossary",
+                                 [REQUEST_PROTECT] = "protect"};
+    enum request_input input = REQUEST_TEXT;
+    struct error error = {0};
+    enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
+    if (verdict != SCHEDULER_ACCEPTED) /* the cheapest way to say so: under overload most requests end here */
+        api_fail_refused(service, verdict, request, reply);
+    else if (!has_models(service, request, reply))
+        return;
+    else if (request_prepare(request, request->loaded->translator, &input, &error) != 0 &&
+             request->budget.spent == BUDGET_SENTENCES)
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field, request->budget.most_sentences);
+    else if (error.code != ERROR_NONE)
+        fail_preparation(request, names[input], &error, reply);
+    else
+        check_size(service, field, request, reply);
+}
+
+bool api_fail_decoded(const struct request *request, struct reply *reply) {
+    for (size_t i = 0; i < request->job_count; i++) {
+        const struct error *error = &request->jobs[i].sentence->error;
+        if (error->code == ERROR_NONE)
+            continue;
+        fail_internal(request, error, reply);
+        return true;
+    }
+    return false;
+}
+
+bool api_goes_on(const struct request *request) {
+    return pivot_goes_on(request);
+}
+
+int api_go_on(struct request *request, struct reply *reply) {
+    struct error error = {0};
+    if (pivot_go_on(request, &error) == 0)
+        return 0;
+    if (error.code == ERROR_MEMORY)
+        api_fail_memory(reply);
+    else
+        api_fail(reply, error.code == ERROR_LENGTH ? STATUS_TOO_LARGE : STATUS_INVALID, "text",
+                 "what model \"%.60s\" makes of the text cannot be translated further: %s", request->texts[0].model->info.name,
+                 error.message);
+    return -1;
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Writes docs.html, which GET /docs serves, from openapi.json beside it: python3 server/api/docs.py. With --check it only says whether they agree."""
+import json
+import sys
+from html import escape
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+HEAD = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>alignd: the API</title>\
+<link rel="stylesheet" href="page/docs.css"></head><body>
+"""
+TRY = """ For programs: <a href="openapi.json">openapi.json</a>. To try: \
+<a href="translate?text=Where+is+the+train+station%3F">translate?text=Where+is+the+train+station%3F</a>, or <a href=".">the page</a>.</p></header>
+<nav><ul>
+"""
+
+
+def text(value: str | None) -> str:
+    return escape(value or "", quote=True).replace("&#x27;", "'")
+
+
+def code(value: Any) -> str:
+    return f"<code>{text(json.dumps(value, ensure_ascii=False))}</code>"
+
+
+def type_of(schema: dict[str, Any]) -> str:
+    """A schema in words; one with a description of its own holds the rest in an allOf."""
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[1]
+        shown = f'<a href="#{name}">{name}</a>'
+    elif "oneOf" in schema:
+        shown = " or ".join(map(type_of, schema["oneOf"]))
+    elif "enum" in schema:
+        shown = ", ".join(map(code, schema["enum"]))
+    elif schema.get("type") == "array":
+        shown = "array of " + type_of(schema["items"])
+    else:
+        shown = " and ".join(map(type_of, schema.get("allOf", []))) + schema.get("type", "")
+    shown += " or null" if schema.get("nullable") else ""
+    if "minimum" in schema and "maximum" in schema:
+        shown += f", {code(schema['minimum'])} to {code(schema['maximum'])}"
+    return shown + (f", default {code(schema['default'])}" if "default" in schema else "")
+
+
+def row(name: str, required: bool, schema: dict[str, Any], description: str | None) -> str:
+    mark = "</code> <em>required</em></th><td>" if required else "</code></th><td>"
+    return f'<tr><th scope="row"><code>{text(name)}{mark}{type_of(schema)}</td><td>{text(description)}</td></tr>\n'
+
+
+def schema_in(content: dict[str, Any]) -> dict[str, Any]:
+    """That of whichever media type is the first."""
+    return next(iter(content.values()), {}).get("schema", {})
+
+
+def operation(path: str, method: str, one: dict[str, Any]) -> str:
+    out = f'<section id="{one["operationId"]}"><h3><span>{method}</span> {path}</h3>\n<p>{text(one["summary"])}'
+    out += ". <em>With API keys: needs one.</em></p>\n" if "security" in one else "</p>\n"
+    if one.get("parameters"):
+        rows = (row(p["name"], p.get("required", False), p.get("schema") or schema_in(p["content"]), p.get("description")) for p in one["parameters"])
+        out += f"<details><summary>Parameters</summary><table>\n{''.join(rows)}</table></details>\n"
+    content = one.get("requestBody", {}).get("content")
+    if content:
+        out += f"<p>Body: {type_of(schema_in(content))}</p>\n"
+        for example in content.get("application/json", {}).get("examples", {}).values():
+            body = json.dumps(example["value"], ensure_ascii=False, separators=(",", ":"))
+            out += f"<p>{text(example['summary'])}:</p>\n<pre>curl localhost:8080{path} -d '{text(body)}'</pre>\n"
+    rows = (row(status, False, schema_in(reply.get("content", {})), reply["description"]) for status, reply in one["responses"].items())
+    return out + f"<details><summary>Replies</summary><table>\n{''.join(rows)}</table></details>\n</section>\n"
+
+
+def component(name: str, schema: dict[str, Any]) -> str:
+    needed = schema.get("required", [])
+    if "properties" in schema:
+        rows = (row(key, key in needed, value, value.get("description")) for key, value in schema["properties"].items())
+        shown = f"<table>\n{''.join(rows)}</table>\n"
+    else:
+        shown = f"<p>{type_of(schema)}</p>\n"
+    return f'<section id="{name}"><h3>{name}</h3>\n{shown}</section>\n'
+
+
+def page(document: dict[str, Any]) -> str:
+    info = document["info"]
+    operations = [(path, method, one) for path, methods in document["paths"].items() for method, one in methods.items()]
+    links = "".join(f'<li><a href="#{one["operationId"]}"><span>{method}</span> {path}</a></li>\n' for path, method, one in operations)
+    return (f"{HEAD}<header><h1>{info['title']} {info['version']}</h1>\n<p>{text(info['description'])}{TRY}{links}</ul></nav>\n<main><h2>Requests</h2>\n"
+            + "".join(operation(*one) for one in operations) + "<h2>Objects</h2>\n"
+            + "".join(component(*one) for one in document["components"]["schemas"].items()) + "</main></body></html>\n")
+
+
+def main() -> int:
+    made, path = page(json.loads((HERE / "openapi.json").read_text())), HERE / "docs.html"
+    if sys.argv[1:] != ["--check"]:
+        path.write_text(made)
+    elif path.read_text() != made:
+        print("server/api/docs.html is not what openapi.json says: python3 server/api/docs.py writes it anew")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

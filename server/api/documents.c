@@ -1,0 +1,595 @@
+/* POST /documents: a file of a form, translated as its format has it, and answered with the translated file. LibreTranslate's POST
+ * /translate_file: the same, but that the file is kept, and the answer tells where. DeepL's POST /v2/document: answered before the
+ * file is translated, which is kept, too. */
+#include "model/base/utf8.h"
+#include "server/api/plan.h"
+#include "server/api/warnings.h"
+#include "server/base/clock.h"
+#include "server/base/hex.h"
+#include "server/documents/json_document.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BASE_BYTES = 280 /* names of hosts have 255 at most */, API_MOST_KEYS = KEY_GLOBS_MOST };
+
+/* The parts of the answer that the plan does not have; order->own. */
+struct document_order {
+    char file_name[API_FILE_NAME_BYTES];
+    char base[BASE_BYTES];  /* of addresses: "https://host"; "": unknown */
+    char id[KEPT_ID_BYTES]; /* of DeepL's: of the order in service->files */
+};
+
+/* ---- names ---- */
+
+/* "film.srt" -> "film.fr.srt"; of a name that has a path, the last part. What is no UTF-8, and what a file system may refuse,
+ * becomes '_'. */
+static void make_name(const char *sent, const char *target, const struct document_format *format, char name[API_FILE_NAME_BYTES]) {
+    const char *base = sent && *sent ? sent : "document";
+    for (const char *c = base; *c; c++)
+        base = *c == '/' || *c == '\\' ? c + 1 : base;
+    const char *dot = strrchr(base, '.');
+    size_t most = API_FILE_NAME_BYTES / 2, stem = dot && dot > base ? (size_t)(dot - base) : strlen(base);
+    size_t first = strcspn(format->extensions, " ");
+    bool known = dot && dot > base && strlen(dot) < 32;
+    stem = utf8_clip(base, stem, most);
+    snprintf(name, API_FILE_NAME_BYTES, "%.*s.%.16s.%.*s", (int)stem, base, target, known ? (int)strlen(dot + 1) : (int)first,
+             known ? dot + 1 : format->extensions);
+    for (char *c = name; *c;) {
+        bool valid;
+        size_t bytes = utf8_first(c, strlen(c), &valid);
+        for (; bytes > 0; bytes--, c++)
+            if (!valid || (unsigned char)*c < ' ' || *c == 0x7f || strchr("/\\:*?\"<>|", *c))
+                *c = '_';
+    }
+}
+
+/* ---- fields ---- */
+
+enum field_kind {
+    FILE_FIELD,
+    SOURCE_FIELD,
+    TARGET_FIELD,
+    FORMAT_FIELD,
+    PROTECT_FIELD,
+    KEYS_FIELD,
+    STREAM_FIELD,
+    WARNINGS_FIELD,
+    BILINGUAL_FIELD,
+    NAME_FIELD,
+    GLOSSARY_FIELD,
+    FIELDS
+};
+
+/* alignd's own dialect, in which no field may be there that has no name here; LibreTranslate's; DeepL's. "": the dialect has no
+ * such field. */
+enum document_dialect { OWN, LIBRE, DEEPL };
+static const char *const names_of[][FIELDS] = {
+    [OWN] = {"file", "source", "target", "format", "protect", "keys", "stream", "warnings", "bilingual", "", ""},
+    [LIBRE] = {"file", "source", "target", "format", "protect", "keys", "", "", "", "", ""},
+    [DEEPL] = {"file", "source_lang", "target_lang", "output_format", "", "", "", "", "", "filename", "glossary_id"}};
+
+/* sent [FIELDS]: NULL where there is none; of keys, which may be given several times, the first. */
+static int find_fields(const struct call *call, enum document_dialect dialect, const struct api_field **sent, struct reply *reply) {
+    const char *const *names = names_of[dialect];
+    for (size_t i = 0; i < call->field_count; i++) {
+        const struct api_field *field = &call->fields[i];
+        size_t known = 0;
+        while (known < FIELDS && (!*names[known] || strcmp(names[known], field->name) != 0))
+            known++;
+        if (dialect == OWN && known == FIELDS && !api_is_key(field->name))
+            return api_refuse(reply, field->name, "unknown field \"%.60s\"", field->name);
+        if (known < FIELDS && sent[known] && known != KEYS_FIELD)
+            return api_refuse(reply, field->name, "%s must be given only once", field->name);
+        if (known < FIELDS && !sent[known])
+            sent[known] = field;
+    }
+    return 0;
+}
+
+static const char *value_of(const struct api_field *field) {
+    return field && field->length > 0 ? field->value : NULL;
+}
+
+static int read_format(const struct api_field *const *sent, enum document_dialect dialect, struct order *order,
+                       struct reply *reply) {
+    const struct api_field *file = sent[FILE_FIELD];
+    const char *name = value_of(sent[FORMAT_FIELD]), *file_name = value_of(sent[NAME_FIELD]);
+    char all[DOCUMENT_NAMES_BYTES];
+    if (!file_name)
+        file_name = file->file_name;
+    order->document = name && dialect != DEEPL ? document_find(name) : document_guess(file_name, file->media_type);
+    document_names(all);
+    if (!order->document && name && dialect != DEEPL)
+        return api_refuse(reply, "format", "format must be one of %s, got \"%.60s\"", all, name);
+    if (order->document) /* DeepL's clients name the format that they want back */
+        return !name || dialect != DEEPL || document_find(name) == order->document || document_guess(name, NULL) == order->document
+                   ? 0
+                   : api_refuse(reply, "output_format", "output_format must be that of the file, %s, got \"%.60s\"",
+                                order->document->name, name);
+    const char *dot = file_name ? strrchr(file_name, '.') : NULL;
+    if (dot && dot[1])
+        return api_refuse(reply, "file", "a file of the type \"%.*s\" cannot be translated; supported types: %s",
+                          (int)utf8_clip(dot, strlen(dot), 20), dot, all);
+    return api_refuse(reply, "file", "the file's name tells no format: name it in %s, one of %s",
+                      dialect == DEEPL ? "filename" : "format", all);
+}
+
+/* All fields of this name together. */
+static int read_keys(const struct call *call, const struct api_field *first, struct order *order, struct arena *arena,
+                     struct reply *reply) {
+    const char *texts[API_MOST_KEYS];
+    size_t count = 0;
+    struct error error = {0};
+    if (!first)
+        return 0;
+    if (strcmp(order->document->name, "json") != 0)
+        return api_refuse(reply, "keys", "keys selects values of JSON files only, and this file is %s", order->document->name);
+    for (size_t i = 0; i < call->field_count; i++)
+        if (strcmp(call->fields[i].name, "keys") == 0) {
+            if (count == API_MOST_KEYS)
+                return api_refuse(reply, "keys", "keys may be given at most %d times", API_MOST_KEYS);
+            texts[count++] = call->fields[i].value;
+        }
+    order->keys = key_globs_parse(texts, count, arena, &error);
+    if (order->keys)
+        return 0;
+    if (error.code != ERROR_MEMORY)
+        return api_refuse(reply, "keys", "keys: %s", error.message);
+    api_fail_memory(reply);
+    return -1;
+}
+
+static int read_file(const struct api_field *file, struct order *order, struct arena *arena, struct reply *reply) {
+    struct document document = {.format = order->document, .source = file->value, .length = file->length, .notes = order->notes};
+    struct error error = {0};
+    if (document_decode(&document, order->source, arena, &error) == 0) {
+        order->file = (struct html_bytes){document.source, document.length};
+        return 0;
+    }
+    if (error.code != ERROR_MEMORY)
+        return api_refuse(reply, "file", "%s: %s", "file", error.message);
+    api_fail_memory(reply);
+    return -1;
+}
+
+/* usual: where the field is not there. */
+static int read_flag(const struct api_field *field, bool usual, bool *out, struct reply *reply) {
+    const char *value = value_of(field);
+    *out = value ? strcmp(value, "true") == 0 : usual;
+    if (!value || *out || strcmp(value, "false") == 0)
+        return 0;
+    return api_refuse(reply, field->name, "%s must be true or false", field->name);
+}
+
+/* In JSON, as in other requests. */
+static int read_protect(const struct api_field *field, struct request *request, struct reply *reply) {
+    if (!value_of(field))
+        return 0;
+    json_t *value = api_load_json(field->value, field->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+    int result = -1;
+    if (api_lacked_memory())
+        api_fail_memory(reply);
+    else if (!value)
+        api_fail(reply, STATUS_INVALID, "protect", "protect must be an array in JSON");
+    else
+        result = api_read_protect(value, request, reply);
+    json_decref(value);
+    return result;
+}
+
+/* As the client has it. */
+static void make_base(const struct call *call, char base[BASE_BYTES]) {
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:-_[]";
+    const char *host = call->host ? call->host : "";
+    size_t length = strspn(host, plain);
+    if (length > 0 && host[length] == '\0' && length < BASE_BYTES - sizeof "https://")
+        snprintf(base, BASE_BYTES, "http%s://%s", call->secure ? "s" : "", host);
+}
+
+/* "below": the translation stands below the source. */
+static int read_bilingual(const struct api_field *field, struct order *order, struct reply *reply) {
+    const char *value = value_of(field);
+    order->bilingual = value != NULL;
+    if (value && strcmp(value, "below") != 0)
+        return api_refuse(reply, "bilingual", "bilingual must be below, got \"%.60s\"", value);
+    if (value && !order->document->bilingual)
+        return api_refuse(reply, "bilingual", "bilingual is not possible in %s files", order->document->name);
+    return 0;
+}
+
+static int read_order(const struct call *call, enum document_dialect dialect, struct order *order, struct request *request,
+                      struct reply *reply) {
+    const struct api_field *sent[FIELDS] = {NULL};
+    struct document_order *own = arena_zalloc(&request->arena, 1, sizeof *own);
+    if (!own) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    bool warned = true;
+    make_base(call, own->base);
+    if (find_fields(call, dialect, sent, reply) != 0)
+        return -1;
+    if (!sent[FILE_FIELD])
+        return api_refuse(reply, "file", "file is missing: send it as a part of the form");
+    order->source = value_of(sent[SOURCE_FIELD]);
+    order->targets[0] = value_of(sent[TARGET_FIELD]);
+    order->glossary = value_of(sent[GLOSSARY_FIELD]);
+    if (!order->targets[0])
+        return api_refuse(reply, order->target_name, "%s is missing: the code of the language to translate to", order->target_name);
+    if (order->glossary && !order->source)
+        return api_refuse(reply, order->source_name, "%s is required with glossary_id", order->source_name);
+    if (read_format(sent, dialect, order, reply) != 0 || read_keys(call, sent[KEYS_FIELD], order, &request->arena, reply) != 0 ||
+        read_protect(sent[PROTECT_FIELD], request, reply) != 0 ||
+        read_flag(sent[STREAM_FIELD], false, &request->streamed, reply) != 0 ||
+        read_flag(sent[WARNINGS_FIELD], true, &warned, reply) != 0 || read_bilingual(sent[BILINGUAL_FIELD], order, reply) != 0)
+        return -1;
+    if (read_file(sent[FILE_FIELD], order, &request->arena, reply) != 0)
+        return -1;
+    const char *name = value_of(sent[NAME_FIELD]);
+    make_name(name ? name : sent[FILE_FIELD]->file_name, order->targets[0], order->document, own->file_name);
+    if (order->glossary)
+        order->glossary = arena_copy(&request->arena, order->glossary, strlen(order->glossary));
+    order->own = own;
+    order->unwarned = !warned;
+    return 0;
+}
+
+/* The file itself is checked where it is read, which tells where it is wrong. */
+static int check_fields(const struct call *call, struct reply *reply) {
+    if (!call->form) {
+        api_fail(reply, STATUS_MEDIA_TYPE, NULL, "send the document as the part file of a form (multipart/form-data)");
+        return -1;
+    }
+    for (size_t i = 0; i < call->field_count; i++) {
+        struct call field = {.fields = &call->fields[i], .field_count = 1};
+        if (strcmp(call->fields[i].name, "file") != 0 && api_check_fields(&field, reply) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int make_notes(struct order *order, struct arena *arena, struct reply *reply) {
+    order->notes = arena_zalloc(arena, 1, sizeof *order->notes);
+    if (order->notes) {
+        order->notes->arena = arena;
+        return 0;
+    }
+    api_fail_memory(reply);
+    return -1;
+}
+
+static void start(const struct service *service, const struct call *call, enum document_dialect dialect, struct request *request,
+                  struct reply *reply) {
+    if (!api_admit(service, request, reply) || !api_has_models(service, request, reply) || check_fields(call, reply) != 0)
+        return;
+    const struct order begun = {.text_name = "file",
+                                .source_name = names_of[dialect][SOURCE_FIELD],
+                                .target_name = names_of[dialect][TARGET_FIELD],
+                                .count = 1,
+                                .target_count = 1,
+                                .markup = true};
+    struct order *order = order_create(request, &begun, reply);
+    if (order && make_notes(order, &request->arena, reply) == 0 && read_order(call, dialect, order, request, reply) == 0)
+        order_start(order, NULL, service, NULL, request, reply);
+}
+
+void api_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    start(service, call, OWN, request, reply);
+}
+
+void api_file_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    start(service, call, LIBRE, request, reply);
+}
+
+void api_deepl_document_start(const struct service *service, const struct call *call, struct request *request,
+                              struct reply *reply) {
+    start(service, call, DEEPL, request, reply);
+}
+
+/* ---- the answer ---- */
+
+/* The last event of a stream, which is one line. */
+static void reply_event(const struct service *service, const struct order *order, const struct plan_answer *file,
+                        struct reply *reply) {
+    const struct document_order *own = order->own;
+    struct writer w = api_begin_answer(service);
+    writer_begin_object(&w, NULL);
+    writer_strings(&w, "file_name", own->file_name, "format", order->document->name, NULL);
+    writer_string_of(&w, "text", file->text, file->length);
+    writer_end_object(&w);
+    api_reply_answer(service, reply, &w);
+}
+
+static void reply_file(const struct service *service, const struct order *order, const struct plan_answer *file,
+                       struct reply *reply) {
+    const struct document_order *own = order->own;
+    if (file->length > service->options.max_reply_bytes) {
+        api_fail_length(service, file->length, reply);
+        return;
+    }
+    char *body = malloc(file->length + 1);
+    if (!body) {
+        api_fail_memory(reply);
+        return;
+    }
+    memcpy(body, file->text, file->length);
+    *reply =
+        (struct reply){.status = STATUS_OK, .content_type = order->document->content_type, .body = body, .length = file->length};
+    memcpy(reply->file_name, own->file_name, sizeof reply->file_name);
+}
+
+/* The translated file. NULL: the reply is set. */
+static const struct plan_answer *take_answer(struct request *request, struct reply *reply) {
+    if (api_fail_decoded(request, reply))
+        return NULL;
+    const struct plan_answers *answers = plan_answers(request->plan, &request->arena);
+    if (answers && plan_warn(request) == 0)
+        return &answers->all[0];
+    api_fail_memory(reply);
+    return NULL;
+}
+
+/* The header's bits of what was noted of the document itself. */
+static unsigned codes_of(const struct document_notes *notes) {
+    unsigned codes = 0;
+    for (size_t i = 0; i < notes->count; i++)
+        for (size_t code = 0; warning_name(code); code++)
+            if (strcmp(warning_name(code), notes->all[i].code) == 0)
+                codes |= 1u << code;
+    return codes;
+}
+
+void api_document_finish(const struct service *service, struct request *request, struct reply *reply) {
+    const struct plan_answer *file = take_answer(request, reply);
+    const struct plan *plan = request->plan;
+    if (!file)
+        return;
+    (request->streamed ? reply_event : reply_file)(service, plan->order, file, reply);
+    if (reply->status == STATUS_OK)
+        reply->warnings = plan->warnings->codes | codes_of(plan->order->notes);
+}
+
+/* ---- warnings as events ---- */
+
+enum { LINE_WORD_BYTES = 32, LINE_WINDOW = 16 * 1024 };
+
+/* A place in a document, which moves on from text to text. */
+struct line_cursor {
+    const char *at, *end;
+    size_t line; /* of at, from 1 */
+};
+
+/* Moves to where a text begins, as far as its first word stands in the file as it does in the text; a file may write it another
+ * way, or be packed. False: it was not found near by, and the cursor stays. */
+static bool line_seek(struct line_cursor *cursor, const char *text, size_t length) {
+    size_t begin = segmenter_trim(text, length).begin, bytes = 0;
+    while (begin + bytes < length && bytes < LINE_WORD_BYTES && !strchr(" \t\r\n&<>\"\\", text[begin + bytes]))
+        bytes++;
+    size_t window = (size_t)(cursor->end - cursor->at);
+    window = window < LINE_WINDOW ? window : LINE_WINDOW;
+    const char *found = bytes > 0 ? memmem(cursor->at, window, text + begin, bytes) : NULL;
+    if (!found)
+        return false;
+    for (const char *c = cursor->at; c < found; c++)
+        cursor->line += *c == '\n';
+    cursor->at = found;
+    return true;
+}
+
+void api_put_document_warnings(const struct request *request, struct writer *w) {
+    const struct plan *plan = request->plan;
+    const struct plan_item *item = &plan->items[0];
+    const struct warning *warning = plan->warnings->first;
+    struct line_cursor cursor = {item->source, item->source + item->length, 1};
+    const struct document_notes *notes = plan->order->notes;
+    for (size_t i = 0; i < notes->count; i++) {
+        writer_put(w, "event: warning\ndata: ", 21);
+        writer_begin_object(w, NULL);
+        writer_strings(w, "code", notes->all[i].code, "message", notes->all[i].message, NULL);
+        writer_count(w, "line", notes->all[i].line);
+        writer_end_object(w);
+        writer_put(w, "\n\n", 2);
+    }
+    for (size_t i = 0; warning && i < request->text_count; i++) {
+        bool found = line_seek(&cursor, request->texts[i].source, request->texts[i].source_length);
+        for (; warning && warning->text == i; warning = warning->next) {
+            writer_put(w, "event: warning\ndata: ", 21);
+            warning_begin(w, warning);
+            if (found)
+                writer_count(w, "line", cursor.line);
+            writer_end_object(w);
+            writer_put(w, "\n\n", 2);
+        }
+        cursor.at += found;
+    }
+}
+
+/* ---- files to be fetched ---- */
+
+/* key: of an order; NULL: it is none. */
+static void reply_kept(const struct service *service, const char *id, const char *key,
+                       void (*sent)(const struct service *service, const char *path), struct reply *reply) {
+    struct kept_file file;
+    struct error error = {0};
+    char *text =
+        key ? kept_files_fetch(service->files, id, key, &file, &error) : kept_files_find(service->files, id, &file, &error);
+    if (text) {
+        *reply = (struct reply){
+            .status = STATUS_OK, .content_type = file.content_type, .body = text, .length = file.length, .sent = sent};
+        memcpy(reply->file_name, file.name, sizeof reply->file_name);
+    } else if (error.code == ERROR_MEMORY) {
+        api_fail_memory(reply);
+    } else {
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "%s", error.message);
+    }
+}
+
+static void reply_address(const struct service *service, const struct document_order *own, const char *id, struct reply *reply) {
+    char encoded[3 * API_FILE_NAME_BYTES], address[BASE_BYTES + KEPT_ID_BYTES + sizeof encoded + 32];
+    percent_encode(own->file_name, encoded);
+    snprintf(address, sizeof address, "%s/download_file/%s.%s", own->base, id, encoded);
+    struct writer w = api_begin_answer(service);
+    writer_begin_object(&w, NULL);
+    writer_string(&w, "translatedFileUrl", address);
+    writer_end_object(&w);
+    api_reply_answer(service, reply, &w);
+}
+
+void api_file_finish(const struct service *service, struct request *request, struct reply *reply) {
+    const struct plan_answer *answer = take_answer(request, reply);
+    if (!answer)
+        return;
+    const struct plan *plan = request->plan;
+    const struct document_order *own = plan->order->own;
+    struct kept_file file = {.content_type = plan->document->content_type, .length = answer->length};
+    struct error error = {0};
+    char id[KEPT_ID_BYTES];
+    memcpy(file.name, own->file_name, sizeof file.name);
+    if (kept_files_add(service->files, &file, answer->text, id, &error) == 0) {
+        reply_address(service, own, id, reply);
+        reply->warnings = reply->status == STATUS_OK ? plan->warnings->codes | codes_of(plan->order->notes) : 0;
+    } else if (error.code == ERROR_MEMORY) {
+        api_fail_memory(reply);
+    } else {
+        api_fail(reply, STATUS_TOO_LARGE, "file", "%s", error.message);
+    }
+}
+
+/* ---- DeepL's documents ---- */
+
+/* The id and the key by which a client asks for it later, before it is decoded. */
+void api_detach(const struct service *service, struct request *request, struct reply *reply) {
+    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
+    const struct plan *plan = request->plan;
+    struct document_order *own = plan->order->own;
+    if (kept_files_order(service->files, &request->pending, request->job_count, request->characters, id, key, NULL) != 0) {
+        api_fail_memory(reply);
+        return;
+    }
+    memcpy(own->id, id, sizeof own->id);
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_strings(&w, "document_id", id, "document_key", key, NULL);
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
+}
+
+void api_settle(const struct service *service, struct request *request, const struct reply *reply) {
+    const struct plan *plan = request->plan;
+    const struct document_order *own = plan->order->own;
+    struct kept_file file = {.content_type = reply->content_type, .length = reply->length};
+    memcpy(file.name, reply->file_name, sizeof file.name);
+    if (reply->status == STATUS_OK) {
+        kept_files_deliver(service->files, own->id, &file, reply->body);
+        return;
+    }
+    json_t *root = reply->body ? api_load_json(reply->body, reply->length, 0, NULL) : NULL;
+    const char *message = json_string_value(json_object_get(root, "message"));
+    kept_files_fail(service->files, own->id, message ? message : "the document could not be translated");
+    json_decref(root);
+    api_lacked_memory();
+}
+
+/* The id in the path, and document_key of the form or the JSON. -1: the reply is set. */
+static int read_handle(const struct call *call, char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES], struct reply *reply) {
+    size_t length, index;
+    const char *part = api_path_part(api_find(call->path, "POST", &index), call->path, &length), *sent = NULL;
+    bool form = api_is_form(call);
+    if (form && api_check_fields(call, reply) != 0)
+        return -1;
+    json_t *root = form ? order_load(call, reply) : api_load(call, reply);
+    int result = root ? order_string(root, "document_key", &sent, reply) : -1;
+    if (result == 0 && !sent)
+        result = api_refuse(reply, "document_key", "document_key is missing");
+    snprintf(id, KEPT_ID_BYTES, "%.*s", length < KEPT_ID_BYTES ? (int)length : 0, part);
+    snprintf(key, KEPT_ID_BYTES, "%s", sent && strlen(sent) < KEPT_ID_BYTES ? sent : "");
+    json_decref(root);
+    return result;
+}
+
+static int find_order(const struct service *service, const struct call *call, char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES],
+                      struct kept_order *order, struct reply *reply) {
+    if (read_handle(call, id, key, reply) != 0)
+        return -1;
+    if (kept_files_look(service->files, id, key, order))
+        return 0;
+    api_fail(reply, STATUS_NOT_FOUND, NULL, "document not found or expired, or the document_key is wrong");
+    return -1;
+}
+
+void api_deepl_document_status(const struct service *service, const struct call *call, struct request *request,
+                               struct reply *reply) {
+    (void)request;
+    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
+    struct kept_order order;
+    if (find_order(service, call, id, key, &order, reply) != 0)
+        return;
+    bool translating = order.state == KEPT_PENDING && order.left < order.total;
+    const char *state = order.state == KEPT_READY    ? "done"
+                        : order.state == KEPT_FAILED ? "error"
+                        : translating                ? "translating"
+                                                     : "queued";
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_strings(&w, "document_id", id, "status", state, NULL);
+    if (translating) { /* at the pace so far */
+        double passed_s = (double)(clock_us() - order.began_us) * 1e-6, left_s = passed_s / (double)(order.total - order.left);
+        writer_count(&w, "seconds_remaining", (size_t)(left_s * (double)order.left) + 1);
+    }
+    if (order.state == KEPT_READY)
+        writer_count(&w, "billed_characters", order.characters);
+    if (order.state == KEPT_FAILED)
+        writer_string(&w, "error_message", order.message);
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
+}
+
+/* It is fetched once: when the kernel has taken all of it, it is gone. */
+static void note_fetched(const struct service *service, const char *path) {
+    size_t length, index;
+    char id[KEPT_ID_BYTES];
+    const char *part = api_path_part(api_find(path, "POST", &index), path, &length);
+    snprintf(id, KEPT_ID_BYTES, "%.*s", (int)length, part);
+    kept_files_remove(service->files, id);
+}
+
+void api_deepl_document_result(const struct service *service, const struct call *call, struct request *request,
+                               struct reply *reply) {
+    (void)request;
+    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
+    struct kept_order order;
+    if (find_order(service, call, id, key, &order, reply) != 0)
+        return;
+    if (order.state == KEPT_PENDING) {
+        api_fail(reply, STATUS_UNAVAILABLE, NULL, "the document is not translated yet");
+        reply->retry_after_s = 1;
+    } else if (order.state == KEPT_FAILED) {
+        api_fail(reply, STATUS_INVALID, NULL, "%s", order.message);
+    } else {
+        reply_kept(service, id, key, note_fetched, reply);
+    }
+}
+
+/* ---- files to be fetched, by their address ---- */
+
+/* The name begins with the id; the rest is for people. */
+static void read_id(const char *path, char id[KEPT_ID_BYTES]) {
+    size_t length, index;
+    const char *sent = api_path_part(api_find(path, "GET", &index), path, &length);
+    snprintf(id, KEPT_ID_BYTES, "%.*s", (int)length, sent);
+}
+
+/* A file counts as sent when the kernel has taken it. The client may still lose it, and can fetch it again for a while. */
+static void note_sent(const struct service *service, const char *path) {
+    char id[KEPT_ID_BYTES];
+    read_id(path, id);
+    kept_files_sent(service->files, id);
+}
+
+void api_file(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)request;
+    char id[KEPT_ID_BYTES];
+    read_id(call->path, id);
+    reply_kept(service, id, NULL, note_sent, reply);
+}

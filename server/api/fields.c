@@ -1,0 +1,538 @@
+/* The fields of alignd's own dialect: JSON -> struct api_form and request. A reader checks type and range and says what is allowed;
+ * what fields mean together is checked in native.c. openapi.json describes the same table, which a test compares. */
+#include "server/api/fields.h"
+#include "server/api/languages.h"
+#include "server/base/writer.h"
+#include "server/models/variant.h"
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- types ---- */
+
+static const struct {
+    const char *name;
+    unsigned bit;
+} includes[] = {
+    {"tokens", INCLUDE_TOKENS},       {"log_probs", INCLUDE_LOG_PROBS},
+    {"attention", INCLUDE_ATTENTION}, {"soft_alignment", INCLUDE_SOFT_ALIGNMENT},
+    {"words", INCLUDE_WORDS},         {"alignment", INCLUDE_ALIGNMENT},
+    {"offsets", INCLUDE_OFFSETS},     {"entropy", INCLUDE_ENTROPY},
+    {"timing", INCLUDE_TIMING},       {"eos", INCLUDE_EOS},
+    {"top_k", INCLUDE_TOP_K},         {"beam", INCLUDE_BEAM},
+    {"quality", INCLUDE_QUALITY},     {"heads", INCLUDE_HEADS},
+};
+
+enum { INCLUDE_COUNT = sizeof includes / sizeof includes[0] };
+
+const char *field_include_name(size_t i) {
+    return i < INCLUDE_COUNT ? includes[i].name : NULL;
+}
+
+static int read_value(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    (void)field;
+    (void)reply;
+    *(json_t **)out = value;
+    return 0;
+}
+
+static int read_string(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    if (!json_is_string(value))
+        return api_refuse(reply, field->name, "%s must be a string, got %s", field->name, api_type_name(value));
+    *(const char **)out = json_string_value(value);
+    return 0;
+}
+
+/* /attention once took a translation by this name. */
+static int read_target(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    if (json_is_string(value))
+        return read_string(field, value, out, reply);
+    return api_refuse(reply, field->name, "%s must be a language code, got %s; send your own translation in \"translation\"",
+                      field->name, api_type_name(value));
+}
+
+static int read_strategy(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    const char *name;
+    if (read_string(field, value, &name, reply) != 0)
+        return -1;
+    const struct search_kind *found = search_find(name);
+    if (!found)
+        return api_refuse(reply, field->name, "%s must be " PARAMETERS_STRATEGIES ", got \"%.60s\"", field->name, name);
+    *(const struct search_kind **)out = found;
+    return 0;
+}
+
+static int read_format(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    const char *name;
+    if (read_string(field, value, &name, reply) != 0)
+        return -1;
+    if (strcmp(name, "text") != 0 && strcmp(name, "html") != 0 && strcmp(name, "xml") != 0)
+        return api_refuse(reply, field->name, "%s must be text, html or xml, got \"%.60s\"", field->name, name);
+    *(const char **)out = name;
+    return 0;
+}
+
+static int read_integer(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    json_int_t number;
+    if (!api_integer(value, &number))
+        return api_refuse(reply, field->name, "%s must be an integer, got %s", field->name, api_type_name(value));
+    if (number < (json_int_t)field->parameter->minimum || number > (json_int_t)field->parameter->maximum)
+        return api_refuse(reply, field->name, "%s must be between %.0f and %.0f, got %lld", field->name, field->parameter->minimum,
+                          field->parameter->maximum, (long long)number);
+    *(size_t *)out = (size_t)number;
+    return 0;
+}
+
+static int read_real(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    if (!json_is_number(value))
+        return api_refuse(reply, field->name, "%s must be a number, got %s", field->name, api_type_name(value));
+    double number = json_number_value(value);
+    if (!(number >= field->parameter->minimum && number <= field->parameter->maximum))
+        return api_refuse(reply, field->name, "%s must be between %g and %g, got %g", field->name, field->parameter->minimum,
+                          field->parameter->maximum, number);
+    *(double *)out = number;
+    return 0;
+}
+
+static int read_boolean(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    if (!json_is_boolean(value))
+        return api_refuse(reply, field->name, "%s must be true or false, got %s", field->name, api_type_name(value));
+    *(bool *)out = json_is_true(value);
+    return 0;
+}
+
+/* Up to 2^63 - 1, which no double holds. */
+static int read_seed(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    json_int_t number;
+    if (!api_integer(value, &number))
+        return api_refuse(reply, field->name, "%s must be an integer, got %s", field->name, api_type_name(value));
+    if (number < 0)
+        return api_refuse(reply, field->name, "%s must be between 0 and 9223372036854775807, got %lld", field->name,
+                          (long long)number);
+    *(uint64_t *)out = (uint64_t)number;
+    return 0;
+}
+
+/* Also notes that the field was given, since its default depends on another field. */
+static int read_split(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    struct api_form *form = out;
+    form->split_given = true;
+    return read_boolean(field, value, &form->split, reply);
+}
+
+/* A string or an array of strings, each with names that commas separate. */
+static int read_include(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    size_t count = json_is_array(value) ? json_array_size(value) : 1;
+    unsigned bits = 0;
+    if (!json_is_array(value) && !json_is_string(value))
+        return api_refuse(reply, field->name, "%s must be a string or an array of strings, got %s", field->name,
+                          api_type_name(value));
+    if (count > INCLUDE_COUNT)
+        return api_refuse(reply, field->name, "%s must contain at most %d strings, got %zu", field->name, (int)INCLUDE_COUNT,
+                          count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *names = json_is_array(value) ? json_array_get(value, i) : value;
+        if (!json_is_string(names))
+            return api_refuse(reply, field->name, "%s must be a string or an array of strings, got %s at index %zu", field->name,
+                              api_type_name(names), i);
+        for (const char *at = json_string_value(names) + strspn(json_string_value(names), ", "); *at; at += strspn(at, ", ")) {
+            size_t length = strcspn(at, ", "), known = 0;
+            bool all = length == 3 && memcmp(at, "all", length) == 0;
+            while (known < INCLUDE_COUNT &&
+                   (strlen(includes[known].name) != length || memcmp(at, includes[known].name, length) != 0))
+                known++;
+            if (!all && known == INCLUDE_COUNT)
+                return api_refuse(reply, field->name,
+                                  "%s must be all, or any of tokens, log_probs, attention, soft_alignment, alignment, words, "
+                                  "offsets, entropy, top_k, beam, quality, heads, timing, eos, got \"%.*s\"",
+                                  field->name, length < 60 ? (int)length : 60, at);
+            bits |= all ? INCLUDE_ALL : includes[known].bit;
+            at += length;
+        }
+    }
+    *(unsigned *)out = bits;
+    return 0;
+}
+
+/* ---- the text of forms ---- */
+
+static json_t *text_to_real(const char *text, size_t length) {
+    char *end;
+    double number = strtod(text, &end);
+    bool digits = length > 0 && strspn(text, "+-.0123456789eE") == length;
+    return digits && *end == '\0' && isfinite(number) ? json_real(number) : NULL;
+}
+
+/* A number with a fraction, 5.0, is real; read decides whether it is an integer. */
+static json_t *text_to_integer(const char *text, size_t length) {
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    bool digits = length > 0 && strspn(text, "-0123456789") == length;
+    if (digits)
+        return *end == '\0' && errno == 0 ? json_integer(number) : NULL;
+    return strspn(text, "-.0123456789") == length ? text_to_real(text, length) : NULL;
+}
+
+static json_t *text_to_boolean(const char *text, size_t length) {
+    (void)length;
+    bool yes = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    return yes || strcmp(text, "false") == 0 || strcmp(text, "0") == 0 ? json_boolean(yes) : NULL;
+}
+
+static json_t *text_to_json(const char *text, size_t length) {
+    return api_load_json(text, length, JSON_REJECT_DUPLICATES, NULL);
+}
+
+/* Names that commas separate. */
+static json_t *text_to_names(const char *text, size_t length) {
+    json_t *names = json_array();
+    for (const char *end = text + length; text < end;) {
+        size_t bytes = strcspn(text, ",");
+        json_array_append_new(names, json_stringn(text, bytes));
+        text += bytes + (text + bytes < end);
+    }
+    return names;
+}
+
+static const struct field_type field_texts = {.read = read_value, .several = true},
+                               field_json = {.read = read_value, .from_text = text_to_json}, field_string = {.read = read_string},
+                               field_target = {.read = read_target}, field_format = {.read = read_format},
+                               field_strategy = {.read = read_strategy},
+                               field_integer = {.read = read_integer, .from_text = text_to_integer},
+                               field_real = {.read = read_real, .from_text = text_to_real},
+                               field_boolean = {.read = read_boolean, .from_text = text_to_boolean},
+                               field_split = {.read = read_split, .from_text = text_to_boolean},
+                               field_seed = {.read = read_seed, .from_text = text_to_integer},
+                               field_include = {.read = read_include, .from_text = text_to_names, .several = true};
+
+/* ---- the table ---- */
+
+enum { BOTH = API_TRANSLATE | API_ATTENTION, WEIGHT_DIGITS = 4 };
+
+#define FORM(name) offsetof(struct api_form, name)
+
+static const struct parameter digits = {.minimum = 1, .maximum = DECIMAL_MOST};
+
+static const struct field fields[] = {
+    {"text", BOTH, &field_texts, FORM(text), NULL},
+    {"model", BOTH, &field_string, FORM(model), NULL},
+    {"source", BOTH, &field_string, FORM(source), NULL},
+    {"target", API_TRANSLATE, &field_string, FORM(target_language), NULL},
+    {"target", API_ATTENTION, &field_target, FORM(target_language), NULL},
+    {"variant", BOTH, &field_string, FORM(variant), NULL},
+    {"translation", API_ATTENTION, &field_texts, FORM(translation), NULL},
+    {"split_sentences", BOTH, &field_split, 0, NULL},
+    {"replace_unknowns", BOTH, &field_boolean, FORM(replace_unknowns), NULL},
+    {"format", API_TRANSLATE, &field_format, FORM(format), NULL},
+    {"include", BOTH, &field_include, FORM(include), NULL},
+    {"digits", BOTH, &field_integer, FORM(digits), &digits},
+    {"prefix", BOTH, &field_string, FORM(prefix), NULL},
+    {"force_attention", API_ATTENTION, &field_json, FORM(force_attention), NULL},
+    {"stream", BOTH, &field_boolean, FORM(stream), NULL},
+    {"warnings", BOTH, &field_boolean, FORM(warns), NULL},
+    {"verbatim", BOTH, &field_boolean, FORM(verbatim), NULL},
+    {"glossary", BOTH, &field_json, FORM(glossary), NULL},
+    {"protect", BOTH, &field_json, FORM(protect), NULL},
+};
+
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+bool field_nth(size_t i, struct field *field) {
+    static const struct field_type *const types[PARAMETER_TYPES] = {[PARAMETER_STRATEGY] = &field_strategy,
+                                                                    [PARAMETER_INTEGER] = &field_integer,
+                                                                    [PARAMETER_REAL] = &field_real,
+                                                                    [PARAMETER_SEED] = &field_seed};
+    const struct parameter *p = i < FIELDS ? NULL : parameters_nth(i - FIELDS);
+    if (i < FIELDS)
+        *field = fields[i];
+    else if (p)
+        *field = (struct field){p->name, p->setters & PARAMETER_REQUEST ? BOTH : 0, types[p->type], FORM(search) + p->offset, p};
+    return i < FIELDS || p;
+}
+
+bool field_find(const char *name, enum api_kind kind, struct field *field) {
+    for (size_t i = 0; field_nth(i, field); i++)
+        if ((field->kinds & (int)kind) && strcmp(field->name, name) == 0)
+            return true;
+    return false;
+}
+
+struct api_form api_default_form(enum api_kind kind) {
+    return (struct api_form){
+        .search = parameters_default(),
+        .prefix = "",
+        .attention = kind == API_ATTENTION,
+        .format = "text",
+        .replace_unknowns = true,
+        .warns = true,
+        .digits = WEIGHT_DIGITS,
+        .include = kind == API_TRANSLATE
+                       ? INCLUDE_TOKENS
+                       : INCLUDE_TOKENS | INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_OFFSETS | INCLUDE_ENTROPY | INCLUDE_EOS,
+    };
+}
+
+int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply) {
+    const char *name;
+    json_t *value;
+    struct field field;
+    json_object_foreach(root, name, value) {
+        if (!field_find(name, kind, &field))
+            return api_refuse(reply, name, "unknown field \"%.60s\"", name);
+        if (field.type->read(&field, value, (char *)form + field.offset, reply) != 0)
+            return -1;
+    }
+    if (!form->text)
+        return api_refuse(reply, "text", "text is missing");
+
+    /* the strategy is known now, wherever in the object it stands */
+    json_object_foreach(root, name, value) {
+        const struct search_kind *only = field_find(name, kind, &field) && field.parameter ? field.parameter->only : NULL;
+        if (only && only != form->search.strategy)
+            return api_refuse(reply, name, "%s requires strategy %s, got %s", name, search_name(only),
+                              search_name(form->search.strategy));
+    }
+    return 0;
+}
+
+/* ---- force_attention: [{"step": 0, "weights": [0.2, 0.8]}, ...] ---- */
+
+/* One step with its weights. The sum of the weights can be held by a float32, whatever the model. */
+static int read_step(json_t *item, size_t i, struct request *request, struct reply *reply) {
+    static const char name[] = "force_attention";
+    struct forced_step *out = &request->forced[i];
+    const char *key;
+    json_t *value;
+    if (!json_is_object(item))
+        return api_refuse(reply, name, "%s must be an array of objects, got %s at index %zu", name, api_type_name(item), i);
+    json_object_foreach(item, key, value) {
+        if (strcmp(key, "step") != 0 && strcmp(key, "weights") != 0)
+            return api_refuse(reply, name, "unknown field \"%.60s\" in %s[%zu]", key, name, i);
+    }
+
+    json_int_t number;
+    value = json_object_get(item, "step");
+    if (!api_integer(value, &number))
+        return api_refuse(reply, name, "%s[%zu].step must be an integer, got %s", name, i, value ? api_type_name(value) : "none");
+    if (number < 0 || number > TRANSLATOR_MAX_TARGET)
+        return api_refuse(reply, name, "%s[%zu].step must be between 0 and %d, got %lld", name, i, (int)TRANSLATOR_MAX_TARGET,
+                          (long long)number);
+    out->step = (size_t)number;
+
+    const json_t *array = json_object_get(item, "weights");
+    if (!json_is_array(array))
+        return api_refuse(reply, name, "%s[%zu].weights must be an array of numbers, got %s", name, i,
+                          array ? api_type_name(array) : "none");
+    double sum = 0;
+    out->count = json_array_size(array);
+    out->weights = arena_alloc(&request->arena, out->count, sizeof *out->weights);
+    if (!out->weights) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    for (size_t j = 0; j < out->count; j++) {
+        value = json_array_get(array, j);
+        if (!json_is_number(value))
+            return api_refuse(reply, name, "%s[%zu].weights[%zu] must be a number, got %s", name, i, j, api_type_name(value));
+        double weight = out->weights[j] = json_number_value(value);
+        if (!(weight >= 0 && weight <= 1e9))
+            return api_refuse(reply, name, "%s[%zu].weights[%zu] must be between 0 and 1e+09, got %g", name, i, j, weight);
+        sum += weight;
+    }
+    if (!(sum > 0))
+        return api_refuse(reply, name, "%s[%zu].weights must not all be 0", name, i);
+    for (size_t other = 0; other < i; other++)
+        if (request->forced[other].step == out->step)
+            return api_refuse(reply, name, "%s[%zu].step: step %zu occurs twice", name, i, out->step);
+    return 0;
+}
+
+int api_read_forced(json_t *value, struct request *request, struct reply *reply) {
+    static const char name[] = "force_attention";
+    if (!json_is_array(value))
+        return api_refuse(reply, name, "%s must be an array of objects, got %s", name, api_type_name(value));
+    size_t count = json_array_size(value);
+    if (count > TRANSLATOR_MAX_TARGET + 1)
+        return api_refuse(reply, name, "%s must contain at most %d steps, got %zu", name, TRANSLATOR_MAX_TARGET + 1, count);
+    request->forced = arena_alloc(&request->arena, count, sizeof *request->forced);
+    if (!request->forced) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (read_step(json_array_get(value, i), i, request, reply) != 0)
+            return -1;
+    }
+    request->forced_count = count;
+    return 0;
+}
+
+/* ---- protect: ["a string", {"pattern": "[A-Z]{2}-\\d+"}, ...] ---- */
+
+/* Checks item i. Returns the string that it is or has; NULL: the reply is set. */
+static const char *read_protected(const json_t *item, size_t i, struct reply *reply) {
+    static const char name[] = "protect";
+    enum { MAX_BYTES = 200 };
+    const json_t *value = json_is_object(item) ? json_object_get(item, "pattern") : item;
+    const char *text = json_string_value(value);
+    size_t length = json_string_length(value);
+    if (!text || (json_is_object(item) && json_object_size(item) != 1)) {
+        api_fail(reply, STATUS_INVALID, name, "%s[%zu] must be a string or {\"pattern\": \"...\"}, got %s", name, i,
+                 api_type_name(item));
+        return NULL;
+    }
+    if (length > MAX_BYTES || text[strspn(text, " \t\r\n")] == '\0') {
+        api_fail(reply, STATUS_INVALID, name, "%s[%zu] must have between 1 and %d bytes, and not be blank, got %zu", name, i,
+                 MAX_BYTES, length);
+        return NULL;
+    }
+    if (!json_is_object(item))
+        return text;
+    struct error error = {0};
+    struct pattern *pattern = pattern_open(text, &error);
+    pattern_free(pattern);
+    if (!pattern && error.code == ERROR_INPUT)
+        api_fail(reply, STATUS_INVALID, name, "%s[%zu] is not a pattern that can be used: %s", name, i, error.message);
+    else if (!pattern)
+        api_fail_memory(reply);
+    return pattern ? text : NULL;
+}
+
+int api_read_protect(const json_t *value, struct request *request, struct reply *reply) {
+    static const char name[] = "protect";
+    enum { MAX_ITEMS = 50 };
+    struct arena *arena = &request->arena;
+    if (!json_is_array(value))
+        return api_refuse(reply, name, "%s must be an array of strings and patterns, got %s", name, api_type_name(value));
+    size_t count = json_array_size(value), strings = 0, i;
+    if (count > MAX_ITEMS)
+        return api_refuse(reply, name, "%s must contain at most %d strings and patterns, got %zu", name, MAX_ITEMS, count);
+    struct protection *protection = arena_zalloc(arena, 1, sizeof *protection);
+    struct glossary_entry *entries = arena_alloc(arena, count, sizeof *entries);
+    const char **patterns = arena_alloc(arena, count, sizeof *patterns);
+    const json_t *item;
+    json_array_foreach(arena_failed(arena) ? NULL : value, i, item) {
+        const char *text = read_protected(item, i, reply);
+        if (!text)
+            return -1;
+        const char *copy = arena_copy(arena, text, strlen(text));
+        if (json_is_object(item))
+            patterns[protection->pattern_count++] = copy;
+        else
+            entries[strings++] = (struct glossary_entry){copy, copy};
+    }
+    if (arena_failed(arena) || lexicon_init(&protection->strings, entries, strings, arena, NULL) != 0) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    protection->patterns = patterns;
+    request->protection = protection;
+    return 0;
+}
+
+/* ---- glossary: {"source phrase": "target phrase", ...}, or the name of one that is kept ---- */
+
+/* The glossary that a request may use. */
+struct wanted {
+    const char *name, *owner, *source, *target;
+    int far; /* that its languages may be from these (language_distance) */
+};
+
+static bool speaks(const char *has, const char *asked, int far) {
+    return *has == '\0' || language_distance(has, asked) <= far;
+}
+
+static bool is_named(const struct kept_glossary *glossary, const void *context) {
+    const struct wanted *wanted = context;
+    const struct glossary_about *about = &glossary->about;
+    return (strcmp(about->id, wanted->name) == 0 || strcmp(about->name, wanted->name) == 0) &&
+           (about->fixed || strcmp(about->owner, wanted->owner) == 0);
+}
+
+static bool fits(const struct kept_glossary *glossary, const void *context) {
+    const struct wanted *wanted = context;
+    return is_named(glossary, wanted) && speaks(glossary->about.source, wanted->source, wanted->far) &&
+           speaks(glossary->about.target, wanted->target, wanted->far);
+}
+
+const char *api_glossary_owner(const struct request *request) {
+    return request->key ? request->key->name : "";
+}
+
+int api_use_glossary(const struct service *service, const char *asked, struct request *request, struct reply *reply) {
+    const struct translator_info *info = &request->model->info;
+    char target[VARIANT_CODE_BYTES];
+    snprintf(target, sizeof target, "%s", info->target);
+    if (request->variant)
+        variant_code(request->variant, target);
+    struct wanted wanted = {asked, api_glossary_owner(request), info->source, target, 0};
+    request->kept = glossaries_find(service->glossaries, fits, &wanted); /* of several dictionaries the one for this very pair */
+    wanted.far = LANGUAGE_FAR - 1;
+    if (!request->kept)
+        request->kept = glossaries_find(service->glossaries, fits, &wanted);
+    if (!request->kept && reply->dialect == &dialect_deepl) { /* its clients tell the two cases apart */
+        struct kept_glossary *other = glossaries_find(service->glossaries, is_named, &wanted);
+        kept_glossary_release(other);
+        if (other)
+            return api_refuse(reply, "glossary", "No dictionary found for language pair");
+    }
+    if (!request->kept) {
+        api_fail(reply, reply->dialect == &dialect_deepl ? STATUS_NOT_FOUND : STATUS_INVALID, "glossary",
+                 "there is no glossary \"%.60s\" from \"%s\" to \"%s\"", asked, info->source, target);
+        return -1;
+    }
+    glossary_init(&request->glossary, &request->kept->lexicon, &request->arena);
+    return 0;
+}
+
+/* Checks a phrase and copies it. NULL: the reply is set. source: of its entry. */
+static const char *read_phrase(const char *phrase, const char *source, struct arena *arena, struct reply *reply) {
+    enum { MAX_BYTES = 200 };
+    size_t length = strlen(phrase);
+    const char *copy = NULL;
+    if (phrase[strspn(phrase, " \t\r\n")] == '\0' && phrase == source)
+        api_fail(reply, STATUS_INVALID, "glossary", "glossary must not contain empty phrases");
+    else if (phrase[strspn(phrase, " \t\r\n")] == '\0')
+        api_fail(reply, STATUS_INVALID, "glossary", "glossary must not contain empty phrases, got one for \"%.60s\"", source);
+    else if (length > MAX_BYTES)
+        api_fail(reply, STATUS_INVALID, "glossary", "a phrase of glossary must have at most %d bytes, got %zu", MAX_BYTES, length);
+    else if (!(copy = arena_copy(arena, phrase, length)))
+        api_fail_memory(reply);
+    return copy;
+}
+
+int api_read_glossary(const struct service *service, json_t *value, struct request *request, struct reply *reply) {
+    static const char name[] = "glossary";
+    enum { MAX_ENTRIES = 50 };
+    if (json_is_string(value))
+        return api_use_glossary(service, json_string_value(value), request, reply);
+    if (!json_is_object(value))
+        return api_refuse(reply, name, "%s must be an object or the name of a glossary, got %s", name, api_type_name(value));
+    size_t most = json_object_size(value), count = 0;
+    if (most > MAX_ENTRIES)
+        return api_refuse(reply, name, "%s must contain at most %d entries, got %zu", name, MAX_ENTRIES, most);
+    struct arena *arena = &request->arena;
+    struct glossary_entry *entries = arena_alloc(arena, most, sizeof *entries);
+    struct lexicon *lexicon = arena_alloc(arena, 1, sizeof *lexicon);
+    const char *source;
+    json_t *target;
+    json_object_foreach(arena_failed(arena) ? NULL : value, source, target) {
+        struct glossary_entry *entry = &entries[count++];
+        if (!(entry->source = read_phrase(source, source, arena, reply)))
+            return -1;
+        if (!json_is_string(target))
+            return api_refuse(reply, name, "%s must map phrases to strings, got %s for \"%.60s\"", name, api_type_name(target),
+                              source);
+        if (!(entry->target = read_phrase(json_string_value(target), source, arena, reply)))
+            return -1;
+    }
+    if (arena_failed(arena) || lexicon_init(lexicon, entries, count, arena, NULL) != 0) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    glossary_init(&request->glossary, lexicon, arena);
+    return 0;
+}

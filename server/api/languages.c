@@ -1,0 +1,290 @@
+/* Languages: ICU has their names, CLD2 guesses which one a text is in, and the confidence of a guess is a fit to its features. */
+#include "server/api/languages.h"
+#include "model/base/utf8.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unicode/uchar.h>
+#include <unicode/uloc.h>
+#include <unicode/ures.h>
+#include <unicode/uset.h>
+#include <unicode/ustring.h>
+#include <unicode/utf8.h>
+
+/* CLD2 takes at most four languages for expected ones. In a text of a word or two, expecting languages drowns what the word says:
+ * "Hello" is then French. */
+enum { MAX_EXPECTED = 4, SHORT_BYTES = 16, CODE_BYTES = 32 };
+
+static char fold(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c == '_' ? '-' : c;
+}
+
+bool language_same(const char *a, const char *b) {
+    while (*a && fold(*a) == fold(*b)) {
+        a++;
+        b++;
+    }
+    return *a == '\0' && *b == '\0';
+}
+
+bool language_widen(char *code) {
+    size_t end = strlen(code);
+    while (end > 0 && fold(code[end]) != '-')
+        end--;
+    if (end == 0)
+        return false;
+    code[end] = '\0';
+    return true;
+}
+
+/* Codes that clients use for others: those that ISO 639 has given up, LibreTranslate's and other services' own. */
+static const char *const aliases[][2] = {{"iw", "he"},         {"in", "id"},         {"ji", "yi"},         {"jw", "jv"},
+                                         {"mo", "ro"},         {"no", "nb"},         {"tl", "fil"},        {"pb", "pt-BR"},
+                                         {"zh-CN", "zh-Hans"}, {"zh-SG", "zh-Hans"}, {"zh-TW", "zh-Hant"}, {"zh-HK", "zh-Hant"},
+                                         {"zt", "zh-Hant"}};
+
+static const char *without_alias(const char *code) {
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        if (language_same(code, aliases[i][0]))
+            return aliases[i][1];
+    }
+    return code;
+}
+
+/* How often code must be widened to be the other. */
+static int steps_to(const char *code, const char *other) {
+    char wide[CODE_BYTES];
+    int steps = 0;
+    if (strlen(code) >= sizeof wide)
+        return LANGUAGE_FAR;
+    strcpy(wide, code);
+    while (!language_same(without_alias(wide), other)) {
+        if (!language_widen(wide))
+            return LANGUAGE_FAR;
+        steps++;
+    }
+    return steps;
+}
+
+int language_distance(const char *has, const char *asked) {
+    const char *model = without_alias(has), *wanted = without_alias(asked);
+    int wider = steps_to(wanted, model);
+    if (wider < LANGUAGE_FAR)
+        return wider;
+    int narrower = steps_to(model, wanted);
+    return narrower < LANGUAGE_FAR ? LANGUAGE_NARROWER + narrower : LANGUAGE_FAR;
+}
+
+void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]) {
+    UChar wide[LANGUAGE_NAME_BYTES];
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t length = uloc_getDisplayName(code, "en", wide, LANGUAGE_NAME_BYTES, &status);
+    bool plain = U_SUCCESS(status) && length > 0 && length < LANGUAGE_NAME_BYTES;
+    for (int32_t i = 0; plain && i < length; i++) {
+        plain = wide[i] >= ' ' && wide[i] <= '~';
+        name[i] = (char)wide[i];
+    }
+    if (plain)
+        name[length] = '\0';
+    else
+        snprintf(name, LANGUAGE_NAME_BYTES, "%s", code);
+}
+
+void language_name_in(const char *code, const char *in, char name[LANGUAGE_NAME_BYTES]) {
+    UChar wide[LANGUAGE_NAME_BYTES];
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t length = uloc_getDisplayName(code, in, wide, LANGUAGE_NAME_BYTES, &status), bytes = 0;
+    u_strToUTF8(name, LANGUAGE_NAME_BYTES, &bytes, wide, length, &status);
+    if (U_FAILURE(status) || status == U_STRING_NOT_TERMINATED_WARNING || bytes == 0)
+        snprintf(name, LANGUAGE_NAME_BYTES, "%s", code);
+}
+
+void language_preferred(const char *header, char code[LANGUAGE_CODE_BYTES]) {
+    size_t length = header ? strspn(header, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") : 0;
+    bool usable = length > 0 && length < LANGUAGE_CODE_BYTES && strchr(",; \t", header[length]);
+    snprintf(code, LANGUAGE_CODE_BYTES, "%.*s", usable ? (int)length : 2, usable ? header : "en");
+}
+
+bool language_is_rtl(const char *code) {
+    return uloc_isRightToLeft(code);
+}
+
+/* "en" of a detector is "en-GB" of a model. */
+static bool is_language(const char *code, const char *detected) {
+    char wide[CODE_BYTES];
+    snprintf(wide, sizeof wide, "%s", code);
+    do {
+        if (language_same(wide, detected))
+            return true;
+    } while (language_widen(wide));
+    return false;
+}
+
+/* True: that is the answer. guess_count: as cld2_detect returns it. */
+static bool language_choose(const struct cld2_guess *guesses, int guess_count, const char *const *codes, size_t count,
+                            struct language_guess *best) {
+    best->failed = guess_count < 0;
+    for (int i = 0; i < guess_count; i++) {
+        for (size_t j = 0; j < count; j++) {
+            if (is_language(codes[j], guesses[i].code)) {
+                best->index = j;
+                return true;
+            }
+        }
+    }
+    return best->failed;
+}
+
+/* The codes [first,count) that may be expected together, with commas between them. Returns how many. */
+static size_t expect(const char *const *codes, size_t first, size_t count, char expected[MAX_EXPECTED * CODE_BYTES]) {
+    size_t taken = count - first < MAX_EXPECTED ? count - first : MAX_EXPECTED, at = 0;
+    for (size_t i = 0; i < taken; i++)
+        at += (size_t)snprintf(expected + at, CODE_BYTES, "%s%.*s", i > 0 ? "," : "", CODE_BYTES - 2, codes[first + i]);
+    return taken;
+}
+
+/* How sure a guess is. CLD2's share of a text says nothing about that: an Italian sentence with an English word in it is English to
+ * the 96th percent. Its score, the agreement of two ways to ask it, and the letters do. The weights were fitted once to messages of
+ * Debian's programs; python3 -m weights.evaluation.detection prints how often guesses of each confidence are right. With --fit it
+ * fits weights anew, which are not these: some of the inputs say nearly the same, so that many weights fit as well. */
+enum { CONFIDENCE_BYTES = 4096, MOST_LETTERS = 60 };
+static const double MOST_SCORE = 1.6; /* thousands */
+static const double weights[LANGUAGE_FEATURES] = {-1.696, 0.765,  0.243,   0.067, -0.536, 2.601,
+                                                  -1.057, -1.508, -10.413, 1.635, 1.197};
+
+/* The letters of a text, and those of them that are not in the set; NULL: all are. Words that begin with a capital are often names,
+ * and written in any way. */
+static void count_letters(const char *text, size_t length, const USet *written, size_t *letters, size_t *foreign) {
+    bool name = false, inside = false;
+    *letters = *foreign = 0;
+    for (size_t i = 0; i < length;) {
+        UChar32 c;
+        U8_NEXT((const uint8_t *)text, i, length, c);
+        bool letter = c > 0 && u_isalpha(c);
+        name = letter && (inside ? name : u_isupper(c));
+        inside = letter;
+        *letters += letter;
+        *foreign += letter && !name && c > 0x7f && written && !uset_contains(written, u_tolower(c));
+    }
+}
+
+/* The letters that a language is written with; NULL: they are unknown. uset_close ends it. */
+static USet *letters_of(const char *code) {
+    UErrorCode status = U_ZERO_ERROR;
+    UResourceBundle *data = ures_open(NULL, code, &status);
+    bool known = U_SUCCESS(status) && status != U_USING_DEFAULT_WARNING;
+    int32_t length = 0;
+    const UChar *pattern = known ? ures_getStringByKey(data, "ExemplarCharacters", &length, &status) : NULL;
+    USet *set = pattern && U_SUCCESS(status) ? uset_openPattern(pattern, length, &status) : NULL;
+    ures_close(data);
+    if (U_SUCCESS(status))
+        return set;
+    uset_close(set);
+    return NULL;
+}
+
+/* top: what the detector says, asked about all languages; NULL: nothing. */
+static void set_confidence(const char *text, size_t length, const char *const *codes, size_t count, const struct cld2_guess *top,
+                           struct language_guess *guess) {
+    USet *written = letters_of(codes[guess->index]);
+    size_t letters, foreign;
+    count_letters(text, utf8_clip(text, length, CONFIDENCE_BYTES), written, &letters, &foreign);
+    uset_close(written);
+    double *f = guess->features, sum = 0, score = top ? fmin(top->score / 1000, MOST_SCORE) : 0;
+    bool same = top && is_language(codes[guess->index], top->code), known = false;
+    for (size_t i = 0; top && i < count; i++)
+        known |= is_language(codes[i], top->code);
+    f[FEATURE_ONE] = 1;
+    f[FEATURE_LETTERS] = log((double)(letters < 1 ? 1 : letters > MOST_LETTERS ? MOST_LETTERS : letters));
+    f[FEATURE_FOREIGN] = fmin(10 * (double)foreign / (double)(letters > 0 ? letters : 1), 1);
+    if (same) {
+        f[FEATURE_SAME] = 1;
+        f[FEATURE_SAME_SCORE] = score;
+        f[FEATURE_SAME_LETTERS] = f[FEATURE_LETTERS];
+        f[FEATURE_SAME_FOREIGN] = score * f[FEATURE_FOREIGN];
+        f[FEATURE_SAME_SCORE_LETTERS] = score * f[FEATURE_LETTERS];
+    } else if (top && !known) {
+        f[FEATURE_OTHER] = 1;
+        f[FEATURE_OTHER_SCORE] = score;
+        f[FEATURE_OTHER_LETTERS] = f[FEATURE_LETTERS];
+    }
+    for (size_t i = 0; i < LANGUAGE_FEATURES; i++)
+        sum += weights[i] * f[i];
+    guess->confidence = round(1000 / (1 + exp(-sum))) / 10;
+}
+
+struct language_guess language_detect(const char *text, size_t length, bool markup, const char *const *codes, size_t count) {
+    char expected[MAX_EXPECTED * CODE_BYTES];
+    struct cld2_guess all[CLD2_GUESSES], guesses[CLD2_GUESSES];
+    struct language_guess best = {0};
+    int all_count = cld2_detect(text, length, markup, NULL, all);
+    bool found = (length < SHORT_BYTES || count > MAX_EXPECTED) && language_choose(all, all_count, codes, count, &best);
+    for (size_t first = 0; !found && !best.failed && first < count;) {
+        first += expect(codes, first, count, expected);
+        found = language_choose(guesses, cld2_detect(text, length, markup, expected, guesses), codes, count, &best);
+    }
+    best.failed |= all_count < 0;
+    if (!best.failed && (found || all_count > 0))
+        set_confidence(text, length, codes, count, all_count > 0 ? &all[0] : NULL, &best);
+    return best;
+}
+
+/* ---- the wrong language ---- */
+
+/* Thresholds of python3 -m weights.evaluation.warnings (server/README.md has its table): in texts of fewer bytes than
+ * CHECK_SHORT_BYTES one in a hundred English ones is taken for some other language, but hardly one for French or German. From
+ * LEAST_SHARE percent of its own language a text is not suspected: names and titles are in another one often. */
+enum { CHECK_BYTES = 4096, CHECK_SHORT_BYTES = 24, LEAST_SHARE = 33 };
+
+/* Bytes of letters of scripts that are not Latin: Greek to Thai, Japanese to Hangul. */
+static bool has_other_letters(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if ((byte >= 0xce && byte <= 0xe0) || (byte >= 0xe3 && byte <= 0xed))
+            return true;
+    }
+    return false;
+}
+
+/* "zh" of a model is "zh-Hant" of the detector, too. */
+static bool is_same(const char *code, const char *detected) {
+    char wide[CODE_BYTES];
+    snprintf(wide, sizeof wide, "%s", detected);
+    return is_language(code, detected) || cld2_same(code, detected) || (language_widen(wide) && language_same(wide, code));
+}
+
+/* The share of a text that is in this language; percent. */
+static int share_of(const struct cld2_guess *guesses, int guess_count, const char *code) {
+    for (int i = 0; i < guess_count; i++)
+        if (is_same(code, guesses[i].code))
+            return guesses[i].percent;
+    return 0;
+}
+
+static bool is_any(const char *detected, const char *const *codes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (is_same(codes[i], detected))
+            return true;
+    return false;
+}
+
+/* As BCP-47 has it: "he" for "iw". */
+static void set_code(struct language_other *other, const char *detected) {
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t length = uloc_toLanguageTag(detected, other->code, LANGUAGE_CODE_BYTES, false, &status);
+    if (U_FAILURE(status) || length >= LANGUAGE_CODE_BYTES)
+        snprintf(other->code, sizeof other->code, "%s", detected);
+}
+
+struct language_other language_check(const char *text, size_t length, const char *code, const char *const *likely, size_t count) {
+    struct cld2_guess guesses[CLD2_GUESSES];
+    struct language_other other = {.code = ""};
+    size_t bytes = utf8_clip(text, length, CHECK_BYTES);
+    int guess_count = cld2_knows(code) ? cld2_detect(text, bytes, false, code, guesses) : 0;
+    other.failed = guess_count < 0;
+    if (guess_count <= 0 || is_same(code, guesses[0].code) || share_of(guesses, guess_count, code) >= LEAST_SHARE)
+        return other;
+    if (bytes >= CHECK_SHORT_BYTES || has_other_letters(text, bytes) || is_any(guesses[0].code, likely, count))
+        set_code(&other, guesses[0].code);
+    return other;
+}

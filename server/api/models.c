@@ -1,0 +1,237 @@
+/* GET /models, /health, /ready and /metrics report the state of the daemon; POST and DELETE change the models in service. */
+#include "server/api/endpoint.h"
+#include <string.h>
+
+/* The model as its folder describes it; a folder that cannot be read describes nothing. */
+static void put_card(struct writer *w, const struct translator_info *info) {
+    /* what alignment is made of, and whether it was trained to align */
+    const char *attention = !info->attention ? "none" : info->attention_trained ? "attention" : "untrained";
+    writer_strings(w, "source", info->source, "target", info->target, "task", info->task, NULL);
+    writer_count(w, "parameters", info->parameters);
+    writer_string(w, "storage", info->storage);
+    writer_string(w, "alignment", info->alignment_head ? "head" : attention);
+    writer_boolean(w, "alignment_head", info->alignment_head);
+    writer_boolean(w, "heads", info->heads);
+    writer_boolean(w, "quality", info->quality);
+    if (info->variant_count > 0) {
+        writer_begin_array(w, "variants");
+        for (size_t i = 0; i < info->variant_count; i++)
+            writer_string(w, NULL, info->variants[i]);
+        writer_end_array(w);
+    }
+    writer_begin_object(w, "search");
+    writer_count(w, "beam_size", info->beam_size);
+    writer_number(w, "length_penalty", info->length_penalty);
+    writer_end_object(w);
+    writer_begin_object(w, "limits");
+    writer_count(w, "max_source_tokens", info->max_source_tokens);
+    writer_number(w, "max_target_ratio", info->max_target_ratio);
+    writer_count(w, "max_target_tokens", TRANSLATOR_MAX_TARGET);
+    writer_end_object(w);
+}
+
+/* The reason of a failure names files, and is shown to administrators only. */
+static void put_model(struct writer *w, const struct service *service, struct served_model *model, bool administrator) {
+    struct model_view view = catalog_view(service->catalog, model);
+    writer_begin_object(w, NULL);
+    writer_string(w, "name", model->info.name);
+    if (model->card)
+        put_card(w, &model->info);
+    writer_string(w, "state", model_state_name(view.state));
+    if (view.state == MODEL_FAILED && administrator)
+        writer_string(w, "reason", view.error.message);
+    writer_count(w, "bytes", view.bytes);
+    if (view.loaded) {
+        const struct integrity_found *files = &view.loaded->files;
+        const struct translator_info *info = &view.loaded->info;
+        writer_string(w, "integrity", !files->listed ? "unlisted" : view.unchecked ? "checking" : "checked");
+        if (*files->sha256)
+            writer_string(w, "sha256", files->sha256);
+        writer_strings(w, "architecture", info->architecture, "compute", info->compute, NULL);
+        writer_begin_object(w, "vocabulary");
+        writer_count(w, "source", info->source_vocabulary);
+        writer_count(w, "target", info->target_vocabulary);
+        writer_end_object(w);
+    }
+    writer_end_object(w);
+    loaded_model_release(view.loaded);
+}
+
+void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    if (api_is_loading(request, reply))
+        return;
+    bool administrator = api_is_administrator(service, call);
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_begin_array(&w, "models");
+    for (size_t i = 0; i < request->models->count; i++)
+        put_model(&w, service, request->models->all[i], administrator);
+    writer_end_array(&w);
+    writer_count(&w, "generation", request->models->generation);
+    writer_string(&w, "reload", catalog_reloading(service->catalog));
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
+}
+
+/* ---- one more, one less ---- */
+
+static void reply_change(const char *status, const char *name, struct reply *reply) {
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_strings(&w, "status", status, "name", name, NULL);
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
+}
+
+/* The reason names folders and files: it is for administrators. */
+static void fail_change(enum catalog_verdict verdict, const struct error *error, struct reply *reply) {
+    if (verdict == CATALOG_BUSY)
+        api_fail_coded(reply, STATUS_CONFLICT, "busy", NULL, "the models are being reloaded: try again later");
+    else if (verdict == CATALOG_UNKNOWN)
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "there is no model of this name");
+    else if (error->code == ERROR_MEMORY)
+        api_fail_memory(reply);
+    else
+        api_fail_coded(reply, STATUS_CONFLICT, "model_refused", "folder", error->message);
+}
+
+void api_add_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    if (!api_admit(service, request, reply))
+        return;
+    json_t *root = api_load(call, reply), *item;
+    const json_t *value = json_object_get(root, "folder");
+    const char *name;
+    struct error error = {0};
+    json_object_foreach(root, name, item) {
+        if (strcmp(name, "folder") == 0)
+            continue;
+        api_fail(reply, STATUS_INVALID, name, "unknown field \"%.60s\"", name);
+        json_decref(root);
+        return;
+    }
+    if (root && json_string_length(value) == 0) {
+        api_fail(reply, STATUS_INVALID, "folder", "folder must be the path of a model folder on the server");
+    } else if (root) {
+        struct served_model *added = NULL;
+        enum catalog_verdict verdict = catalog_add(service->catalog, json_string_value(value), &added, &error);
+        if (verdict == CATALOG_DONE)
+            reply_change("added", added->info.name, reply);
+        else
+            fail_change(verdict, &error, reply);
+        served_model_release(added);
+    }
+    json_decref(root);
+}
+
+void api_remove_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    size_t length, route;
+    if (!api_admit(service, request, reply))
+        return;
+    const char *part = api_path_part(api_find(call->path, "DELETE", &route), call->path, &length);
+    const char *name = arena_copy(&request->arena, part, length);
+    struct error error = {0};
+    enum catalog_verdict verdict = CATALOG_REFUSED;
+    if (name)
+        verdict = catalog_remove(service->catalog, name, &error);
+    else
+        error_memory(&error);
+    if (verdict == CATALOG_DONE)
+        reply_change("removed", name, reply);
+    else
+        fail_change(verdict, &error, reply);
+}
+
+/* generation 0: none. */
+static void reply_status(const char *status, size_t generation, struct reply *reply) {
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_string(&w, "status", status);
+    if (generation > 0)
+        writer_count(&w, "generation", generation);
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
+}
+
+static void finish_reload(struct reload *reload) {
+    struct request *request = reload->owner;
+    request->finish(request);
+}
+
+void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)call;
+    if (!api_admit(service, request, reply))
+        return;
+    request->reload = arena_zalloc(&request->arena, 1, sizeof *request->reload);
+    if (request->reload)
+        *request->reload = (struct reload){.finish = finish_reload, .owner = request};
+    else
+        api_fail_memory(reply);
+}
+
+/* The reason names folders and files: it is for administrators. */
+void api_reload_finish(const struct service *service, struct request *request, struct reply *reply) {
+    (void)service;
+    const struct reload *reload = request->reload;
+    if (reload->generation > 0)
+        reply_status("reloaded", reload->generation, reply);
+    else if (reload->error.code != ERROR_NONE)
+        api_fail(reply, STATUS_CONFLICT, NULL, "the models were not reloaded, and those in service stay: %s",
+                 reload->error.message);
+    else
+        api_fail_unready(SERVICE_DRAINING, reply);
+}
+
+void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)service;
+    (void)call;
+    (void)request;
+    reply_status("ok", 0, reply);
+}
+
+void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)call;
+    enum service_state state = service_state(service);
+    if (state != SERVICE_READY)
+        api_fail_unready(state, reply);
+    else if (request->models && request->models->count == 0)
+        api_fail_modelless(reply);
+    else
+        reply_status("ready", 0, reply);
+}
+
+void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)call;
+    struct reply made = {.status = STATUS_OK, .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+    size_t count = request->models ? request->models->count : 0;
+    struct metrics_served *served = arena_zalloc(&request->arena, count, sizeof *served);
+    struct loaded_model **loaded = arena_zalloc(&request->arena, count, sizeof(struct loaded_model *));
+    if (arena_failed(&request->arena)) {
+        api_fail_memory(reply);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct served_model *model = request->models->all[i];
+        struct loaded_model *one = loaded[i] = catalog_view(service->catalog, request->models->all[i]).loaded;
+        served[i] = (struct metrics_served){.name = model->info.name,
+                                            .source = model->info.source,
+                                            .target = model->info.target,
+                                            .architecture = one ? one->info.architecture : NULL,
+                                            .compute = one ? one->info.compute : NULL,
+                                            .storage = model->info.storage,
+                                            .load_us = one ? one->load_us : 0,
+                                            .counters = model->metrics};
+    }
+    struct metrics_state state = {.models = served,
+                                  .model_count = count,
+                                  .model_bytes = catalog_bytes(service->catalog),
+                                  .model_memory = service->options.model_memory,
+                                  .cache_bytes = service->cache ? cache_bytes(service->cache) : 0};
+    for (int i = 0; i < PRIORITIES; i++)
+        state.queue_depth[i] = scheduler_depth_of(service->scheduler, (enum priority)i);
+    if (metrics_write(service->metrics, &state, &made.body, &made.length, NULL) != 0)
+        api_fail_memory(reply);
+    else
+        *reply = made;
+    for (size_t i = 0; i < count; i++)
+        loaded_model_release(loaded[i]);
+}

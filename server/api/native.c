@@ -1,0 +1,673 @@
+/* alignd's own dialect of POST /translate and POST /attention: which model translates each text, what the fields of a request may
+ * be together, and the answer around the texts. A form or a query string becomes JSON first, and is then read as any body. */
+#include "model/base/utf8.h"
+#include "server/api/fields.h"
+#include "server/api/languages.h"
+#include "server/api/plan.h"
+#include "server/base/clock.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* ---- the model of each text: the one that is named, the one whose languages are nearest, or two that meet in a language ---- */
+
+/* The models of one text. */
+struct choice {
+    struct served_model *model;  /* that reads it */
+    const char *variant;         /* of that; NULL: none */
+    struct served_model *second; /* that goes on from what it writes; NULL: none */
+    const char *second_variant;
+    const char *detected; /* the language that the text was taken to be in, a model's code; NULL: that was given, or the model */
+    double confidence;    /* 0 to 1 */
+};
+
+enum { MISFIT = 2 * LANGUAGE_FAR, PAIRS_BYTES = 240 };
+
+static int target_distance(const struct translator_info *info, const char *code) {
+    return variant_for(info, code) ? 0 : language_distance(info->target, code);
+}
+
+/* The distance of a model from what is asked for. A field that was not given fits any model. A folder that cannot be read has no
+ * languages. */
+static int misfit(const struct translator_info *info, const struct api_form *form) {
+    if (form->model ? strcmp(form->model, info->name) != 0 : !*info->source)
+        return MISFIT;
+    if (form->variant && !variant_for(info, form->variant))
+        return MISFIT;
+    int source = form->source ? language_distance(info->source, form->source) : 0;
+    int target = form->target_language ? target_distance(info, form->target_language) : 0;
+    return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : MISFIT;
+}
+
+static bool matches(const struct translator_info *info, const struct api_form *form) {
+    return misfit(info, form) < MISFIT;
+}
+
+/* The model that fits best; of several the default one or, if it is not among them, the first. */
+static struct served_model *find_model(const struct model_set *models, const char *usual, const struct api_form *form) {
+    struct served_model *model = NULL;
+    int least = MISFIT;
+    for (size_t i = 0; i < models->count; i++) {
+        int far = misfit(&models->all[i]->info, form);
+        bool preferred = model && far == least && usual && strcmp(models->all[i]->info.name, usual) == 0;
+        if (far < least || (far < MISFIT && preferred)) {
+            least = far;
+            model = models->all[i];
+        }
+    }
+    return model;
+}
+
+/* "en-fr, fr-en": the pairs of the models that match, each once, as many as there is room for. Returns how many pairs there are. */
+static size_t list_pairs(const struct model_set *models, const struct api_form *form, char text[PAIRS_BYTES]) {
+    size_t pairs = 0, length = 0, left_out = 0;
+    *text = '\0';
+    for (size_t i = 0; i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        size_t j = 0;
+        while (j < i && !(matches(&models->all[j]->info, form) && language_same(models->all[j]->info.source, info->source) &&
+                          language_same(models->all[j]->info.target, info->target)))
+            j++;
+        if (!matches(info, form) || j < i)
+            continue;
+        pairs++;
+        char pair[2 * LANGUAGE_CODE_BYTES];
+        size_t bytes = (size_t)snprintf(pair, sizeof pair, "%s%.15s-%.15s", length > 0 ? ", " : "", info->source, info->target);
+        if (left_out > 0 || length + bytes + sizeof ", and 4294967295 more" > PAIRS_BYTES)
+            left_out++;
+        else
+            length += (size_t)snprintf(text + length, PAIRS_BYTES - length, "%s", pair);
+    }
+    if (left_out > 0)
+        snprintf(text + length, PAIRS_BYTES - length, ", and %zu more", left_out);
+    return pairs;
+}
+
+/* No model fits, and perhaps one would without the variant. */
+static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply);
+
+/* Which of the fields that choose a model is to blame for there being none. */
+static int fail_model(const struct model_set *models, const struct api_form *form, struct reply *reply) {
+    bool known_model = !form->model, known_source = !form->source;
+    for (size_t i = 0; i < models->count; i++) {
+        known_model |= matches(&models->all[i]->info, &(struct api_form){.model = form->model});
+        known_source |= matches(&models->all[i]->info, &(struct api_form){.model = form->model, .source = form->source});
+    }
+    if (!known_model)
+        return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
+    if (form->variant)
+        return fail_variant(models, form, reply);
+    const char *which = form->model ? "this model does not translate" : "no model translates";
+    if (!known_source)
+        return api_refuse(reply, "source", "%s from \"%.60s\"", which, form->source);
+    if (!form->source)
+        return api_refuse(reply, "target", "%s to \"%.60s\"", which, form->target_language);
+    return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"", which, form->source, form->target_language);
+}
+
+static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply) {
+    struct api_form other = *form;
+    other.variant = NULL;
+    struct served_model *model = find_model(models, NULL, &other);
+    if (!model)
+        return fail_model(models, &other, reply);
+    return api_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"", model->info.name, form->variant);
+}
+
+/* /attention once took a translation by this name, which the message explains to clients that still send one. */
+static int check_target(const struct model_set *models, const struct api_form *form, struct reply *reply) {
+    char codes[PAIRS_BYTES] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        if (*info->source && target_distance(info, form->target_language) < LANGUAGE_FAR)
+            return 0;
+        size_t j = 0;
+        while (j < i && !language_same(models->all[j]->info.target, info->target))
+            j++;
+        if (*info->target && j == i && length + LANGUAGE_CODE_BYTES + 2 < sizeof codes)
+            length += (size_t)snprintf(codes + length, sizeof codes - length, "%s%.15s", length > 0 ? ", " : "", info->target);
+    }
+    return api_refuse(reply, "target",
+                      "target must be a language code, one of %s, got \"%.60s\"; send your own translation in "
+                      "\"translation\"",
+                      codes, form->target_language);
+}
+
+/* The model or the two for form->source and form->target_language. */
+static int choose(const struct service *service, const struct api_form *form, const struct model_set *models, struct choice *choice,
+                  struct reply *reply) {
+    bool pair = !form->model && !form->variant && form->source && form->target_language;
+    struct api_pivot pivot;
+    struct served_model *last = choice->model = find_model(models, service->options.default_model, form);
+    choice->second = NULL;
+    if (!last && pair && api_find_pivot(models, service->options.pivot, form->source, form->target_language, &pivot)) {
+        choice->model = pivot.first;
+        choice->variant = pivot.first_variant;
+        last = choice->second = pivot.second;
+    }
+    if (!last)
+        return fail_model(models, form, reply);
+
+    /* a request that asks for no other gets the variant of the model's own target */
+    const char *code = form->variant ? form->variant : form->target_language;
+    const char *variant = code ? variant_for(&last->info, code) : NULL;
+    if (!variant)
+        variant = variant_usual(&last->info);
+    *(choice->second ? &choice->second_variant : &choice->variant) = variant;
+    if (variant || !variant_must_be(&last->info))
+        return 0;
+    return api_refuse(reply, "variant", "variant is missing: model \"%.60s\" writes %zu languages, such as %.60s", last->info.name,
+                      last->info.variant_count, last->info.variants[0]);
+}
+
+/* The texts may be in several languages, and then have several models. */
+static int choose_detected(const struct service *service, struct api_form *form, size_t count, struct request *request,
+                           struct reply *reply) {
+    /* the languages from which the target can be reached, by one model, then by two */
+    const struct model_set *models = request->models;
+    const char **codes = arena_alloc(&request->arena, 2 * models->count + 1, sizeof *codes);
+    bool pairs = !form->model && !form->variant && form->target_language;
+    size_t code_count = 0;
+    for (size_t i = 0; codes && i < 2 * models->count; i++) {
+        const struct translator_info *info = &models->all[i % models->count]->info;
+        struct api_pivot pivot;
+        size_t known = 0;
+        if (i < models->count ? !matches(info, form)
+                              : !pairs || !*info->source ||
+                                    !api_find_pivot(models, service->options.pivot, info->source, form->target_language, &pivot))
+            continue;
+        while (known < code_count && !language_same(codes[known], info->source))
+            known++;
+        if (known == code_count)
+            codes[code_count++] = info->source;
+    }
+    struct choice *chosen = arena_zalloc(&request->arena, code_count + 1, sizeof *chosen); /* of each code; model NULL: not yet */
+    if (!codes || !chosen) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    if (code_count == 0)
+        return fail_model(request->models, form, reply);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *text = json_is_array(form->text) ? json_array_get(form->text, i) : form->text;
+        struct language_guess guess = language_detect(json_string_value(text), json_string_length(text), false, codes, code_count);
+        if (guess.failed) {
+            api_fail_memory(reply);
+            return -1;
+        }
+        form->source = codes[guess.index];
+        if (!chosen[guess.index].model && choose(service, form, request->models, &chosen[guess.index], reply) != 0)
+            return -1;
+        form->choices[i] = chosen[guess.index];
+        form->choices[i].detected = form->source;
+        form->choices[i].confidence = guess.confidence / 100;
+    }
+    return 0;
+}
+
+/* Sets form->choices [count], and the request's model and variant: those that write the first text's translation. Without source,
+ * or with "auto", each text's language is detected, among those from which target can be reached. Without source and target the
+ * daemon's default model answers or, if all models have the same two languages, the first. -1: the reply is set. */
+static int choose_models(const struct service *service, struct api_form *form, size_t count, struct request *request,
+                         struct reply *reply) {
+    char pairs[PAIRS_BYTES];
+    const char *usual = service->options.default_model;
+    bool automatic = form->source && language_same(form->source, "auto");
+    if (automatic)
+        form->source = NULL;
+    form->choices = arena_zalloc(&request->arena, count, sizeof *form->choices);
+    if (!form->choices) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    if (form->attention && form->target_language && check_target(request->models, form, reply) != 0)
+        return -1;
+
+    bool usual_fits = false;
+    for (size_t i = 0; usual && i < request->models->count; i++)
+        usual_fits |= strcmp(request->models->all[i]->info.name, usual) == 0 && matches(&request->models->all[i]->info, form);
+    if (!form->model && !form->target_language && !form->variant) {
+        if (!usual_fits && list_pairs(request->models, form, pairs) > 1)
+            return form->source
+                       ? api_refuse(reply, "target", "target is missing: the models from \"%.60s\" are for %s", form->source, pairs)
+                       : api_refuse(reply, "target", "source and target are missing, and so is model: the models are for %s",
+                                    pairs);
+        form->model = usual_fits ? usual : NULL;
+    }
+    bool detects = !form->source && (automatic || (form->target_language && !form->model));
+    if (detects ? choose_detected(service, form, count, request, reply) != 0
+                : choose(service, form, request->models, &form->choices[0], reply) != 0)
+        return -1;
+    for (size_t i = 1; !detects && i < count; i++)
+        form->choices[i] = form->choices[0];
+    request->model = form->choices[0].second ? form->choices[0].second : form->choices[0].model;
+    request->variant = form->choices[0].second ? form->choices[0].second_variant : form->choices[0].variant;
+    return 0;
+}
+
+/* ---- what fields may be together ---- */
+
+static json_t *item(json_t *value, size_t i) {
+    return json_is_array(value) ? json_array_get(value, i) : value;
+}
+
+/* A string or an array of them, of at most `most` characters together. */
+static int check_texts(const char *field, json_t *value, size_t most, size_t *count, struct reply *reply) {
+    size_t characters = 0;
+    if (!json_is_string(value) && !json_is_array(value))
+        return api_refuse(reply, field, "%s must be a string or an array of strings, got %s", field, api_type_name(value));
+    *count = json_is_array(value) ? json_array_size(value) : 1;
+    if (*count < 1 || *count > API_MAX_TEXTS)
+        return api_refuse(reply, field, "%s must contain between 1 and %d strings, got %zu", field, API_MAX_TEXTS, *count);
+    for (size_t i = 0; i < *count; i++) {
+        const json_t *text = item(value, i);
+        if (!json_is_string(text))
+            return api_refuse(reply, field, "%s must be a string or an array of strings, got %s at index %zu", field,
+                              api_type_name(text), i);
+        characters += utf8_count(json_string_value(text), json_string_length(text));
+    }
+    if (characters <= most)
+        return 0;
+    api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu characters, got %zu", field, most, characters);
+    return -1;
+}
+
+/* Limits of one number that another field sets. A beam, samples and an exact search have several hypotheses. */
+static int check_numbers(const struct api_form *form, size_t rows, struct reply *reply) {
+    const struct search_options *search = &form->search;
+    size_t n_best = search->n_best;
+    if (parameters_beam(search) && search->beam_size > rows)
+        return api_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu", rows, search->beam_size);
+    if (search->max_length > 0 && search->min_length > search->max_length)
+        return api_refuse(reply, "min_length", "min_length must be between 0 and max_length (%zu), got %zu", search->max_length,
+                          search->min_length);
+    if (form->translation && n_best > 1)
+        return api_refuse(reply, "n_best", "n_best must be 1 when translation is given, got %zu", n_best);
+    if (search->strategy == &search_greedy && n_best > 1)
+        return api_refuse(reply, "n_best", "n_best must be 1 when strategy is greedy, got %zu", n_best);
+    if (search->strategy == &search_beam && n_best > search->beam_size)
+        return api_refuse(reply, "n_best", "n_best must be between 1 and beam_size (%zu), got %zu", search->beam_size, n_best);
+    if (search->strategy == &search_sample && n_best > rows)
+        return api_refuse(reply, "n_best", "n_best must be between 1 and %zu, got %zu", rows, n_best);
+    return 0;
+}
+
+/* Fields that this model has nothing for. */
+static int check_model(const struct translator_info *info, const struct api_form *form, struct reply *reply) {
+    if (form->include & INCLUDE_QUALITY && !info->quality)
+        return api_refuse(reply, "include", "include must not contain quality: model \"%.60s\" does not estimate it", info->name);
+    if (form->include & INCLUDE_HEADS && !info->heads)
+        return api_refuse(reply, "include", "include must not contain heads: model \"%.60s\" has no heads", info->name);
+    if (info->attention)
+        return 0;
+    if (form->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
+        return api_refuse(
+            reply, "include",
+            "include must not contain attention, soft_alignment, alignment or words: model \"%.60s\" has no attention", info->name);
+    if (form->search.coverage_penalty > 0)
+        return api_refuse(reply, "coverage_penalty", "coverage_penalty must be 0: model \"%.60s\" has no attention", info->name);
+    if (form->force_attention)
+        return api_refuse(reply, "force_attention", "model \"%.60s\" has no attention to force", info->name);
+    return 0;
+}
+
+/* Fields that concern the work of one model have no meaning for two. */
+static int check_pivot(const struct api_form *form, const struct choice *choice, struct reply *reply) {
+    const struct {
+        const char *field;
+        bool given;
+    } fields[] = {{"translation", form->translation != NULL},
+                  {"force_attention", form->force_attention != NULL},
+                  {"glossary", form->glossary != NULL},
+                  {"prefix", *form->prefix != '\0'},
+                  {"stream", form->stream}};
+    const char *first = choice->model->info.name, *second = choice->second->info.name;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].given)
+            return api_refuse(reply, fields[i].field,
+                              "%s must be omitted: the text is translated by two models, \"%.60s\" and \"%.60s\"", fields[i].field,
+                              first, second);
+    if (form->include & (INCLUDE_HEADS | INCLUDE_QUALITY))
+        return api_refuse(
+            reply, "include",
+            "include must not contain heads or quality: the text is translated by two models, \"%.60s\" and \"%.60s\"", first,
+            second);
+    return 0;
+}
+
+/* "all" stands for everything that all models of the request have. */
+static void settle_include(struct api_form *form, size_t count) {
+    if (!(form->include & INCLUDE_ALL))
+        return;
+    form->include |= ((INCLUDE_HEADS << 1) - 1) & ~(unsigned)(INCLUDE_HEADS | INCLUDE_BEAM);
+    for (size_t i = 0; i < count; i++) {
+        const struct choice *choice = &form->choices[i];
+        const struct translator_info *first = &choice->model->info, *second = choice->second ? &choice->second->info : first;
+        if (choice->second || !first->quality)
+            form->include &= ~(unsigned)INCLUDE_QUALITY;
+        if (!first->attention || !second->attention)
+            form->include &= ~(unsigned)(INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS);
+    }
+    form->include &= ~INCLUDE_ALL;
+}
+
+/* Everything that can be checked without the models' tokenizers. */
+static int check_form(const struct service *service, struct api_form *form, size_t *count, struct request *request,
+                      struct reply *reply) {
+    size_t translations = 0, most = service->options.max_text_chars, prefix = utf8_count(form->prefix, strlen(form->prefix));
+    if (check_texts("text", form->text, most, count, reply) != 0 ||
+        (form->translation && check_texts("translation", form->translation, most, &translations, reply) != 0))
+        return -1;
+    if (form->translation && (translations != *count || json_is_array(form->translation) != json_is_array(form->text)))
+        return api_refuse(reply, "translation",
+                          "translation must be a string if text is a string, or an array as long as text (%zu), got %zu", *count,
+                          translations);
+    if (form->translation && prefix > 0)
+        return api_refuse(reply, "prefix", "prefix must be empty when translation is given");
+    if (prefix > most) {
+        api_fail(reply, STATUS_TOO_LARGE, "prefix", "prefix must have at most %zu characters, got %zu", most, prefix);
+        return -1;
+    }
+    const char *phrases = form->glossary ? "glossary" : form->protect ? "protect" : NULL;
+    if (form->translation && phrases)
+        return api_refuse(reply, phrases, "%s must be omitted when translation is given", phrases);
+    if (choose_models(service, form, *count, request, reply) != 0)
+        return -1;
+
+    settle_include(form, *count);
+    parameters_settle(&form->search, &request->model->info, service->options.rows);
+    if (check_numbers(form, service->options.rows, reply) != 0)
+        return -1;
+    if (form->force_attention && *count > 1)
+        return api_refuse(reply, "force_attention", "force_attention must be used with one text only, got %zu", *count);
+    if (form->include & INCLUDE_HEADS && *count > 1)
+        return api_refuse(reply, "include", "include: heads must be used with one text only, got %zu", *count);
+    for (size_t i = 0; i < *count; i++) {
+        const struct choice *choice = &form->choices[i];
+        if (i > 0 && choice->model == choice[-1].model && choice->second == choice[-1].second)
+            continue;
+        if (i > 0 && form->glossary)
+            return api_refuse(reply, "glossary", "glossary requires texts in one language, or source: they look like %s and %s",
+                              choice[-1].detected, choice->detected);
+        if ((choice->second && check_pivot(form, choice, reply) != 0) || check_model(&choice->model->info, form, reply) != 0 ||
+            (choice->second && check_model(&choice->second->info, form, reply) != 0))
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- texts with tags or marks, as the segments that are translated ---- */
+
+/* Fields that have no meaning for a text that is cut at its tags. */
+static int check_markup(const struct api_form *form, struct reply *reply) {
+    const char *name = form->stream ? "stream" : form->prefix[0] ? "prefix" : form->include & INCLUDE_HEADS ? "include" : NULL;
+    if (!name)
+        return 0;
+    return strcmp(name, "include") == 0 ? api_refuse(reply, name, "include must not contain heads when format is %s", form->format)
+                                        : api_refuse(reply, name, "%s must be omitted when format is %s", name, form->format);
+}
+
+static struct plan *make_plan(const struct api_form *form, struct request *request) {
+    static const struct html_tags tags = {.outline = true};
+    struct plan *plan = arena_zalloc(&request->arena, 1, sizeof *plan);
+    struct plan_item *items = arena_zalloc(&request->arena, request->text_count, sizeof *items);
+    if (!plan || !items)
+        return NULL;
+    const struct translator_info *info = &request->model->info;
+    for (size_t i = 0; i < request->text_count; i++) {
+        const struct text *text = &request->texts[i];
+        items[i] = (struct plan_item){.source = text->source,
+                                      .length = text->source_length,
+                                      .model = request->model,
+                                      .source_language = text->model ? text->model->info.source : info->source,
+                                      .target_language = form->target_language ? form->target_language : info->target,
+                                      .texts = &request->texts[i],
+                                      .count = 1};
+        items[i].target_language =
+            arena_copy(&request->arena, items[i].target_language, strlen(items[i].target_language)); /* of the JSON, maybe */
+    }
+    plan->items = items;
+    plan->count = plan->strings = request->text_count;
+    plan->markup = strcmp(form->format, "text") != 0;
+    plan->tags = strcmp(form->format, "xml") == 0 ? &tags : NULL;
+    return arena_failed(&request->arena) ? NULL : plan;
+}
+
+/* A text of the request for each segment. -1: memory. */
+static int cut_texts(struct plan *plan, struct request *request) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->count; i++)
+        count += plan->items[i].count;
+    struct text *texts = arena_zalloc(&request->arena, count, sizeof *texts), *text = texts;
+    if (!texts)
+        return -1;
+    for (size_t i = 0; i < plan->count; i++) {
+        struct plan_item *item = &plan->items[i];
+        const struct text *whole = item->texts;
+        item->texts = text;
+        for (size_t j = 0; j < item->count; j++, text++) {
+            *text = *whole;
+            if (!plan->markup && !item->marked)
+                continue;
+            text->source = item->html.segments[j].text;
+            text->source_length = item->html.segments[j].length;
+        }
+    }
+    request->texts = texts;
+    request->text_count = count;
+    request->plan = plan;
+    return 0;
+}
+
+/* -> request->texts, a text for each segment, and request->plan, if there are any tags or marks. -1: the reply is set. */
+static int read_markup(const struct api_form *form, struct request *request, struct reply *reply) {
+    bool text = strcmp(form->format, "text") == 0, marked = !text;
+    struct error error = {0};
+    request->plan = NULL; /* it may have waited for its model, and be read again */
+    if (!text && check_markup(form, reply) != 0)
+        return -1;
+    if (text && (request->verbatim || form->attention || form->translation || form->stream || form->prefix[0] ||
+                 form->force_attention || form->include & INCLUDE_HEADS))
+        return 0;
+    struct plan *plan = make_plan(form, request);
+    if (!plan || (plan_parse(plan, &request->arena, &error) != 0 && error.code != ERROR_INPUT)) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    if (error.code == ERROR_INPUT)
+        return api_refuse(reply, "text", "text: %s", error.message);
+    for (size_t i = 0; i < plan->count; i++)
+        marked |= plan->items[i].marked;
+    if (marked && cut_texts(plan, request) != 0) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    request->aligns |= marked;
+    return 0;
+}
+
+/* ---- JSON -> request ---- */
+
+static int copy_texts(const struct api_form *form, size_t count, struct request *request, struct reply *reply) {
+    request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
+    request->characters = 0; /* it may have waited for its model, and be read again */
+    for (size_t i = 0; request->texts && i < count; i++) {
+        struct text *text = &request->texts[i];
+        const struct choice *choice = &form->choices[i];
+        json_t *source = item(form->text, i), *target = form->translation ? item(form->translation, i) : NULL;
+        text->source_length = json_string_length(source);
+        text->source = arena_copy(&request->arena, json_string_value(source), text->source_length);
+        request->characters += utf8_count(json_string_value(source), text->source_length);
+        text->target_length = json_string_length(target);
+        text->model = choice->model;
+        text->variant = choice->variant;
+        text->second = choice->second;
+        text->second_variant = choice->second_variant;
+        text->detected = choice->detected;
+        text->confidence = choice->confidence;
+        text->target = target ? arena_copy(&request->arena, json_string_value(target), text->target_length) : NULL;
+    }
+    request->prefix_length = strlen(form->prefix);
+    request->prefix = arena_copy(&request->arena, form->prefix, request->prefix_length);
+    if (arena_failed(&request->arena)) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    request->text_count = count;
+    return 0;
+}
+
+static void fill_options(const struct api_form *form, const struct service_options *options, struct request *request) {
+    request->include = form->include;
+    request->digits = (int)form->digits;
+    request->aligns = (form->include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
+    request->replace_unknowns = form->replace_unknowns;
+    request->verbatim = request->verbatim || form->verbatim;
+    request->streamed = form->stream;
+    request->warns = form->warns;
+    request->target_name = "translation";
+    request->split = form->split_given ? form->split : !form->translation;
+    request->search = form->search;
+    request->search.max_steps = options->max_steps;
+    request->search.alternatives = (form->include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
+    request->search.tree = (form->include & INCLUDE_BEAM) != 0;
+    request->search.max_rows = options->rows;
+}
+
+/* Everything is checked, and nothing tokenized. -1: the reply is set. */
+static int parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
+    size_t count;
+    struct api_form form = api_default_form(kind);
+    int result = -1;
+    if (getrandom(&form.search.sampling.seed, sizeof form.search.sampling.seed, 0) != (ssize_t)sizeof form.search.sampling.seed)
+        form.search.sampling.seed = (uint64_t)clock_us();
+    form.search.sampling.seed >>= 11; /* a JavaScript number holds no more bits, and any client can send it back */
+    if (api_read_form(root, kind, &form, reply) == 0 && check_form(service, &form, &count, request, reply) == 0 &&
+        (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&
+        (!form.glossary || api_read_glossary(service, form.glossary, request, reply) == 0) &&
+        (!form.protect || api_read_protect(form.protect, request, reply) == 0) && copy_texts(&form, count, request, reply) == 0) {
+        fill_options(&form, &service->options, request);
+        result = kind == API_TRANSLATE ? read_markup(&form, request, reply) : 0;
+    }
+    return result;
+}
+
+/* ---- the dialect ---- */
+
+static bool native_speaks(const struct dialect_fields *fields) {
+    return dialect_has(fields, "text");
+}
+
+/* An array of both, in order; takes over the second. */
+static json_t *joined(json_t *first, json_t *second) {
+    json_t *all = json_array();
+    json_t *const parts[] = {first, second};
+    for (size_t i = 0; i < 2; i++)
+        if (json_is_array(parts[i]))
+            json_array_extend(all, parts[i]);
+        else
+            json_array_append(all, parts[i]);
+    json_decref(second);
+    return all;
+}
+
+static json_t *native_load(const struct call *call, enum api_kind kind, struct reply *reply) {
+    if (!native_speaks(&(struct dialect_fields){.call = call})) {
+        api_fail(reply, STATUS_INVALID, "text",
+                 "text is missing: send a JSON object such as {\"text\": \"Hello.\"} or a form with text; /translate also takes q");
+        return NULL;
+    }
+    json_t *root = json_object();
+    for (size_t i = 0; root && i < call->field_count; i++) {
+        const struct api_field *sent = &call->fields[i];
+        struct field field;
+        const struct field_type *type = field_find(sent->name, kind, &field) ? field.type : NULL;
+        json_t *former = json_object_get(root, sent->name), *value = NULL;
+        if (former && type && !type->several) {
+            api_fail(reply, STATUS_INVALID, sent->name, "%s must be given only once", sent->name);
+            json_decref(root);
+            return NULL;
+        }
+        if (type && type->from_text)
+            value = type->from_text(sent->value, sent->length);
+        if (!value) /* an unknown field, too, which is refused with the others */
+            value = json_stringn(sent->value, sent->length);
+        json_object_set_new(root, sent->name, former ? joined(former, value) : value);
+    }
+    if (!api_lacked_memory())
+        return root;
+    json_decref(root);
+    api_fail_memory(reply);
+    return NULL;
+}
+
+static json_t *translate_load(const struct call *call, struct reply *reply) {
+    return native_load(call, API_TRANSLATE, reply);
+}
+
+static json_t *attention_load(const struct call *call, struct reply *reply) {
+    return native_load(call, API_ATTENTION, reply);
+}
+
+static void native_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                         struct reply *reply) {
+    enum api_kind kind = dialect == &dialect_attention ? API_ATTENTION : API_TRANSLATE;
+    if (parse(service, root, kind, request, reply) == 0 && !api_recall(service, dialect->name, root, request, reply))
+        api_prepare(service, "text", request, reply);
+}
+
+/* {"model","source","target", array_name: [{"text","sentences"}]} */
+static void native_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
+    if (api_fail_decoded(request, reply))
+        return;
+    const struct translator_info *info = &request->model->info;
+    const struct text *first = request->text_count > 0 && request->texts[0].second ? request->texts : NULL; /* of two models */
+    struct writer w = api_begin_answer(service);
+    writer_begin_object(&w, NULL);
+    writer_strings(&w, "model", info->name, "source", first ? first->model->info.source : info->source, "target", info->target,
+                   NULL);
+    if (first) {
+        writer_begin_array(&w, "pivot");
+        writer_string(&w, NULL, first->model->info.name);
+        writer_string(&w, NULL, first->second->info.name);
+        writer_end_array(&w);
+    }
+    if (request->variant)
+        writer_string(&w, "variant", request->variant);
+    if (request->search.strategy == &search_sample)
+        writer_integer(&w, "seed", (int64_t)request->search.sampling.seed);
+    writer_begin_array(&w, array_name);
+    const struct plan *plan = request->plan;
+    for (size_t i = 0, count = plan ? plan->count : request->text_count;
+         i < count && !writer_ended(&w) && !request_is_over(request); i++)
+        if (plan)
+            api_render_item(request, &plan->items[i], &w);
+        else
+            api_render_text(request, &request->texts[i], NULL, &w);
+    writer_end_array(&w);
+    writer_end_object(&w);
+    api_reply_answer(service, reply, &w);
+}
+
+static void translate_finish(const struct service *service, struct request *request, struct reply *reply) {
+    native_finish(service, "translations", request, reply);
+}
+
+static void attention_finish(const struct service *service, struct request *request, struct reply *reply) {
+    native_finish(service, "results", request, reply);
+}
+
+const struct dialect dialect_translate = {.name = "translate",
+                                          .path = "/translate",
+                                          .speaks = native_speaks,
+                                          .load = translate_load,
+                                          .start = native_start,
+                                          .finish = translate_finish};
+
+const struct dialect dialect_attention = {.name = "attention",
+                                          .path = "/attention",
+                                          .speaks = native_speaks,
+                                          .load = attention_load,
+                                          .start = native_start,
+                                          .finish = attention_finish};

@@ -1,0 +1,525 @@
+/* Plans: the strings or the document of a request of another service's dialect, in pairs of languages. A plan knows which model, or
+ * which two, translate each string into each target, which texts of the request that makes, and how these become the answers again.
+ */
+#include "server/api/plan.h"
+#include "model/base/utf8.h"
+#include "server/api/languages.h"
+#include "server/decode/parameters.h"
+#include "server/markup/build.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- languages of models ---- */
+
+bool plan_translates(const struct translator_info *info) {
+    return strcmp(info->task, "translation") == 0;
+}
+
+static void add_code(const char *code, struct plan_codes *codes) {
+    for (size_t i = 0; i < codes->count; i++)
+        if (language_same(codes->all[i], code))
+            return;
+    snprintf(codes->all[codes->count++], VARIANT_CODE_BYTES, "%s", code);
+}
+
+/* source NULL: the targets of all sources. */
+static void add_targets(const struct model_set *models, const char *source, struct plan_codes *codes) {
+    char code[VARIANT_CODE_BYTES];
+    for (size_t i = 0; i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        bool several = variant_must_be(info);
+        if (!plan_translates(info) || (source && !language_same(info->source, source)))
+            continue;
+        for (size_t v = 0; several && v < info->variant_count; v++) {
+            variant_code(info->variants[v], code);
+            add_code(code, codes);
+        }
+        if (!several)
+            add_code(info->target, codes);
+    }
+}
+
+/* Room for all that there can be. */
+static int make_codes(const struct model_set *models, struct arena *arena, struct plan_codes *codes) {
+    size_t most = 0;
+    for (size_t i = 0; i < models->count; i++)
+        most += 2 + models->all[i]->info.variant_count;
+    *codes = (struct plan_codes){.all = arena_alloc(arena, most, sizeof *codes->all)};
+    return codes->all ? 0 : -1;
+}
+
+int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena, struct plan_codes *codes) {
+    if (make_codes(models, arena, codes) != 0)
+        return -1;
+    for (size_t i = 0; sources && i < models->count; i++)
+        if (plan_translates(&models->all[i]->info))
+            add_code(models->all[i]->info.source, codes);
+    if (targets)
+        add_targets(models, NULL, codes);
+    return 0;
+}
+
+int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,
+                 struct plan_codes *codes) {
+    if (make_codes(models, arena, codes) != 0)
+        return -1;
+    add_targets(models, source, codes);
+
+    /* what two models reach, except where they began */
+    size_t direct = codes->count;
+    for (size_t i = 0; i < direct; i++)
+        if (!pivot || language_distance(codes->all[i], pivot) < LANGUAGE_FAR)
+            add_targets(models, codes->all[i], codes);
+    for (size_t i = direct; i < codes->count; i++)
+        if (language_same(codes->all[i], source))
+            memmove(codes->all[i], codes->all[--codes->count], VARIANT_CODE_BYTES);
+    return 0;
+}
+
+/* The models' code that is nearest to the one asked for. NULL: no model knows the language. */
+static const char *find_language(const struct model_set *models, const char *asked) {
+    const char *nearest = NULL;
+    int least = LANGUAGE_FAR;
+    for (size_t i = 0; i < 2 * models->count; i++) {
+        const struct translator_info *info = &models->all[i / 2]->info;
+        const char *code = i % 2 == 0 ? info->source : info->target;
+        int far = plan_translates(info) ? language_distance(code, asked) : LANGUAGE_FAR;
+        if (far < least) {
+            least = far;
+            nearest = code;
+        }
+    }
+    const char *variant = NULL; /* of a model that writes this language among others */
+    for (size_t i = 0; least > 0 && !variant && i < models->count; i++)
+        if (plan_translates(&models->all[i]->info))
+            variant = variant_for(&models->all[i]->info, asked);
+    return variant ? variant : nearest;
+}
+
+struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, bool markup, const struct model_set *models) {
+    /* the models' source languages, each once */
+    const char **codes = calloc(models->count + 1, sizeof *codes);
+    size_t count = 0, length = 0;
+    for (size_t i = 0; codes && i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        size_t j = 0;
+        while (j < count && !language_same(codes[j], info->source))
+            j++;
+        if (plan_translates(info) && j == count)
+            codes[count++] = info->source;
+    }
+
+    /* all items with a line feed after each */
+    for (size_t i = 0; i < item_count; i++)
+        length += items[i].length + 1;
+    char *text = codes ? malloc(length) : NULL, *end = text;
+    for (size_t i = 0; text && i < item_count; i++)
+        end = mempcpy(mempcpy(end, items[i].source, items[i].length), "\n", 1);
+
+    struct plan_guess found = {0};
+    if (text && count == 0) {
+        found = (struct plan_guess){"en", 0};
+    } else if (text) {
+        struct language_guess guess = language_detect(text, length - 1, markup, codes, count);
+        found = (struct plan_guess){guess.failed ? NULL : codes[guess.index], guess.confidence};
+    }
+    free(text);
+    free(codes);
+    return found;
+}
+
+/* ---- the models of a pair of languages ---- */
+
+/* A model that writes several languages has its own only as a variant. */
+static int target_distance(const struct translator_info *info, const char *code) {
+    if (variant_for(info, code))
+        return 0;
+    return variant_must_be(info) ? LANGUAGE_FAR : language_distance(info->target, code);
+}
+
+bool api_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target,
+                    struct api_pivot *out) {
+    int least = 3 * LANGUAGE_FAR;
+    bool off = through && strcmp(through, "none") == 0;
+    for (size_t i = 0; !off && i < models->count && language_distance(target, source) >= LANGUAGE_FAR; i++) {
+        struct served_model *second = models->all[i];
+        const char *middle = second->info.source;
+        bool meets = plan_translates(&second->info) && language_distance(middle, source) >= LANGUAGE_FAR &&
+                     (!through || language_distance(middle, through) < LANGUAGE_FAR);
+        int far = meets ? target_distance(&second->info, target) : LANGUAGE_FAR;
+        for (size_t j = 0; far < LANGUAGE_FAR && j < models->count; j++) { /* the nearest first model for this second one */
+            const struct translator_info *info = &models->all[j]->info;
+            int from = plan_translates(info) ? language_distance(info->source, source) : LANGUAGE_FAR;
+            int to = from < LANGUAGE_FAR ? target_distance(info, middle) : LANGUAGE_FAR;
+            if (from >= LANGUAGE_FAR || to >= LANGUAGE_FAR || from + to + far >= least)
+                continue;
+            least = from + to + far;
+            *out = (struct api_pivot){models->all[j], second, variant_for(info, middle)};
+        }
+    }
+    return least < 3 * LANGUAGE_FAR;
+}
+
+/* The model that is nearest to the pair of languages, of several the first; where there is none, two. */
+static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target, const struct model_set *models,
+                                     const char *pivot, struct plan_reason *reason) {
+    int least = 2 * LANGUAGE_FAR;
+    struct api_pivot found;
+    reason->source = find_language(models, source);
+    reason->asked = reason->source ? target : source;
+    if (!reason->source)
+        return PLAN_SOURCE;
+    reason->target = find_language(models, target);
+    if (!reason->target)
+        return PLAN_TARGET;
+    item->model = item->second = NULL;
+    for (size_t i = 0; i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        int from = plan_translates(info) ? language_distance(info->source, source) : LANGUAGE_FAR;
+        int to = from < LANGUAGE_FAR ? target_distance(info, target) : LANGUAGE_FAR;
+        if (from < LANGUAGE_FAR && to < LANGUAGE_FAR && from + to < least) {
+            least = from + to;
+            item->model = models->all[i];
+        }
+    }
+    item->variant = item->model ? variant_for(&item->model->info, target) : NULL;
+    if (item->model || language_same(reason->source, reason->target))
+        return PLAN_OK;
+    if (!api_find_pivot(models, pivot, source, target, &found))
+        return PLAN_PAIR;
+    item->model = found.first;
+    item->variant = found.first_variant;
+    item->second = found.second;
+    item->second_variant = variant_for(&found.second->info, target);
+    return PLAN_OK;
+}
+
+/* ---- strings ---- */
+
+int plan_read(struct plan *plan, const json_t *strings, size_t count, struct arena *arena) {
+    plan->count = plan->strings = count;
+    plan->items = arena_zalloc(arena, count, sizeof *plan->items);
+    for (size_t i = 0; plan->items && i < count; i++) {
+        const json_t *string = json_is_array(strings) ? json_array_get(strings, i) : strings;
+        plan->items[i] = (struct plan_item){.length = json_string_length(string), .count = 1};
+        plan->items[i].source = arena_copy(arena, json_string_value(string), plan->items[i].length);
+    }
+    return arena_failed(arena) ? -1 : 0;
+}
+
+const char *plan_source(const struct plan *plan, size_t i) {
+    return plan->guessed ? plan->items[i].guess.code : plan->order->source;
+}
+
+/* Guesses one language for all strings, or one for each. */
+static enum plan_refusal guess_sources(struct plan *plan, const struct model_set *models) {
+    size_t together = plan->apart ? 1 : plan->strings;
+    for (size_t i = 0; i < plan->strings; i++) {
+        struct plan_item *item = &plan->items[i];
+        bool tags = (plan->markup && !plan->document) || html_is_marked((struct html_bytes){item->source, item->length});
+        item->guess = i % together == 0 ? plan_detect(item, together, tags, models) : plan->items[0].guess;
+        if (!item->guess.code)
+            return PLAN_MEMORY;
+    }
+    return PLAN_OK;
+}
+
+enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct plan_reason *reason) {
+    const struct order *order = plan->order;
+    plan->guessed = !order->source || language_same(order->source, "auto");
+    enum plan_refusal refusal = plan->guessed ? guess_sources(plan, request->models) : PLAN_OK;
+    if (refusal != PLAN_OK)
+        return refusal;
+
+    /* an item of each string for each target */
+    struct plan_item *items = arena_alloc(&request->arena, order->target_count, plan->strings * sizeof *items);
+    if (!items)
+        return PLAN_MEMORY;
+    for (size_t i = 0; i < order->target_count; i++)
+        memcpy(items + i * plan->strings, plan->items, plan->strings * sizeof *items);
+    plan->items = items;
+    plan->count = order->target_count * plan->strings;
+
+    for (size_t i = 0; refusal == PLAN_OK && i < plan->count; i++) {
+        struct plan_item *item = &items[i];
+        item->source_language = plan_source(plan, i);
+        item->target_language = order->targets[i / plan->strings];
+
+        /* an item before this one, of the same target and source; as there are few languages, it stands near the front */
+        size_t before = i - i % plan->strings;
+        while (before < i && items[before].source_language != item->source_language)
+            before++;
+        if (before == i) {
+            refusal = choose_item(item, item->source_language, item->target_language, request->models, plan->pivot, reason);
+        } else {
+            item->model = items[before].model;
+            item->variant = items[before].variant;
+            item->second = items[before].second;
+            item->second_variant = items[before].second_variant;
+        }
+        if (!request->model)
+            request->model = item->model;
+    }
+    return refusal;
+}
+
+size_t plan_characters(const struct plan *plan, size_t index) {
+    const struct plan_item *item = &plan->items[index];
+    size_t characters = 0;
+    if (!plan->markup && !item->marked)
+        return utf8_count(item->source, item->length);
+    for (size_t i = 0; i < item->html.count; i++)
+        characters += utf8_count(item->html.segments[i].text, item->html.segments[i].length);
+    return characters;
+}
+
+struct document plan_document(const struct plan *plan, const struct plan_item *item) {
+    const struct order *order = plan->order;
+    return (struct document){.format = plan->document,
+                             .source = item->source,
+                             .length = item->length,
+                             .language = order->targets[0],
+                             .bilingual = order->bilingual,
+                             .keys = order->keys,
+                             .notes = order->notes};
+}
+
+int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
+    for (size_t i = 0; i < plan->count && (plan->markup || (!plan->aligned && !plan->verbatim)); i++) {
+        struct plan_item *item = &plan->items[i];
+        int read = 0;
+        if (i >= plan->strings) { /* a string is read once, whatever it is translated to */
+            item->html = plan->items[i % plan->strings].html;
+            item->marked = plan->items[i % plan->strings].marked;
+        } else if (plan->document) {
+            struct document document = plan_document(plan, item);
+            read = document_read(&document, arena, &item->html, err);
+        } else if (plan->markup && plan->tags) {
+            read = html_parse_xml(item->source, item->length, plan->tags, arena, &item->html, err);
+        } else if (plan->markup) {
+            read = html_parse(item->source, item->length, arena, &item->html, err);
+        } else {
+            read = document_read_text(item->source, item->length, arena, &item->html, &item->marked, err);
+        }
+        if (read != 0)
+            return -1;
+        if (plan->markup || item->marked)
+            item->count = item->html.count;
+    }
+    return 0;
+}
+
+/* The item of the same string for an earlier target that the same model reads as the first of two. NULL: there is none. */
+static const struct plan_item *find_twin(const struct plan *plan, size_t i) {
+    const struct plan_item *item = &plan->items[i];
+    for (size_t j = i % plan->strings; item->second && j < i; j += plan->strings) {
+        const struct plan_item *before = &plan->items[j];
+        if (before->second && before->model == item->model && before->variant == item->variant)
+            return before;
+    }
+    return NULL;
+}
+
+/* One text of the request for each string, or for each segment of markup. */
+static int make_texts(struct plan *plan, struct request *request) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        struct plan_item *item = &plan->items[i];
+        item->count = item->model ? item->count : 0;
+        count += item->count;
+    }
+    struct text *text = request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
+    if (!text)
+        return -1;
+    for (size_t i = 0; i < plan->count; i++) {
+        struct plan_item *item = &plan->items[i];
+        const struct plan_item *twin = find_twin(plan, i);
+        item->texts = text;
+        for (size_t j = 0; j < item->count; j++, text++) {
+            text->model = item->model;
+            text->variant = item->variant;
+            text->second = item->second;
+            text->second_variant = item->second_variant;
+            text->twin = twin ? &twin->texts[j] : NULL;
+            bool segment = plan->markup || item->marked;
+            text->source = segment ? item->html.segments[j].text : item->source;
+            text->source_length = segment ? item->html.segments[j].length : item->length;
+        }
+    }
+    request->text_count = count;
+    return 0;
+}
+
+enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason) {
+    if (plan_parse(plan, &request->arena, &reason->error) != 0)
+        return reason->error.code == ERROR_INPUT ? PLAN_MARKUP : PLAN_MEMORY;
+    for (size_t i = 0; i < plan->count; i++)
+        reason->characters += plan_characters(plan, i);
+    if (reason->characters > max_characters)
+        return PLAN_LENGTH;
+    return make_texts(plan, request) == 0 ? PLAN_OK : PLAN_MEMORY;
+}
+
+void plan_search(const struct plan *plan, size_t rows, struct request *request) {
+    struct search_options *search = &request->search;
+    size_t most = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
+    request->split = !plan->whole;
+    request->warns = !plan->order->unwarned;
+    request->replace_unknowns = true;
+    request->aligns = plan->markup || plan->aligned;
+    for (size_t i = 0; i < plan->count; i++)
+        request->aligns |= plan->items[i].marked;
+    *search = parameters_default();
+    search->max_rows = rows;
+    parameters_settle(search, &request->model->info, most);
+    search->n_best = plan->markup ? 1 : plan->alternatives + 1;
+    if (search->beam_size < search->n_best)
+        search->beam_size = search->n_best;
+}
+
+/* ---- answers ---- */
+
+/* The translation of a text, or the text itself where the translation is blank, since some clients take an empty answer for a
+ * failure. */
+static int render_item(const struct text *text, struct arena *arena, struct rendered *out, struct plan_answer *answer) {
+    if (render_text(text, arena, out, NULL) != 0)
+        return -1;
+    bool lost = segmenter_trim(out->text, out->length).begin == out->length;
+    *answer = lost ? (struct plan_answer){text->source, text->source_length} : (struct plan_answer){out->text, out->length};
+    return 0;
+}
+
+int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answer *answer) {
+    struct html html = item->html;
+    html.language = item->target_language;
+    html.from = item->source_language;
+    *answer = (struct plan_answer){item->source, item->length};
+    struct html_translation *translations = arena_zalloc(arena, item->count, sizeof *translations);
+    for (size_t i = 0; i < item->count; i++)
+        if (!translations || document_translate(&item->texts[i], arena, &translations[i]) != 0)
+            return -1;
+
+    size_t length;
+    const char *written;
+    if (plan->document) {
+        struct document document = plan_document(plan, item);
+        written = document_write(&document, &html, translations, arena, &length, NULL);
+    } else {
+        written = plan->markup ? html_write(&html, translations, arena, &length, NULL)
+                               : document_write_text(item->source, item->length, &html, translations, arena, &length, NULL);
+    }
+    if (!written)
+        return -1;
+    if (length > 0) /* markup that says nothing ("</b>") is its own translation, as texts are */
+        *answer = (struct plan_answer){written, length};
+    return 0;
+}
+
+/* The text that the hypotheses of this rank make; a sentence that has fewer takes part with its last. */
+static int render_rank(const struct text *text, size_t rank, struct arena *arena, struct plan_answer *answer) {
+    struct text ranked = *text;
+    struct rendered rendered;
+    ranked.sentences = arena_alloc(arena, text->count, sizeof *ranked.sentences);
+    if (!ranked.sentences)
+        return -1;
+    for (size_t i = 0; i < text->count; i++) {
+        ranked.sentences[i] = text->sentences[i]; /* to be read only */
+        ranked.sentences[i].hypotheses += rank < text->sentences[i].count ? rank : text->sentences[i].count - 1;
+    }
+    return render_item(&ranked, arena, &rendered, answer);
+}
+
+static void answers_add(struct plan_answers *answers, const struct plan_answer *answer) {
+    for (size_t i = 0; i < answers->count; i++) {
+        if (answers->all[i].length == answer->length && memcmp(answers->all[i].text, answer->text, answer->length) == 0)
+            return;
+    }
+    answers->all[answers->count++] = *answer;
+}
+
+const struct plan_answers *plan_answers(const struct plan *plan, struct arena *arena) {
+    struct plan_answers *all = arena_alloc(arena, plan->count, sizeof *all);
+    for (size_t i = 0; all && i < plan->count; i++) {
+        const struct plan_item *item = &plan->items[i];
+        bool segments = plan->markup || item->marked;
+        size_t others = segments || !item->model ? 0 : plan->alternatives;
+        struct plan_answer answer = {item->source, item->length};
+        struct rendered rendered;
+        all[i] = (struct plan_answers){.all = arena_alloc(arena, 1 + others, sizeof *all[i].all)};
+        if (!all[i].all)
+            return NULL;
+        if (item->model &&
+            (segments ? plan_write(plan, item, arena, &answer) : render_item(&item->texts[0], arena, &rendered, &answer)) != 0)
+            return NULL;
+        answers_add(&all[i], &answer);
+        for (size_t rank = 1; rank <= others; rank++) {
+            if (render_rank(&item->texts[0], rank, arena, &answer) != 0)
+                return NULL;
+            answers_add(&all[i], &answer);
+        }
+    }
+    return all;
+}
+
+/* ---- alignment ---- */
+
+static struct span shifted(struct span span, size_t by) {
+    return (struct span){by + span.begin, by + span.end};
+}
+
+static int align_sentence(const struct text *text, const struct rendered *rendered, size_t i, struct arena *arena,
+                          struct plan_alignment *out, size_t *room) {
+    const struct sentence *sentence = &text->sentences[i];
+    const struct hypothesis *hypothesis = &sentence->hypotheses[0];
+    struct word_sides sides;
+    struct word_matrix matrix;
+    if (!translator_info(sentence->translator).attention)
+        return 0;
+    if (render_words(sentence, WORDS_UNICODE, hypothesis, &rendered->sentences[i], arena, &sides, NULL) != 0 ||
+        render_merge(&sides, hypothesis->alignment, arena, &matrix, NULL) != 0)
+        return -1;
+    struct plan_pair *words = arena_grow(arena, out->words, out->word_count, room, matrix.target_count, sizeof *words);
+    if (!words)
+        return -1;
+    out->words = words;
+    for (size_t word = 0, source; word < matrix.target_count; word++)
+        if (render_aligned(matrix.weights + word * matrix.source_count, matrix.source_count, matrix.ends[word], &source))
+            out->words[out->word_count++] = (struct plan_pair){shifted(sides.source.words[source], sentence->source.begin),
+                                                               shifted(sides.target.words[word], rendered->begins[i])};
+    return 0;
+}
+
+/* Each sentence reaches to the next. */
+static int cut_sentences(const struct text *text, const struct rendered *rendered, struct arena *arena,
+                         struct plan_alignment *out) {
+    size_t count = text->count > 0 ? text->count : 1;
+    struct plan_pair *sentences = out->sentences = arena_zalloc(arena, count, sizeof *sentences);
+    if (!sentences)
+        return -1;
+    for (size_t i = 1; i < count; i++) {
+        sentences[i - 1].source.end = sentences[i].source.begin = text->sentences[i].source.begin;
+        sentences[i - 1].target.end = sentences[i].target.begin = rendered->begins[i];
+    }
+    sentences[count - 1].source.end = text->source_length;
+    sentences[count - 1].target.end = rendered->length;
+    out->sentence_count = count;
+    return 0;
+}
+
+int plan_align(const struct plan_item *item, struct arena *arena, struct plan_alignment *out) {
+    const struct text itself = {.source = item->source, .source_length = item->length};
+    const struct text *text = item->count > 0 ? &item->texts[0] : &itself; /* nothing is translated */
+    struct rendered rendered = {.length = item->length};
+    struct plan_answer answer = {.length = item->length};
+    size_t room = 0;
+    *out = (struct plan_alignment){0};
+    if (item->count > 0 && render_item(text, arena, &rendered, &answer) != 0)
+        return -1;
+    if (answer.text == text->source) /* it is its own translation */
+        return cut_sentences(&itself, &(struct rendered){.length = answer.length}, arena, out);
+    for (size_t i = 0; i < text->count; i++)
+        if (align_sentence(text, &rendered, i, arena, out, &room) != 0)
+            return -1;
+    return cut_sentences(text, &rendered, arena, out);
+}

@@ -1,0 +1,365 @@
+/* Warnings: the codes and the check for each. A check reads a decoded text and adds at most one warning. */
+#include "server/api/warnings.h"
+#include "model/base/utf8.h"
+#include "model/translator.h"
+#include "server/api/languages.h"
+#include "server/api/plan.h"
+#include "server/decode/render.h"
+#include "server/models/catalog.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_BYTES = 256, UNKNOWN_PARTS = 3, LANGUAGE_BYTES = 4096 };
+
+struct warning *warnings_add(struct warnings *warnings, struct arena *arena, enum warning_code code, const char *format, ...) {
+    char message[MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    struct warning *warning = arena_zalloc(arena, 1, sizeof *warning);
+    if (!warning)
+        return NULL;
+    warning->code = code;
+    warning->message = arena_copy(arena, message, strlen(message));
+    if (!warning->message)
+        return NULL;
+    if (warnings->last)
+        warnings->last->next = warning;
+    else
+        warnings->first = warning;
+    warnings->last = warning;
+    warnings->codes |= 1u << code;
+    return warning;
+}
+
+/* The model that reads a text, and the one that writes its translation: another where there are two. */
+static const struct translator_info *reader_of(const struct request *request, const struct text *text) {
+    return text->model ? &text->model->info : &request->model->info;
+}
+
+static const struct translator_info *writer_of(const struct request *request, const struct text *text) {
+    return text->second ? &text->second->info : reader_of(request, text);
+}
+
+/* ---- language ---- */
+
+/* The languages that short texts may be in: all that the models here read or write. */
+static const char **likely_languages(const struct model_set *models, struct arena *arena, size_t *count) {
+    const char **codes = arena_alloc(arena, 2 * models->count, sizeof *codes);
+    *count = 0;
+    for (size_t i = 0; codes && i < 2 * models->count; i++) {
+        const struct translator_info *info = &models->all[i / 2]->info;
+        const char *code = i % 2 == 0 ? info->source : info->target;
+        if (*code) /* not of a folder that cannot be read */
+            codes[(*count)++] = code;
+    }
+    return codes;
+}
+
+static void put_language(struct writer *w, const struct warning *warning) {
+    writer_string(w, "language", warning->detail);
+}
+
+/* Warns if these bytes of a text look like another language than `source`. */
+static int warn_of_language(const struct request *request, const char *source, const char *bytes, size_t length,
+                            struct arena *arena, struct warnings *warnings) {
+    char looks[LANGUAGE_NAME_BYTES], reads[LANGUAGE_NAME_BYTES];
+    size_t count;
+    const char **likely = likely_languages(request->models, arena, &count);
+    struct language_other other = {.failed = true};
+    if (likely)
+        other = language_check(bytes, length, source, likely, count);
+    if (other.failed || !*other.code)
+        return other.failed ? -1 : 0;
+    language_name(other.code, looks);
+    language_name(source, reads);
+    struct warning *warning =
+        warnings_add(warnings, arena, WARNING_LANGUAGE, "the text looks like %s, but the model reads %s", looks, reads);
+    if (!warning)
+        return -1;
+    warning->put = put_language;
+    warning->detail = arena_copy(arena, other.code, strlen(other.code));
+    return warning->detail ? 0 : -1;
+}
+
+static int check_language(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    return warn_of_language(request, reader_of(request, text)->source, text->source, text->source_length, arena, warnings);
+}
+
+/* ---- untranslated ---- */
+
+/* A text without sentences that must be a message in ICU's notation: it could not be read. */
+static int warn_of_message(const char *text, size_t length, struct arena *arena, struct warnings *warnings) {
+    return !document_is_message(text, length) || warnings_add(warnings, arena, WARNING_UNTRANSLATED,
+                                                              "the text was returned unchanged: its braces make no ICU message")
+               ? 0
+               : -1;
+}
+
+static int check_untranslated(const struct request *request, const struct text *text, struct arena *arena,
+                              struct warnings *warnings) {
+    (void)request;
+    bool untranslated = false;
+    if (text->count == 0)
+        return warn_of_message(text->source, text->source_length, arena, warnings);
+    for (size_t i = 0; i < text->count; i++)
+        untranslated = untranslated || text->sentences[i].untranslated;
+    return !untranslated || warnings_add(warnings, arena, WARNING_UNTRANSLATED,
+                                         "a sentence was returned unchanged: the model can read none or few of its letters")
+               ? 0
+               : -1;
+}
+
+/* ---- unknown ---- */
+
+static int check_unknowns(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    (void)request;
+    size_t unknown = 0, tokens = 0;
+    for (size_t i = 0; i < text->count; i++) {
+        unknown += text->sentences[i].unknown;
+        tokens += sentence_own(&text->sentences[i]).end - sentence_own(&text->sentences[i]).begin;
+    }
+    if (UNKNOWN_PARTS * unknown <= tokens)
+        return 0;
+    return warnings_add(warnings, arena, WARNING_UNKNOWN, "the model does not know %zu of the text's %zu tokens", unknown, tokens)
+               ? 0
+               : -1;
+}
+
+/* ---- shortened ---- */
+
+/* Which of a sentence's own tokens are parts of what comes through as it is. NULL: memory is out. */
+static bool *find_held(const struct sentence *sentence, struct arena *arena) {
+    struct span own = sentence_own(sentence);
+    bool *held = arena_zalloc(arena, own.end - own.begin + 1, sizeof *held);
+    for (size_t j = own.begin, run = 0; held && j < own.end; j++) {
+        while (run < sentence->held.count && sentence->held.all[run].end <= sentence->tokens[j].begin)
+            run++;
+        held[j - own.begin] = run < sentence->held.count && sentence->held.all[run].begin < sentence->tokens[j].end;
+    }
+    return held;
+}
+
+/* A logical form says less than its question: only translations leave something out. Of a sentence its best hypothesis counts, by
+ * the attention, of a model with an alignment head, too: a warning must not depend on what else is asked. */
+static int check_omissions(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    const struct translator_info *reader = reader_of(request, text), *writer = writer_of(request, text);
+    struct omission sum = {0};
+    if (!reader->attention || !reader->attention_trained || !writer->attention || !writer->attention_trained ||
+        !plan_translates(writer))
+        return 0;
+    for (size_t i = 0; i < text->count; i++) {
+        const struct sentence *sentence = &text->sentences[i];
+        const struct hypothesis *best = &sentence->hypotheses[0];
+        const bool *held = find_held(sentence, arena);
+        if (!held || omission_add(best->attention, best->length, sentence_own(sentence), held, arena, &sum, NULL) != 0)
+            return -1;
+    }
+    if (!omission_is_much(&sum))
+        return 0;
+    return warnings_add(warnings, arena, WARNING_SHORTENED, "much of the text may be left untranslated: %zu of its %zu tokens",
+                        sum.left, sum.tokens)
+               ? 0
+               : -1;
+}
+
+/* ---- numbers ---- */
+
+/* As they are written, of all sentences of a text. */
+struct number_lists {
+    const char **source, **target;
+    size_t source_count, target_count;
+};
+
+static void put_list(struct writer *w, const char *name, const char *const *strings, size_t count) {
+    writer_begin_array(w, name);
+    for (size_t i = 0; i < count; i++)
+        writer_string(w, NULL, strings[i]);
+    writer_end_array(w);
+}
+
+static void put_numbers(struct writer *w, const struct warning *warning) {
+    const struct number_lists *lists = warning->detail;
+    put_list(w, "source", lists->source, lists->source_count);
+    put_list(w, "target", lists->target, lists->target_count);
+}
+
+/* Counts what differs in a sentence; with lists that have room, also adds it there. */
+static void add_numbers(const struct sentence *sentence, struct number_lists *lists) {
+    const struct sentence_amounts *amounts = sentence->amounts;
+    for (size_t i = 0; amounts && i < amounts->source_count; i++, lists->source_count++)
+        if (lists->source)
+            lists->source[lists->source_count] = amounts->source[i];
+    for (size_t i = 0; amounts && i < amounts->target_count; i++, lists->target_count++)
+        if (lists->target)
+            lists->target[lists->target_count] = amounts->target[i];
+}
+
+/* Where there are two models, what differs between the first two languages counts as well. */
+static void find_numbers(const struct text *text, struct number_lists *lists) {
+    lists->source_count = lists->target_count = 0;
+    for (size_t i = 0; i < text->count; i++) {
+        if (text->pivot)
+            add_numbers(&text->pivot->first[i], lists);
+        add_numbers(&text->sentences[i], lists);
+    }
+}
+
+static int check_numbers(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    (void)request;
+    struct number_lists found = {0};
+    find_numbers(text, &found);
+    if (found.source_count + found.target_count == 0)
+        return 0;
+    struct warning *warning = warnings_add(warnings, arena, WARNING_NUMBERS, "the translation has other numbers than the text");
+    struct number_lists *lists = arena_alloc(arena, 1, sizeof *lists);
+    found.source = arena_alloc(arena, found.source_count, sizeof *found.source);
+    found.target = arena_alloc(arena, found.target_count, sizeof *found.target);
+    if (!warning || !lists || !found.source || !found.target)
+        return -1;
+    find_numbers(text, &found);
+    *lists = found;
+    warning->put = put_numbers;
+    warning->detail = lists;
+    return 0;
+}
+
+/* ---- doubtful ---- */
+
+static void put_doubt(struct writer *w, const struct warning *warning) {
+    writer_number(w, "quality", *(const double *)warning->detail);
+}
+
+/* The least estimate of the sentences counts: one that is wrong makes a text wrong. Neither a given translation nor what was
+ * returned unchanged is the model's own. */
+static int check_doubt(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    (void)request;
+    size_t doubtful = 0;
+    double least = 1, estimate;
+    for (size_t i = 0; i < text->count; i++) {
+        const struct sentence *sentence = &text->sentences[i];
+        if (sentence->given || sentence->verbatim || !translator_doubts(sentence, &sentence->hypotheses[0], &estimate))
+            continue;
+        doubtful++;
+        least = estimate < least ? estimate : least;
+    }
+    if (doubtful == 0)
+        return 0;
+    struct warning *warning =
+        text->count == 1
+            ? warnings_add(warnings, arena, WARNING_DOUBTFUL, "the translation is probably wrong: the model is not sure of it")
+            : warnings_add(warnings, arena, WARNING_DOUBTFUL,
+                           "%zu of the %zu sentences are probably translated wrong: the model is not sure of them", doubtful,
+                           text->count);
+    double *detail = arena_alloc(arena, 1, sizeof *detail);
+    if (!warning || !detail)
+        return -1;
+    *detail = least;
+    warning->put = put_doubt;
+    warning->detail = detail;
+    return 0;
+}
+
+/* ---- all ---- */
+
+static const struct {
+    const char *name;
+    /* Adds the code's warning of a text that has sentences, if there is one. -1: memory is out. NULL: its owner adds it. */
+    int (*check)(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings);
+    bool optional; /* a request may leave it out, with "warnings": false */
+} kinds[WARNING_CODES] = {
+    [WARNING_LANGUAGE] = {"language", check_language, false}, [WARNING_UNTRANSLATED] = {"untranslated", check_untranslated, false},
+    [WARNING_UNKNOWN] = {"unknown", check_unknowns, false},   [WARNING_SHORTENED] = {"shortened", check_omissions, false},
+    [WARNING_NUMBERS] = {"numbers", check_numbers, false},    [WARNING_DOUBTFUL] = {"doubtful", check_doubt, true},
+    [WARNING_ENCODING] = {"encoding", NULL, false},
+};
+
+/* codes: a bit for each that is looked for. */
+static int check_text(const struct request *request, const struct text *text, unsigned codes, struct arena *arena,
+                      struct warnings *warnings) {
+    for (size_t code = 0; code < WARNING_CODES; code++) {
+        bool wanted = (text->count > 0 || code == WARNING_UNTRANSLATED) && codes & 1u << code && kinds[code].check &&
+                      (request->warns || !kinds[code].optional);
+        if (wanted && kinds[code].check(request, text, arena, warnings) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int warnings_of_text(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    return check_text(request, text, ~0u, arena, warnings);
+}
+
+/* The language of an item's segments together. */
+static int check_markup(const struct request *request, const struct plan_item *item, struct arena *arena,
+                        struct warnings *warnings) {
+    char *joined = arena_alloc(arena, LANGUAGE_BYTES, 1);
+    size_t length = 0;
+    for (size_t i = 0; joined && i < item->count && length < LANGUAGE_BYTES; i++) {
+        size_t room = LANGUAGE_BYTES - length - 1, bytes = item->texts[i].source_length;
+        bytes = utf8_clip(item->texts[i].source, bytes, room);
+        memcpy(joined + length, item->texts[i].source, bytes);
+        length += bytes;
+        joined[length++] = '\n';
+    }
+    return joined ? warn_of_language(request, item->model->info.source, joined, length, arena, warnings) : -1;
+}
+
+int warnings_of_plan(const struct request *request, const struct plan *plan, struct arena *arena, struct warnings *warnings) {
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct plan_item *item = &plan->items[i];
+        bool segments = plan->markup || item->marked;
+        unsigned codes = segments ? ~(1u << WARNING_LANGUAGE) : ~0u;
+        if (segments && item->count > 0 && i < plan->strings && check_markup(request, item, arena, warnings) != 0)
+            return -1;
+        if (!plan->markup && item->marked && item->count == 0 && item->model &&
+            warn_of_message(item->source, item->length, arena, warnings) != 0)
+            return -1;
+        for (size_t j = 0; j < item->count; j++) {
+            struct warning *last = warnings->last;
+            if (check_text(request, &item->texts[j], codes, arena, warnings) != 0)
+                return -1;
+            for (struct warning *added = last ? last->next : warnings->first; added; added = added->next)
+                added->text = (size_t)(&item->texts[j] - request->texts);
+        }
+    }
+    return 0;
+}
+
+/* ---- written ---- */
+
+void warning_begin(struct writer *w, const struct warning *warning) {
+    writer_begin_object(w, NULL);
+    writer_strings(w, "code", kinds[warning->code].name, "message", warning->message, NULL);
+    if (warning->put)
+        warning->put(w, warning);
+}
+
+void api_put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out) {
+    struct warnings warnings = {0};
+    if (warnings_of_text(request, text, arena, &warnings) != 0)
+        writer_fail(out);
+    if (!warnings.first)
+        return;
+    writer_begin_array(out, "warnings");
+    for (const struct warning *warning = warnings.first; warning; warning = warning->next) {
+        warning_begin(out, warning);
+        writer_end_object(out);
+    }
+    writer_end_array(out);
+}
+
+const char *warning_name(size_t code) {
+    return code < WARNING_CODES ? kinds[code].name : NULL;
+}
+
+void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]) {
+    size_t length = 0;
+    *text = '\0';
+    for (size_t code = 0; code < WARNING_CODES; code++)
+        if (reply->warnings & 1u << code)
+            length +=
+                (size_t)snprintf(text + length, API_WARNINGS_BYTES - length, "%s%s", length > 0 ? ", " : "", kinds[code].name);
+}

@@ -1,0 +1,515 @@
+/* Microsoft's dialect, version 3.0 of the Translator API: POST /translate?api-version=3.0, detection, sentences, languages, and the
+ * token that some clients fetch with their key first. The fields are in the query string, and the body is an array of {"Text"}.
+ * Alignment and lengths count UTF-16 units. */
+#include "model/base/utf8.h"
+#include "server/api/languages.h"
+#include "server/api/plan.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* As its own are: the status and three digits, of which 000 says no more than the status. */
+static unsigned code_of(const struct dialect_error *error) {
+    static const struct {
+        const char *field;
+        unsigned detail;
+    } details[] = {{"from", 35}, {"to", 36}, {"textType", 18}, {"includeAlignment", 17}, {"includeSentenceLength", 17}};
+    for (size_t i = 0; error->field && error->status == STATUS_INVALID && i < sizeof details / sizeof *details; i++)
+        if (strcmp(details[i].field, error->field) == 0)
+            return error->status * 1000 + details[i].detail;
+    return error->status * 1000;
+}
+
+static void microsoft_put_error(struct writer *w, const struct dialect_error *error) {
+    writer_begin_object(w, NULL);
+    writer_begin_object(w, "error");
+    writer_count(w, "code", code_of(error));
+    writer_string(w, "message", error->message);
+    writer_end_object(w);
+    writer_end_object(w);
+}
+
+/* ---- fields ---- */
+
+enum { MOST_TEXTS = 1000 };
+
+bool microsoft_speaks(const struct dialect_fields *fields) {
+    return dialect_sent(fields->call, "api-version") != NULL;
+}
+
+/* A string, of an object of this form or that: "Text" is "text" to Microsoft, too. */
+static json_t *text_of(const json_t *element) {
+    json_t *text = json_object_get(element, "Text");
+    return text ? text : json_object_get(element, "text");
+}
+
+/* The query string's fields, and the texts under "Text". */
+static json_t *microsoft_merge(const struct call *call, json_t *body, struct reply *reply) {
+    if (api_check_fields(call, reply) != 0)
+        return NULL;
+    if (!json_is_array(body)) {
+        api_fail(reply, STATUS_INVALID, NULL, "the body must be an array of {\"Text\": \"...\"}, got %s", api_type_name(body));
+        return NULL;
+    }
+    json_t *root = order_load(call, reply), *texts = json_array();
+    for (size_t i = 0; root && i < json_array_size(body); i++) {
+        json_t *text = text_of(json_array_get(body, i));
+        json_array_append(texts, text ? text : json_array_get(body, i));
+    }
+    json_object_set_new(root, "Text", texts);
+    if (!root || !api_lacked_memory())
+        return root;
+    json_decref(root);
+    api_fail_memory(reply);
+    return NULL;
+}
+
+/* A form or no body at all. */
+static json_t *microsoft_load(const struct call *call, struct reply *reply) {
+    (void)call;
+    api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON array of {\"Text\": \"...\"} (content type application/json)");
+    return NULL;
+}
+
+/* A phrase that was replaced by its translation before the text was translated: bytes [begin,end) of the text that is translated
+ * stand for the phrase [phrase_begin,phrase_end) in the element [element_begin,element_end) of the text that was sent. */
+struct replaced {
+    size_t begin, end, element_begin, element_end, phrase_begin, phrase_end;
+};
+
+/* A text as it was sent, and its phrases [count]; count 0: it is the text that is translated. */
+struct sent_text {
+    const char *text;
+    struct replaced *phrases;
+    size_t count;
+};
+
+/* The other parts of an order. */
+struct wanted {
+    bool alignment, lengths;
+    struct sent_text *sent; /* [strings] */
+};
+
+/* "to" may be there several times, or have commas in it. */
+static int read_targets(json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
+    json_t *to = json_object_get(root, "to");
+    for (size_t i = 0; i < json_array_size(to); i++) {
+        char *codes = arena_copy(arena, json_string_value(json_array_get(to, i)), json_string_length(json_array_get(to, i)));
+        for (char *code, *rest = codes; codes && (code = strsep(&rest, ",")) != NULL;) {
+            if (order->target_count == PLAN_MOST_TARGETS)
+                return api_refuse(reply, "to", "at most %d languages may be asked for", PLAN_MOST_TARGETS);
+            order->targets[order->target_count++] = code;
+        }
+    }
+    return order->target_count > 0 ? 0 : api_refuse(reply, "to", "to is missing");
+}
+
+static int read_order(json_t *root, struct order *order, struct wanted *wanted, struct arena *arena, struct reply *reply) {
+    const char *type, *version;
+    if (order_string(root, "api-version", &version, reply) != 0 || order_string(root, "from", &order->source, reply) != 0 ||
+        order_string(root, "textType", &type, reply) != 0 || read_targets(root, order, arena, reply) != 0 ||
+        order_texts(root, order, MOST_TEXTS, reply) != 0 || order_flag(root, "includeAlignment", &wanted->alignment, reply) != 0 ||
+        order_flag(root, "includeSentenceLength", &wanted->lengths, reply) != 0)
+        return -1;
+    order->markup = type && strcasecmp(type, "html") == 0;
+    order->aligned = wanted->alignment || wanted->lengths;
+    if (type && !order->markup && strcasecmp(type, "plain") != 0)
+        return api_refuse(reply, "textType", "textType must be plain or html, got \"%.60s\"", type);
+    return version && strcmp(version, "3.0") == 0 ? 0 : api_refuse(reply, "api-version", "api-version must be 3.0");
+}
+
+/* ---- phrases with their translation ---- */
+
+/* <mstrans:dictionary translation="Wordomatic">wordomatic</mstrans:dictionary>: the translation takes the phrase's place before the
+ * text is translated, and is held as what is not to be translated. */
+static const char phrase_begin[] = "<mstrans:dictionary", phrase_end[] = "</mstrans:dictionary>";
+
+/* Without the references of markup, in its place. */
+static void decode(char *text) {
+    static const char *const references[][2] = {{"&quot;", "\""}, {"&#39;", "'"}, {"&apos;", "'"},
+                                                {"&lt;", "<"},    {"&gt;", ">"},  {"&amp;", "&"}};
+    char *out = text;
+    while (*text) {
+        size_t i = 0, count = sizeof references / sizeof *references;
+        while (i < count && strncmp(text, references[i][0], strlen(references[i][0])) != 0)
+            i++;
+        *out++ = i < count ? *references[i][1] : *text;
+        text += i < count ? strlen(references[i][0]) : 1;
+    }
+    *out = '\0';
+}
+
+/* The value of a tag's `translation`, [length] bytes, as it is written. NULL: it has none. */
+static const char *find_translation(const char *tag, const char *end, size_t *length) {
+    const char *at = memmem(tag, (size_t)(end - tag), "translation=", 12), *quote;
+    if (!at || at + 13 >= end || (at[12] != '"' && at[12] != '\'') || !(quote = memchr(at + 13, at[12], (size_t)(end - at - 13))))
+        return NULL;
+    *length = (size_t)(quote - at) - 13;
+    return at + 13;
+}
+
+/* A text without such tags; the translations go to phrases, their places to sent. What is no whole element stays. NULL: memory is
+ * out. */
+static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, struct sent_text *sent, struct arena *arena) {
+    size_t length = strlen(text), room = 0;
+    char *copy = arena_alloc(arena, length + 1, 1), *out = copy;
+    sent->text = arena_copy(arena, text, length);
+    if (!sent->text)
+        return NULL;
+    for (const char *start = text; copy && *text;) {
+        const char *begin = strstr(text, phrase_begin), *close = begin ? strchr(begin, '>') : NULL;
+        const char *end = close ? strstr(close, phrase_end) : NULL, *value = NULL;
+        size_t bytes;
+        if (end)
+            value = find_translation(begin, close, &bytes);
+        size_t kept = value ? (size_t)(begin - text) : end ? (size_t)(end - text) : strlen(text);
+        out = mempcpy(out, text, kept);
+        text += kept;
+        if (!value && end) {
+            out = mempcpy(out, phrase_end, sizeof phrase_end - 1);
+            text += sizeof phrase_end - 1;
+        }
+        if (!value)
+            continue;
+        char *phrase = arena_copy(arena, value, bytes);
+        if (!phrase)
+            return NULL;
+        decode(phrase);
+        if (*phrase)
+            json_array_append_new(phrases, json_string(phrase));
+        struct replaced *replaced = arena_grow(arena, sent->phrases, sent->count, &room, 1, sizeof *replaced);
+        if (!replaced)
+            return NULL;
+        sent->phrases = replaced;
+        replaced += sent->count++;
+        replaced->begin = (size_t)(out - copy);
+        out = markup ? mempcpy(out, value, bytes) : stpcpy(out, phrase);
+        text = end + sizeof phrase_end - 1;
+        replaced->end = (size_t)(out - copy);
+        replaced->element_begin = (size_t)(begin - start);
+        replaced->phrase_begin = (size_t)(close + 1 - start);
+        replaced->phrase_end = (size_t)(end - start);
+        replaced->element_end = (size_t)(text - start);
+    }
+    return copy ? json_stringn(copy, (size_t)(out - copy)) : NULL;
+}
+
+/* -1: the reply is set. */
+static int read_phrases(json_t *root, bool markup, struct wanted *wanted, struct request *request, struct reply *reply) {
+    json_t *texts = json_object_get(root, "Text"), *phrases = json_array();
+    int result = 0;
+    wanted->sent = arena_zalloc(&request->arena, json_array_size(texts) + 1, sizeof *wanted->sent);
+    for (size_t i = 0; phrases && wanted->sent && i < json_array_size(texts); i++) {
+        const char *text = json_string_value(json_array_get(texts, i));
+        if (text && strstr(text, phrase_begin))
+            json_array_set_new(texts, i, replace_phrases(text, markup, phrases, &wanted->sent[i], &request->arena));
+    }
+    if (api_lacked_memory() || arena_failed(&request->arena)) {
+        api_fail_memory(reply);
+        result = -1;
+    } else if (json_array_size(phrases) > 0) {
+        result = api_read_protect(phrases, request, reply);
+    }
+    json_decref(phrases);
+    return result;
+}
+
+static void microsoft_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                            struct reply *reply) {
+    struct wanted *wanted = arena_zalloc(&request->arena, 1, sizeof *wanted); /* if it is lacking, order_create tells */
+    const struct order begun = {.text_name = "Text", .source_name = "from", .target_name = "to", .apart = true, .own = wanted};
+    struct order *order = order_create(request, &begun, reply);
+    if (order && read_order(root, order, wanted, &request->arena, reply) == 0 &&
+        read_phrases(root, order->markup, wanted, request, reply) == 0)
+        order_start(order, dialect, service, root, request, reply);
+}
+
+/* ---- answers ---- */
+
+static int compare_pairs(const void *a, const void *b) {
+    const struct plan_pair *x = a, *y = b;
+    if (x->source.begin != y->source.begin)
+        return x->source.begin < y->source.begin ? -1 : 1;
+    return x->target.begin < y->target.begin ? -1 : x->target.begin > y->target.begin;
+}
+
+/* Where a place in the text that was translated is in the one that was sent. A word of a phrase's translation is the phrase; a
+ * sentence that ends with one ends after its element. */
+enum edge { WORD_BEGIN, WORD_END, SENTENCE_END };
+static size_t sent_place(const struct sent_text *sent, size_t at, enum edge edge) {
+    size_t place = at;
+    for (size_t i = 0; i < sent->count; i++) {
+        const struct replaced *phrase = &sent->phrases[i];
+        bool inside = edge == WORD_END ? at <= phrase->end : at < phrase->end;
+        if (edge == WORD_BEGIN ? at < phrase->begin : at <= phrase->begin)
+            break;
+        if (inside)
+            return edge == WORD_BEGIN ? phrase->phrase_begin : edge == WORD_END ? phrase->phrase_end : phrase->element_end;
+        place = phrase->element_end + (at - phrase->end);
+    }
+    return place;
+}
+
+/* "0:4-0:6": first and last character of the source's word, and of the target's. */
+static void put_projection(struct writer *w, const struct plan_item *item, const struct sent_text *sent,
+                           const struct plan_answer *answer, struct plan_alignment *alignment, struct arena *arena) {
+    enum { PAIR_BYTES = 88 };
+    struct utf16_cursor source = {.text = sent->count > 0 ? sent->text : item->source}, target = {.text = answer->text};
+    char *text = arena_alloc(arena, alignment->word_count + 1, PAIR_BYTES);
+    size_t length = 0;
+    if (!text) {
+        writer_fail(w);
+        return;
+    }
+    if (alignment->word_count > 1)
+        qsort(alignment->words, alignment->word_count, sizeof *alignment->words, compare_pairs);
+    for (size_t i = 0; i < alignment->word_count; i++) {
+        const struct plan_pair *pair = &alignment->words[i];
+        size_t from = utf16_position(&source, sent_place(sent, pair->source.begin, WORD_BEGIN));
+        size_t last = utf16_position(&source, sent_place(sent, pair->source.end, WORD_END)) - 1;
+        size_t to = utf16_position(&target, pair->target.begin);
+        length += (size_t)snprintf(text + length, PAIR_BYTES, "%s%zu:%zu-%zu:%zu", i > 0 ? " " : "", from, last, to,
+                                   utf16_position(&target, pair->target.end) - 1);
+    }
+    writer_begin_object(w, "alignment");
+    writer_string_of(w, "proj", text, length);
+    writer_end_object(w);
+}
+
+/* sent: of the source; NULL: it is the target. */
+static void put_side(struct writer *w, const char *key, const char *text, const struct sent_text *sent,
+                     const struct plan_alignment *alignment) {
+    struct utf16_cursor cursor = {.text = text};
+    size_t at = 0;
+    writer_begin_array(w, key);
+    for (size_t i = 0; i < alignment->sentence_count; i++) {
+        const struct plan_pair *pair = &alignment->sentences[i];
+        size_t end = utf16_position(&cursor, sent ? sent_place(sent, pair->source.end, SENTENCE_END) : pair->target.end);
+        writer_count(w, NULL, end - at);
+        at = end;
+    }
+    writer_end_array(w);
+}
+
+static void put_lengths(struct writer *w, const struct plan_item *item, const struct sent_text *sent,
+                        const struct plan_answer *answer, const struct plan_alignment *alignment) {
+    writer_begin_object(w, "sentLen");
+    put_side(w, "srcSentLen", sent->count > 0 ? sent->text : item->source, sent, alignment);
+    put_side(w, "transSentLen", answer->text, NULL, alignment);
+    writer_end_object(w);
+}
+
+static void put_translation(struct writer *w, const struct plan *plan, size_t i, const struct plan_answer *answer,
+                            struct arena *arena) {
+    const struct wanted *wanted = plan->order->own;
+    const struct plan_item *item = &plan->items[i];
+    struct plan_alignment alignment = {0};
+    writer_begin_object(w, NULL);
+    writer_string_of(w, "text", answer->text, answer->length);
+    writer_string(w, "to", plan->order->targets[i / plan->strings]);
+    if (plan->aligned && plan_align(item, arena, &alignment) != 0)
+        writer_fail(w);
+    if (plan->aligned && wanted->alignment)
+        put_projection(w, item, &wanted->sent[i % plan->strings], answer, &alignment, arena);
+    if (plan->aligned && wanted->lengths)
+        put_lengths(w, item, &wanted->sent[i % plan->strings], answer, &alignment);
+    writer_end_object(w);
+}
+
+static void microsoft_put_guess(struct writer *w, const char *key, const struct plan_guess *guess) {
+    writer_begin_object(w, key);
+    writer_string(w, "language", guess->code);
+    writer_number(w, "score", guess->confidence / 100);
+    writer_end_object(w);
+}
+
+static void put_answers(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+    writer_begin_array(w, NULL);
+    for (size_t i = 0; i < plan->strings; i++) {
+        writer_begin_object(w, NULL);
+        if (plan->guessed)
+            microsoft_put_guess(w, "detectedLanguage", &plan->items[i].guess);
+        writer_begin_array(w, "translations");
+        for (size_t item = i; item < plan->count; item += plan->strings)
+            put_translation(w, plan, item, &answers[item].all[0], arena);
+        writer_end_array(w);
+        writer_end_object(w);
+    }
+    writer_end_array(w);
+}
+
+const struct dialect dialect_microsoft = {.name = "microsoft",
+                                          .path = "/translate",
+                                          .speaks = microsoft_speaks,
+                                          .load = microsoft_load,
+                                          .merge = microsoft_merge,
+                                          .several = "to",
+                                          .start = microsoft_start,
+                                          .finish = order_finish,
+                                          .put = put_answers,
+                                          .put_error = microsoft_put_error};
+
+/* ---- detection ---- */
+
+static void detect_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                         struct reply *reply) {
+    (void)dialect;
+    (void)service;
+    struct plan plan = {0};
+    if (order_read(root, "Text", MOST_TEXTS, &plan, &request->arena, reply) != 0)
+        return;
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_array(&w, NULL);
+    for (size_t i = 0; i < plan.count; i++) {
+        struct plan_guess guess = plan_detect(&plan.items[i], 1, false, request->models);
+        if (!guess.code)
+            writer_fail(&w);
+        writer_begin_object(&w, NULL);
+        writer_string(&w, "language", guess.code ? guess.code : "");
+        writer_number(&w, "score", guess.confidence / 100);
+        writer_boolean(&w, "isTranslationSupported", true);
+        writer_boolean(&w, "isTransliterationSupported", false);
+        writer_end_object(&w);
+    }
+    writer_end_array(&w);
+    api_reply_json(reply, &w);
+}
+
+const struct dialect dialect_microsoft_detect = {.name = "microsoft_detect",
+                                                 .path = "/detect",
+                                                 .speaks = microsoft_speaks,
+                                                 .load = microsoft_load,
+                                                 .merge = microsoft_merge,
+                                                 .start = detect_start,
+                                                 .put_error = microsoft_put_error};
+
+/* ---- sentences ---- */
+
+/* Lengths of sentences with the white space after them; the first one also has the white space before it. */
+static int put_sentences(struct writer *w, const struct segmenter *segmenter, const struct plan_item *item, struct arena *arena) {
+    struct utf16_cursor cursor = {.text = item->source};
+    struct span *spans;
+    size_t count, at = 0;
+    if (segmenter_split(segmenter, item->source, item->length, arena, &spans, &count, NULL) != 0)
+        return -1;
+    writer_begin_array(w, "sentLen");
+    for (size_t i = 0; i < count || i == 0; i++) {
+        size_t end = utf16_position(&cursor, i + 1 < count ? spans[i + 1].begin : item->length);
+        writer_count(w, NULL, end - at);
+        at = end;
+    }
+    writer_end_array(w);
+    return 0;
+}
+
+/* The segmenter of the last text's language, since opening one takes longer than cutting a text. */
+struct cutter {
+    struct segmenter *segmenter;
+    const char *language; /* NULL: none is open */
+};
+
+static int cutter_open(struct cutter *cutter, const char *language, struct error *err) {
+    if (cutter->language && strcmp(cutter->language, language) == 0)
+        return 0;
+    segmenter_free(cutter->segmenter);
+    cutter->segmenter = segmenter_open(language, err);
+    cutter->language = cutter->segmenter ? language : NULL;
+    return cutter->segmenter ? 0 : -1;
+}
+
+static int put_item(struct writer *w, const char *language, const struct plan_item *item, struct cutter *cutter,
+                    struct request *request, struct reply *reply) {
+    struct plan_guess guess = language ? (struct plan_guess){language, 100} : plan_detect(item, 1, false, request->models);
+    struct error err = {0};
+    bool open = guess.code && cutter_open(cutter, guess.code, &err) == 0;
+    writer_begin_object(w, NULL);
+    if (!language && guess.code)
+        microsoft_put_guess(w, "detectedLanguage", &guess);
+    int result = open ? put_sentences(w, cutter->segmenter, item, &request->arena) : -1;
+    writer_end_object(w);
+    if (result != 0 && err.code == ERROR_FORMAT)
+        return api_refuse(reply, "language", "language: \"%.60s\" is not supported", language);
+    if (result != 0)
+        writer_fail(w);
+    return 0;
+}
+
+static void break_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                        struct reply *reply) {
+    (void)dialect;
+    (void)service;
+    struct plan plan = {0};
+    const char *language;
+    if (order_read(root, "Text", MOST_TEXTS, &plan, &request->arena, reply) != 0 ||
+        order_string(root, "language", &language, reply) != 0)
+        return;
+    struct writer w = {.most = SIZE_MAX};
+    struct cutter cutter = {0};
+    bool refused = false;
+    writer_begin_array(&w, NULL);
+    for (size_t i = 0; i < plan.count && !refused; i++)
+        refused = put_item(&w, language, &plan.items[i], &cutter, request, reply) != 0;
+    writer_end_array(&w);
+    segmenter_free(cutter.segmenter);
+    if (refused)
+        writer_done(&w);
+    else
+        api_reply_json(reply, &w);
+}
+
+const struct dialect dialect_microsoft_break = {.name = "microsoft_break",
+                                                .load = microsoft_load,
+                                                .merge = microsoft_merge,
+                                                .start = break_start,
+                                                .put_error = microsoft_put_error};
+
+/* ---- languages ---- */
+
+void microsoft_languages(const struct call *call, struct request *request, struct reply *reply) {
+    char in[LANGUAGE_CODE_BYTES];
+    language_preferred(call->accept_language, in);
+    struct plan_codes codes;
+    if (plan_languages(request->models, true, true, &request->arena, &codes) != 0) {
+        api_fail_memory(reply);
+        return;
+    }
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_begin_object(&w, "translation");
+    for (size_t i = 0; i < codes.count; i++) {
+        char name[LANGUAGE_NAME_BYTES], own[LANGUAGE_NAME_BYTES];
+        language_name_in(codes.all[i], in, name);
+        language_name_in(codes.all[i], codes.all[i], own);
+        writer_begin_object(&w, codes.all[i]);
+        writer_strings(&w, "name", name, "nativeName", own, "dir", language_is_rtl(codes.all[i]) ? "rtl" : "ltr", NULL);
+        writer_end_object(&w);
+    }
+    writer_end_object(&w);
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
+}
+
+/* ---- the token ---- */
+
+static const char *sent_key(const struct call *call) {
+    for (size_t i = 0; i < API_KEY_HEADERS; i++)
+        if (call->api_keys[i])
+            return call->api_keys[i];
+    for (size_t i = 0; i < call->field_count; i++)
+        if (api_is_key(call->fields[i].name))
+            return call->fields[i].value;
+    return "none";
+}
+
+/* The key itself: it goes on as Authorization: Bearer. */
+void api_microsoft_token(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)service;
+    (void)request;
+    const char *key = sent_key(call);
+    char *body = strdup(key);
+    if (body)
+        *reply = (struct reply){.status = STATUS_OK, .content_type = "application/jwt", .body = body, .length = strlen(body)};
+    else
+        api_fail_memory(reply);
+}
