@@ -7,6 +7,7 @@
 #include "server/greeting.h"
 #include "server/health.h"
 #include "server/http/http.h"
+#include "server/import.h"
 #include "server/named_models.h"
 #include "server/offline.h"
 #include "server/option_table.h"
@@ -369,6 +370,8 @@ static int run_command(struct options *options, int *status, struct error *err) 
                           options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
     case COMMAND_PACK:
         return named_models_find(options, err) == 0 ? pack_run(options, err) : -1;
+    case COMMAND_IMPORT:
+        return import_command(options, err);
     case COMMAND_TRANSLATE:
     case COMMAND_ATTENTION:
         break;

@@ -16,7 +16,8 @@ enum command {
     COMMAND_ATTENTION = 1 << 2,
     COMMAND_KEY = 1 << 3,
     COMMAND_HEALTH = 1 << 4,
-    COMMAND_PACK = 1 << 5
+    COMMAND_PACK = 1 << 5,
+    COMMAND_IMPORT = 1 << 6
 };
 
 struct options {
@@ -51,7 +52,7 @@ struct options {
     /* what the table of server/decode/parameters.h lets be set; unset in other modes: serving, max_steps alone; translating */
     struct search_options search;
 
-    char *name, *role, *limits;           /* of the API key to make; limits: NULL: none */
+    char *name, *role, *limits;           /* of the API key to make; limits: NULL: none. name: also of the model to import */
     char *address, *admin_address, *path; /* of the daemon whose health is asked for */
 
     /* batch modes; unset when serving */
@@ -60,6 +61,13 @@ struct options {
     struct name_list keys;                      /* path globs of the document's values */
     struct name_list protect, protect_patterns; /* what stays as it is: strings and regular expressions */
     bool split_sentences, keep_unknowns, verbatim, stats;
+
+    /* of importing a model */
+    struct name_list paths;                         /* files, folders and archives of it */
+    char *into, *storage, *preparation, *alignment; /* NULL: model/import/import.h */
+    size_t max_source_tokens, shortlist_first, shortlist_best;
+    double max_target_ratio;
+    bool allow_unknowns, no_shortlist;
 
     /* of translating lines */
     char *output, *checkpoint; /* files; NULL: stdout, none */

@@ -1,5 +1,6 @@
 #include "server/options_check.h"
 #include "server/decode/parameters.h"
+#include <string.h>
 
 static int check_models(const struct options *options, struct error *err) {
     if (!options->from != !options->to)
@@ -47,12 +48,28 @@ static int check_serving(const struct options *options, struct error *err) {
     return 0;
 }
 
+static int check_choice(const char *flag, const char *value, const char *one, const char *other, struct error *err) {
+    if (!value || strcmp(value, one) == 0 || strcmp(value, other) == 0)
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s must be %s or %s, got \"%.60s\"", flag, one, other, value);
+}
+
+static int check_import(const struct options *options, struct error *err) {
+    if (options->paths.count == 0)
+        return error_set(err, ERROR_INPUT, "PATH is missing: a model's folder, archive or file");
+    if (check_choice("--preparation", options->preparation, "none", "opus", err) != 0)
+        return -1;
+    return check_choice("--alignment", options->alignment, "trained", "untrained", err);
+}
+
 /* Fields of other commands are unset, and pass. */
 int options_check(const struct options *options, struct error *err) {
     if (options->command == COMMAND_KEY)
         return options->name ? 0 : error_set(err, ERROR_INPUT, "--name NAME is missing");
     if (options->command == COMMAND_HEALTH)
         return 0;
+    if (options->command == COMMAND_IMPORT)
+        return check_import(options, err);
     int (*const checks[])(const struct options *, struct error *) = {check_models, check_files, check_search, check_serving};
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         if (checks[i](options, err) != 0)

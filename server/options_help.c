@@ -21,6 +21,9 @@ static const char usage[] =
     "  alignd pack --model MODEL [--model MODEL ...] [--compute TYPE]\n"
     "                                                               pack weights into a file in the folder, so that loading is\n"
     "                                                               faster and daemons share memory\n"
+    "  alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE]\n"
+    "                                                               make a model folder of a model of Marian, OPUS-MT, Firefox\n"
+    "                                                               or Hugging Face: a folder, an archive, or files\n"
     "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once, and its line for --api-keys\n"
     "  alignd health [--listen ADDRESS]                             check that a running daemon is ready: exit status 0\n\n"
     "MODEL is a model folder, or the name of a model (en-fr). `alignd COMMAND --help` prints what concerns one command.\n";
@@ -46,6 +49,7 @@ static const struct {
     {"Aligning:", COMMAND_ATTENTION},
     {"Translating, aligning and packing:", OPTION_BATCH | COMMAND_PACK},
     {"Packing:", COMMAND_PACK},
+    {"Importing a model:", COMMAND_IMPORT},
     {"Making an API key:", COMMAND_KEY},
     {"Asking a daemon:", COMMAND_HEALTH},
 };

@@ -55,7 +55,8 @@ struct arguments {
     int next;
     struct given *given; /* [given_count] */
     size_t given_count;
-    const char *file; /* the document; NULL: none */
+    const char *file;       /* the document; NULL: none */
+    struct name_list paths; /* of the model to import */
 };
 
 static int refuse_flag(const struct option_table *table, const char *argument, enum command command, struct error *err) {
@@ -94,6 +95,8 @@ static int read_flag(const struct options *options, struct arguments *arguments,
 static int read_word(const struct options *options, struct arguments *arguments, struct error *err) {
     const char *word = arguments->values[arguments->next++];
     struct suggestion suggestion = {.asked = word};
+    if (options->command == COMMAND_IMPORT)
+        return name_list_add(&arguments->paths, word, strlen(word)) == 0 ? 0 : error_memory(err);
     if (options->command == COMMAND_TRANSLATE && !arguments->file) {
         arguments->file = word;
         return 0;
@@ -117,7 +120,7 @@ static int read_arguments(const struct options *options, struct arguments *argum
     return 0;
 }
 
-static int set_given(struct options *options, const struct arguments *arguments, struct error *err) {
+static int set_given(struct options *options, struct arguments *arguments, struct error *err) {
     bool seen[OPTIONS_MOST] = {false};
     for (size_t i = 0; i < arguments->given_count; i++) {
         const struct option *option = arguments->given[i].option;
@@ -130,6 +133,8 @@ static int set_given(struct options *options, const struct arguments *arguments,
         if (option_set(option, name, arguments->given[i].value, option_field(option, options), err) != 0)
             return -1;
     }
+    options->paths = arguments->paths;
+    arguments->paths = (struct name_list){0};
     options->file = arguments->file ? strdup(arguments->file) : NULL;
     return arguments->file && !options->file ? error_memory(err) : 0;
 }
@@ -184,6 +189,7 @@ int options_parse(struct options *options, int argc, char *const *argv, struct e
         option_table_make(&arguments.table);
         result = set_options(&parsed, &arguments, err);
         free(arguments.given);
+        name_list_done(&arguments.paths);
     }
     if (result == 0)
         *options = parsed;
@@ -198,4 +204,5 @@ void options_done(struct options *options) {
     for (size_t i = 0; i < table.count; i++)
         option_done(&table.options[i], option_field(&table.options[i], options));
     free(options->file);
+    name_list_done(&options->paths);
 }

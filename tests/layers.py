@@ -29,7 +29,8 @@ ROOMS = {
     "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
     "model/text": Room("model/base", "capitals character labels masked numbers opaque pattern preparation readable segmenter token tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
-    "model/weights": Room("model/base model/compute", "config quality_weights shortlist weights"),
+    "model/weights": Room("model/base model/compute", "config quality_weights safetensors shortlist weights"),
+    "model/import": Room("model/base model/weights", "import"),  # foreign folders become model folders
     "model/network": Room("model/base model/text model/compute model/weights", "alignment copies decoder distribution encoder output row speller"),
     "model/search": Room("model/base model/compute model/network", "phrase search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),
@@ -39,16 +40,18 @@ ROOMS = {
     "server/document": Room("model/base model/text model server/decode server/html", "document key_globs"),
     "server/api": Room("model/base model server/base server/decode server/html server/document", "api form keys language service"),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),
-    "server": Room("model/base model server/base server/decode server/html server/document server/api server/http", ""),
+    "server": Room("model/base model model/import server/base server/decode server/html server/document server/api server/http", ""),
 }
 
 LIBRARIES = {  # pattern of the header: files that may include it
     "cblas.h": "model/compute/blas.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
     "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/opaque_codes.c model/text/readable.c server/api/language.c server/decode/variant.c server/document/icu_message.cc",
-    "jansson.h": "model/text/readable.c model/weights/config*.[ch] model/weights/safetensors.c server/api/api* server/decode/manifest.c",
+    "archive*.h": "model/import/archive.c",
+    "yaml.h": "model/import/mapping.c",
+    "jansson.h": "model/import/* model/text/readable.c model/weights/config*.[ch] model/weights/safetensors.c server/api/api* server/decode/manifest.c",
     "microhttpd.h": "server/http/http*.[ch]",
-    "gnutls/*": "server/http/tls.[ch] server/outgoing.[ch] server/base/hex.c server/api/keys.c server/decode/manifest.c",
+    "gnutls/*": "model/import/folder.c server/http/tls.[ch] server/outgoing.[ch] server/base/hex.c server/api/keys.c server/decode/manifest.c",
     "systemd/*": "server/http/listen.c server/main.c",
     "libxml/*": "server/html/html_element.c server/html/html_read.c",
     "cld2/*": "server/api/cld2.cc",
