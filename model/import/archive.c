@@ -211,7 +211,9 @@ int archive_expand(const char *path, const char *out, const struct archive_limit
     int result = -1, file = open(out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0)
         error_set(err, ERROR_FILE, "%s: %s", out, strerror(errno));
-    else if ((result = next_file(&reader, name, err)) == 1)
+    else if ((result = next_file(&reader, name, err)) == 1 && archive_filter_code(reader.archive, 0) == ARCHIVE_FILTER_NONE)
+        result = fail(&reader, "", "cannot be unpacked: its beginning is damaged", err);
+    else if (result == 1)
         result = copy_content(&reader, "", file, &bytes, err);
     else if (result == 0)
         result = fail(&reader, "", "cannot be unpacked: it is empty", err);

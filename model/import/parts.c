@@ -289,7 +289,7 @@ bool origin_guided(const char *model, bool bergamot, const struct mapping *train
 bool origin_languages(const char *name, struct arena *arena, const char **source, const char **target) {
     static const char *const patterns[] = {"^model\\.([a-z]{2})([a-z]{2})\\.", "^model\\.([a-z]{3})([a-z]{3})\\.",
                                            "^opus-mt-(tc-base-|tc-big-|tc-bible-big-)?([a-z]{2,3})-([a-z]{2,3})$",
-                                           "^(opus-)?([a-z]{2,3})-([a-z]{2,3})$", "^([a-z]{2})([a-z]{2})$"};
+                                           "^(opus-)?([a-z]{2,3})-([a-z]{2,3})$"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         regex_t compiled;
         regmatch_t found[4];
@@ -471,6 +471,10 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     parts.guided = origin_guided(parts.name, bergamot, &parts.training, card);
     if (!origin_languages(parts.name, arena, &parts.source, &parts.target))
         origin_languages(shown, arena, &parts.source, &parts.target);
+    if (!parts.source && strstr(parts.name, "intgemm") && matches(shown, "^[a-z]{4}$", 0)) { /* as Firefox's pairs are called */
+        parts.source = arena_copy(arena, shown, 2);
+        parts.target = arena_copy(arena, shown + 2, 2);
+    }
     const char *metadata = path_join(arena, parts.folder, "metadata.json");
     if (metadata && source_exists(metadata))
         read_metadata(metadata, arena, &parts);
