@@ -153,7 +153,8 @@ check-memory: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
 	CK_RUN_SUITE=memory MEMORY_STRIDE=1 $(BUILD)/tests/http/run $(BUILD)/alignd
 
-check-python: deps-python
+check-python: deps deps-python
+	@$(SUBMAKE) $(BUILD)/alignd
 	$(PYTHON) -m pytest -q tests
 
 DOCUMENTS := README.md server/README.md CONTRIBUTING.md

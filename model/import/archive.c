@@ -72,7 +72,7 @@ static int open_reader(struct reader *reader, bool raw, struct error *err) {
     if (raw) {
         archive_read_support_format_raw(archive);
     } else {
-        archive_read_support_format_zip(archive);
+        archive_read_support_format_zip_seekable(archive); /* by its directory at the end, without which it is torn */
         archive_read_support_format_tar(archive);
     }
     reader->archive = archive;

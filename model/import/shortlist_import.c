@@ -187,7 +187,7 @@ static int read_text(const char *path, const struct shortlist_options *options, 
         return error_memory(err);
     if (count > 0)
         qsort(lines, (size_t)count, sizeof *lines, by_pair);
-    const struct line *past = lines + count;
+    const struct line *past = lines ? lines + count : NULL;
     struct line *at = lines;
     for (uint32_t word = 0; word < options->source->size; word++) {
         struct line *kept = at, *begin = at;

@@ -1,7 +1,7 @@
 /* What quality is estimated with (model/quality.h): two logistic regressions over the same features, one of words and one of
  * sentences, or one of words over others, as Bergamot has it. FOLDER/quality.safetensors: words and sentence, F32 [QUALITY_FEATURES
  * + 1], a weight for each feature and a constant, which weights/quality.py fits; or log_probs, F32 [QUALITY_LOG_PROB_FEATURES + 1],
- * which weights/marian_quality.py converts. Beside words and sentence there may be doubt, F32 [QUALITY_DOUBT_FEATURES + 2]: a
+ * which model/import converts. Beside words and sentence there may be doubt, F32 [QUALITY_DOUBT_FEATURES + 2]: a
  * regression that estimates cheaply whether a sentence is right, and the estimate below which it is doubtful (weights/doubt.py). */
 #ifndef ALIGND_QUALITY_WEIGHTS_H
 #define ALIGND_QUALITY_WEIGHTS_H

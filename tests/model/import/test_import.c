@@ -97,6 +97,32 @@ START_TEST(options_are_refused_by_name) {
 }
 END_TEST
 
+/* Each row of the table refuses what it does not name, in a sentence. */
+START_TEST(every_option_is_checked) {
+    static const char *const rows[][2] = {
+#define COMMON                                      TRANSFORMER
+#define OPTION(types, name, fallback, allowed, why) {#types, name},
+#define IGNORED(types, name)
+#include "model/import/marian_options.def"
+#undef OPTION
+#undef IGNORED
+#undef COMMON
+    };
+    ck_assert_int_gt(COUNT(rows), 50);
+    for (int i = 0; i < COUNT(rows); i++) {
+        bool recurrent = strcmp(rows[i][0], "RECURRENT") == 0,
+             given = strcmp(rows[i][1], "type") == 0 || strncmp(rows[i][1], "dim-", 4) == 0;
+        const char *text = import_say(&arena, "%s%s: nonsense\n", given ? "" : recurrent ? RECURRENT : TRANSFORMER, rows[i][1]);
+        if (given) /* only once */
+            text = import_say(&arena, "%s%s%s%s", text, strcmp(rows[i][1], "type") ? "type: s2s\n" : "",
+                              strcmp(rows[i][1], "dim-emb") ? "dim-emb: 5\n" : "",
+                              strcmp(rows[i][1], "dim-rnn") ? "dim-rnn: 4\n" : "");
+        text = strcmp(rows[i][1], "dec-depth") == 0 ? "type: s2s\ndim-emb: 5\ndim-rnn: 4\ndec-depth: nonsense\n" : text;
+        expect(read_options(text, true, NULL), import_say(&arena, "option %s: nonsense is not supported", rows[i][1]));
+    }
+}
+END_TEST
+
 START_TEST(options_are_read) {
     struct marian_options options;
     ck_assert_int_eq(read_options(TRANSFORMER PRE RNN "transformer-tied-layers: [1, 1]\n", true, &options), 0);
@@ -312,6 +338,8 @@ START_TEST(text_shortlists) {
     ck_assert_int_eq(read_list(put_text(folder.path, "lex.s2t", "a b 0\nb a 0.5\nb a 0\n"), false, 9, 2, &list), 0);
     ck_assert_str_eq(shown(&list), "0 0 0 0 0 0 |"); /* Marian's threshold: more than nothing */
     ck_assert_uint_eq(list.always_count, 5);
+    ck_assert_int_eq(read_list(put_text(folder.path, "lex.s2t", ""), true, 1, 2, &list), 0);
+    ck_assert_str_eq(shown(&list), "0 1 2 3 4 5 | 0 1 2 3 4");
     static const char *const wrong[][2] = {{"a b\n", "line 1 is not a target, a source and a probability"},
                                            {"a b 0.1\na b much\n", "line 2 is not"},
                                            {"a b nan\n", "line 1 is not"},
@@ -426,6 +454,45 @@ START_TEST(foreign_tensors_are_refused_by_name) {
             "i: holds int8; only models of floating-point numbers, or of intgemm's int8, can be converted");
     REFUSES(tensors_rows(&tensors, "s"), "s: shape (), expected a matrix");
     REFUSES(tensors_check_left(&tensors, "unknown"), "a: unknown");
+}
+END_TEST
+
+/* ---- what the names of files say ---- */
+
+START_TEST(attention_that_was_trained_to_align) {
+    static const struct {
+        const char *model, *training, *card;
+        bool bergamot, guided;
+    } rows[] = {{"opus.spm32k-spm32k.transformer-align.model1.npz.best-perplexity.npz", NULL, "", false, true},
+                {"opus.transformer.model1.npz", NULL, "", false, false},
+                {"model.npz", "train.align", "", false, true},
+                {"opus.transformer-align.npz", "none", "", false, false},
+                {"model.npz", NULL, "* model: transformer-align\n", false, true},
+                {"model.npz", NULL, "* model: transformer-tiny11-align\n", false, true},
+                {"model.npz", NULL, "* model: transformer\n", false, false},
+                {"model.bin", NULL, "", true, true}};
+    for (int i = 0; i < COUNT(rows); i++) {
+        struct mapping_pair pair = {.key = "guided-alignment", .value = rows[i].training};
+        const struct mapping training = {&pair, rows[i].training ? 1 : 0};
+        ck_assert_int_eq(origin_guided(rows[i].model, rows[i].bergamot, &training, rows[i].card), rows[i].guided);
+    }
+}
+END_TEST
+
+START_TEST(languages_by_name) {
+    static const char *const rows[][3] = {{"model.enfr.intgemm.alphas.bin", "en", "fr"},
+                                          {"opus-mt-de-en", "de", "en"},
+                                          {"opus-mt-tc-big-deu-ukr", "deu", "ukr"},
+                                          {"en-fr", "en", "fr"},
+                                          {"model.npz", NULL, NULL},
+                                          {"some", NULL, NULL},
+                                          {"opus-2020-02-26", NULL, NULL}};
+    for (int i = 0; i < COUNT(rows); i++) {
+        const char *source = NULL, *target = NULL;
+        ck_assert_int_eq(origin_languages(rows[i][0], &arena, &source, &target), rows[i][1] != NULL);
+        ck_assert_pstr_eq(source, rows[i][1]);
+        ck_assert_pstr_eq(target, rows[i][2]);
+    }
 }
 END_TEST
 
@@ -584,6 +651,7 @@ Suite *import_suite(void) {
     TCase *tcase = tcase_create("import");
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, options_are_refused_by_name, 0, COUNT(wrong_options));
+    tcase_add_test(tcase, every_option_is_checked);
     tcase_add_test(tcase, options_are_read);
     tcase_add_test(tcase, a_decoders_options_become_defaults);
     tcase_add_test(tcase, vocabularies_are_read);
@@ -595,6 +663,8 @@ Suite *import_suite(void) {
     tcase_add_test(tcase, halves_are_rounded_to_the_nearest_even);
     tcase_add_test(tcase, tensors_are_put_together);
     tcase_add_test(tcase, foreign_tensors_are_refused_by_name);
+    tcase_add_test(tcase, attention_that_was_trained_to_align);
+    tcase_add_test(tcase, languages_by_name);
     tcase_add_test(tcase, a_model_is_imported);
     tcase_add_test(tcase, archives_and_binaries_are_imported);
     tcase_add_loop_test(tcase, folders_are_refused_by_name, 0, COUNT(refused));
