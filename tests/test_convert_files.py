@@ -7,6 +7,7 @@ import gzip
 import json
 import pickle
 import resource
+import signal
 import struct
 import subprocess
 import sys
@@ -334,3 +335,18 @@ def test_nothing_in_a_pickle_is_run(tmp_path):
         archive.writestr("archive/data.pkl", pickle.dumps({"x": Trap()}, protocol=2))
     with pytest.raises(Refused, match="pytorch_model.bin: its pickle asks for __builtin__.print, and only dictionaries of tensors are read"):
         imported(folder, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_leaves_nothing(tmp_path, number):
+    """It comes as soon as the first folder is there."""
+    command("--version")  # skips where there is no program
+    path = save_npz(tmp_path / "model.npz", {name: numpy.zeros([{D: 512, V[1]: 40000}.get(n, n) for n in tensor.shape], numpy.float32)
+                                             for name, tensor in Maker(MODELS["opus"]).t.items()}, MODELS["opus"] | {"dim-emb": 512})
+    (tmp_path / "v.txt").write_text("</s>\n<unk>\n" + "".join(f"{i}\n" for i in range(39998)))
+    program = subprocess.Popen([ALIGND, "import", path, tmp_path / "v.txt", *into(tmp_path / "models" / "x")], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while not (tmp_path / "models").exists() and program.poll() is None:
+        pass
+    program.send_signal(number)
+    _, said = program.communicate()
+    assert program.returncode == 1 and said.endswith(b": interrupted\n") and not (tmp_path / "models").exists()
