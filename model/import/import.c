@@ -26,6 +26,7 @@ struct import {
     const char *made;              /* the first folder on the way to INTO that was not there; NULL: all were */
     const char *paths[MOST_PATHS]; /* [path_count], where what was packed is unpacked */
     const char *shown;             /* the first path as the user knows it */
+    const char *inner;             /* of an archive that holds one folder: its name; NULL: none */
     struct alias *aliases;
     unsigned unpacked; /* how many folders in `work` hold something */
     struct conversion conversion;
@@ -124,6 +125,8 @@ static int open_path(struct import *import, const char *path, const char **out, 
     const char *inner = descend(folder, &import->arena);
     if (inner != folder && add_alias(import, inner, *out, err) != 0)
         return -1;
+    if (inner != folder)
+        import->inner = source_name(inner);
     *out = inner;
     return parts_refuse(inner, &import->arena, err);
 }
@@ -362,9 +365,10 @@ static int convert_huggingface(struct import *import, const char *folder, const 
     if (real)
         shown = arena_copy(&import->arena, source_name(real), strlen(source_name(real)));
     free(real);
-    if (!is_folder(import->shown) && strcmp(folder, import->paths[0]) != 0) { /* a file in it was named */
+    if (import->inner)
+        shown = import->inner;
+    else if (!is_folder(import->shown) && strcmp(folder, import->paths[0]) != 0) /* a file in it was named */
         shown = source_name(folder);
-    }
     if (!shown)
         return error_memory(err);
     origin_languages(stem(shown, &import->arena), &import->arena, &source, &target);

@@ -185,6 +185,9 @@ int parts_refuse(const char *path, struct arena *arena, struct error *err) {
                              "%s: is a CTranslate2 model (it has model.bin and %s), which cannot be imported: give the model that "
                              "it was made of",
                              path, files[i]);
+    const char *inner = path_join(arena, path, "model/model.bin");
+    if (inner && lists(&listing, "metadata.json") && source_exists(inner))
+        return error_set(err, ERROR_FORMAT, "%s: is a package of Argos, whose CTranslate2 model cannot be imported", path);
     return 0;
 }
 

@@ -571,6 +571,10 @@ START_TEST(archives_and_binaries_are_imported) {
     ck_assert_uint_eq(safetensors_find(file, "encoder.layers.0.self.query.weight.scale")->bytes, 4);
     safetensors_free(file);
     bytes_done(&bytes);
+    const struct member argos[] = {{"translate-en_es/metadata.json", "{}", 2, NULL},
+                                   {"translate-en_es/model/model.bin", "x", 1, NULL}};
+    archive = put_archive(folder.path, "en_es.argosmodel", "zip", "", argos, 2);
+    expect(import_one(archive, "x"), import_say(&arena, "%s: is a package of Argos", archive));
     archive = put_archive(folder.path, "bad.zip", "zip", "", &(struct member){"top/readme", "x", 1, NULL}, 1);
     expect(import_one(archive, "bad"),
            import_say(&arena, "%s: has no model: neither .npz nor .bin", archive)); /* not the folder it was unpacked in */
