@@ -182,7 +182,7 @@ static const char *card_text(const struct conversion *c, uint64_t weights, struc
                       decoded, read, json_is_true(json_object_get(output, "tied")) ? ", tied to the target embedding" : "",
                       strcmp(string_of(json_object_get(c->config, "tokenizer"), "type"), "words") == 0 ? "words"
                                                                                                        : "SentencePiece unigram",
-                      import_thousands(arena, tensors_parameters(&c->plan)), storage_names[c->storage], (double)weights / 1e6,
+                      import_thousands(arena, tensors_parameters(&c->tensors)), storage_names[c->storage], (double)weights / 1e6,
                       *c->origin.licence ? c->origin.licence : "that of the model that it was converted from",
                       *c->origin.attribution ? " Attribution: " : "", c->origin.attribution, *c->origin.attribution ? "." : "");
 }
@@ -270,7 +270,7 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
     size_t count = 0;
     struct model_config config;
     struct error inner = {0};
-    if (c->plan.failed || config_fill(c->config, err) != 0)
+    if (c->tensors.failed || config_fill(c->config, err) != 0)
         return -1;
     char *text = config_text(c->config);
     const char *line = text ? import_say(arena, "%s\n", text) : NULL;
@@ -285,7 +285,7 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
     path = path_join(arena, folder, names[count++] = "model.safetensors");
     if (!path)
         return error_memory(err);
-    if (tensors_write(&c->plan, path, c->storage, c->from, stop, weights, err) != 0)
+    if (tensors_write(&c->tensors, path, c->storage, c->from, stop, weights, err) != 0)
         return -1;
     for (size_t i = 0; i < c->tokenizer.count; i++)
         if (write_file(folder, names[count++] = c->tokenizer.files[i].name, c->tokenizer.files[i].content,

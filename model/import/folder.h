@@ -10,7 +10,7 @@
 struct conversion {
     json_t *config; /* owned; its defaults are not filled in */
     struct container container;
-    struct tensors plan;
+    struct tensors tensors;
     struct tokenizer_files tokenizer;
     const char *from; /* what it was converted from, for its card */
     struct origin origin;

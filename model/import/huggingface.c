@@ -22,7 +22,7 @@ static const char *const sizes[] = {
 enum { ACTIVATIONS = sizeof activations / sizeof *activations };
 
 struct converter {
-    struct tensors *plan;
+    struct tensors *tensors;
     const json_t *config;
     size_t size; /* d */
     bool shared; /* source and target have one embedding */
@@ -102,12 +102,12 @@ static int open_weights(const char *folder, const struct huggingface_options *op
 }
 
 static void vector(struct converter *c, const char *theirs, const char *ours, size_t size) {
-    tensors_copy_vector(c->plan, ours, tensors_vector(c->plan, theirs, size), size);
+    tensors_copy_vector(c->tensors, ours, tensors_vector(c->tensors, theirs, size), size);
 }
 
 static void dense(struct converter *c, const char *theirs, const char *ours, size_t inputs, size_t outputs) {
-    tensors_copy(c->plan, named("%s.weight", ours).text, tensors_matrix(c->plan, named("%s.weight", theirs).text, outputs, inputs),
-                 outputs, inputs);
+    tensors_copy(c->tensors, named("%s.weight", ours).text,
+                 tensors_matrix(c->tensors, named("%s.weight", theirs).text, outputs, inputs), outputs, inputs);
     vector(c, named("%s.bias", theirs).text, named("%s.bias", ours).text, outputs);
 }
 
@@ -125,7 +125,7 @@ static void heads(struct converter *c, const char *theirs, const char *ours) {
 
 static void stack(struct converter *c, const char *side) {
     size_t layers = size_of(c->config, named("%s_layers", side).text), filter = size_of(c->config, named("%s_ffn_dim", side).text);
-    for (size_t i = 0; i < layers && !c->plan->failed; i++) {
+    for (size_t i = 0; i < layers && !c->tensors->failed; i++) {
         struct name theirs = named("model.%s.layers.%zu", side, i), ours = named("%s.layers.%zu", side, i);
         heads(c, named("%s.self_attn", theirs.text).text, named("%s.self", ours.text).text);
         if (strcmp(side, "decoder") == 0)
@@ -138,7 +138,7 @@ static void stack(struct converter *c, const char *side) {
 
 /* Without the padding token, the last. */
 static void table(struct converter *c, const char *theirs, const char *ours, size_t words) {
-    tensors_copy(c->plan, ours, tensors_matrix(c->plan, theirs, words + 1, c->size), words, c->size);
+    tensors_copy(c->tensors, ours, tensors_matrix(c->tensors, theirs, words + 1, c->size), words, c->size);
 }
 
 /* source, target: sizes of the vocabularies without the padding token. */
@@ -148,15 +148,15 @@ static void words(struct converter *c, size_t source, size_t target) {
     static const char *const positions[] = {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"};
     if (!c->shared)
         table(c, encoder, "encoder.embedding", source);
-    table(c, c->shared && tensors_find(c->plan, one) ? one : decoder, "decoder.embedding", target);
+    table(c, c->shared && tensors_find(c->tensors, one) ? one : decoder, "decoder.embedding", target);
     if (!c->tied)
         table(c, head, "output.weight", target);
-    tensors_copy_vector(c->plan, "output.bias", tensors_vector(c->plan, "final_logits_bias", target + 1), target);
-    tensors_drop(c->plan, head);
+    tensors_copy_vector(c->tensors, "output.bias", tensors_vector(c->tensors, "final_logits_bias", target + 1), target);
+    tensors_drop(c->tensors, head);
     if (c->shared)
-        tensors_drop(c->plan, encoder), tensors_drop(c->plan, decoder);
+        tensors_drop(c->tensors, encoder), tensors_drop(c->tensors, decoder);
     for (size_t i = 0; i < sizeof positions / sizeof *positions; i++)
-        tensors_drop(c->plan, positions[i]);
+        tensors_drop(c->tensors, positions[i]);
 }
 
 /* ---- words ---- */
@@ -281,29 +281,29 @@ int huggingface_convert(const char *folder, const struct huggingface_options *op
     json_t *config = NULL;
     const char *card;
     int result = -1;
-    struct converter c = {.plan = &out->plan};
+    struct converter c = {.tensors = &out->tensors};
     if (read_json(folder, "config.json", arena, &config, err) != 0 || check_config(config, arena, err) != 0 ||
         open_weights(folder, options, arena, &out->container, err) != 0 ||
-        tensors_init(&out->plan, &out->container, arena, err) != 0)
+        tensors_init(&out->tensors, &out->container, arena, err) != 0)
         goto done;
     c.config = config;
     c.size = size_of(config, "d_model");
-    c.shared = tensors_find(&out->plan, "model.shared.weight") ||
+    c.shared = tensors_find(&out->tensors, "model.shared.weight") ||
                !json_is_false(json_object_get(config, "share_encoder_decoder_embeddings"));
     c.tied = c.shared || !json_is_false(json_object_get(config, "tie_word_embeddings"));
-    const struct stored *bias = tensors_find(&out->plan, "final_logits_bias");
+    const struct stored *bias = tensors_find(&out->tensors, "final_logits_bias");
     if (!bias || bias->dims == 0 || bias->shape[bias->dims - 1] < 2) {
         error_set(err, ERROR_FORMAT, "final_logits_bias: %s, expected (1, words)",
                   bias ? import_say(arena, "shape %s", stored_shape(arena, bias->shape, bias->dims)) : "missing from the file");
         goto done;
     }
     size_t target = bias->shape[bias->dims - 1] - 1;
-    size_t source = c.shared ? target : tensors_rows(&out->plan, "model.encoder.embed_tokens.weight") - 1;
+    size_t source = c.shared ? target : tensors_rows(&out->tensors, "model.encoder.embed_tokens.weight") - 1;
     stack(&c, "encoder");
     stack(&c, "decoder");
     words(&c, source, target);
-    tensors_check_left(&out->plan, "unknown, so the model is another than its config.json says");
-    if (out->plan.failed || read_words(folder, &c, source, target, arena, out, err) != 0 ||
+    tensors_check_left(&out->tensors, "unknown, so the model is another than its config.json says");
+    if (out->tensors.failed || read_words(folder, &c, source, target, arena, out, err) != 0 ||
         origin_card(folder, arena, &card, err) != 0)
         goto done;
     bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0

@@ -15,7 +15,7 @@ struct huggingface_options {
     import_stop stop;
 };
 
-/* Fills in the container, the plan, the tokenizer and the origin, and adds sections to the configuration. -1: the message begins
+/* Fills in the container, the tensors, the tokenizer and the origin, and adds sections to the configuration. -1: the message begins
  * with the name of a file in the folder, or of a tensor. */
 int huggingface_convert(const char *folder, const struct huggingface_options *options, struct arena *arena, struct conversion *out,
                         struct error *err);

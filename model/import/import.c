@@ -66,7 +66,7 @@ static void unmake_folders(const char *path, const char *first) {
 
 /* An empty folder in `work` for what is unpacked. */
 static const char *make_room(struct import *import, struct error *err) {
-    const char *folder = import_say(&import->arena, "%s/%u", import->work, ++import->unpacked);
+    const char *folder = import_say(&import->arena, "%s/%03u", import->work, ++import->unpacked);
     if (folder && mkdir(folder, 0700) == 0)
         return folder;
     if (folder)
@@ -199,7 +199,7 @@ static int begin_config(struct import *import, const char *source, const char *t
 static int pick_storage(struct import *import, struct error *err) {
     const char *asked = import->options->storage;
     struct conversion *c = &import->conversion;
-    for (const struct made *made = c->plan.made; !asked && made; made = made->next)
+    for (const struct made *made = c->tensors.made; !asked && made; made = made->next)
         if (made->given)
             c->storage = STORAGE_INT8;
     for (size_t i = 0; asked && i < STORAGE_KINDS; i++) {
@@ -323,18 +323,18 @@ static int convert_marian(struct import *import, struct parts *parts, const char
     if (result != 0 || read_options(import, parts, &options, err) != 0 ||
         marian_decoder_read(&parts->decoder, &import->arena, &defaults, err) != 0)
         return -1;
-    result = tensors_init(&c->plan, &c->container, &import->arena, err);
+    result = tensors_init(&c->tensors, &c->container, &import->arena, err);
     for (size_t d = 0; result == 0 && d < DROPPED; d++)
         for (size_t i = 0; i < c->container.count; i++)
             if (strcmp(c->container.entries[i].name, dropped[d].name) == 0) {
-                c->plan.names[i] = NULL;
-                c->plan.left[i] = false;
+                c->tensors.names[i] = NULL;
+                c->tensors.left[i] = false;
                 fprintf(import->said, "dropped: %s, %s\n", dropped[d].name, dropped[d].what);
             }
     if (result == 0) {
-        struct marian_sizes sizes = (options.transformer ? marian_transformer : marian_recurrent)(&c->plan, &options, &sections);
-        tensors_check_left(&c->plan, "unknown, so the model is another than its options say");
-        result = c->plan.failed ? -1 : read_vocabularies(parts, sizes, &import->arena, sides, err);
+        struct marian_sizes sizes = (options.transformer ? marian_transformer : marian_recurrent)(&c->tensors, &options, &sections);
+        tensors_check_left(&c->tensors, "unknown, so the model is another than its options say");
+        result = c->tensors.failed ? -1 : read_vocabularies(parts, sizes, &import->arena, sides, err);
     }
     if (result == 0)
         result = tokenizer_files_of(&sides[0], &sides[1], &c->tokenizer, err);
@@ -406,7 +406,7 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
     const json_t *decoder = json_object_get(c->config, "decoder"), *trained = json_object_get(decoder, "alignment_trained");
     if (json_is_null(json_object_get(c->config, "attention")) && json_is_false(trained))
         fprintf(import->said, "its attention was not trained to align: weights.align_head gives it an alignment head\n");
-    fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n", out, c->plan.count, import_thousands(&import->arena, weights),
+    fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n", out, c->tensors.count, import_thousands(&import->arena, weights),
             c->has_shortlist ? ", a shortlist" : "", c->has_quality ? ", a quality model" : "");
 }
 
@@ -436,9 +436,8 @@ static void show_path(const struct import *import, struct error *err) {
     *err = shown;
 }
 
-static int check_name(const struct import *import, const char *into, const char *name, const char **out, struct error *err) {
-    struct arena *arena = (struct arena *)(uintptr_t)&import->arena;
-    *out = strcmp(into, "/") == 0 ? import_say(arena, "/%s", name) : path_join(arena, into, name);
+static int check_name(struct import *import, const char *into, const char *name, const char **out, struct error *err) {
+    *out = strcmp(into, "/") == 0 ? import_say(&import->arena, "/%s", name) : path_join(&import->arena, into, name);
     if (!*out)
         return error_memory(err);
     return source_exists(*out) ? error_set(err, ERROR_INPUT, "%s: is there already", *out) : 0;

@@ -50,8 +50,8 @@ struct marian_sizes {
 };
 
 /* Plans all tensors. sections: encoder, decoder, attention and output of config.json, as far as the model determines them; a new
- * object, the caller's, NULL after an error, which the plan has. */
-struct marian_sizes marian_recurrent(struct tensors *plan, const struct marian_options *options, json_t **sections);
-struct marian_sizes marian_transformer(struct tensors *plan, const struct marian_options *options, json_t **sections);
+ * object, the caller's, NULL after an error, which the tensors hold. */
+struct marian_sizes marian_recurrent(struct tensors *tensors, const struct marian_options *options, json_t **sections);
+struct marian_sizes marian_transformer(struct tensors *tensors, const struct marian_options *options, json_t **sections);
 
 #endif

@@ -7,29 +7,29 @@
 /* ---- names ---- */
 
 /* Nematus's names, which types amun and nematus keep in their files, are asked for under those of type s2s. */
-static void rename_one(struct tensors *plan, const char *theirs, const char *ours) {
-    for (size_t i = 0; i < plan->from->count; i++) {
-        if (strcmp(plan->from->entries[i].name, theirs) != 0)
+static void rename_one(struct tensors *tensors, const char *theirs, const char *ours) {
+    for (size_t i = 0; i < tensors->from->count; i++) {
+        if (strcmp(tensors->from->entries[i].name, theirs) != 0)
             continue;
-        for (size_t other = 0; other < plan->from->count; other++)
-            if (other != i && plan->names[other] && strcmp(plan->names[other], ours) == 0)
-                tensors_fail(plan, "%s: is another name of %s", theirs, plan->from->entries[other].name);
-        const char *copy = arena_copy(plan->arena, ours, strlen(ours));
+        for (size_t other = 0; other < tensors->from->count; other++)
+            if (other != i && tensors->names[other] && strcmp(tensors->names[other], ours) == 0)
+                tensors_fail(tensors, "%s: is another name of %s", theirs, tensors->from->entries[other].name);
+        const char *copy = arena_copy(tensors->arena, ours, strlen(ours));
         if (copy)
-            plan->names[i] = copy;
+            tensors->names[i] = copy;
         else
-            tensors_fail(plan, "out of memory");
+            tensors_fail(tensors, "out of memory");
     }
 }
 
 /* One tensor, and the gain and shift of its norm. */
-static void rename_normed(struct tensors *plan, const char *theirs, const char *ours) {
+static void rename_normed(struct tensors *tensors, const char *theirs, const char *ours) {
     static const char *const ends[] = {"", "_lns", "_lnb"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        rename_one(plan, named("%s%s", theirs, ends[i]).text, named("%s%s", ours, ends[i]).text);
+        rename_one(tensors, named("%s%s", theirs, ends[i]).text, named("%s%s", ours, ends[i]).text);
 }
 
-static void rename_nematus(struct tensors *plan, const struct marian_options *options) {
+static void rename_nematus(struct tensors *tensors, const struct marian_options *options) {
     static const char *const gates[] = {"W", "U", "b", "Wx", "Ux", "bx"}, *const state[] = {"U", "Ux", "b", "bx"};
     static const char *const cells[][2] = {
         {"encoder_", "encoder_bi_"}, {"encoder_r_", "encoder_bi_r_"}, {"decoder_", "decoder_cell1_"}};
@@ -37,37 +37,37 @@ static void rename_nematus(struct tensors *plan, const struct marian_options *op
                                             {"Wcx", "Wx"}, {"Ux_nl", "Ux"}, {"bx_nl", "bx"}};
     static const char *const start[] = {"W", "b", "ln_s", "ln_b", "gamma"}, *const readout[] = {"W", "b", "ln_s", "ln_b"};
     static const char *const parts[] = {"prev", "lstm", "ctx"}, *const sides[] = {"", "r_"};
-    rename_one(plan, "Wemb_dec", "decoder_Wemb");
-    rename_one(plan, "ff_logit_W", "decoder_ff_logit_l2_W");
-    rename_one(plan, "ff_logit_b", "decoder_ff_logit_l2_b");
+    rename_one(tensors, "Wemb_dec", "decoder_Wemb");
+    rename_one(tensors, "ff_logit_W", "decoder_ff_logit_l2_W");
+    rename_one(tensors, "ff_logit_b", "decoder_ff_logit_l2_b");
     if (!marian_shares(options))
-        rename_one(plan, "Wemb", "encoder_Wemb");
+        rename_one(tensors, "Wemb", "encoder_Wemb");
     for (size_t c = 0; c < 3; c++)
         for (size_t i = 0; i < 6; i++)
-            rename_normed(plan, named("%s%s", cells[c][0], gates[i]).text, named("%s%s", cells[c][1], gates[i]).text);
+            rename_normed(tensors, named("%s%s", cells[c][0], gates[i]).text, named("%s%s", cells[c][1], gates[i]).text);
     for (size_t i = 0; i < 6; i++)
-        rename_normed(plan, named("decoder_%s", second[i][0]).text, named("decoder_cell2_%s", second[i][1]).text);
+        rename_normed(tensors, named("decoder_%s", second[i][0]).text, named("decoder_cell2_%s", second[i][1]).text);
     size_t below = marian_number(options, "enc-cell-depth"), above = marian_number(options, "dec-cell-base-depth");
     for (size_t n = 1; n < below; n++)
         for (size_t s = 0; s < 2; s++)
             for (size_t i = 0; i < 4; i++)
-                rename_normed(plan, named("encoder_%s%s_drt_%zu", sides[s], state[i], n).text,
+                rename_normed(tensors, named("encoder_%s%s_drt_%zu", sides[s], state[i], n).text,
                               named("encoder_bi_%scell%zu_%s", sides[s], n + 1, state[i]).text);
     for (size_t n = 3; n <= above; n++)
         for (size_t i = 0; i < 4; i++)
-            rename_normed(plan, named("decoder_%s_nl_drt_%zu", state[i], n - 2).text,
+            rename_normed(tensors, named("decoder_%s_nl_drt_%zu", state[i], n - 2).text,
                           named("decoder_cell%zu_%s", n, state[i]).text);
     for (size_t i = 0; i < 5; i++)
-        rename_one(plan, named("ff_state_%s", start[i]).text, named("decoder_ff_state_%s", start[i]).text);
+        rename_one(tensors, named("ff_state_%s", start[i]).text, named("decoder_ff_state_%s", start[i]).text);
     for (size_t n = 0; n < 3; n++) {
         for (size_t i = 0; i < 4; i++)
-            rename_one(plan, named("ff_logit_%s_%s", parts[n], readout[i]).text,
+            rename_one(tensors, named("ff_logit_%s_%s", parts[n], readout[i]).text,
                        named("decoder_ff_logit_l1_%s%zu", readout[i], n).text);
-        rename_one(plan, named("ff_logit_l1_gamma%zu", n).text, named("decoder_ff_logit_l1_gamma%zu", n).text);
+        rename_one(tensors, named("ff_logit_l1_gamma%zu", n).text, named("decoder_ff_logit_l1_gamma%zu", n).text);
     }
     for (size_t s = 0; s < 2; s++)
         for (size_t n = 1; n <= 2; n++)
-            rename_one(plan, named("encoder_%sgamma%zu", sides[s], n).text, named("encoder_bi_%sgamma%zu", sides[s], n).text);
+            rename_one(tensors, named("encoder_%sgamma%zu", sides[s], n).text, named("encoder_bi_%sgamma%zu", sides[s], n).text);
 }
 
 /* ---- cells ---- */
@@ -89,7 +89,7 @@ enum norms { NORM_NONE, NORM_LAYER, NORM_GATES };
 static const char *const norm_names[] = {"none", "layer", "gates"};
 
 struct converter {
-    struct tensors *plan;
+    struct tensors *tensors;
     const struct marian_options *options;
     size_t embedding, hidden;
     enum norms norm;
@@ -121,13 +121,13 @@ static void cell_weight(struct converter *c, const struct cell *cell, const stru
                         const char *ours, size_t inputs) {
     size_t hidden = c->hidden, within;
     const struct stored *from[2] = {NULL, NULL};
-    struct made *made = tensors_make(c->plan, named("%s%s", place->ours, ours).text, cell->gates * hidden, inputs);
+    struct made *made = tensors_make(c->tensors, named("%s%s", place->ours, ours).text, cell->gates * hidden, inputs);
     for (size_t i = 0; i < 2 && cell->parts[i].gates; i++)
-        from[i] = tensors_matrix(c->plan, named("%s%s%s", place->theirs, letter, cell->parts[i].end).text, inputs,
+        from[i] = tensors_matrix(c->tensors, named("%s%s%s", place->theirs, letter, cell->parts[i].end).text, inputs,
                                  cell->parts[i].gates * hidden);
     for (size_t gate = 0; gate < cell->gates; gate++) {
         size_t part = part_of(cell, cell->order[gate], &within);
-        tensors_patch(c->plan, made,
+        tensors_patch(c->tensors, made,
                       (struct patch){.from = from[part],
                                      .flip = true,
                                      .column = within * hidden,
@@ -141,14 +141,14 @@ static void cell_weight(struct converter *c, const struct cell *cell, const stru
 static void cell_vector(struct converter *c, const struct cell *cell, const struct place *place, const char *end, const char *ours,
                         size_t first, size_t past) {
     size_t hidden = c->hidden, within;
-    struct made *made = tensors_make_vector(c->plan, named("%s%s", place->ours, ours).text, cell->gates * hidden);
+    struct made *made = tensors_make_vector(c->tensors, named("%s%s", place->ours, ours).text, cell->gates * hidden);
     const struct stored *from[2] = {NULL, NULL};
     for (size_t i = 0; i < 2 && cell->parts[i].gates && first < past; i++)
-        from[i] = tensors_vector(c->plan, named("%s%c%s%s", place->theirs, *end, cell->parts[i].end, end + 1).text,
+        from[i] = tensors_vector(c->tensors, named("%s%c%s%s", place->theirs, *end, cell->parts[i].end, end + 1).text,
                                  cell->parts[i].gates * hidden);
     for (size_t gate = first; gate < past; gate++) {
         size_t part = part_of(cell, cell->order[gate], &within);
-        tensors_patch(c->plan, made,
+        tensors_patch(c->tensors, made,
                       (struct patch){
                           .from = from[part], .column = within * hidden, .to_column = gate * hidden, .rows = 1, .columns = hidden});
     }
@@ -157,11 +157,11 @@ static void cell_vector(struct converter *c, const struct cell *cell, const stru
 /* A gain of all gates in one foreign vector. */
 static void cell_gain(struct converter *c, const struct cell *cell, const struct place *place, int number, const char *ours) {
     size_t hidden = c->hidden;
-    struct made *made = tensors_make_vector(c->plan, named("%s%s", place->ours, ours).text, cell->gates * hidden);
-    const struct stored *from = tensors_vector(c->plan, named("%sgamma%d", place->theirs, number).text, cell->gates * hidden);
+    struct made *made = tensors_make_vector(c->tensors, named("%s%s", place->ours, ours).text, cell->gates * hidden);
+    const struct stored *from = tensors_vector(c->tensors, named("%sgamma%d", place->theirs, number).text, cell->gates * hidden);
     for (size_t gate = 0; gate < cell->gates; gate++)
         tensors_patch(
-            c->plan, made,
+            c->tensors, made,
             (struct patch){
                 .from = from, .column = cell->order[gate] * hidden, .to_column = gate * hidden, .rows = 1, .columns = hidden});
 }
@@ -177,14 +177,14 @@ static void cell_biases(struct converter *c, const struct cell *cell, const stru
         cell_vector(c, cell, place, "b", "bias_state", beside, gates);
         return;
     case NORM_LAYER:
-        tensors_make_vector(c->plan, named("%sbias_state", place->ours).text, gates * c->hidden);
+        tensors_make_vector(c->tensors, named("%sbias_state", place->ours).text, gates * c->hidden);
         cell_gain(c, cell, place, 2, "gain_state");
         cell_vector(c, cell, place, "b", "shift_state", beside, gates);
         if (!place->inputs) {
             cell_vector(c, cell, place, "b", "bias_input", 0, beside);
             return;
         }
-        tensors_make_vector(c->plan, named("%sbias_input", place->ours).text, gates * c->hidden);
+        tensors_make_vector(c->tensors, named("%sbias_input", place->ours).text, gates * c->hidden);
         cell_gain(c, cell, place, 1, "gain_input");
         cell_vector(c, cell, place, "b", "shift_input", 0, beside);
         return;
@@ -264,7 +264,7 @@ static void decoder(struct converter *c) {
 }
 
 static void vector(struct converter *c, const char *theirs, const char *ours, size_t size) {
-    tensors_copy_vector(c->plan, ours, tensors_vector(c->plan, theirs, size), size);
+    tensors_copy_vector(c->tensors, ours, tensors_vector(c->tensors, theirs, size), size);
 }
 
 /* The bias of a product, and the gain and shift of its norm. Theirs have a number at the end of their names, ours a letter. */
@@ -273,7 +273,7 @@ static void dense(struct converter *c, const char *theirs, const char *number, c
                 shift = named("%sshift%s", ours, letter);
     struct name their_bias = named("%sb%s", theirs, number);
     if (c->norm == NORM_LAYER)
-        tensors_make_vector(c->plan, bias.text, size);
+        tensors_make_vector(c->tensors, bias.text, size);
     else
         vector(c, their_bias.text, bias.text, size);
     if (c->norm == NORM_LAYER) {
@@ -290,21 +290,21 @@ static void start(struct converter *c) {
     size_t depth = marian_number(c->options, "dec-depth");
     for (size_t i = 0; i < depth; i++) {
         struct name ours = named("decoder.initial.%zu.", i);
-        tensors_transpose(c->plan, named("%sweight", ours.text).text,
-                          tensors_matrix(c->plan, "decoder_ff_state_W", annotation(c), c->hidden), annotation(c), c->hidden);
+        tensors_transpose(c->tensors, named("%sweight", ours.text).text,
+                          tensors_matrix(c->tensors, "decoder_ff_state_W", annotation(c), c->hidden), annotation(c), c->hidden);
         dense(c, "decoder_ff_state_", "", ours.text, "", c->hidden);
     }
 }
 
 /* Returns its size. */
 static size_t attention(struct converter *c) {
-    size_t size = tensors_rows(c->plan, "decoder_U_att"), inputs = annotation(c);
+    size_t size = tensors_rows(c->tensors, "decoder_U_att"), inputs = annotation(c);
     if (c->norm == NORM_LAYER) {
         vector(c, "decoder_att_gamma1", "attention.key.gain", size);
         vector(c, "decoder_b_att", "attention.key.shift", size);
-        tensors_make_vector(c->plan, "attention.key.bias", size);
+        tensors_make_vector(c->tensors, "attention.key.bias", size);
         vector(c, "decoder_att_gamma2", "attention.query.gain", size);
-        tensors_make_vector(c->plan, "attention.query.shift", size);
+        tensors_make_vector(c->tensors, "attention.query.shift", size);
     } else if (c->norm == NORM_GATES) {
         vector(c, "decoder_Wc_att_lns", "attention.key.gain", size);
         vector(c, "decoder_Wc_att_lnb", "attention.key.shift", size);
@@ -313,9 +313,9 @@ static size_t attention(struct converter *c) {
     }
     if (c->norm != NORM_LAYER)
         vector(c, "decoder_b_att", "attention.key.bias", size);
-    tensors_transpose(c->plan, "attention.key.weight", tensors_matrix(c->plan, "decoder_Wc_att", inputs, size), inputs, size);
-    tensors_transpose(c->plan, "attention.query.weight", tensors_matrix(c->plan, "decoder_W_comb_att", c->hidden, size), c->hidden,
-                      size);
+    tensors_transpose(c->tensors, "attention.key.weight", tensors_matrix(c->tensors, "decoder_Wc_att", inputs, size), inputs, size);
+    tensors_transpose(c->tensors, "attention.query.weight", tensors_matrix(c->tensors, "decoder_W_comb_att", c->hidden, size),
+                      c->hidden, size);
     vector(c, "decoder_U_att", "attention.energy", size);
     return size;
 }
@@ -324,19 +324,19 @@ static size_t attention(struct converter *c) {
 static void readout(struct converter *c) {
     static const char theirs[] = "decoder_ff_logit_l1_", *const letters[] = {".y", ".s", ".c"};
     size_t size = c->embedding, inputs[] = {c->embedding, c->hidden, annotation(c)}, at = 0;
-    struct made *made = tensors_make(c->plan, "readout.weight", size, inputs[0] + inputs[1] + inputs[2]);
+    struct made *made = tensors_make(c->tensors, "readout.weight", size, inputs[0] + inputs[1] + inputs[2]);
     for (size_t i = 0; i < 3; at += inputs[i++])
-        tensors_patch(c->plan, made,
-                      (struct patch){.from = tensors_matrix(c->plan, named("%sW%zu", theirs, i).text, inputs[i], size),
+        tensors_patch(c->tensors, made,
+                      (struct patch){.from = tensors_matrix(c->tensors, named("%sW%zu", theirs, i).text, inputs[i], size),
                                      .flip = true,
                                      .to_column = at,
                                      .rows = size,
                                      .columns = inputs[i]});
     if (c->norm == NORM_NONE) {
-        made = tensors_make_vector(c->plan, "readout.bias", size);
+        made = tensors_make_vector(c->tensors, "readout.bias", size);
         for (size_t i = 0; i < 3; i++)
-            tensors_patch(c->plan, made,
-                          (struct patch){.from = tensors_vector(c->plan, named("%sb%zu", theirs, i).text, size),
+            tensors_patch(c->tensors, made,
+                          (struct patch){.from = tensors_vector(c->tensors, named("%sb%zu", theirs, i).text, size),
                                          .add = true,
                                          .rows = 1,
                                          .columns = size});
@@ -349,8 +349,8 @@ static void readout(struct converter *c) {
 /* ---- words ---- */
 
 static size_t table(struct converter *c, const char *theirs, const char *ours) {
-    size_t rows = tensors_rows(c->plan, theirs);
-    tensors_copy(c->plan, ours, tensors_matrix(c->plan, theirs, rows, c->embedding), rows, c->embedding);
+    size_t rows = tensors_rows(c->tensors, theirs);
+    tensors_copy(c->tensors, ours, tensors_matrix(c->tensors, theirs, rows, c->embedding), rows, c->embedding);
     return rows;
 }
 
@@ -359,11 +359,12 @@ static void output(struct converter *c, size_t vocabulary) {
     vector(c, "decoder_ff_logit_l2_b", "output.bias", vocabulary);
     if (marian_ties(c->options))
         return;
-    if (tensors_find(c->plan, older))
-        tensors_transpose(c->plan, "output.weight", tensors_matrix(c->plan, older, c->embedding, vocabulary), c->embedding,
+    if (tensors_find(c->tensors, older))
+        tensors_transpose(c->tensors, "output.weight", tensors_matrix(c->tensors, older, c->embedding, vocabulary), c->embedding,
                           vocabulary);
     else
-        tensors_copy(c->plan, "output.weight", tensors_matrix(c->plan, newer, vocabulary, c->embedding), vocabulary, c->embedding);
+        tensors_copy(c->tensors, "output.weight", tensors_matrix(c->tensors, newer, vocabulary, c->embedding), vocabulary,
+                     c->embedding);
 }
 
 static json_t *sections_of(const struct converter *c, size_t attention_size) {
@@ -390,15 +391,15 @@ static json_t *sections_of(const struct converter *c, size_t attention_size) {
                      (int)marian_ties(c->options));
 }
 
-struct marian_sizes marian_recurrent(struct tensors *plan, const struct marian_options *options, json_t **sections) {
-    struct converter c = {.plan = plan,
+struct marian_sizes marian_recurrent(struct tensors *tensors, const struct marian_options *options, json_t **sections) {
+    struct converter c = {.tensors = tensors,
                           .options = options,
                           .embedding = marian_number(options, "dim-emb"),
                           .hidden = marian_number(options, "dim-rnn")};
     bool nematus = strcmp(marian_option(options, "type"), "nematus") == 0;
     c.norm = !marian_on(options, "layer-normalization") ? NORM_NONE : nematus ? NORM_GATES : NORM_LAYER;
     if (strcmp(marian_option(options, "type"), "s2s") != 0)
-        rename_nematus(plan, options);
+        rename_nematus(tensors, options);
     encoder(&c);
     decoder(&c);
     start(&c);
@@ -412,10 +413,10 @@ struct marian_sizes marian_recurrent(struct tensors *plan, const struct marian_o
         sizes.target = table(&c, "decoder_Wemb", "decoder.embedding");
     }
     output(&c, sizes.target);
-    *sections = plan->failed ? NULL : sections_of(&c, attention_size);
-    if (!plan->failed && !*sections) {
-        plan->failed = true;
-        error_memory(plan->err);
+    *sections = tensors->failed ? NULL : sections_of(&c, attention_size);
+    if (!tensors->failed && !*sections) {
+        tensors->failed = true;
+        error_memory(tensors->err);
     }
     return sizes;
 }

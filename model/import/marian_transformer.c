@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct converter {
-    struct tensors *plan;
+    struct tensors *tensors;
     const struct marian_options *options;
     size_t size; /* d */
     bool before; /* norms come before each block */
@@ -15,41 +15,41 @@ struct converter {
 };
 
 /* What the inputs of a product with this matrix are multiplied with before they are rounded to int8; 0: the file does not say. */
-static float multiplier_of(struct tensors *plan, const char *matrix) {
+static float multiplier_of(struct tensors *tensors, const char *matrix) {
     struct name own = named("%s_QuantMultA", matrix);
-    const struct stored *found = tensors_find(plan, own.text);
+    const struct stored *found = tensors_find(tensors, own.text);
     float value = 0;
     if (found)
-        tensors_drop(plan, own.text);
+        tensors_drop(tensors, own.text);
     else if (strcmp(matrix, "Wemb") == 0)
-        found = stored_find(plan->from, "none_QuantMultA");
-    if (!found || plan->failed)
+        found = stored_find(tensors->from, "none_QuantMultA");
+    if (!found || tensors->failed)
         return 0;
     struct error inner = {0};
     if (stored_count(found) != 1 || (found->kind == STORED_OTHER) || stored_numbers(found, 0, 1, &value, &inner) != 0 ||
         value <= 0) {
-        tensors_fail(plan, "%s: must be one positive number", found->name);
+        tensors_fail(tensors, "%s: must be one positive number", found->name);
         return 0;
     }
     return value;
 }
 
 /* int8 is kept as it is, since int8 that is rounded anew would be other int8. */
-static void keep_given(struct tensors *plan, struct made *made, const struct stored *from, const char *multiplier) {
+static void keep_given(struct tensors *tensors, struct made *made, const struct stored *from, const char *multiplier) {
     if (!from || !from->quantised)
         return;
     made->given = from;
-    made->input_scale = multiplier ? multiplier_of(plan, multiplier) : 0;
+    made->input_scale = multiplier ? multiplier_of(tensors, multiplier) : 0;
 }
 
 /* [in, out] in the file -> [out, in] */
 static void weight(struct converter *c, const char *theirs, const char *ours, size_t inputs, size_t outputs) {
-    const struct stored *from = tensors_matrix(c->plan, theirs, inputs, outputs);
-    keep_given(c->plan, tensors_transpose(c->plan, ours, from, inputs, outputs), from, theirs);
+    const struct stored *from = tensors_matrix(c->tensors, theirs, inputs, outputs);
+    keep_given(c->tensors, tensors_transpose(c->tensors, ours, from, inputs, outputs), from, theirs);
 }
 
 static void vector(struct converter *c, const char *theirs, const char *ours, size_t size) {
-    tensors_copy_vector(c->plan, ours, tensors_vector(c->plan, theirs, size), size);
+    tensors_copy_vector(c->tensors, ours, tensors_vector(c->tensors, theirs, size), size);
 }
 
 /* The matrix theirs_W<end> and the bias theirs_b<end>. */
@@ -70,8 +70,8 @@ static void heads(struct converter *c, const char *theirs, const char *ours) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         dense(c, theirs, parts[i][0], named("%s.%s", ours, parts[i][1]).text, c->size, c->size);
     if (marian_on(c->options, "transformer-no-projection")) {
-        tensors_make(c->plan, named("%s.weight", output.text).text, c->size, c->size)->identity = true;
-        tensors_make_vector(c->plan, named("%s.bias", output.text).text, c->size);
+        tensors_make(c->tensors, named("%s.weight", output.text).text, c->size, c->size)->identity = true;
+        tensors_make_vector(c->tensors, named("%s.bias", output.text).text, c->size);
     } else {
         dense(c, theirs, "o", output.text, c->size, c->size);
     }
@@ -147,28 +147,28 @@ static void decoder(struct converter *c, const struct mixer *mixer, size_t middl
 
 /* Embeddings [V, d]. multiplied: they are the output layer's matrix, too. */
 static size_t table(struct converter *c, const char *theirs, const char *ours, bool multiplied) {
-    size_t rows = tensors_rows(c->plan, theirs);
-    const struct stored *from = tensors_matrix(c->plan, theirs, rows, c->size);
-    keep_given(c->plan, tensors_copy(c->plan, ours, from, rows, c->size), from, multiplied ? theirs : NULL);
+    size_t rows = tensors_rows(c->tensors, theirs);
+    const struct stored *from = tensors_matrix(c->tensors, theirs, rows, c->size);
+    keep_given(c->tensors, tensors_copy(c->tensors, ours, from, rows, c->size), from, multiplied ? theirs : NULL);
     return rows;
 }
 
 static void output(struct converter *c, size_t vocabulary) {
     static const char older[] = "decoder_ff_logit_out_W", newer[] = "decoder_ff_logit_out_Wt";
     if (marian_on(c->options, "output-omit-bias"))
-        tensors_make_vector(c->plan, "output.bias", vocabulary);
+        tensors_make_vector(c->tensors, "output.bias", vocabulary);
     else
         vector(c, "decoder_ff_logit_out_b", "output.bias", vocabulary);
     if (marian_ties(c->options))
         return;
-    if (tensors_find(c->plan, older)) {
+    if (tensors_find(c->tensors, older)) {
         weight(c, older, "output.weight", c->size, vocabulary);
         return;
     }
-    const struct stored *from = tensors_matrix(c->plan, newer, vocabulary, c->size);
-    tensors_copy(c->plan, "output.weight", from, vocabulary, c->size);
+    const struct stored *from = tensors_matrix(c->tensors, newer, vocabulary, c->size);
+    tensors_copy(c->tensors, "output.weight", from, vocabulary, c->size);
     if (from && from->quantised)
-        tensors_fail(c->plan, "%s: is int8, which Marian reads in another order than it writes it", from->name);
+        tensors_fail(c->tensors, "%s: is int8, which Marian reads in another order than it writes it", from->name);
 }
 
 static json_t *stack(const struct converter *c, size_t layers, size_t middle) {
@@ -205,15 +205,17 @@ static json_t *sections_of(const struct converter *c, const struct mixer *mixer,
     return sections;
 }
 
-struct marian_sizes marian_transformer(struct tensors *plan, const struct marian_options *options, json_t **sections) {
-    struct converter c = {
-        .plan = plan, .options = options, .size = marian_number(options, "dim-emb"), .before = strcmp(options->norm, "pre") == 0};
+struct marian_sizes marian_transformer(struct tensors *tensors, const struct marian_options *options, json_t **sections) {
+    struct converter c = {.tensors = tensors,
+                          .options = options,
+                          .size = marian_number(options, "dim-emb"),
+                          .before = strcmp(options->norm, "pre") == 0};
     size_t middle = marian_number(options, "transformer-dim-ffn"), upper = marian_number(options, "transformer-decoder-dim-ffn");
     const struct mixer *mixer = mixers;
     while (strcmp(mixer->theirs, marian_option(options, "transformer-decoder-autoreg")) != 0)
         mixer++; /* the table of options allows these three alone */
-    if (tensors_find(plan, "Wpos"))
-        tensors_fail(plan,
+    if (tensors_find(tensors, "Wpos"))
+        tensors_fail(tensors,
                      "Wpos: learned positions are not supported: Marian reads the first of them in every step of a translation");
     upper = upper ? upper : middle;
     encoder(&c, middle);
@@ -226,10 +228,10 @@ struct marian_sizes marian_transformer(struct tensors *plan, const struct marian
         sizes.target = table(&c, "decoder_Wemb", "decoder.embedding", marian_ties(options));
     }
     output(&c, sizes.target);
-    *sections = plan->failed ? NULL : sections_of(&c, mixer, middle, upper);
-    if (!plan->failed && !*sections) {
-        plan->failed = true;
-        error_memory(plan->err);
+    *sections = tensors->failed ? NULL : sections_of(&c, mixer, middle, upper);
+    if (!tensors->failed && !*sections) {
+        tensors->failed = true;
+        error_memory(tensors->err);
     }
     return sizes;
 }

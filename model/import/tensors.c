@@ -27,145 +27,146 @@ struct name named(const char *format, ...) {
 
 /* ---- what is asked for ---- */
 
-int tensors_init(struct tensors *plan, const struct container *from, struct arena *arena, struct error *err) {
-    *plan = (struct tensors){.arena = arena, .from = from, .err = err};
-    plan->last = &plan->made;
-    plan->names = arena_alloc(arena, from->count, sizeof *plan->names);
-    plan->left = arena_alloc(arena, from->count, sizeof *plan->left);
-    if (!plan->names || !plan->left)
+int tensors_init(struct tensors *tensors, const struct container *from, struct arena *arena, struct error *err) {
+    *tensors = (struct tensors){.arena = arena, .from = from, .err = err};
+    tensors->last = &tensors->made;
+    tensors->names = arena_alloc(arena, from->count, sizeof *tensors->names);
+    tensors->left = arena_alloc(arena, from->count, sizeof *tensors->left);
+    if (!tensors->names || !tensors->left)
         return error_memory(err);
     for (size_t i = 0; i < from->count; i++) {
-        plan->names[i] = from->entries[i].name;
-        plan->left[i] = true;
+        tensors->names[i] = from->entries[i].name;
+        tensors->left[i] = true;
     }
     return 0;
 }
 
-void tensors_fail(struct tensors *plan, const char *format, ...) {
-    char message[sizeof plan->err->message];
+void tensors_fail(struct tensors *tensors, const char *format, ...) {
+    char message[sizeof tensors->err->message];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    if (!plan->failed)
-        error_set(plan->err, ERROR_FORMAT, "%s", message);
-    plan->failed = true;
+    if (!tensors->failed)
+        error_set(tensors->err, ERROR_FORMAT, "%s", message);
+    tensors->failed = true;
 }
 
-static void out_of_memory(struct tensors *plan) {
-    if (!plan->failed)
-        error_memory(plan->err);
-    plan->failed = true;
+static void out_of_memory(struct tensors *tensors) {
+    if (!tensors->failed)
+        error_memory(tensors->err);
+    tensors->failed = true;
 }
 
 /* -1: there is none. */
-static ptrdiff_t find(const struct tensors *plan, const char *name) {
-    for (size_t i = 0; name && i < plan->from->count; i++)
-        if (plan->names[i] && strcmp(plan->names[i], name) == 0)
+static ptrdiff_t find(const struct tensors *tensors, const char *name) {
+    for (size_t i = 0; name && i < tensors->from->count; i++)
+        if (tensors->names[i] && strcmp(tensors->names[i], name) == 0)
             return (ptrdiff_t)i;
     return -1;
 }
 
-const struct stored *tensors_find(const struct tensors *plan, const char *name) {
-    ptrdiff_t i = find(plan, name);
-    return i < 0 ? NULL : &plan->from->entries[i];
+const struct stored *tensors_find(const struct tensors *tensors, const char *name) {
+    ptrdiff_t i = find(tensors, name);
+    return i < 0 ? NULL : &tensors->from->entries[i];
 }
 
-static const struct stored *need(struct tensors *plan, const char *name) {
-    const struct stored *found = tensors_find(plan, name);
+static const struct stored *need(struct tensors *tensors, const char *name) {
+    const struct stored *found = tensors_find(tensors, name);
     if (!name)
-        out_of_memory(plan);
+        out_of_memory(tensors);
     else if (!found)
-        tensors_fail(plan, "%s: missing from the file", name);
+        tensors_fail(tensors, "%s: missing from the file", name);
     return found;
 }
 
-size_t tensors_rows(struct tensors *plan, const char *name) {
-    const struct stored *found = need(plan, name);
+size_t tensors_rows(struct tensors *tensors, const char *name) {
+    const struct stored *found = need(tensors, name);
     if (found && found->dims == 0)
-        tensors_fail(plan, "%s: shape (), expected a matrix", found->name);
+        tensors_fail(tensors, "%s: shape (), expected a matrix", found->name);
     return found && found->dims > 0 && found->shape[0] > 0 ? found->shape[0] : 1;
 }
 
 /* wanted: [dims] */
-static const struct stored *take(struct tensors *plan, const char *name, bool fits, const size_t *wanted, size_t dims) {
-    ptrdiff_t i = find(plan, name);
-    const struct stored *found = &plan->from->entries[i];
+static const struct stored *take(struct tensors *tensors, const char *name, bool fits, const size_t *wanted, size_t dims) {
+    ptrdiff_t i = find(tensors, name);
+    const struct stored *found = &tensors->from->entries[i];
     if (!fits) {
-        tensors_fail(plan, "%s: shape %s, expected %s", found->name, stored_shape(plan->arena, found->shape, found->dims),
-                     stored_shape(plan->arena, wanted, dims));
+        tensors_fail(tensors, "%s: shape %s, expected %s", found->name, stored_shape(tensors->arena, found->shape, found->dims),
+                     stored_shape(tensors->arena, wanted, dims));
         return NULL;
     }
     if (found->kind == STORED_OTHER || (found->kind == STORED_I8 && !found->quantised)) {
-        tensors_fail(plan, "%s: holds %s; only models of floating-point numbers, or of intgemm's int8, can be converted",
+        tensors_fail(tensors, "%s: holds %s; only models of floating-point numbers, or of intgemm's int8, can be converted",
                      found->name, found->type);
         return NULL;
     }
-    plan->left[i] = false;
+    tensors->left[i] = false;
     return found;
 }
 
-const struct stored *tensors_matrix(struct tensors *plan, const char *name, size_t rows, size_t columns) {
-    const struct stored *found = plan->failed ? NULL : need(plan, name);
+const struct stored *tensors_matrix(struct tensors *tensors, const char *name, size_t rows, size_t columns) {
+    const struct stored *found = tensors->failed ? NULL : need(tensors, name);
     const size_t wanted[] = {rows, columns};
     bool fits = found && found->dims == 2 && found->shape[0] == rows && found->shape[1] == columns;
-    return found ? take(plan, name, fits, wanted, 2) : NULL;
+    return found ? take(tensors, name, fits, wanted, 2) : NULL;
 }
 
-const struct stored *tensors_vector(struct tensors *plan, const char *name, size_t size) {
-    const struct stored *found = plan->failed ? NULL : need(plan, name);
+const struct stored *tensors_vector(struct tensors *tensors, const char *name, size_t size) {
+    const struct stored *found = tensors->failed ? NULL : need(tensors, name);
     bool one = found && found->dims == 1 && found->shape[0] == size;
     bool two =
         found && found->dims == 2 && found->shape[0] * found->shape[1] == size && (found->shape[0] == 1 || found->shape[1] == 1);
-    return found ? take(plan, name, one || two, &size, 1) : NULL;
+    return found ? take(tensors, name, one || two, &size, 1) : NULL;
 }
 
-void tensors_drop(struct tensors *plan, const char *name) {
-    ptrdiff_t i = find(plan, name);
+void tensors_drop(struct tensors *tensors, const char *name) {
+    ptrdiff_t i = find(tensors, name);
     if (i >= 0)
-        plan->left[i] = false;
+        tensors->left[i] = false;
 }
 
-void tensors_check_left(struct tensors *plan, const char *what) {
-    size_t first = plan->from->count;
-    for (size_t i = 0; i < plan->from->count; i++)
-        if (plan->left[i] && plan->names[i] && (first == plan->from->count || strcmp(plan->names[i], plan->names[first]) < 0))
+void tensors_check_left(struct tensors *tensors, const char *what) {
+    size_t first = tensors->from->count;
+    for (size_t i = 0; i < tensors->from->count; i++)
+        if (tensors->left[i] && tensors->names[i] &&
+            (first == tensors->from->count || strcmp(tensors->names[i], tensors->names[first]) < 0))
             first = i;
-    if (first < plan->from->count)
-        tensors_fail(plan, "%s: %s", plan->from->entries[first].name, what);
+    if (first < tensors->from->count)
+        tensors_fail(tensors, "%s: %s", tensors->from->entries[first].name, what);
 }
 
 /* ---- what is made ---- */
 
-static struct made *add(struct tensors *plan, const char *name, size_t dims, size_t rows, size_t columns) {
-    struct made *made = plan->failed || !name ? NULL : arena_zalloc(plan->arena, 1, sizeof *made);
-    const char *copy = made ? arena_copy(plan->arena, name, strlen(name)) : NULL;
+static struct made *add(struct tensors *tensors, const char *name, size_t dims, size_t rows, size_t columns) {
+    struct made *made = tensors->failed || !name ? NULL : arena_zalloc(tensors->arena, 1, sizeof *made);
+    const char *copy = made ? arena_copy(tensors->arena, name, strlen(name)) : NULL;
     if (!copy) {
-        out_of_memory(plan);
-        return &plan->nobody;
+        out_of_memory(tensors);
+        return &tensors->nobody;
     }
     *made = (struct made){.name = copy, .dims = dims, .rows = rows, .columns = columns};
     made->last = &made->patches;
-    *plan->last = made;
-    plan->last = &made->next;
-    plan->count++;
+    *tensors->last = made;
+    tensors->last = &made->next;
+    tensors->count++;
     return made;
 }
 
-struct made *tensors_make(struct tensors *plan, const char *name, size_t rows, size_t columns) {
-    return add(plan, name, 2, rows, columns);
+struct made *tensors_make(struct tensors *tensors, const char *name, size_t rows, size_t columns) {
+    return add(tensors, name, 2, rows, columns);
 }
 
-struct made *tensors_make_vector(struct tensors *plan, const char *name, size_t size) {
-    return add(plan, name, 1, 1, size);
+struct made *tensors_make_vector(struct tensors *tensors, const char *name, size_t size) {
+    return add(tensors, name, 1, 1, size);
 }
 
-void tensors_patch(struct tensors *plan, struct made *made, struct patch patch) {
-    struct patch *copy = plan->failed || !patch.from ? NULL : arena_alloc(plan->arena, 1, sizeof *copy);
-    if (!patch.from || plan->failed)
+void tensors_patch(struct tensors *tensors, struct made *made, struct patch patch) {
+    struct patch *copy = tensors->failed || !patch.from ? NULL : arena_alloc(tensors->arena, 1, sizeof *copy);
+    if (!patch.from || tensors->failed)
         return;
     if (!copy) {
-        out_of_memory(plan);
+        out_of_memory(tensors);
         return;
     }
     *copy = patch;
@@ -174,27 +175,28 @@ void tensors_patch(struct tensors *plan, struct made *made, struct patch patch) 
     made->last = &copy->next;
 }
 
-struct made *tensors_copy(struct tensors *plan, const char *name, const struct stored *from, size_t rows, size_t columns) {
-    struct made *made = tensors_make(plan, name, rows, columns);
-    tensors_patch(plan, made, (struct patch){.from = from, .rows = rows, .columns = columns});
+struct made *tensors_copy(struct tensors *tensors, const char *name, const struct stored *from, size_t rows, size_t columns) {
+    struct made *made = tensors_make(tensors, name, rows, columns);
+    tensors_patch(tensors, made, (struct patch){.from = from, .rows = rows, .columns = columns});
     return made;
 }
 
-struct made *tensors_transpose(struct tensors *plan, const char *name, const struct stored *from, size_t inputs, size_t outputs) {
-    struct made *made = tensors_make(plan, name, outputs, inputs);
-    tensors_patch(plan, made, (struct patch){.from = from, .flip = true, .rows = outputs, .columns = inputs});
+struct made *tensors_transpose(struct tensors *tensors, const char *name, const struct stored *from, size_t inputs,
+                               size_t outputs) {
+    struct made *made = tensors_make(tensors, name, outputs, inputs);
+    tensors_patch(tensors, made, (struct patch){.from = from, .flip = true, .rows = outputs, .columns = inputs});
     return made;
 }
 
-struct made *tensors_copy_vector(struct tensors *plan, const char *name, const struct stored *from, size_t size) {
-    struct made *made = tensors_make_vector(plan, name, size);
-    tensors_patch(plan, made, (struct patch){.from = from, .rows = 1, .columns = size});
+struct made *tensors_copy_vector(struct tensors *tensors, const char *name, const struct stored *from, size_t size) {
+    struct made *made = tensors_make_vector(tensors, name, size);
+    tensors_patch(tensors, made, (struct patch){.from = from, .rows = 1, .columns = size});
     return made;
 }
 
-uint64_t tensors_parameters(const struct tensors *plan) {
+uint64_t tensors_parameters(const struct tensors *tensors) {
     uint64_t sum = 0;
-    for (const struct made *made = plan->made; made; made = made->next)
+    for (const struct made *made = tensors->made; made; made = made->next)
         sum += (uint64_t)made->rows * made->columns;
     return sum;
 }
@@ -492,9 +494,9 @@ static int write_made(const struct output *output, const struct made *made, enum
 }
 
 /* slots: room for three of each made tensor. Returns how many there are. */
-static size_t lay_out(const struct tensors *plan, enum storage_kind kind, struct slot *slots, struct places *places) {
+static size_t lay_out(const struct tensors *tensors, enum storage_kind kind, struct slot *slots, struct places *places) {
     size_t count = 0;
-    for (const struct made *made = plan->made; made; made = made->next, places++) {
+    for (const struct made *made = tensors->made; made; made = made->next, places++) {
         enum storage_kind own = made->dims == 2 ? kind : STORAGE_FLOAT32;
         slots[count++] = (struct slot){made->name,
                                        storages[own].dtype,
@@ -506,23 +508,23 @@ static size_t lay_out(const struct tensors *plan, enum storage_kind kind, struct
         if (own != STORAGE_INT8)
             continue;
         slots[count++] = (struct slot){
-            import_say(plan->arena, "%s.scale", made->name), "F32", 4, 1, {made->given ? 1 : made->rows, 0}, 0, &places->scale};
+            import_say(tensors->arena, "%s.scale", made->name), "F32", 4, 1, {made->given ? 1 : made->rows, 0}, 0, &places->scale};
         if (made->given && made->input_scale > 0)
-            slots[count++] =
-                (struct slot){import_say(plan->arena, "%s.input_scale", made->name), "F32", 4, 1, {1, 0}, 0, &places->input_scale};
+            slots[count++] = (struct slot){
+                import_say(tensors->arena, "%s.input_scale", made->name), "F32", 4, 1, {1, 0}, 0, &places->input_scale};
     }
     return count;
 }
 
-int tensors_write(struct tensors *plan, const char *path, enum storage_kind kind, const char *origin, import_stop stop,
+int tensors_write(struct tensors *tensors, const char *path, enum storage_kind kind, const char *origin, import_stop stop,
                   uint64_t *bytes, struct error *err) {
-    if (plan->failed)
+    if (tensors->failed)
         return -1;
-    struct slot *slots = arena_alloc(plan->arena, 3 * plan->count, sizeof *slots);
-    struct places *places = arena_zalloc(plan->arena, plan->count, sizeof *places);
-    size_t count = slots && places ? lay_out(plan, kind, slots, places) : 0, header;
+    struct slot *slots = arena_alloc(tensors->arena, 3 * tensors->count, sizeof *slots);
+    struct places *places = arena_zalloc(tensors->arena, tensors->count, sizeof *places);
+    size_t count = slots && places ? lay_out(tensors, kind, slots, places) : 0, header;
     uint64_t end;
-    char *start = count > 0 && !arena_failed(plan->arena) ? make_header(slots, count, origin, &header, &end) : NULL;
+    char *start = count > 0 && !arena_failed(tensors->arena) ? make_header(slots, count, origin, &header, &end) : NULL;
     struct output output;
     if (!start)
         return error_memory(err);
@@ -532,9 +534,9 @@ int tensors_write(struct tensors *plan, const char *path, enum storage_kind kind
         result = put(&output, 0, start, header, err);
         if (result == 0 && ftruncate(output.file, (off_t)(header + end)) != 0)
             result = error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
-        for (const struct made *made = plan->made; result == 0 && made; made = made->next, places++) {
+        for (const struct made *made = tensors->made; result == 0 && made; made = made->next, places++) {
             result = write_made(&output, made, kind, places, stop, err);
-            container_rest(plan->from);
+            container_rest(tensors->from);
         }
         result = output_close(&output, result, err);
     }

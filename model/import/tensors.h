@@ -47,9 +47,9 @@ struct tensors {
 };
 
 /* -1 with ERROR_MEMORY. All tensors are left and asked for by their own names. */
-int tensors_init(struct tensors *plan, const struct container *from, struct arena *arena, struct error *err);
-/* Makes the plan fail with this message. */
-__attribute__((format(printf, 2, 3))) void tensors_fail(struct tensors *plan, const char *format, ...);
+int tensors_init(struct tensors *tensors, const struct container *from, struct arena *arena, struct error *err);
+/* Fails with this message, unless something failed before. */
+__attribute__((format(printf, 2, 3))) void tensors_fail(struct tensors *tensors, const char *format, ...);
 
 /* A tensor's name in a buffer of its own, for the length of an expression or in a variable. A name that is too long is cut, and
  * then is that of no tensor. */
@@ -61,36 +61,36 @@ __attribute__((format(printf, 1, 2))) struct name named(const char *format, ...)
 /* ---- the foreign tensors ---- */
 
 /* NULL: there is none, which is no error. */
-const struct stored *tensors_find(const struct tensors *plan, const char *name);
+const struct stored *tensors_find(const struct tensors *tensors, const char *name);
 /* The first size of its shape, 1 after an error. */
-size_t tensors_rows(struct tensors *plan, const char *name);
+size_t tensors_rows(struct tensors *tensors, const char *name);
 /* Asks for it, once or several times. NULL after an error: it is missing, has another shape, or is not of floating-point numbers.
  */
-const struct stored *tensors_matrix(struct tensors *plan, const char *name, size_t rows, size_t columns);
+const struct stored *tensors_matrix(struct tensors *tensors, const char *name, size_t rows, size_t columns);
 /* [size], [1, size] or [size, 1] */
-const struct stored *tensors_vector(struct tensors *plan, const char *name, size_t size);
+const struct stored *tensors_vector(struct tensors *tensors, const char *name, size_t size);
 /* Nobody needs it, and its being there is not an error. */
-void tensors_drop(struct tensors *plan, const char *name);
+void tensors_drop(struct tensors *tensors, const char *name);
 /* Fails if a foreign tensor is left. what: the end of the message. */
-void tensors_check_left(struct tensors *plan, const char *what);
+void tensors_check_left(struct tensors *tensors, const char *what);
 
 /* ---- the made ones ---- */
 
 /* A matrix or vector of zeros. Never NULL: after an error it is one that nobody sees. The name is copied. */
-struct made *tensors_make(struct tensors *plan, const char *name, size_t rows, size_t columns);
-struct made *tensors_make_vector(struct tensors *plan, const char *name, size_t size);
+struct made *tensors_make(struct tensors *tensors, const char *name, size_t rows, size_t columns);
+struct made *tensors_make_vector(struct tensors *tensors, const char *name, size_t size);
 /* Puts the part where it belongs. patch.from NULL: nothing happens. */
-void tensors_patch(struct tensors *plan, struct made *made, struct patch patch);
+void tensors_patch(struct tensors *tensors, struct made *made, struct patch patch);
 /* All of a foreign matrix as it is, or transposed; a whole vector; made from them. */
-struct made *tensors_copy(struct tensors *plan, const char *name, const struct stored *from, size_t rows, size_t columns);
-struct made *tensors_transpose(struct tensors *plan, const char *name, const struct stored *from, size_t inputs, size_t outputs);
-struct made *tensors_copy_vector(struct tensors *plan, const char *name, const struct stored *from, size_t size);
+struct made *tensors_copy(struct tensors *tensors, const char *name, const struct stored *from, size_t rows, size_t columns);
+struct made *tensors_transpose(struct tensors *tensors, const char *name, const struct stored *from, size_t inputs, size_t outputs);
+struct made *tensors_copy_vector(struct tensors *tensors, const char *name, const struct stored *from, size_t size);
 
 /* The numbers of all made tensors. */
-uint64_t tensors_parameters(const struct tensors *plan);
+uint64_t tensors_parameters(const struct tensors *tensors);
 /* Writes model.safetensors to the path, which must not be there, with `origin` as its metadata converted_from. bytes: of the file.
- * -1 with the plan's error, or ERROR_FILE, ERROR_FORMAT, ERROR_MEMORY. */
-int tensors_write(struct tensors *plan, const char *path, enum storage_kind kind, const char *origin, import_stop stop,
+ * -1 with the first error, or ERROR_FILE, ERROR_FORMAT, ERROR_MEMORY. */
+int tensors_write(struct tensors *tensors, const char *path, enum storage_kind kind, const char *origin, import_stop stop,
                   uint64_t *bytes, struct error *err);
 
 /* A small safetensors file of tensors in memory, as shortlists are. */
