@@ -29,7 +29,8 @@ RUN printf 'path-%s\n' 'exclude=/usr/share/doc/*' 'include=/usr/share/doc/*/copy
     && if [ "$(dpkg --print-architecture)" = amd64 ]; then blas=; else blas=libopenblas0-serial=0.3.21+ds-*; fi \
     && apt-get install -y -qq --no-install-recommends libmicrohttpd12=0.9.75-* libgnutls30=3.7.9-* libsystemd0=252.* libjansson4=2.14-* \
         libsentencepiece0=0.1.97-* libicu72=72.1-* libxml2=2.9.14+dfsg-* libcld2-0=0.0.0-git20150806-* \
-        libcmark-gfm0.29.0.gfm.6=0.29.0.gfm.6-* libcmark-gfm-extensions0.29.0.gfm.6=0.29.0.gfm.6-* libre2-9=20220601+dfsg-* $blas \
+        libcmark-gfm0.29.0.gfm.6=0.29.0.gfm.6-* libcmark-gfm-extensions0.29.0.gfm.6=0.29.0.gfm.6-* libre2-9=20220601+dfsg-* \
+        libarchive13=3.6.2-* libyaml-0-2=0.2.5-* $blas \
     && apt-get clean \
     && rm -rf /usr/lib/*/openblas-serial/liblapack.so.3 /var/lib/apt/lists/* /var/cache/ldconfig /var/log/*
 

@@ -6,6 +6,7 @@
 #include "server/decode/worker.h"
 #include "server/health.h"
 #include "server/http/http.h"
+#include "server/import.h"
 #include "server/models/manifest.h"
 #include "server/offline.h"
 #include "server/options_parse.h"
@@ -450,6 +451,8 @@ static int run_command(struct options *options, int *status, struct error *err) 
                           options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
     case COMMAND_PACK:
         return named_models_find(options, err) == 0 ? pack(options, err) : -1;
+    case COMMAND_IMPORT:
+        return import_command(options, err);
     case COMMAND_TRANSLATE:
     case COMMAND_ATTENTION:
         break;

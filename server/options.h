@@ -16,7 +16,8 @@ enum command {
     COMMAND_ATTENTION = 1 << 2,
     COMMAND_KEY = 1 << 3,
     COMMAND_HEALTH = 1 << 4,
-    COMMAND_PACK = 1 << 5
+    COMMAND_PACK = 1 << 5,
+    COMMAND_IMPORT = 1 << 6
 };
 
 /* --shard K/N */
@@ -57,7 +58,7 @@ struct options {
     /* what the table of server/decode/parameters.h allows: serving, max_steps alone; translating */
     struct search_options search;
 
-    char *name, *role, *limits;           /* of the API key to make; limits NULL: none */
+    char *name, *role, *limits;           /* of the API key to make; limits NULL: none. name: also of an imported model */
     char *address, *admin_address, *path; /* of the daemon that `alignd health` asks */
 
     /* batch modes */
@@ -67,6 +68,13 @@ struct options {
     struct name_list keys;                      /* path globs of the document's values */
     struct name_list protect, protect_patterns; /* strings and regular expressions that are not translated */
     bool split_sentences, keep_unknowns, verbatim, stats;
+
+    /* importing a model; NULL and 0: model/import/import.h */
+    struct name_list paths; /* its files, folders and archives */
+    char *into, *storage, *preparation, *alignment;
+    size_t max_source_tokens, shortlist_first, shortlist_best;
+    double max_target_ratio;
+    bool allow_unknowns, no_shortlist;
 
     /* translating lines */
     char *output, *checkpoint; /* files; NULL: stdout, none */
@@ -82,7 +90,7 @@ enum { OPTION_NAME_BYTES = 64, OPTIONS_MOST = 128 };
 enum {
     OPTION_BATCH = COMMAND_TRANSLATE | COMMAND_ATTENTION,
     OPTION_ALL = COMMAND_SERVE | OPTION_BATCH,
-    OPTION_EVERY = OPTION_ALL | COMMAND_KEY | COMMAND_HEALTH | COMMAND_PACK
+    OPTION_EVERY = OPTION_ALL | COMMAND_KEY | COMMAND_HEALTH | COMMAND_PACK | COMMAND_IMPORT
 };
 
 /* How a value is read, and what the field is. */

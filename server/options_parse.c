@@ -124,7 +124,8 @@ struct arguments {
         const char *value; /* NULL: of a switch */
     } * given;             /* [given_count] */
     size_t given_count;
-    const char *file; /* the document; NULL: none */
+    const char *file;       /* the document; NULL: none */
+    struct name_list paths; /* of the model to import */
 };
 
 static int refuse_flag(const struct option_table *table, const char *argument, enum command command, struct error *err) {
@@ -162,6 +163,8 @@ static int read_flag(const struct options *options, struct arguments *arguments,
 static int read_word(const struct options *options, struct arguments *arguments, struct error *err) {
     const char *word = arguments->values[arguments->next++];
     struct suggestion suggestion = {.asked = word};
+    if (options->command == COMMAND_IMPORT)
+        return name_list_add(&arguments->paths, word, strlen(word)) == 0 ? 0 : error_memory(err);
     if (options->command == COMMAND_TRANSLATE && !arguments->file) {
         arguments->file = word;
         return 0;
@@ -173,7 +176,7 @@ static int read_word(const struct options *options, struct arguments *arguments,
     return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\"", word);
 }
 
-static int set_given(struct options *options, const struct arguments *arguments, struct error *err) {
+static int set_given(struct options *options, struct arguments *arguments, struct error *err) {
     bool seen[OPTIONS_MOST] = {false};
     for (size_t i = 0; i < arguments->given_count; i++) {
         const struct given *given = &arguments->given[i];
@@ -182,11 +185,27 @@ static int set_given(struct options *options, const struct arguments *arguments,
         if (set_once(options, given->option, name, given->value, &seen[given->option - arguments->table.options], err) != 0)
             return -1;
     }
+    options->paths = arguments->paths;
+    arguments->paths = (struct name_list){0};
     options->file = arguments->file ? strdup(arguments->file) : NULL;
     return arguments->file && !options->file ? error_memory(err) : 0;
 }
 
 /* ---- options that depend on each other ---- */
+
+static int check_choice(const char *flag, const char *value, const char *one, const char *other, struct error *err) {
+    if (!value || strcmp(value, one) == 0 || strcmp(value, other) == 0)
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s must be %s or %s, got \"%.60s\"", flag, one, other, value);
+}
+
+static int check_import(const struct options *options, struct error *err) {
+    if (options->paths.count == 0)
+        return error_set(err, ERROR_INPUT, "PATH is missing: a model's folder, archive or file");
+    if (check_choice("--preparation", options->preparation, "none", "opus", err) != 0)
+        return -1;
+    return check_choice("--alignment", options->alignment, "trained", "untrained", err);
+}
 
 /* Fields of other commands are zero, and pass. */
 static int check(const struct options *options, struct error *err) {
@@ -196,6 +215,8 @@ static int check(const struct options *options, struct error *err) {
         return options->name ? 0 : error_set(err, ERROR_INPUT, "--name NAME is missing");
     if (command == COMMAND_HEALTH)
         return 0;
+    if (command == COMMAND_IMPORT)
+        return check_import(options, err);
     if (!options->from != !options->to)
         return error_set(err, ERROR_INPUT, "--from and --to must be given together");
     if (options->models.count == 0 && command == COMMAND_PACK)
@@ -278,6 +299,7 @@ int options_parse(struct options *options, int argc, char *const *argv, struct e
         arguments.given = calloc((size_t)argc + 1, sizeof *arguments.given);
         result = arguments.given ? set_options(&parsed, &arguments, err) : error_memory(err);
         free(arguments.given);
+        name_list_done(&arguments.paths);
     }
     if (result == 0)
         *options = parsed;
@@ -292,6 +314,7 @@ void options_done(struct options *options) {
     for (size_t i = 0; i < table.count; i++)
         option_done(&table.options[i], options);
     free(options->file);
+    name_list_done(&options->paths);
 }
 
 /* ---- help ---- */
@@ -312,6 +335,9 @@ static const char usage[] =
     "  alignd pack --model MODEL [--model MODEL ...] [--compute TYPE]\n"
     "                                                               pack weights into a file in the folder, so that loading is\n"
     "                                                               faster and daemons share memory\n"
+    "  alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE]\n"
+    "                                                               make a model folder of a model of Marian, OPUS-MT, Firefox\n"
+    "                                                               or Hugging Face: a folder, an archive, or files\n"
     "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once, and its line for --api-keys\n"
     "  alignd health [--listen ADDRESS]                             check that a running daemon is ready: exit status 0\n\n"
     "MODEL is a model folder, or the name of a model (en-fr). `alignd COMMAND --help` prints what concerns one command.\n";
@@ -336,6 +362,7 @@ static const struct {
     {"Aligning:", COMMAND_ATTENTION},
     {"Translating, aligning and packing:", OPTION_BATCH | COMMAND_PACK},
     {"Packing:", COMMAND_PACK},
+    {"Importing a model:", COMMAND_IMPORT},
     {"Making an API key:", COMMAND_KEY},
     {"Asking a daemon:", COMMAND_HEALTH},
 };

@@ -30,7 +30,8 @@ ROOMS = {
     "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
     "model/text": Room("model/base", "character numbers opaque pattern readable segmenter tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
-    "model/weights": Room("model/base model/compute", "config shortlist weights"),
+    "model/weights": Room("model/base model/compute", "config safetensors shortlist weights"),
+    "model/import": Room("model/base model/weights", "import"),  # foreign folders become model folders
     "model/network": Room("model/base model/text model/compute model/weights", "attention decoder encoder output row"),
     "model/search": Room("model/base model/compute model/network", "search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),
@@ -43,16 +44,18 @@ ROOMS = {
     "server/api": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents", "api endpoint form keys languages plan"),
     "server/dialects": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents server/api", ""),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),
-    "server": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents server/api server/http", ""),
+    "server": Room("model/base model model/import server/base server/glossaries server/models server/decode server/markup server/documents server/api server/http", ""),
 }
 
 LIBRARIES = {  # pattern of the header: files that may include it
     "cblas.h": "model/compute/matrix.c",
+    "archive*.h": "model/import/archive.c",
+    "yaml.h": "model/import/mapping.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
     "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c server/api/languages.c server/models/variant.c server/documents/icu_message.cc",
-    "jansson.h": "model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* server/models/manifest.c",
+    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* server/models/manifest.c",
     "microhttpd.h": "server/http/*",
-    "gnutls/*": "server/http/tls.[ch] server/health.c server/api/keys.c server/models/manifest.c",
+    "gnutls/*": "model/import/folder.c server/http/tls.[ch] server/health.c server/api/keys.c server/models/manifest.c",
     "systemd/*": "server/http/listen.c server/main.c",
     "libxml/*": "server/markup/read.c",
     "cld2/*": "server/api/cld2.cc",

@@ -51,6 +51,7 @@ ROWS = (
     Row("weights/README.md", "python3 -m weights.evaluation.pivots", False, "needs corpora that are not shipped; make check-python measures a few sentences"),
     Row("weights/EXPERIMENTS.md", "python3 -m weights.evaluation.searches", False, "needs corpora that are not shipped"),
     Row("weights/CONVERT.md", "python3 -m weights.conversion.convert_", False, "needs foreign models; make check-python converts small ones"),
+    Row("weights/CONVERT.md", "alignd import", False, "needs foreign models; make check-python imports small ones"),
     Row("weights/CONVERT.md", "curl", False, "asks converted models; make check-python does, of small ones"),
     Row("docker/README.md", "docker", False, "make check-container builds and runs the image"),
     Row("docker/README.md", "docker compose", False, "make check-deploy"),

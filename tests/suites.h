@@ -113,6 +113,8 @@
     X(soft_alignment) \
     X(looks) \
     X(words) \
+    X(import_readers) \
+    X(import) \
 /* clang-format on */
 
 #define DECLARE(name) Suite *name##_suite(void);

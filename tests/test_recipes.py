@@ -1,4 +1,4 @@
-"""weights/CONVERT.md's three recipes, from what is downloaded to an answer: python3 -m pytest -q tests/test_recipes.py
+"""weights/README.md's three recipes, from what is downloaded to an answer: python3 -m pytest -q tests/test_recipes.py
 
 The models are tiny random ones, packed as OPUS-MT, Hugging Face and Firefox pack theirs. With ALIGND_MARIAN_DATA=DIR, a folder with opus-align and student-ssru as
 weights.compare_marian reads them, also those, which must answer what Marian printed. Needs build/alignd.
@@ -14,18 +14,14 @@ import urllib.request
 import zipfile
 from pathlib import Path
 
-import numpy
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from test_convert_files import STUDENT, command, huggingface, of_size, opus, pieces_of, save_bin, shortlist, spm, with_multipliers  # noqa: E402
-from weights.conversion import marian_decoder, marian_quality, origins  # noqa: E402
+from imported import ALIGND, command, into  # noqa: E402
+from test_convert_files import STUDENT, huggingface, of_size, opus, pieces_of, save_bin, shortlist, spm, with_multipliers  # noqa: E402
 from weights.evaluation.client import Daemon, Variant, daemon  # noqa: E402
-from weights.conversion.converted import ConversionError  # noqa: E402
-from weights.conversion.npz import FormatError  # noqa: E402
 
-ALIGND = Path("build/alignd")
 DATA = os.environ.get("ALIGND_MARIAN_DATA", "")
 with_program = pytest.mark.skipif(not ALIGND.exists(), reason="alignd is not built")
 with_data = pytest.mark.skipif(not DATA, reason="ALIGND_MARIAN_DATA is not set")
@@ -74,8 +70,7 @@ def unpacked(package: Path) -> Path:
 @with_program
 def test_an_opus_package_answers(tmp_path):
     opus(tmp_path / "made")
-    folder = unpacked(opus_zip(tmp_path / "made", tmp_path / "opus-2020-02-26.zip"))
-    done = command(folder, "--output", tmp_path / "en-mul", "--source", "en", "--target", "fr")
+    done = command(opus_zip(tmp_path / "made", tmp_path / "opus-2020-02-26.zip"), *into(tmp_path / "en-mul"), "--from", "en", "--to", "fr")
     assert done.returncode == 0, done.stderr
     card = (tmp_path / "en-mul/README.md").read_text()
     assert "Licence: CC BY 4.0" in card and "Attribution: OPUS-MT, Language Technology at the University of Helsinki" in card
@@ -93,7 +88,7 @@ def test_an_opus_package_answers(tmp_path):
 def test_a_huggingface_folder_answers(tmp_path):
     tensors, pieces = opus(tmp_path / "made")
     huggingface(tmp_path / "opus-mt-en-fr", tensors, pieces, {"num_beams": 4})
-    done = command(tmp_path / "opus-mt-en-fr", "--output", tmp_path / "en-fr", "--source", "en", "--target", "fr", program="convert_huggingface")
+    done = command(tmp_path / "opus-mt-en-fr", *into(tmp_path / "en-fr"), "--from", "en", "--to", "fr")
     assert done.returncode == 0, done.stderr
     assert "Licence: CC BY 4.0" in (tmp_path / "en-fr/README.md").read_text()
     with serve(tmp_path / "en-fr") as url:
@@ -105,7 +100,7 @@ def test_a_huggingface_model_without_guided_attention_is_untrained(tmp_path):
     tensors, pieces = opus(tmp_path / "made")
     huggingface(tmp_path / "hf", tensors, pieces)
     (tmp_path / "hf/README.md").write_text("---\nlicense: apache-2.0\n---\n* model: transformer\n")
-    done = command(tmp_path / "hf", "--output", tmp_path / "out", program="convert_huggingface")
+    done = command(tmp_path / "hf", *into(tmp_path / "out"))
     assert "its attention was not trained to align" in done.stdout
     assert json.loads((tmp_path / "out/config.json").read_text())["decoder"]["alignment_trained"] is False
     assert "Apache-2.0" in (tmp_path / "out/README.md").read_text()
@@ -125,7 +120,7 @@ def firefox(folder: Path, work: Path) -> Path:
 
 @with_program
 def test_a_firefox_pair_answers(tmp_path):
-    done = command(firefox(tmp_path / "enfr", tmp_path), "--output", tmp_path / "en-fr", "--source", "en", "--target", "fr")
+    done = command(firefox(tmp_path / "enfr", tmp_path), *into(tmp_path / "en-fr"), "--from", "en", "--to", "fr")
     assert done.returncode == 0 and "a shortlist, a quality model" in done.stdout, done.stderr
     card = (tmp_path / "en-fr/README.md").read_text()
     assert "Licence: MPL-2.0" in card and "Attribution: Mozilla and the Bergamot project" in card
@@ -137,70 +132,9 @@ def test_a_firefox_pair_answers(tmp_path):
         assert 0 <= sentence["quality"]["sentence"] <= 1
 
 
-# ---- the quality model ----
-
-def test_a_quality_model_says_what_bergamot_says(tmp_path):
-    (tmp_path / "q.bin").write_bytes(quality_model())
-    weights = marian_quality.read(tmp_path / "q.bin")["log_probs"].astype(float)
-    deviation, mean, coefficient = (numpy.array(NUMBERS[i:i + 4]) for i in (0, 4, 8))
-    for features in numpy.random.default_rng(1).standard_normal((20, 4)):
-        z = coefficient @ ((features - mean) / deviation) + NUMBERS[12]
-        right = 1 - 1 / (1 + numpy.exp(-z))
-        assert abs(1 / (1 + numpy.exp(-(weights[:4] @ features + weights[4]))) - right) < 1e-6
-
-
-@pytest.mark.parametrize("content, message", [
-    (b"", "is no quality model of Bergamot"), (quality_model(magic=5), "is no quality model of Bergamot"), (quality_model(count=5), "has 5 features, not 4"),
-    (quality_model()[:-1], "has 67 bytes, not 68"), (quality_model() + b"x", "has 69 bytes, not 68"),
-    (quality_model(numbers=[0.0, *NUMBERS[1:]]), "a deviation is not positive"), (quality_model(numbers=[*NUMBERS[:12], float("nan")]), "are not finite"),
-    (quality_model(numbers=[1e-38, *NUMBERS[1:8], 3e38, *NUMBERS[9:]]), "are too large"),
-], ids=["empty", "magic", "features", "short", "long", "deviation", "not finite", "too large"])
-def test_damaged_quality_models_are_refused(tmp_path, content, message):
-    (tmp_path / "q.bin").write_bytes(content)
-    with pytest.raises(FormatError, match=message):
-        marian_quality.read(tmp_path / "q.bin")
-
-
-# ---- the decoder's options ----
-
-@pytest.mark.parametrize("options, search, ratio, unknowns, said", [
-    ({}, {}, 3, False, ""),
-    ({"beam-size": "6", "normalize": "1", "word-penalty": "0"}, {"beam_size": 6, "length_penalty": 1}, 3, False, ""),
-    ({"beam-size": "12"}, {"beam_size": 12, "length_penalty": 0}, 3, False, ""),
-    ({"normalize": ""}, {"length_penalty": 1}, 3, False, ""),
-    ({"beam-size": "33", "normalize": "0.6"}, {"beam_size": 32, "length_penalty": 0.6}, 3, False, "beam-size: 33 is beyond what alignd has, 1 to 32: 32 is taken"),
-    ({"beam-size": "0", "normalize": "3"}, {"beam_size": 1, "length_penalty": 2}, 3, False, "normalize: 3 is beyond what alignd has, 0 to 2: 2 is taken"),
-    ({"max-length-factor": "2.5", "allow-unk": "true"}, {"length_penalty": 0}, 2.5, True, ""),
-    ({"max-length-factor": "50", "normalize": "1"}, {"length_penalty": 1}, 20, False, "max-length-factor: 50 is beyond"),
-    ({"word-penalty": "-0.5", "normalize": "1"}, {"length_penalty": 1}, 3, False, "word-penalty: -0.5 is not supported: searches go without"),
-    ({"skip-cost": "true", "beam-size": "1"}, {"beam_size": 1, "length_penalty": 0}, 3, False, ""),
-    ({"skip-cost": "true", "beam-size": "4"}, {"beam_size": 4, "length_penalty": 0}, 3, False, "skip-cost: a beam's sums are of log-probabilities here"),
-    ({"allow-special": "true"}, {"length_penalty": 0}, 3, False, "allow-special: alignd has no special pieces"),
-])
-def test_decoder_options(options, search, ratio, unknowns, said):
-    defaults = marian_decoder.read(options)
-    assert (defaults.search, defaults.ratio, defaults.unknowns) == (search, ratio, unknowns)
-    assert said in " ".join(defaults.said) and bool(said) == bool(defaults.said)
-
-
-@pytest.mark.parametrize("options", [{"beam-size": "many"}, {"normalize": "-1"}, {"max-length-factor": "nan"}, {"word-penalty": "inf"}])
-def test_decoder_options_that_are_no_numbers(options):
-    with pytest.raises(ConversionError, match=f"decoder option {next(iter(options))}: .* is no number"):
-        marian_decoder.read(options)
-
-
-@pytest.mark.parametrize("model, training, card, guided", [
-    ("opus.spm32k-spm32k.transformer-align.model1.npz.best-perplexity.npz", {}, "", True), ("opus.transformer.model1.npz", {}, "", False),
-    ("model.npz", {"guided-alignment": "train.align"}, "", True), ("opus.transformer-align.npz", {"guided-alignment": "none"}, "", False),
-    ("model.npz", {}, "* model: transformer-align\n", True), ("model.npz", {}, "* model: transformer-tiny11-align\n", True), ("model.npz", {}, "* model: transformer\n", False),
-])
-def test_who_was_guided(model, training, card, guided):
-    assert origins.was_guided(model, False, training, card) == guided
-
-
 def test_flags_beat_what_files_say(tmp_path):
     opus(tmp_path / "package")
-    done = command(tmp_path / "package", "--output", tmp_path / "out", "--alignment", "untrained", "--preparation", "none", "--max-target-ratio", "2")
+    done = command(tmp_path / "package", *into(tmp_path / "out"), "--alignment", "untrained", "--preparation", "none", "--max-target-ratio", "2")
     config = json.loads((tmp_path / "out/config.json").read_text())
     assert "its attention was not trained to align" in done.stdout and config["decoder"]["alignment_trained"] is False
     assert "preparation" not in config["tokenizer"] and config["limits"]["max_target_ratio"] == 2
@@ -222,7 +156,7 @@ def test_the_sets_opus_package(tmp_path):
         shutil.copy(theirs / name, tmp_path / "made" / ours)
     (tmp_path / "made/LICENSE").write_text("Attribution 4.0 International\n")
     folder = unpacked(opus_zip(tmp_path / "made", tmp_path / "opus.zip"))
-    assert command(folder, "--output", tmp_path / "en-fr").returncode == 0
+    assert command(folder, *into(tmp_path / "en-fr")).returncode == 0
     with serve(tmp_path / "en-fr") as url:
         answers = ask(url, text=first_lines(theirs / "input.txt", 20), split_sentences=False)["translations"]
         best = [line for i in range(20) for line in [next(x for x in gzip.open(theirs / "out/beam6.norm1.p9.nbest.gz", "rt", encoding="utf-8") if x.startswith(f"{i} "))]]
@@ -234,7 +168,7 @@ def test_the_sets_opus_package(tmp_path):
 @with_data
 def test_the_sets_huggingface_folder(tmp_path):
     theirs = Path(DATA) / "opus-align"
-    done = command(theirs / "huggingface", "--output", tmp_path / "en-fr", program="convert_huggingface")
+    done = command(theirs / "huggingface", *into(tmp_path / "en-fr"))
     assert done.returncode == 0, done.stderr
     with serve(tmp_path / "en-fr") as url:
         answers = ask(url, text=first_lines(theirs / "input.txt", 20), split_sentences=False, strategy="greedy")["translations"]
@@ -250,7 +184,7 @@ def test_the_sets_firefox_pair(tmp_path):
     for name, ours in (("model.intgemm.alphas.bin", "model.enfr.intgemm.alphas.bin"), ("joint.spm", "vocab.enfr.spm"), ("lex.50.50.s2t.bin", "lex.50.50.enfr.s2t.bin")):
         (tmp_path / f"enfr/{ours}.gz").write_bytes(gzip.compress((theirs / name).read_bytes()))
     (tmp_path / "enfr/metadata.json").write_text("{}")
-    assert command(tmp_path / "enfr", "--output", tmp_path / "en-fr").returncode == 0
+    assert command(tmp_path / "enfr", *into(tmp_path / "en-fr")).returncode == 0
     with serve(tmp_path / "en-fr", "--compute", "int8", "--shortlist") as url:
         answers = ask(url, text=first_lines(theirs / "input.txt", 64), split_sentences=False)["translations"]
         printed = [line.removesuffix("</s>").strip() for line in first_lines(theirs / "out/bergamot.int8shiftAlphaAll.shortlist.txt", 64)]

@@ -11,9 +11,11 @@ enum error_code {
     ERROR_MEMORY, /* an allocation failed */
 };
 
+enum { ERROR_BYTES = 1024 }; /* of a message, with two paths in it */
+
 struct error {
     enum error_code code;
-    char message[256];
+    char message[ERROR_BYTES];
 };
 
 /* Formats the message unless err already holds one. Returns -1, so that `return error_set(...)` reads well. */

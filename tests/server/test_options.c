@@ -241,6 +241,25 @@ START_TEST(help_and_version_need_no_model) {
 }
 END_TEST
 
+START_TEST(import_takes_several_paths) {
+    ck_assert_int_eq(parse("import a b.spm --into models --name en-fr --from en --storage int8 --preparation opus c"), 0);
+    ck_assert_int_eq(options.command, COMMAND_IMPORT);
+    ck_assert_uint_eq(options.paths.count, 3);
+    ck_assert_str_eq(options.paths.names[2], "c");
+    ck_assert_str_eq(options.from, "en");
+    ck_assert_ptr_null(options.to);
+    ck_assert_uint_eq(options.max_source_tokens, 100);
+    teardown();
+    ck_assert_int_eq(parse("import --into models"), -1);
+    ck_assert_str_eq(err.message, "PATH is missing: a model's folder, archive or file");
+    ck_assert_int_eq(parse("import a --preparation some"), -1);
+    ck_assert_str_eq(err.message, "--preparation must be none or opus, got \"some\"");
+    ck_assert_int_eq(parse("import a --alignment some"), -1);
+    ck_assert_str_eq(err.message, "--alignment must be trained or untrained, got \"some\"");
+    ck_assert_int_eq(parse("import a --workers 2"), -1);
+}
+END_TEST
+
 START_TEST(pack_takes_several_models) {
     ck_assert_int_eq(parse("pack --model a --model b --compute int8 --shortlist"), 0);
     ck_assert_int_eq(options.command, COMMAND_PACK);
@@ -567,6 +586,7 @@ Suite *options_suite(void) {
     tcase_add_test(tcase, links_of_one_model_or_two);
     tcase_add_test(tcase, help_and_version_need_no_model);
     tcase_add_test(tcase, health_asks_where_the_daemon_listens);
+    tcase_add_test(tcase, import_takes_several_paths);
     tcase_add_test(tcase, pack_takes_several_models);
     tcase_add_test(tcase, help_names_every_option_and_variable);
     tcase_add_loop_test(tcase, wrong_command_line, 0, sizeof wrong / sizeof wrong[0]);

@@ -75,7 +75,7 @@ def check(client: Daemon, folder: Path, name: str, same: bool) -> bool:
 def compare(alignd: Path, folder: Path, precision: Precision, work: Path) -> bool:
     """With the shortlist and without."""
     out, holds = work / f"{folder.name}-{precision.name}", True
-    subprocess.run([sys.executable, "-m", "weights.conversion.convert_marian", folder / precision.model, "--max-target-ratio", "3", "--output", out], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([alignd, "import", folder / precision.model, "--max-target-ratio", "3", "--into", work, "--name", out.name], check=True, stdout=subprocess.DEVNULL)
     for end, flags in (("", []), (".shortlist", ["--shortlist"])):
         if has(folder / "out", f"bergamot.{precision.name}{end}.soft.p9.nbest"):
             with daemon(alignd, out, Variant(out.name, ["--compute", precision.compute, *flags])) as url:

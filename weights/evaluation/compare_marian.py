@@ -1,7 +1,7 @@
 """alignd against Marian: python3 -m weights.evaluation.compare_marian --data DIR [--alignd build/alignd] [--compute int8] [--beside weights/en-fr]
 
-Input: DIR with one folder a model: model.npz with its vocabularies (as weights/conversion/marian_folder.py finds them), input.txt, reference.txt, edge.input.txt,
-and out/ with what Marian printed of them (n-best lists with word scores and soft attention, hard alignments, forced scores). Each is converted, served by one
+Input: DIR with one folder a model: model.npz with its vocabularies (as `alignd import` finds them), input.txt, reference.txt, edge.input.txt,
+and out/ with what Marian printed of them (n-best lists with word scores and soft attention, hard alignments, forced scores), or some of it. Each is imported, served by one
 daemon beside --beside, and asked for the same over HTTP; texts also come from `alignd translate`. Output: a table, one row a list: how many
 hypotheses, how many differ in a word, the largest difference of a word score, of a sentence score, of an attention weight. With --compute also
 the BLEU of that arithmetic beside float32's. The exit status is 1 where a word differs or a bound is passed.
@@ -32,6 +32,7 @@ SPACE = "\u2581"
 BEAM = {"strategy": "beam", "beam_size": 5, "n_best": 5, "length_penalty": 0}
 # Marian read the texts, and the pieces, as they are: without preparation. The models that a folder is converted to, by what is added to its name.
 VARIANTS = {"": [], "-unknowns": ["--allow-unknowns"], "-short": ["--max-target-ratio", "0.5"]}
+AS_THEY_ARE = ["--no-shortlist", "--preparation", "none", "--max-source-tokens", "1000"]  # the longest line that is allowed
 
 
 class List(NamedTuple):
@@ -224,6 +225,8 @@ def check_texts(alignd: Path, model: Path, folder: Path, flags: tuple[str, ...] 
     """What `alignd translate` prints, and its BLEU."""
     references = lines_of(folder, "reference.txt")
     for name, strategy in STRATEGIES.items():
+        if not has(folder / "out", name):
+            continue
         row, ours = Row(f"alignd translate: {name}"), translate(alignd, model, folder / "input.txt", [*strategy, *flags])
         for pair in zip(ours, (plain_text(folder, line) for line in lines_of(folder / "out", name)), strict=True):
             row.compare(*map(Hypothesis, pair))
@@ -232,16 +235,16 @@ def check_texts(alignd: Path, model: Path, folder: Path, flags: tuple[str, ...] 
 
 # ---- all of it ----
 
-def _run(program: str, *arguments: Path | str) -> None:
-    subprocess.run([sys.executable, "-m", f"weights.conversion.{program}", *arguments], check=True, stdout=subprocess.DEVNULL)
+def import_model(alignd: Path, path: Path, out: Path, name: str, flags: list[str]) -> None:
+    subprocess.run([alignd, "import", path, "--into", out, "--name", name, *flags], check=True, stdout=subprocess.DEVNULL)
 
 
-def convert(folder: Path, out: Path) -> None:
+def convert(alignd: Path, folder: Path, out: Path) -> None:
     """Every variant, as OUT/NAME and so on."""
     for suffix, flags in VARIANTS.items():
-        _run("convert_marian", folder / "model.npz", "--no-shortlist", "--preparation", "none", "--output", out / (folder.name + suffix), *flags)
+        import_model(alignd, folder / "model.npz", out, folder.name + suffix, [*AS_THEY_ARE, *flags])
     if (folder / HUGGINGFACE).exists():
-        _run("convert_huggingface", folder / HUGGINGFACE, "--preparation", "none", "--output", out / f"{folder.name}-{HUGGINGFACE}")
+        import_model(alignd, folder / HUGGINGFACE, out, f"{folder.name}-{HUGGINGFACE}", AS_THEY_ARE)
 
 
 def compare(alignd: Path, url: str, folder: Path, models: Path) -> Iterator[Row]:
@@ -249,12 +252,16 @@ def compare(alignd: Path, url: str, folder: Path, models: Path) -> Iterator[Row]
         if has(folder / "out", item.file):
             yield check_list(Daemon(url, folder.name + item.variant), folder, item)
     client = Daemon(url, folder.name)
-    yield check_hard(client, folder)
-    yield check_forced(client, folder)
+    if has(folder / "out", "greedy.hard.txt"):
+        yield check_hard(client, folder)
+    if has(folder / "out", "force.soft.p9.txt"):
+        yield check_forced(client, folder)
     yield from (row for row, _ in check_texts(alignd, models / folder.name, folder))
     if (folder / HUGGINGFACE).exists():
         other = Daemon(url, f"{folder.name}-{HUGGINGFACE}")
         for item in (List("greedy.soft.p9.nbest", GREEDY), List("beam5.p9.nbest", BEAM)):
+            if not has(folder / "out", item.file):
+                continue
             row = check_list(other, folder, item)
             row.name = f"{HUGGINGFACE}: {row.name}"
             yield row
@@ -269,9 +276,9 @@ def check_beside(url: str, model: str) -> None:
 def show_bleu(alignd: Path, compute: str, folder: Path, models: Path) -> bool:
     exact, other = (list(check_texts(alignd, models / folder.name, folder, flags)) for flags in ((), ("--compute", compute)))
     fits = True
-    for name, (_, before), (row, after) in zip(STRATEGIES, exact, other):
+    for (_, before), (row, after) in zip(exact, other):
         fits &= abs(after - before) <= BLEU_BOUND
-        print(f"{folder.name} {name}: BLEU {before:.2f} in float32, {after:.2f} in {compute}; {row.differ} of {row.count} texts differ")
+        print(f"{folder.name} {row.name}: BLEU {before:.2f} in float32, {after:.2f} in {compute}; {row.differ} of {row.count} texts differ")
     return fits
 
 
@@ -287,7 +294,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work:
         models = Path(work)
         for folder in folders:
-            convert(folder, models)
+            convert(arguments.alignd, folder, models)
         flags = [flag for folder in sorted(models.iterdir()) for flag in ("--model", str(folder))]
         with daemon(arguments.alignd, arguments.beside, Variant("float32", flags)) as url:
             check_beside(url, arguments.beside.name)

@@ -1,7 +1,7 @@
 """int8 without stored activation scales: alignd's scale for each row against Marian's for each batch: python3 -m weights.evaluation.compare_scales --data DIR
 
 Input: DIR with student-ssru, a model of Marian's type transformer with an SSRU decoder and norms behind its blocks, as weights.compare_marian reads it: model.intgemm8.bin, joint.spm,
-input.ids.txt, reference.pieces.txt. Its arithmetic is done here in NumPy along the reference's words (teacher forcing), its products with weights in whole numbers: the
+input.ids.txt, reference.pieces.txt. It is imported by alignd, which keeps the whole numbers. Its arithmetic is done here in NumPy along the reference's words (teacher forcing), its products with weights in whole numbers: the
 inputs are rounded with 127 over the largest of the row, or of all rows that enter the product together, in batches of so many sentences. Output: a table; how far the
 words' log-probabilities are from those without rounding of inputs, and how often another word is the likeliest.
 """
@@ -9,13 +9,17 @@ words' log-probabilities are from those without rounding of inputs, and how ofte
 from __future__ import annotations
 
 import argparse
+import subprocess
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy
+import sentencepiece
 from numpy import ndarray
 
-from ..conversion import marian_binary, marian_vocabulary
+from ..model import safetensors
+from ..model.storage import SCALE
 
 EPSILON = 1e-6
 BATCHES = (1, 8, 32, 64)
@@ -33,29 +37,31 @@ class Rounding(NamedTuple):
 class Student:
     """The model. Matrices are whole numbers [out, in] with one scale."""
 
-    def __init__(self, path: Path, heads: int) -> None:
-        with marian_binary.Archive(path) as archive:
-            names = [name for name in archive.entries if not name.startswith("special:")]
-            self.vectors = {name: archive.read(name).astype(numpy.float32) for name in names}
-            self.matrices = {name: (archive.quantised(name).astype(numpy.float32), archive.scale(name)) for name in names if archive.entries[name].quantised}
-        self.table = self.vectors["Wemb"]
+    def __init__(self, folder: Path, heads: int) -> None:
+        stored, _ = safetensors.read(folder / "model.safetensors")
+        self.vectors = {name: tensor for name, tensor in stored.items() if tensor.dtype == numpy.float32}
+        self.matrices = {name: (tensor.astype(numpy.float32), stored[name + SCALE][0]) for name, tensor in stored.items() if tensor.dtype == numpy.int8}
+        whole, scale = self.matrices["decoder.embedding"]
+        self.table = whole * scale
         self.size, self.heads = self.table.shape[1], heads
-        self.depths = [sum(f"{side}_l{i}_ffn_W1" in self.matrices for i in range(1, 17)) for side in ("encoder", "decoder")]
+        self.depths = [sum(f"{side}.layers.{i}.filter.input.weight" in self.matrices for i in range(16)) for side in ("encoder", "decoder")]
 
     def product(self, x: ndarray, name: str, rounding: Rounding, bias: str | None = None) -> ndarray:
-        """x [rows, in]"""
-        whole, scale = self.matrices[name]
+        """x [rows, in]; bias: its name; without it, the weight's own, if it has one."""
+        weight = name if name in self.matrices else f"{name}.weight"
+        bias = bias or f"{name}.bias"
+        whole, scale = self.matrices[weight]
         if rounding.kind != "none":
             most = numpy.abs(x).max(axis=1, keepdims=True) if rounding.kind == "row" else numpy.abs(x).max()
             multiplier = 127 / numpy.maximum(most, 1e-30)
             y = numpy.rint(x * multiplier) @ whole.T * (scale / multiplier)
         else:
             y = x @ whole.T * scale
-        return y + self.vectors[bias][0] if bias else y
+        return y + self.vectors[bias] if bias in self.vectors else y
 
     def norm(self, x: ndarray, name: str) -> ndarray:
         centred = x - x.mean(axis=1, keepdims=True)
-        return self.vectors[f"{name}_ln_scale"][0] * centred / numpy.sqrt((centred ** 2).mean(axis=1, keepdims=True) + EPSILON) + self.vectors[f"{name}_ln_bias"][0]
+        return self.vectors[f"{name}.norm.gain"] * centred / numpy.sqrt((centred ** 2).mean(axis=1, keepdims=True) + EPSILON) + self.vectors[f"{name}.norm.shift"]
 
     def positions(self, count: int) -> ndarray:
         half = self.size // 2
@@ -69,29 +75,29 @@ class Student:
         weights = numpy.exp(scores - scores.max(axis=2, keepdims=True))
         return (weights / weights.sum(axis=2, keepdims=True) @ split(v)).transpose(1, 0, 2).reshape(len(q), -1)
 
-    def heads_of(self, x: ndarray, name: str, letters: str, rounding: Rounding) -> list[ndarray]:
-        return [self.product(x, f"{name}_W{letter}", rounding, f"{name}_b{letter}") for letter in letters]
+    def heads_of(self, x: ndarray, name: str, parts: tuple[str, ...], rounding: Rounding) -> list[ndarray]:
+        return [self.product(x, f"{name}.{part}", rounding) for part in parts]
 
     def filter(self, x: ndarray, name: str, rounding: Rounding) -> ndarray:
-        middle = numpy.maximum(self.product(x, f"{name}_ffn_W1", rounding, f"{name}_ffn_b1"), 0)
-        return self.norm(x + self.product(middle, f"{name}_ffn_W2", rounding, f"{name}_ffn_b2"), f"{name}_ffn_ffn")
+        middle = numpy.maximum(self.product(x, f"{name}.filter.input", rounding), 0)
+        return self.norm(x + self.product(middle, f"{name}.filter.output", rounding), f"{name}.filter")
 
     def encode(self, sources: list[list[int]], rounding: Rounding) -> list[ndarray]:
         cuts = numpy.cumsum([len(source) for source in sources])[:-1]
         x = numpy.vstack([numpy.sqrt(self.size) * self.table[source] + self.positions(len(source)) for source in sources])
-        for i in range(1, self.depths[0] + 1):
-            name = f"encoder_l{i}_self"
-            parts = [numpy.split(part, cuts) for part in self.heads_of(x, name, "qkv", rounding)]
+        for i in range(self.depths[0]):
+            name = f"encoder.layers.{i}.self"
+            parts = [numpy.split(part, cuts) for part in self.heads_of(x, name, ("query", "key", "value"), rounding)]
             context = numpy.vstack([self.attend(*part) for part in zip(*parts)])
-            x = self.norm(x + self.product(context, f"{name}_Wo", rounding, f"{name}_bo"), f"{name}_Wo")
-            x = self.filter(x, f"encoder_l{i}", rounding)
+            x = self.norm(x + self.product(context, f"{name}.output", rounding), name)
+            x = self.filter(x, f"encoder.layers.{i}", rounding)
         return numpy.split(x, cuts)
 
     def decode(self, memories: list[ndarray], targets: list[list[int]], rounding: Rounding) -> list[ndarray]:
         """-> of each step of each sentence the log-probabilities [V]"""
-        layers = range(1, self.depths[1] + 1)
+        layers = range(self.depths[1])
         cuts = numpy.cumsum([len(memory) for memory in memories])[:-1]
-        seen = {i: [numpy.split(part, cuts) for part in self.heads_of(numpy.vstack(memories), f"decoder_l{i}_context", "kv", rounding)] for i in layers}
+        seen = {i: [numpy.split(part, cuts) for part in self.heads_of(numpy.vstack(memories), f"decoder.layers.{i}.cross", ("key", "value"), rounding)] for i in layers}
         cells = {i: numpy.zeros((len(targets), self.size)) for i in layers}
         found: list[list[ndarray]] = [[] for _ in targets]
         for step in range(max(map(len, targets))):
@@ -100,7 +106,7 @@ class Student:
             x = x + self.positions(step + 1)[step]
             for i in layers:
                 x = self._layer(x, i, live, cells[i], seen[i], rounding)
-            logits = self.product(x, "Wemb", rounding, "decoder_ff_logit_out_b")
+            logits = self.product(x, "decoder.embedding", rounding, "output.bias")
             logits -= logits.max(axis=1, keepdims=True)
             logits -= numpy.log(numpy.exp(logits).sum(axis=1, keepdims=True))
             for row, values in zip(live, logits):
@@ -108,13 +114,13 @@ class Student:
         return [numpy.vstack(rows) for rows in found]
 
     def _layer(self, x: ndarray, i: int, live: list[int], cells: ndarray, seen: list[list[ndarray]], rounding: Rounding) -> ndarray:
-        name = f"decoder_l{i}"
-        gate = 1 / (1 + numpy.exp(-self.product(x, f"{name}_rnn_Wf", rounding, f"{name}_rnn_bf")))
-        cells[live] = gate * cells[live] + (1 - gate) * self.product(x, f"{name}_rnn_W", rounding)
-        x = self.norm(x + numpy.maximum(cells[live], 0), f"{name}_rnn_ffn")
-        (query,) = self.heads_of(x, f"{name}_context", "q", rounding)
+        name = f"decoder.layers.{i}"
+        gate = 1 / (1 + numpy.exp(-self.product(x, f"{name}.ssru.forget", rounding)))
+        cells[live] = gate * cells[live] + (1 - gate) * self.product(x, f"{name}.ssru.candidate", rounding)
+        x = self.norm(x + numpy.maximum(cells[live], 0), f"{name}.ssru")
+        (query,) = self.heads_of(x, f"{name}.cross", ("query",), rounding)
         context = numpy.vstack([self.attend(query[[n]], seen[0][row], seen[1][row]) for n, row in enumerate(live)])
-        x = self.norm(x + self.product(context, f"{name}_context_Wo", rounding, f"{name}_context_bo"), f"{name}_context_Wo")
+        x = self.norm(x + self.product(context, f"{name}.cross.output", rounding), f"{name}.cross")
         return self.filter(x, name, rounding)
 
     def score(self, sources: list[list[int]], targets: list[list[int]], rounding: Rounding) -> list[ndarray]:
@@ -128,11 +134,16 @@ class Student:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="a folder with student-ssru")
-    folder = parser.parse_args().data / "student-ssru"
-    ids = {piece: i for i, piece in enumerate(marian_vocabulary._pieces((folder / "joint.spm").read_bytes()))}
+    parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
+    arguments = parser.parse_args()
+    folder = arguments.data / "student-ssru"
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "joint.spm"))
+    ids = {pieces.id_to_piece(i): i for i in range(pieces.get_piece_size())}
     sources = [[*map(int, line.split()), 0] for line in (folder / "input.ids.txt").read_text().split("\n")[:SENTENCES]]
     targets = [[*(ids.get(piece, 1) for piece in line.split()), 0] for line in (folder / "reference.pieces.txt").read_text(encoding="utf-8").split("\n")[:SENTENCES]]
-    model = Student(folder / "model.intgemm8.bin", 8)
+    with tempfile.TemporaryDirectory() as work:
+        subprocess.run([arguments.alignd, "import", folder / "model.intgemm8.bin", "--into", work, "--name", "student"], check=True, stdout=subprocess.DEVNULL)
+        model = Student(Path(work) / "student", 8)
     exact = model.score(sources, targets, Rounding("", "none"))
     print(f"{sum(map(len, targets)):,} words of {len(targets)} sentences\n\n| scale of | log-probability of a word: mean difference | 99% | likeliest word differs |\n|---|---|---|---|")
     for rounding in (Rounding("each row (alignd)", "row"), *(Rounding(f"each batch of {size} (Marian)", "batch", size) for size in BATCHES)):

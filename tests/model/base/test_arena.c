@@ -87,7 +87,7 @@ END_TEST
 
 START_TEST(long_message_is_cut) {
     struct error err = {0};
-    error_set(&err, ERROR_FORMAT, "%300d", 1);
+    error_set(&err, ERROR_FORMAT, "%3000d", 1);
     ck_assert_uint_eq(strlen(err.message), sizeof err.message - 1);
 }
 END_TEST

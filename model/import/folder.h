@@ -1,0 +1,39 @@
+/* The model folder that is written: config.json with its defaults, the weights, the tokenizer's files, the card, the manifest. */
+#ifndef ALIGND_IMPORT_FOLDER_H
+#define ALIGND_IMPORT_FOLDER_H
+
+#include "model/import/parts.h"
+#include "model/import/shortlist_import.h"
+#include "model/import/tensors.h"
+
+/* A model about to be written. */
+struct conversion {
+    json_t *config; /* owned; its defaults are not filled in */
+    struct container container;
+    struct tensors tensors;
+    struct tokenizer_files tokenizer;
+    const char *from; /* what it was converted from, for its card */
+    struct origin origin;
+    struct shortlist_import shortlist;
+    float quality[QUALITY_WEIGHTS];
+    bool has_shortlist, has_quality;
+    enum storage_kind storage;
+};
+
+/* Frees what it owns; NULL is allowed. */
+void conversion_done(struct conversion *conversion);
+
+/* Fills in the defaults of weights/config.def. -1 with ERROR_MEMORY. */
+int config_fill(json_t *config, struct error *err);
+
+/* Writes the files into the folder, which is there and empty, each to the disk. weights: bytes of model.safetensors. -1 with
+ * ERROR_FILE, ERROR_FORMAT (the configuration cannot be built, or a tensor cannot be read) or ERROR_MEMORY. */
+int folder_write(const char *folder, struct conversion *conversion, struct arena *arena, import_stop stop, uint64_t *weights,
+                 struct error *err);
+/* Takes its name once it is whole: everything in it is on the disk, and so is the name. -1 with ERROR_FILE: there is something
+ * already. */
+int folder_publish(const char *folder, const char *out, struct error *err);
+/* Removes the folder and all that is in it. */
+void folder_remove(const char *folder);
+
+#endif

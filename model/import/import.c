@@ -1,0 +1,527 @@
+#include "model/import/import.h"
+#include "model/import/archive.h"
+#include "model/import/folder.h"
+#include "model/import/huggingface.h"
+#include "model/import/marian.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ARENA_BYTES = 1 << 16, MOST_PATHS = 16, USUAL_TOKENS = 100, USUAL_LISTED = 100, MOST_OPTIONS_BYTES = 1 << 22 };
+
+/* A path of something unpacked, and the path that the user knows. */
+struct alias {
+    const char *path, *shown;
+    struct alias *next;
+};
+
+struct import {
+    const struct import_options *options;
+    struct arena arena;
+    const char *work;              /* a folder beside the one that is made, with a name that no model has; NULL: not made yet */
+    const char *made;              /* the first folder on the way to INTO that was not there; NULL: all were */
+    const char *paths[MOST_PATHS]; /* [path_count], where what was packed is unpacked */
+    const char *shown;             /* the first path as the user knows it */
+    const char *inner;             /* of an archive that holds one folder: its name; NULL: none */
+    struct alias *aliases;
+    unsigned unpacked; /* how many folders in `work` hold something */
+    struct conversion conversion;
+    FILE *said;
+};
+
+/* ---- folders ---- */
+
+/* Makes the folder and those that lead to it. *first: the first one that was not there. */
+static int make_folders(const char *path, struct arena *arena, const char **first, struct error *err) {
+    for (const char *end = path; *end;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        const char *part = arena_copy(arena, path, (size_t)(end - path));
+        if (!part)
+            return error_memory(err);
+        if (mkdir(part, 0777) == 0) {
+            *first = *first ? *first : part;
+        } else if (errno != EEXIST) {
+            return error_set(err, ERROR_FILE, "%s: %s", part, strerror(errno));
+        }
+    }
+    return 0;
+}
+
+/* Takes back what make_folders made, as far as it is empty. */
+static void unmake_folders(const char *path, const char *first) {
+    char *part = first ? strdup(path) : NULL;
+    while (part && rmdir(part) == 0 && strcmp(part, first) != 0) {
+        char *slash = strrchr(part, '/');
+        if (!slash)
+            break;
+        *slash = '\0';
+    }
+    free(part);
+}
+
+/* An empty folder in `work` for what is unpacked. */
+static const char *make_room(struct import *import, struct error *err) {
+    const char *folder = import_say(&import->arena, "%s/%03u", import->work, ++import->unpacked);
+    if (folder && mkdir(folder, 0700) == 0)
+        return folder;
+    if (folder)
+        error_set(err, ERROR_FILE, "%s: %s", folder, strerror(errno));
+    else
+        error_memory(err);
+    return NULL;
+}
+
+static int add_alias(struct import *import, const char *path, const char *shown, struct error *err) {
+    struct alias *alias = arena_alloc(&import->arena, 1, sizeof *alias);
+    if (!alias)
+        return error_memory(err);
+    *alias = (struct alias){path, shown, import->aliases};
+    import->aliases = alias;
+    return 0;
+}
+
+/* If a folder holds one folder and nothing else, that. */
+static const char *descend(const char *folder, struct arena *arena) {
+    const struct dirent *entry;
+    const char *inner = NULL;
+    size_t count = 0;
+    DIR *open = opendir(folder);
+    while (open && (entry = readdir(open)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && ++count == 1)
+            inner = path_join(arena, folder, entry->d_name);
+    if (open)
+        closedir(open);
+    return count == 1 && inner && is_folder(inner) ? inner : folder;
+}
+
+/* ---- what is packed ---- */
+
+/* An archive's folder in place of the archive. A .npz is one too, but is read as it is, and so is pytorch_model.bin. */
+static int open_path(struct import *import, const char *path, const char **out, struct error *err) {
+    enum archive_kind kind = ARCHIVE_NONE;
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (!(*out = arena_copy(&import->arena, path, length)))
+        return error_memory(err);
+    if (parts_refuse(*out, &import->arena, err) != 0)
+        return -1;
+    if (is_folder(*out))
+        return 0;
+    if (archive_kind_of(*out, &kind, err) != 0)
+        return -1;
+    bool model = source_ends(*out, ".npz") || source_ends(*out, ".bin");
+    if (kind != ARCHIVE_TAR && (kind != ARCHIVE_ZIP || model))
+        return 0;
+    const char *folder = make_room(import, err);
+    if (!folder || archive_unpack(*out, folder, &archive_usual, import->options->stop, err) != 0 ||
+        add_alias(import, folder, *out, err) != 0)
+        return -1;
+    const char *inner = descend(folder, &import->arena);
+    if (inner != folder && add_alias(import, inner, *out, err) != 0)
+        return -1;
+    if (inner != folder)
+        import->inner = source_name(inner);
+    *out = inner;
+    return parts_refuse(inner, &import->arena, err);
+}
+
+/* A compressed file's contents, under its name without the ending. */
+static int expand(struct import *import, const char **path, struct error *err) {
+    enum archive_kind kind;
+    if (!*path)
+        return 0;
+    if (archive_kind_of(*path, &kind, err) != 0)
+        return -1;
+    if (kind != ARCHIVE_COMPRESSED)
+        return 0;
+    const char *folder = make_room(import, err), *name = source_name(*path);
+    size_t length = strlen(name);
+    length -= source_ends(name, ".gz") ? 3 : source_ends(name, ".zst") ? 4 : 0;
+    const char *out = folder ? import_say(&import->arena, "%s/%.*s", folder, (int)length, name) : NULL;
+    if (!out)
+        return folder ? error_memory(err) : -1;
+    if (archive_expand(*path, out, &archive_usual, import->options->stop, err) != 0 || add_alias(import, out, *path, err) != 0)
+        return -1;
+    *path = out;
+    return 0;
+}
+
+/* One side's file may be the other's, too: it is expanded once. */
+static int expand_pair(struct import *import, const char *paths[2], struct error *err) {
+    bool one = paths[0] && paths[1] && strcmp(paths[0], paths[1]) == 0;
+    if (expand(import, &paths[0], err) != 0)
+        return -1;
+    if (one)
+        paths[1] = paths[0];
+    return one ? 0 : expand(import, &paths[1], err);
+}
+
+/* ---- the beginning of config.json ---- */
+
+/* A file's or folder's name without what says how it is packed. */
+static const char *stem(const char *name, struct arena *arena) {
+    static const char *const endings[] = {".gz", ".zst", ".tar", ".tgz", ".zip", ".npz", ".bin"};
+    size_t length = strlen(name);
+    const char *copy = arena_copy(arena, name, length);
+    for (size_t i = 0; copy && i < sizeof endings / sizeof *endings; i++)
+        if (source_ends(copy, endings[i]) && strlen(copy) > strlen(endings[i]))
+            copy = arena_copy(arena, copy, strlen(copy) - strlen(endings[i]));
+    return copy;
+}
+
+/* ratio: target tokens for a source token, if the command line does not say. Sets the folder's name. */
+static int begin_config(struct import *import, const char *source, const char *target, double ratio, const char **name,
+                        struct error *err) {
+    const struct import_options *o = import->options;
+    source = o->from ? o->from : source ? source : "und";
+    target = o->to ? o->to : target ? target : "und";
+    bool languages = strcmp(source, "und") != 0 && strcmp(target, "und") != 0;
+    *name = o->name     ? o->name
+            : languages ? import_say(&import->arena, "%s-%s", source, target)
+                        : stem(source_name(import->shown), &import->arena);
+    if (!*name)
+        return error_memory(err);
+    if (!**name || **name == '.' || strchr(*name, '/'))
+        return error_set(err, ERROR_INPUT, "%s: cannot be the name of a model folder: give another with --name", *name);
+    import->conversion.config =
+        json_pack("{s:i, s:s, s:s, s:s, s:{s:i, s:f}}", "format", 1, "name", *name, "source", source, "target", target, "limits",
+                  "max_source_tokens", (int)(o->max_source_tokens ? o->max_source_tokens : USUAL_TOKENS), "max_target_ratio",
+                  o->max_target_ratio > 0 ? o->max_target_ratio : ratio);
+    return import->conversion.config ? 0 : error_set(err, ERROR_INPUT, "%s: a name or a language is not UTF-8", import->shown);
+}
+
+static int pick_storage(struct import *import, struct error *err) {
+    const char *asked = import->options->storage;
+    struct conversion *c = &import->conversion;
+    for (const struct made *made = c->tensors.made; !asked && made; made = made->next)
+        if (made->given)
+            c->storage = STORAGE_INT8;
+    for (size_t i = 0; asked && i < STORAGE_KINDS; i++) {
+        c->storage = (enum storage_kind)i;
+        if (strcmp(storage_names[i], asked) == 0)
+            return 0;
+    }
+    return asked ? error_set(err, ERROR_INPUT, "the storage must be float32, float16, bfloat16 or int8, got \"%s\"", asked) : 0;
+}
+
+/* ---- Marian ---- */
+
+static const char SPECIAL_OPTIONS[] = "special:model.yml";
+
+/* Tensors that nothing is made of; sorted. */
+static const struct {
+    const char *name, *what;
+} dropped[] = {{"decoder_c_tt", "an empty array for old programs"},
+               {"history_errs", "Nematus's validation errors"},
+               {"none_QuantMultA", "a copy of the multiplier of Wemb"},
+               {SPECIAL_OPTIONS, "the options"},
+               {"uidx", "Nematus's count of updates"}};
+enum { DROPPED = sizeof dropped / sizeof *dropped };
+
+static int read_options(struct import *import, const struct parts *parts, struct marian_options *options, struct error *err) {
+    struct arena *arena = &import->arena;
+    const struct stored *own = stored_find(&import->conversion.container, SPECIAL_OPTIONS);
+    if (own) {
+        uint64_t size = stored_count(own) * own->item;
+        char *text = size <= MOST_OPTIONS_BYTES ? arena_zalloc(arena, (size_t)size + 1, 1) : NULL;
+        if (!text)
+            return error_set(err, ERROR_FORMAT, "%s: is too large", SPECIAL_OPTIONS);
+        if (stored_bytes(own, 0, (size_t)stored_count(own), text, err) != 0)
+            return -1;
+        while (size > 0 && text[size - 1] == '\0')
+            size--;
+        if (strlen(text) != size)
+            return error_set(err, ERROR_FORMAT, "%s: has a NUL in the middle", SPECIAL_OPTIONS);
+        return marian_options_read(text, (size_t)size, true, arena, options, err);
+    }
+    const char *path = parts->options ? parts->options : import_say(arena, "%s/%s.json", parts->folder, source_name(parts->model));
+    char *text;
+    size_t length;
+    if (!path)
+        return error_memory(err);
+    if (!source_exists(path))
+        return error_set(err, ERROR_FORMAT, "%s: holds no options (%s): name a file of them, such as %s.json", parts->model,
+                         SPECIAL_OPTIONS, parts->name);
+    return source_text(path, MOST_OPTIONS_BYTES, arena, &text, &length, err) == 0
+               ? marian_options_read(text, length, false, arena, options, err)
+               : -1;
+}
+
+static int read_vocabularies(const struct parts *parts, struct marian_sizes sizes, struct arena *arena, struct vocabulary sides[2],
+                             struct error *err) {
+    const size_t counts[] = {sizes.source, sizes.target};
+    for (size_t side = 0; side < 2; side++) {
+        struct vocabulary list;
+        if (vocabulary_import(parts->vocabularies[side], counts[side], arena, &sides[side], err) != 0)
+            return -1;
+        list = sides[side];
+        if (parts->segmenters[side] && vocabulary_segmented(parts->segmenters[side], &list, arena, &sides[side], err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The shortlist and the quality model. */
+static int read_beside(struct import *import, const struct parts *parts, const struct vocabulary sides[2], struct error *err) {
+    const struct import_options *o = import->options;
+    struct conversion *c = &import->conversion;
+    struct ids source, target;
+    if (parts->shortlist && !o->no_shortlist) {
+        struct shortlist_options list = {&source, &target, c->tokenizer.one_list,
+                                         o->shortlist_first ? o->shortlist_first : USUAL_LISTED,
+                                         o->shortlist_best ? o->shortlist_best : USUAL_LISTED};
+        if (ids_of(&sides[0], &import->arena, &source, err) != 0 || ids_of(&sides[1], &import->arena, &target, err) != 0 ||
+            shortlist_import(parts->shortlist, &list, &import->arena, &c->shortlist, err) != 0)
+            return -1;
+        c->has_shortlist = true;
+    }
+    c->has_quality = parts->quality != NULL;
+    return c->has_quality ? quality_import(parts->quality, &import->arena, c->quality, err) : 0;
+}
+
+/* Takes sections: the encoder's, decoder's, attention's and output's. */
+static int add_sections(struct import *import, const struct parts *parts, const struct marian_options *options,
+                        const struct marian_defaults *defaults, json_t *sections, struct error *err) {
+    const struct import_options *o = import->options;
+    struct conversion *c = &import->conversion;
+    const char *preparation = o->preparation ? o->preparation : "opus";
+    bool guided = o->alignment ? strcmp(o->alignment, "trained") == 0 : parts->guided;
+    int failed = json_object_set(c->config, "search", defaults->search) | json_object_update(c->config, sections);
+    failed |=
+        json_object_set_new(json_object_get(c->config, "output"), "unknowns", json_boolean(o->unknowns || defaults->unknowns));
+    if (options->transformer)
+        failed |= json_object_set_new(json_object_get(c->config, "decoder"), "alignment_trained", json_boolean(guided));
+    if (parts->segmenters[0])
+        failed |= json_object_set_new(c->tokenizer.section, "preparation", json_string(preparation));
+    failed |= json_object_set(c->config, "tokenizer", c->tokenizer.section);
+    json_decref(sections);
+    return failed ? error_memory(err) : 0;
+}
+
+static int convert_marian(struct import *import, struct parts *parts, const char **name, struct error *err) {
+    struct conversion *c = &import->conversion;
+    struct marian_options options;
+    struct marian_defaults defaults = {.search = NULL};
+    struct vocabulary sides[2];
+    json_t *sections = NULL;
+    if (expand(import, &parts->model, err) != 0 || expand_pair(import, parts->vocabularies, err) != 0 ||
+        expand_pair(import, parts->segmenters, err) != 0 || expand(import, &parts->shortlist, err) != 0 ||
+        expand(import, &parts->quality, err) != 0)
+        return -1;
+    enum archive_kind kind;
+    if (archive_kind_of(parts->model, &kind, err) != 0)
+        return -1;
+    bool zip = kind == ARCHIVE_ZIP || source_ends(parts->model, ".npz");
+    int result = zip ? npz_open(parts->model, import->work, &import->arena, import->options->stop, &c->container, err)
+                     : marian_bin_open(parts->model, &import->arena, &c->container, err);
+    if (result != 0 || read_options(import, parts, &options, err) != 0 ||
+        marian_decoder_read(&parts->decoder, &import->arena, &defaults, err) != 0)
+        return -1;
+    result = tensors_init(&c->tensors, &c->container, &import->arena, err);
+    for (size_t d = 0; result == 0 && d < DROPPED; d++)
+        for (size_t i = 0; i < c->container.count; i++)
+            if (strcmp(c->container.entries[i].name, dropped[d].name) == 0) {
+                c->tensors.names[i] = NULL;
+                c->tensors.left[i] = false;
+                fprintf(import->said, "dropped: %s, %s\n", dropped[d].name, dropped[d].what);
+            }
+    if (result == 0) {
+        struct marian_sizes sizes = (options.transformer ? marian_transformer : marian_recurrent)(&c->tensors, &options, &sections);
+        tensors_check_left(&c->tensors, "unknown, so the model is another than its options say");
+        result = c->tensors.failed ? -1 : read_vocabularies(parts, sizes, &import->arena, sides, err);
+    }
+    if (result == 0)
+        result = tokenizer_files_of(&sides[0], &sides[1], &c->tokenizer, err);
+    if (result == 0 && marian_shares(&options) && !c->tokenizer.one_list)
+        result = error_set(err, ERROR_FORMAT, "source and target have one embedding, but their vocabularies differ");
+    if (result == 0)
+        result = begin_config(import, parts->source, parts->target, defaults.ratio, name, err);
+    if (result == 0) {
+        result = add_sections(import, parts, &options, &defaults, sections, err);
+        sections = NULL;
+    }
+    if (result == 0)
+        result = read_beside(import, parts, sides, err);
+    c->from = source_name(parts->model);
+    c->origin = parts->origin;
+    if (result == 0)
+        fprintf(import->said, "%s%s%s%s", defaults.said, *options.ignored ? "options of training, ignored: " : "", options.ignored,
+                *options.ignored ? "\n" : "");
+    json_decref(sections);
+    json_decref(defaults.search);
+    return result;
+}
+
+static int convert_huggingface(struct import *import, const char *folder, const char **name, struct error *err) {
+    const struct import_options *o = import->options;
+    const char *source = NULL, *target = NULL, *shown = source_name(import->shown);
+    char *real = strcmp(folder, ".") == 0 || strcmp(shown, "..") == 0 ? realpath(folder, NULL) : NULL;
+    if (real)
+        shown = arena_copy(&import->arena, source_name(real), strlen(source_name(real)));
+    free(real);
+    if (import->inner)
+        shown = import->inner;
+    else if (!is_folder(import->shown) && strcmp(folder, import->paths[0]) != 0) /* a file in it was named */
+        shown = source_name(folder);
+    if (!shown)
+        return error_memory(err);
+    origin_languages(stem(shown, &import->arena), &import->arena, &source, &target);
+    const struct huggingface_options options = {.name = shown,
+                                                .work = import->work,
+                                                .preparation = o->preparation ? o->preparation : "opus",
+                                                .alignment = o->alignment,
+                                                .unknowns = o->unknowns,
+                                                .stop = o->stop};
+    return begin_config(import, source, target, 3, name, err) == 0
+               ? huggingface_convert(folder, &options, &import->arena, &import->conversion, err)
+               : -1;
+}
+
+/* ---- what is said of it ---- */
+
+/* Labels such as >>fra<< in the list of pieces. */
+static void tell(struct import *import, const char *out, uint64_t weights) {
+    const struct conversion *c = &import->conversion;
+    const char *first = NULL, *pieces = json_string_value(json_object_get(c->tokenizer.section, "pieces"));
+    size_t labels = 0, length = 0;
+    for (size_t i = 0; pieces && i < c->tokenizer.count; i++)
+        for (const char *line = c->tokenizer.files[i].content; strcmp(c->tokenizer.files[i].name, pieces) == 0 && *line;) {
+            size_t size = strcspn(line, "\n");
+            bool label =
+                size > 4 && memcmp(line, ">>", 2) == 0 && memcmp(line + size - 2, "<<", 2) == 0 && !memchr(line + 2, '<', size - 4);
+            labels += label;
+            length = label && !first ? size - 4 : length;
+            first = label && !first ? line + 2 : first;
+            line += size + (line[size] == '\n');
+        }
+    if (labels)
+        fprintf(import->said, "it writes %zu languages, such as %.*s: requests choose with variant, or target\n", labels,
+                (int)length, first);
+    const json_t *decoder = json_object_get(c->config, "decoder"), *trained = json_object_get(decoder, "alignment_trained");
+    if (json_is_null(json_object_get(c->config, "attention")) && json_is_false(trained))
+        fprintf(import->said, "its attention was not trained to align: weights.align_head gives it an alignment head\n");
+    fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n", out, c->tensors.count, import_thousands(&import->arena, weights),
+            c->has_shortlist ? ", a shortlist" : "", c->has_quality ? ", a quality model" : "");
+}
+
+/* Paths of what was unpacked are shown as those of the archive. */
+static void show_aliases(const struct import *import, struct error *err) {
+    for (const struct alias *alias = import->aliases; alias; alias = alias->next) {
+        struct error shown = {.code = err->code};
+        const char *at = err->message, *found;
+        size_t length = 0;
+        while (*at && (found = strstr(at, alias->path)) != NULL && length < sizeof shown.message) {
+            length += (size_t)snprintf(shown.message + length, sizeof shown.message - length, "%.*s%s", (int)(found - at), at,
+                                       alias->shown);
+            at = found + strlen(alias->path);
+        }
+        if (length < sizeof shown.message)
+            snprintf(shown.message + length, sizeof shown.message - length, "%s", at);
+        *err = shown;
+    }
+}
+
+/* The message names the path. */
+static void show_path(const struct import *import, struct error *err) {
+    struct error shown = {.code = err->code};
+    if (err->code == ERROR_MEMORY || !import->shown || strstr(err->message, import->shown) || err->code == ERROR_NONE)
+        return;
+    snprintf(shown.message, sizeof shown.message, "%s: %.*s", import->shown, (int)(sizeof shown.message - 3), err->message);
+    *err = shown;
+}
+
+static int check_name(struct import *import, const char *into, const char *name, const char **out, struct error *err) {
+    *out = strcmp(into, "/") == 0 ? import_say(&import->arena, "/%s", name) : path_join(&import->arena, into, name);
+    if (!*out)
+        return error_memory(err);
+    return source_exists(*out) ? error_set(err, ERROR_INPUT, "%s: is there already", *out) : 0;
+}
+
+static int convert(struct import *import, const char *into, const char **out, uint64_t *weights, struct error *err) {
+    const struct import_options *o = import->options;
+    struct conversion *c = &import->conversion;
+    const char *name, *folder;
+    struct parts parts;
+    for (size_t i = 0; i < o->path_count; i++)
+        if (open_path(import, o->paths[i], &import->paths[i], err) != 0)
+            return -1;
+    if (o->name && check_name(import, into, o->name, out, err) != 0)
+        return -1;
+    if (o->path_count == 1 && parts_huggingface(import->paths[0], &import->arena, &folder)) {
+        if (convert_huggingface(import, folder, &name, err) != 0)
+            return -1;
+    } else if (parts_find(import->paths, o->path_count, stem(source_name(import->shown), &import->arena), &import->arena, &parts,
+                          err) != 0 ||
+               convert_marian(import, &parts, &name, err) != 0) {
+        return -1;
+    }
+    folder = path_join(&import->arena, import->work, "model");
+    if (!folder)
+        return error_memory(err);
+    if (check_name(import, into, name, out, err) != 0 || pick_storage(import, err) != 0)
+        return -1;
+    if (mkdir(folder, 0777) != 0)
+        return error_set(err, ERROR_FILE, "%s: %s", folder, strerror(errno));
+    if (folder_write(folder, c, &import->arena, o->stop, weights, err) != 0)
+        return -1;
+    return import_interrupted(o->stop, err) == 0 ? folder_publish(folder, *out, err) : -1;
+}
+
+int import_run(const struct import_options *options, char **said, struct error *err) {
+    struct import import = {.options = options, .shown = options->paths[0], .conversion = {.container = {.file = -1}}};
+    char *text = NULL;
+    const char *out, *into;
+    size_t size = 0, length = strlen(options->into);
+    uint64_t weights = 0;
+    struct error inner = {0};
+    int result = -1;
+    if (options->path_count == 0 || options->path_count > MOST_PATHS)
+        return error_set(err, ERROR_INPUT, "give 1 to %d paths", MOST_PATHS);
+    arena_init(&import.arena, ARENA_BYTES);
+    while (length > 1 && options->into[length - 1] == '/')
+        length--;
+    into = arena_copy(&import.arena, options->into, length);
+    import.said = open_memstream(&text, &size);
+    char *work = into ? import_say(&import.arena, "%s/.import-XXXXXX", into) : NULL;
+    if (!import.said || !work) {
+        error_memory(&inner);
+        goto done;
+    }
+    for (size_t i = 0; i < options->path_count; i++) /* before anything is made */
+        if (parts_refuse(options->paths[i], &import.arena, &inner) != 0)
+            goto done;
+    if (make_folders(into, &import.arena, &import.made, &inner) != 0)
+        goto done;
+    if (!mkdtemp(work)) {
+        error_set(&inner, ERROR_FILE, "%s: %s", into, strerror(errno));
+        goto done;
+    }
+    import.work = work;
+    result = convert(&import, into, &out, &weights, &inner);
+    if (result == 0)
+        tell(&import, out, weights);
+done:
+    if (import.said && fclose(import.said) != 0 && result == 0)
+        result = error_memory(&inner);
+    conversion_done(&import.conversion);
+    if (import.work)
+        folder_remove(import.work);
+    if (result != 0 && into)
+        unmake_folders(into, import.made);
+    if (result != 0) {
+        show_aliases(&import, &inner);
+        show_path(&import, &inner);
+        error_set(err, inner.code, "%s", inner.message);
+        free(text);
+    } else {
+        *said = text;
+    }
+    arena_done(&import.arena);
+    return result;
+}

@@ -1,0 +1,57 @@
+/* Marian's and Nematus's models: their options, checked, and their tensors. */
+#ifndef ALIGND_IMPORT_MARIAN_H
+#define ALIGND_IMPORT_MARIAN_H
+
+#include "model/import/mapping.h"
+#include "model/import/tensors.h"
+#include <jansson.h>
+
+enum { OPTION_ROWS_MOST = 64 };
+
+/* The options of a model's own type, in the order of the table. */
+struct marian_options {
+    struct {
+        const char *name, *value;
+    } rows[OPTION_ROWS_MOST]; /* [count] */
+    size_t count;
+    bool transformer;
+    const char *norm;       /* of transformers: "post", after each block, or "pre", before it and on top of each stack */
+    size_t tied_layers[16]; /* of transformers: for each layer of the decoder the one whose tensors it has, from 1 */
+    const char *ignored;    /* names of others that were passed over, separated by commas; "": none */
+};
+
+/* The value; "" where it is empty. The name must be in the table for the model's type. */
+const char *marian_option(const struct marian_options *options, const char *name);
+bool marian_on(const struct marian_options *options, const char *name);
+size_t marian_number(const struct marian_options *options, const char *name);
+/* Source and target have one embedding; the output layer's matrix is the target's embedding. */
+bool marian_shares(const struct marian_options *options);
+bool marian_ties(const struct marian_options *options);
+
+/* Reads the text of the options: Marian's YAML, or Nematus's JSON if it begins with {. own: it is what the model holds itself, in
+ * which an unknown option is an error; otherwise it is a file of training options. -1 with ERROR_FORMAT: the message names the
+ * option. */
+int marian_options_read(const char *text, size_t length, bool own, struct arena *arena, struct marian_options *out,
+                        struct error *err);
+
+/* What a model's own decoder does, by the options in decoder.yml. */
+struct marian_defaults {
+    json_t *search;   /* config.json's section; owned */
+    double ratio;     /* target tokens for a source token, at most */
+    bool unknowns;    /* searches may choose <unk> */
+    const char *said; /* a line for each option that alignd has in another way or not at all */
+};
+/* Only options that are single values count. An empty mapping: nothing is known. */
+int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err);
+
+/* Sizes of the vocabularies. */
+struct marian_sizes {
+    size_t source, target;
+};
+
+/* Plans all tensors. sections: encoder, decoder, attention and output of config.json, as far as the model determines them; a new
+ * object, the caller's, NULL after an error, which the tensors hold. */
+struct marian_sizes marian_recurrent(struct tensors *tensors, const struct marian_options *options, json_t **sections);
+struct marian_sizes marian_transformer(struct tensors *tensors, const struct marian_options *options, json_t **sections);
+
+#endif

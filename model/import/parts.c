@@ -1,0 +1,486 @@
+#include "model/import/parts.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <jansson.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_FILES = 10000, MOST_TEXT_BYTES = 1 << 22, HEAD_LINES = 40 };
+
+/* The names in a folder, sorted. */
+struct listing {
+    const char *folder;
+    const char **names; /* [count] */
+    size_t count;
+};
+
+const char *path_join(struct arena *arena, const char *folder, const char *name) {
+    return import_say(arena, "%s/%s", folder, name);
+}
+
+bool is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int list_folder(const char *folder, struct arena *arena, struct listing *out, struct error *err) {
+    struct listing found = {.folder = folder};
+    const struct dirent *entry;
+    size_t room = 0;
+    DIR *open = opendir(folder);
+    if (!open)
+        return error_set(err, ERROR_FILE, "%s: %s", folder, strerror(errno));
+    while ((entry = readdir(open)) != NULL && found.count < MOST_FILES) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        const char **names = arena_grow(arena, found.names, found.count, &room, 1, sizeof *names);
+        if (!names)
+            break;
+        found.names = names;
+        found.names[found.count++] = arena_copy(arena, entry->d_name, strlen(entry->d_name));
+    }
+    closedir(open);
+    if (arena_failed(arena))
+        return error_memory(err);
+    if (found.count > 0)
+        qsort(found.names, found.count, sizeof *found.names, by_name);
+    *out = found;
+    return 0;
+}
+
+/* ---- names ---- */
+
+/* The length of the name without .gz or .zst. */
+static size_t plain_length(const char *name) {
+    size_t length = strlen(name);
+    return source_ends(name, ".gz") ? length - 3 : source_ends(name, ".zst") ? length - 4 : length;
+}
+
+static const char *plain_name(const char *name, struct arena *arena) {
+    const char *copy = arena_copy(arena, name, plain_length(name));
+    return copy ? copy : "";
+}
+
+/* The file of this pattern, compressed or not. *found NULL: there is none. */
+static int find_one(const struct listing *listing, const char *pattern, struct arena *arena, const char **found,
+                    struct error *err) {
+    const char *names = NULL;
+    size_t count = 0;
+    *found = NULL;
+    for (size_t i = 0; i < listing->count; i++) {
+        if (fnmatch(pattern, listing->names[i], 0) != 0 && fnmatch(pattern, plain_name(listing->names[i], arena), 0) != 0)
+            continue;
+        names = import_say(arena, "%s%s%s", names ? names : "", names ? ", " : "", listing->names[i]);
+        *found = path_join(arena, listing->folder, listing->names[i]);
+        count++;
+    }
+    if (count > 1)
+        return error_set(err, ERROR_FORMAT, "%s: has %s: leave one of them there, or name it", listing->folder, names ? names : "");
+    return 0;
+}
+
+/* The first pair of patterns that is there; found NULL, NULL: none is. */
+static int find_pair(const struct listing *listing, const char *const (*pairs)[2], size_t count, struct arena *arena,
+                     const char *found[2], struct error *err) {
+    for (size_t i = 0; i < count; i++) {
+        for (size_t side = 0; side < 2; side++)
+            if (find_one(listing, pairs[i][side], arena, &found[side], err) != 0)
+                return -1;
+        if (found[0] && found[1])
+            return 0;
+    }
+    found[0] = found[1] = NULL;
+    return 0;
+}
+
+/* Best first: with one activation scale for each matrix, without, as it was trained. */
+static int find_model(const struct listing *listing, struct arena *arena, const char **model, struct error *err) {
+    static const char *const endings[] = {".intgemm.alphas.bin", ".intgemm8.bin", ".npz", ".bin"};
+    static const char *const others[] = {"lex.", "quality", "vocab", "srcvocab", "trgvocab", "pytorch_model", "model.s2t."};
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        const char *names = NULL;
+        size_t count = 0;
+        for (size_t i = 0; i < listing->count; i++) {
+            bool other = !source_ends(plain_name(listing->names[i], arena), endings[e]);
+            for (size_t o = 0; o < sizeof others / sizeof *others; o++)
+                other |= source_begins(listing->names[i], others[o]);
+            if (other)
+                continue;
+            names = import_say(arena, "%s%s%s", names ? names : "", names ? ", " : "", listing->names[i]);
+            *model = path_join(arena, listing->folder, listing->names[i]);
+            count++;
+        }
+        if (count > 1)
+            return error_set(err, ERROR_FORMAT, "%s: has %s: name the one to convert", listing->folder, names ? names : "");
+        if (count == 1)
+            return 0;
+    }
+    return error_set(err, ERROR_FORMAT, "%s: has no model: neither .npz nor .bin", listing->folder);
+}
+
+/* Pieces of byte pair encoding, which are cut by another program. */
+static int refuse_bpe(const struct listing *listing, struct error *err) {
+    for (size_t i = 0; i < listing->count; i++) {
+        const char *name = listing->names[i];
+        if (source_ends(name, ".bpe") || strcmp(name, "bpe.model") == 0 || source_ends(name, ".tcmodel"))
+            return error_set(err, ERROR_FORMAT,
+                             "%s: has %s: models of BPE pieces cannot be converted, only those of SentencePiece and of words",
+                             listing->folder, name);
+    }
+    return 0;
+}
+
+static bool lists(const struct listing *listing, const char *name) {
+    for (size_t i = 0; i < listing->count; i++)
+        if (strcmp(listing->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool parts_huggingface(const char *path, struct arena *arena, const char **folder) {
+    static const char *const files[] = {"pytorch_model.bin", "model.safetensors", "vocab.json"};
+    bool named = strcmp(source_name(path), "config.json") == 0, beside = false;
+    if (is_folder(path)) {
+        *folder = path;
+    } else {
+        for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+            named |= strcmp(source_name(path), files[i]) == 0;
+        if (!named)
+            return false;
+        const char *slash = strrchr(path, '/');
+        *folder = slash ? arena_copy(arena, path, (size_t)(slash - path)) : ".";
+    }
+    if (!*folder)
+        return false;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *file = path_join(arena, *folder, files[i]);
+        beside |= file && source_exists(file);
+    }
+    const char *config = path_join(arena, *folder, "config.json");
+    return beside && config && source_exists(config);
+}
+
+int parts_refuse(const char *path, struct arena *arena, struct error *err) {
+    static const char *const files[] = {"shared_vocabulary.txt", "shared_vocabulary.json", "source_vocabulary.txt",
+                                        "source_vocabulary.json"};
+    struct listing listing;
+    if (strstr(path, "://"))
+        return error_set(err, ERROR_INPUT, "%s: is an address: download it first", path);
+    if (!source_exists(path))
+        return error_set(err, ERROR_FILE, "%s: is not there", path);
+    if (!is_folder(path))
+        return 0;
+    if (list_folder(path, arena, &listing, err) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (lists(&listing, files[i]) && lists(&listing, "model.bin"))
+            return error_set(err, ERROR_FORMAT,
+                             "%s: is a CTranslate2 model (it has model.bin and %s), which cannot be imported: give the model that "
+                             "it was made of",
+                             path, files[i]);
+    const char *inner = path_join(arena, path, "model/model.bin");
+    if (inner && lists(&listing, "metadata.json") && source_exists(inner))
+        return error_set(err, ERROR_FORMAT, "%s: is a package of Argos, whose CTranslate2 model cannot be imported", path);
+    return 0;
+}
+
+/* ---- whose it is ---- */
+
+static const char opus_attribution[] =
+    "OPUS-MT, Language Technology at the University of Helsinki (https://github.com/Helsinki-NLP/OPUS-MT-train)";
+static const char firefox_attribution[] =
+    "Mozilla and the Bergamot project (https://github.com/mozilla/firefox-translations-models)";
+static const struct {
+    const char *words, *name, *brief; /* what the text of the licence has; what the card says; what a head's `license:` says */
+} licences[] = {{"Attribution 4.0 International", "CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/)", "cc-by-4.0"},
+                {"Apache License", "Apache-2.0 (https://www.apache.org/licenses/LICENSE-2.0)", "apache-2.0"},
+                {"Mozilla Public License", "MPL-2.0 (https://www.mozilla.org/MPL/2.0/)", "mpl-2.0"},
+                {"MIT License", "MIT", NULL}};
+enum { LICENCES = sizeof licences / sizeof *licences, MPL = 2 };
+
+static bool matches(const char *text, const char *pattern, int flags) {
+    regex_t compiled;
+    if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB | flags) != 0)
+        return false;
+    bool found = regexec(&compiled, text, 0, NULL, 0) == 0;
+    regfree(&compiled);
+    return found;
+}
+
+int origin_card(const char *folder, struct arena *arena, const char **card, struct error *err) {
+    const char *path = path_join(arena, folder, "README.md");
+    char *text;
+    size_t length;
+    *card = "";
+    if (!path)
+        return error_memory(err);
+    if (!source_exists(path))
+        return 0;
+    if (source_text_mended(path, MOST_TEXT_BYTES, arena, &text, &length, err) != 0)
+        return -1;
+    *card = text;
+    return 0;
+}
+
+/* The `license:` in the card's head, as Hugging Face has it. */
+static const char *licence_of_card(const char *card, struct arena *arena) {
+    static const char key[] = "license:";
+    const char *line = card;
+    for (int i = 0; i < HEAD_LINES && line; i++, line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        if (!source_begins(line, key))
+            continue;
+        const char *name = line + strlen(key), *end = name + strcspn(name, "\n");
+        name += strspn(name, " \t");
+        while (end > name && (end[-1] == ' ' || end[-1] == '\t'))
+            end--;
+        const char *copy = arena_copy(arena, name, end > name ? (size_t)(end - name) : 0);
+        for (size_t l = 0; copy && l < LICENCES; l++)
+            if (licences[l].brief && strcasecmp(licences[l].brief, copy) == 0)
+                copy = licences[l].name;
+        return copy ? import_say(arena, "%s, as the card says of the model that it was converted from", copy) : NULL;
+    }
+    return "";
+}
+
+int origin_find(const char *folder, const char *name, bool firefox, const char *card, struct arena *arena, struct origin *out,
+                struct error *err) {
+    static const char *const files[] = {"LICENSE", "LICENSE.txt", "LICENCE", "LICENSE.md"};
+    struct origin made = {.card = card, .attribution = ""};
+    for (size_t i = 0; i < sizeof files / sizeof *files && !made.text; i++) {
+        const char *path = path_join(arena, folder, files[i]);
+        char *text;
+        if (!path || !source_exists(path))
+            continue;
+        if (source_read(path, MOST_TEXT_BYTES, arena, &text, &made.text_bytes, err) != 0)
+            return -1;
+        made.text = text;
+    }
+    made.licence = made.text ? "that of LICENSE" : licence_of_card(card, arena);
+    for (size_t i = 0; made.text && i < LICENCES; i++)
+        if (memmem(made.text, made.text_bytes, licences[i].words, strlen(licences[i].words))) {
+            made.licence = import_say(arena, "%s, whose text is LICENSE", licences[i].name);
+            break;
+        }
+    if (firefox) {
+        if (made.licence && !*made.licence)
+            made.licence =
+                import_say(arena, "%s, as mozilla/firefox-translations-models says of all its models", licences[MPL].name);
+        made.attribution = firefox_attribution;
+    } else if (matches(name, "opus", REG_ICASE) || matches(card, "\\bopus\\b|OPUS|Helsinki", 0)) {
+        made.attribution = opus_attribution;
+    }
+    if (!made.licence || arena_failed(arena))
+        return error_memory(err);
+    *out = made;
+    return 0;
+}
+
+bool origin_guided(const char *model, bool bergamot, const struct mapping *training, const char *card) {
+    const struct mapping_pair *said = mapping_find(training, "guided-alignment");
+    if (said && said->value)
+        return *said->value && strcmp(said->value, "none") != 0;
+    return bergamot || matches(model, "-align\\b", 0) || matches(card, "\\btransformer[[:alnum:]_-]*-align\\b", 0);
+}
+
+bool origin_languages(const char *name, struct arena *arena, const char **source, const char **target) {
+    static const char *const patterns[] = {"^model\\.([a-z]{2})([a-z]{2})\\.", "^model\\.([a-z]{3})([a-z]{3})\\.",
+                                           "^opus-mt-(tc-base-|tc-big-|tc-bible-big-)?([a-z]{2,3})-([a-z]{2,3})$",
+                                           "^(opus-)?([a-z]{2,3})-([a-z]{2,3})$"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        regex_t compiled;
+        regmatch_t found[4];
+        if (regcomp(&compiled, patterns[i], REG_EXTENDED) != 0)
+            continue;
+        size_t groups = compiled.re_nsub;
+        bool matched = regexec(&compiled, name, 4, found, 0) == 0;
+        regfree(&compiled);
+        if (!matched)
+            continue;
+        *source = arena_copy(arena, name + found[groups - 1].rm_so, (size_t)(found[groups - 1].rm_eo - found[groups - 1].rm_so));
+        *target = arena_copy(arena, name + found[groups].rm_so, (size_t)(found[groups].rm_eo - found[groups].rm_so));
+        return *source && *target;
+    }
+    return false;
+}
+
+/* ---- files that are named, and files beside them ---- */
+
+/* The first file that is there: its options. */
+static int read_options(const char *const *paths, size_t count, struct arena *arena, struct mapping *out, struct error *err) {
+    *out = (struct mapping){NULL, 0};
+    for (size_t i = 0; i < count; i++) {
+        char *text;
+        size_t length;
+        struct error inner = {0};
+        if (!paths[i] || !source_exists(paths[i]))
+            continue;
+        if (source_text(paths[i], MOST_TEXT_BYTES, arena, &text, &length, err) != 0)
+            return -1;
+        if (mapping_read(text, length, arena, out, &inner) != 0)
+            return error_set(err, inner.code, "%s: %s", paths[i], inner.message);
+        return 0;
+    }
+    return arena_failed(arena) ? error_memory(err) : 0;
+}
+
+/* Options that are single values. */
+static size_t values_of(const struct mapping *mapping) {
+    size_t count = 0;
+    for (size_t i = 0; i < mapping->count; i++)
+        count += mapping->pairs[i].value != NULL;
+    return count;
+}
+
+/* Where a named file belongs. */
+static int take_named(const char *path, struct arena *arena, struct parts *parts, const char **decoder, size_t *lists_named,
+                      size_t *spms_named, const char *spms[2], struct error *err) {
+    const char *name = plain_name(source_name(path), arena);
+    const char **place = NULL;
+    if (source_begins(name, "lex.") || source_ends(name, ".s2t.bin") || source_ends(name, ".s2t"))
+        place = &parts->shortlist;
+    else if (source_begins(name, "quality"))
+        place = &parts->quality;
+    else if (strcmp(name, "decoder.yml") == 0 || source_ends(name, ".decoder.yml") || fnmatch("config.*.yml", name, 0) == 0)
+        place = decoder;
+    else if (source_ends(name, ".npz.json") || source_ends(name, "model.yml") || source_ends(name, ".npz.yml"))
+        place = &parts->options;
+    else if (source_ends(name, ".npz") || source_ends(name, ".bin"))
+        place = &parts->model;
+    if (place) {
+        if (*place)
+            return error_set(err, ERROR_INPUT, "%s: is named beside %s, and only one of them can be used", path, *place);
+        *place = path;
+        return 0;
+    }
+    bool spm = source_ends(name, ".spm") || source_ends(name, ".model");
+    size_t *named = spm ? spms_named : lists_named;
+    if (*named == 2)
+        return error_set(err, ERROR_INPUT, "%s: is a third vocabulary, and a model has two at most", path);
+    (spm ? spms : parts->vocabularies)[(*named)++] = path;
+    return 0;
+}
+
+/* Vocabularies that were named: lists, SentencePiece files, or lists and the files that segment. One is both sides'. */
+static void use_named(struct parts *parts, size_t lists_named, size_t spms_named, const char *spms[2]) {
+    if (lists_named == 1)
+        parts->vocabularies[1] = parts->vocabularies[0];
+    if (spms_named == 1)
+        spms[1] = spms[0];
+    for (size_t side = 0; side < 2 && spms_named > 0; side++)
+        (lists_named > 0 ? parts->segmenters : parts->vocabularies)[side] = spms[side];
+}
+
+/* What is not named is looked for in the folder. */
+static int look_beside(const struct listing *listing, bool vocabularies, struct arena *arena, struct parts *parts,
+                       struct error *err) {
+    static const char *const spm_pairs[][2] = {{"srcvocab.*.spm", "trgvocab.*.spm"}, {"vocab.*.spm", "vocab.*.spm"},
+                                               {"joint.spm", "joint.spm"},           {"vocab.spm", "vocab.spm"},
+                                               {"source.spm", "target.spm"},         {"srcvocab.spm", "trgvocab.spm"}};
+    static const char *const list_pairs[][2] = {
+        {"*.src.vocab", "*.trg.vocab"}, {"*.vocab.yml", "*.vocab.yml"}, {"vocab.yml", "vocab.yml"}, {"source.yml", "target.yml"}};
+    static const char *const shortlists[] = {"lex.*s2t.bin", "lex.s2t", "model.s2t.bin"};
+    const char *numbering[2] = {NULL, NULL}, *cutting[2] = {NULL, NULL};
+    if (!vocabularies) {
+        if (find_pair(listing, list_pairs, sizeof list_pairs / sizeof *list_pairs, arena, numbering, err) != 0 ||
+            find_pair(listing, spm_pairs, sizeof spm_pairs / sizeof *spm_pairs, arena, cutting, err) != 0 ||
+            (!cutting[0] && refuse_bpe(listing, err) != 0))
+            return -1;
+        if (!numbering[0] && !cutting[0])
+            return error_set(err, ERROR_FORMAT, "%s: has no vocabularies: neither SentencePiece files nor lists of words",
+                             listing->folder);
+        for (size_t side = 0; side < 2; side++) {
+            parts->vocabularies[side] = numbering[0] ? numbering[side] : cutting[side];
+            parts->segmenters[side] = numbering[0] ? cutting[side] : NULL;
+        }
+    }
+    for (size_t i = 0; i < sizeof shortlists / sizeof *shortlists && !parts->shortlist; i++)
+        if (find_one(listing, shortlists[i], arena, &parts->shortlist, err) != 0)
+            return -1;
+    return parts->quality ? 0 : find_one(listing, "quality*.bin", arena, &parts->quality, err);
+}
+
+/* sourceLanguage and targetLanguage of metadata.json. */
+static void read_metadata(const char *path, struct arena *arena, struct parts *parts) {
+    json_t *root = json_load_file(path, 0, NULL);
+    const char *source = json_string_value(json_object_get(root, "sourceLanguage"));
+    const char *target = json_string_value(json_object_get(root, "targetLanguage"));
+    if (source && target) {
+        parts->source = arena_copy(arena, source, strlen(source));
+        parts->target = arena_copy(arena, target, strlen(target));
+    }
+    json_decref(root);
+}
+
+int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena, struct parts *out,
+               struct error *err) {
+    struct parts parts = {.origin = {.licence = "", .attribution = "", .card = ""}};
+    const char *decoder = NULL, *folder = NULL, *spms[2] = {NULL, NULL}, *card = "";
+    size_t lists_named = 0, spms_named = 0;
+    struct listing listing;
+    for (size_t i = 0; i < count; i++) {
+        if (is_folder(paths[i]) && !folder)
+            folder = paths[i];
+        else if (take_named(paths[i], arena, &parts, &decoder, &lists_named, &spms_named, spms, err) != 0)
+            return -1;
+    }
+    if (!folder && !parts.model)
+        return error_set(err, ERROR_INPUT, "%s: is no model: neither .npz nor .bin, nor a folder of one", paths[0]);
+    bool whole = folder != NULL, named = lists_named + spms_named > 0;
+    const char *slash = whole ? NULL : strrchr(parts.model, '/');
+    parts.folder = whole   ? folder
+                   : slash ? arena_copy(arena, parts.model, slash == parts.model ? 1 : (size_t)(slash - parts.model))
+                           : ".";
+    if (!parts.folder || list_folder(parts.folder, arena, &listing, err) != 0 ||
+        (!parts.model && find_model(&listing, arena, &parts.model, err) != 0))
+        return parts.folder ? -1 : error_memory(err);
+    use_named(&parts, lists_named, spms_named, spms);
+    parts.name = source_name(parts.model);
+    const char *training[] = {path_join(arena, parts.folder, import_say(arena, "%s.yml", parts.name))};
+    if (!whole && named) { /* all is named that it needs */
+        if (read_options((const char *const[]){decoder}, 1, arena, &parts.decoder, err) != 0 ||
+            read_options(training, 1, arena, &parts.training, err) != 0)
+            return -1;
+        parts.guided = origin_guided(parts.name, false, &parts.training, "");
+        origin_languages(parts.name, arena, &parts.source, &parts.target);
+        *out = parts;
+        return 0;
+    }
+    if (look_beside(&listing, named, arena, &parts, err) != 0)
+        return -1;
+    bool firefox = lists(&listing, "metadata.json") || matches(parts.name, "^model\\.[[:alnum:]_]+\\.intgemm\\.alphas\\.bin", 0);
+    bool bergamot = firefox || strstr(parts.name, "alphas") != NULL;
+    const char *configured = NULL;
+    if (find_one(&listing, "config.*.yml", arena, &configured, err) != 0)
+        return -1;
+    const char *decoders[] = {decoder, path_join(arena, parts.folder, "decoder.yml"),
+                              path_join(arena, parts.folder, import_say(arena, "%s.decoder.yml", parts.name)), configured};
+    static struct mapping_pair firefox_pairs[] = {/* what Firefox asks of Bergamot */
+                                                  {"beam-size", "1", NULL, 0},
+                                                  {"normalize", "1", NULL, 0},
+                                                  {"max-length-factor", "2", NULL, 0}};
+    if (read_options(decoders, sizeof decoders / sizeof *decoders, arena, &parts.decoder, err) != 0 ||
+        read_options(training, 1, arena, &parts.training, err) != 0 || (whole && origin_card(folder, arena, &card, err) != 0) ||
+        origin_find(parts.folder, parts.name, firefox, card, arena, &parts.origin, err) != 0)
+        return -1;
+    if (values_of(&parts.decoder) == 0 && bergamot)
+        parts.decoder = (struct mapping){firefox_pairs, sizeof firefox_pairs / sizeof *firefox_pairs};
+    parts.guided = origin_guided(parts.name, bergamot, &parts.training, card);
+    if (!origin_languages(parts.name, arena, &parts.source, &parts.target))
+        origin_languages(shown, arena, &parts.source, &parts.target);
+    if (!parts.source && strstr(parts.name, "intgemm") && matches(shown, "^[a-z]{4}$", 0)) { /* as Firefox's pairs are called */
+        parts.source = arena_copy(arena, shown, 2);
+        parts.target = arena_copy(arena, shown + 2, 2);
+    }
+    const char *metadata = path_join(arena, parts.folder, "metadata.json");
+    if (metadata && source_exists(metadata))
+        read_metadata(metadata, arena, &parts);
+    *out = parts;
+    return arena_failed(arena) ? error_memory(err) : 0;
+}

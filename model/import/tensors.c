@@ -1,0 +1,569 @@
+#include "model/import/tensors.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCK = 1 << 18, ALIGNMENT = 64, MOST_LOADED = 4 };
+
+const char *const storage_names[STORAGE_KINDS] = {"float32", "float16", "bfloat16", "int8"};
+static const struct {
+    const char *dtype;
+    size_t item;
+} storages[STORAGE_KINDS] = {{"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I8", 1}};
+
+struct name named(const char *format, ...) {
+    struct name made;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(made.text, sizeof made.text, format, arguments);
+    va_end(arguments);
+    return made;
+}
+
+/* ---- what is asked for ---- */
+
+int tensors_init(struct tensors *tensors, const struct container *from, struct arena *arena, struct error *err) {
+    *tensors = (struct tensors){.arena = arena, .from = from, .err = err};
+    tensors->last = &tensors->made;
+    tensors->names = arena_alloc(arena, from->count, sizeof *tensors->names);
+    tensors->left = arena_alloc(arena, from->count, sizeof *tensors->left);
+    if (!tensors->names || !tensors->left)
+        return error_memory(err);
+    for (size_t i = 0; i < from->count; i++) {
+        tensors->names[i] = from->entries[i].name;
+        tensors->left[i] = true;
+    }
+    return 0;
+}
+
+void tensors_fail(struct tensors *tensors, const char *format, ...) {
+    char message[sizeof tensors->err->message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (!tensors->failed)
+        error_set(tensors->err, ERROR_FORMAT, "%s", message);
+    tensors->failed = true;
+}
+
+static void out_of_memory(struct tensors *tensors) {
+    if (!tensors->failed)
+        error_memory(tensors->err);
+    tensors->failed = true;
+}
+
+/* -1: there is none. */
+static ptrdiff_t find(const struct tensors *tensors, const char *name) {
+    for (size_t i = 0; name && i < tensors->from->count; i++)
+        if (tensors->names[i] && strcmp(tensors->names[i], name) == 0)
+            return (ptrdiff_t)i;
+    return -1;
+}
+
+const struct stored *tensors_find(const struct tensors *tensors, const char *name) {
+    ptrdiff_t i = find(tensors, name);
+    return i < 0 ? NULL : &tensors->from->entries[i];
+}
+
+static const struct stored *need(struct tensors *tensors, const char *name) {
+    const struct stored *found = tensors_find(tensors, name);
+    if (!name)
+        out_of_memory(tensors);
+    else if (!found)
+        tensors_fail(tensors, "%s: missing from the file", name);
+    return found;
+}
+
+size_t tensors_rows(struct tensors *tensors, const char *name) {
+    const struct stored *found = need(tensors, name);
+    if (found && found->dims == 0)
+        tensors_fail(tensors, "%s: shape (), expected a matrix", found->name);
+    return found && found->dims > 0 && found->shape[0] > 0 ? found->shape[0] : 1;
+}
+
+/* wanted: [dims] */
+static const struct stored *take(struct tensors *tensors, const char *name, bool fits, const size_t *wanted, size_t dims) {
+    ptrdiff_t i = find(tensors, name);
+    const struct stored *found = &tensors->from->entries[i];
+    if (!fits) {
+        tensors_fail(tensors, "%s: shape %s, expected %s", found->name, stored_shape(tensors->arena, found->shape, found->dims),
+                     stored_shape(tensors->arena, wanted, dims));
+        return NULL;
+    }
+    if (found->kind == STORED_OTHER || (found->kind == STORED_I8 && !found->quantised)) {
+        tensors_fail(tensors, "%s: holds %s; only models of floating-point numbers, or of intgemm's int8, can be converted",
+                     found->name, found->type);
+        return NULL;
+    }
+    tensors->left[i] = false;
+    return found;
+}
+
+const struct stored *tensors_matrix(struct tensors *tensors, const char *name, size_t rows, size_t columns) {
+    const struct stored *found = tensors->failed ? NULL : need(tensors, name);
+    const size_t wanted[] = {rows, columns};
+    bool fits = found && found->dims == 2 && found->shape[0] == rows && found->shape[1] == columns;
+    return found ? take(tensors, name, fits, wanted, 2) : NULL;
+}
+
+const struct stored *tensors_vector(struct tensors *tensors, const char *name, size_t size) {
+    const struct stored *found = tensors->failed ? NULL : need(tensors, name);
+    bool one = found && found->dims == 1 && found->shape[0] == size;
+    bool two =
+        found && found->dims == 2 && found->shape[0] * found->shape[1] == size && (found->shape[0] == 1 || found->shape[1] == 1);
+    return found ? take(tensors, name, one || two, &size, 1) : NULL;
+}
+
+void tensors_drop(struct tensors *tensors, const char *name) {
+    ptrdiff_t i = find(tensors, name);
+    if (i >= 0)
+        tensors->left[i] = false;
+}
+
+void tensors_check_left(struct tensors *tensors, const char *what) {
+    size_t first = tensors->from->count;
+    for (size_t i = 0; i < tensors->from->count; i++)
+        if (tensors->left[i] && tensors->names[i] &&
+            (first == tensors->from->count || strcmp(tensors->names[i], tensors->names[first]) < 0))
+            first = i;
+    if (first < tensors->from->count)
+        tensors_fail(tensors, "%s: %s", tensors->from->entries[first].name, what);
+}
+
+/* ---- what is made ---- */
+
+static struct made *add(struct tensors *tensors, const char *name, size_t dims, size_t rows, size_t columns) {
+    struct made *made = tensors->failed || !name ? NULL : arena_zalloc(tensors->arena, 1, sizeof *made);
+    const char *copy = made ? arena_copy(tensors->arena, name, strlen(name)) : NULL;
+    if (!copy) {
+        out_of_memory(tensors);
+        return &tensors->nobody;
+    }
+    *made = (struct made){.name = copy, .dims = dims, .rows = rows, .columns = columns};
+    made->last = &made->patches;
+    *tensors->last = made;
+    tensors->last = &made->next;
+    tensors->count++;
+    return made;
+}
+
+struct made *tensors_make(struct tensors *tensors, const char *name, size_t rows, size_t columns) {
+    return add(tensors, name, 2, rows, columns);
+}
+
+struct made *tensors_make_vector(struct tensors *tensors, const char *name, size_t size) {
+    return add(tensors, name, 1, 1, size);
+}
+
+void tensors_patch(struct tensors *tensors, struct made *made, struct patch patch) {
+    struct patch *copy = tensors->failed || !patch.from ? NULL : arena_alloc(tensors->arena, 1, sizeof *copy);
+    if (!patch.from || tensors->failed)
+        return;
+    if (!copy) {
+        out_of_memory(tensors);
+        return;
+    }
+    *copy = patch;
+    copy->next = NULL;
+    *made->last = copy;
+    made->last = &copy->next;
+}
+
+struct made *tensors_copy(struct tensors *tensors, const char *name, const struct stored *from, size_t rows, size_t columns) {
+    struct made *made = tensors_make(tensors, name, rows, columns);
+    tensors_patch(tensors, made, (struct patch){.from = from, .rows = rows, .columns = columns});
+    return made;
+}
+
+struct made *tensors_transpose(struct tensors *tensors, const char *name, const struct stored *from, size_t inputs,
+                               size_t outputs) {
+    struct made *made = tensors_make(tensors, name, outputs, inputs);
+    tensors_patch(tensors, made, (struct patch){.from = from, .flip = true, .rows = outputs, .columns = inputs});
+    return made;
+}
+
+struct made *tensors_copy_vector(struct tensors *tensors, const char *name, const struct stored *from, size_t size) {
+    struct made *made = tensors_make_vector(tensors, name, size);
+    tensors_patch(tensors, made, (struct patch){.from = from, .rows = 1, .columns = size});
+    return made;
+}
+
+uint64_t tensors_parameters(const struct tensors *tensors) {
+    uint64_t sum = 0;
+    for (const struct made *made = tensors->made; made; made = made->next)
+        sum += (uint64_t)made->rows * made->columns;
+    return sum;
+}
+
+/* ---- how it is put together ---- */
+
+/* Foreign matrices that are in memory, because the made one reads their columns. */
+struct loaded {
+    const struct stored *from[MOST_LOADED];
+    float *numbers[MOST_LOADED];
+    size_t count;
+};
+
+static void unload(struct loaded *loaded) {
+    while (loaded->count > 0)
+        free(loaded->numbers[--loaded->count]);
+}
+
+static int load(struct loaded *loaded, const struct stored *from, const float **numbers, struct error *err) {
+    for (size_t i = 0; i < loaded->count; i++)
+        if (loaded->from[i] == from) {
+            *numbers = loaded->numbers[i];
+            return 0;
+        }
+    if (loaded->count == MOST_LOADED) { /* then one by one */
+        free(loaded->numbers[0]);
+        loaded->numbers[0] = loaded->numbers[--loaded->count];
+        loaded->from[0] = loaded->from[loaded->count];
+    }
+    uint64_t count = stored_count(from);
+    float *room = count <= SIZE_MAX / sizeof *room ? malloc((size_t)count * sizeof *room + 1) : NULL;
+    if (!room)
+        return error_memory(err);
+    if (stored_numbers(from, 0, (size_t)count, room, err) != 0) {
+        free(room);
+        return -1;
+    }
+    loaded->from[loaded->count] = from;
+    loaded->numbers[loaded->count++] = room;
+    *numbers = room;
+    return 0;
+}
+
+/* The size of a foreign tensor's last axis, as a matrix: a vector is one row. */
+static size_t last_axis(const struct stored *stored) {
+    return stored->dims == 0 ? 1 : stored->shape[stored->dims - 1];
+}
+
+/* Rows begin .. end - 1 of the made tensor that the patch has. out: the first of them. numbers: room for a row of the patch. */
+static int apply(const struct made *made, const struct patch *patch, size_t begin, size_t end, float *out, float *row,
+                 struct loaded *loaded, struct error *err) {
+    const struct stored *from = patch->from;
+    size_t first = begin > patch->to_row ? begin : patch->to_row;
+    size_t past = end < patch->to_row + patch->rows ? end : patch->to_row + patch->rows;
+    bool vector = made->dims == 1; /* whichever way it lies */
+    bool by_columns = !vector && patch->flip != from->transposed;
+    size_t width = vector ? 0 : from->transposed ? from->shape[0] : last_axis(from); /* as it lies in the file */
+    const float *numbers = NULL;
+    bool whole = !vector && !by_columns && !patch->add && patch->columns == width && width == made->columns;
+    if (whole && first < past)
+        return stored_numbers(from, (uint64_t)((from->transposed ? patch->column : patch->row) + first - patch->to_row) * width,
+                              (past - first) * width, out + (first - begin) * width, err);
+    if (first < past && by_columns && load(loaded, from, &numbers, err) != 0)
+        return -1;
+    for (size_t i = first; i < past; i++) {
+        float *to = out + (i - begin) * made->columns + patch->to_column;
+        size_t line = i - patch->to_row;
+        const float *source = row;
+        size_t step = 1;
+        if (by_columns) { /* element j lies `width` numbers after element j - 1 */
+            source = from->transposed ? numbers + patch->column * width + patch->row + line
+                                      : numbers + patch->row * width + patch->column + line;
+            step = width;
+        } else {
+            uint64_t at = vector             ? patch->column
+                          : from->transposed ? (uint64_t)(patch->column + line) * width + patch->row
+                                             : (uint64_t)(patch->row + line) * width + patch->column;
+            if (stored_numbers(from, at, patch->columns, row, err) != 0)
+                return -1;
+        }
+        for (size_t j = 0; j < patch->columns; j++)
+            to[j] = patch->add ? to[j] + source[j * step] : source[j * step];
+    }
+    return 0;
+}
+
+/* Rows begin .. end - 1 as float32. */
+static int make_rows(const struct made *made, size_t begin, size_t end, float *out, float *row, struct loaded *loaded,
+                     struct error *err) {
+    memset(out, 0, (end - begin) * made->columns * sizeof *out);
+    for (size_t i = begin; made->identity && i < end; i++)
+        out[(i - begin) * made->columns + i] = 1;
+    for (const struct patch *patch = made->patches; patch; patch = patch->next)
+        if (apply(made, patch, begin, end, out, row, loaded, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* ---- how it is written ---- */
+
+/* A tensor of the file. */
+struct slot {
+    const char *name;
+    const char *dtype;
+    size_t item, dims, shape[2];
+    uint64_t begin;  /* in the data */
+    uint64_t *place; /* where `begin` is also put */
+};
+
+struct places {
+    uint64_t numbers, scale, input_scale;
+};
+
+static int by_size_and_name(const void *a, const void *b) {
+    const struct slot *one = a, *other = b;
+    return one->item != other->item ? (one->item > other->item ? -1 : 1) : strcmp(one->name, other->name);
+}
+
+static void write_string(FILE *out, const char *text) {
+    fputc('"', out);
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        uint32_t point = *c;
+        size_t length = *c < 0x80 ? 1 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4;
+        for (size_t i = 1; i < length && c[i]; i++)
+            point = (i == 1 ? point & (0x7fu >> length) : point) << 6 | (c[i] & 0x3f);
+        if (point == '"' || point == '\\')
+            fprintf(out, "\\%c", (char)point);
+        else if (point >= ' ' && point < 127)
+            fputc((char)point, out);
+        else if (point == '\n' || point == '\t' || point == '\r')
+            fprintf(out, "\\%c", point == '\n' ? 'n' : point == '\t' ? 't' : 'r');
+        else if (point < 0x10000)
+            fprintf(out, "\\u%04x", point);
+        else
+            fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10), 0xdc00 + ((point - 0x10000) & 0x3ff));
+        for (size_t i = 0; i < length && *c; i++)
+            c++;
+    }
+    fputc('"', out);
+}
+
+/* The container's beginning: the length of the header, and the header. Larger numbers come first, so that every tensor is aligned
+ * to its own numbers without gaps. Returns its bytes, or NULL. end: of the data. */
+static char *make_header(struct slot *slots, size_t count, const char *origin, size_t *bytes, uint64_t *end) {
+    char *text = NULL;
+    FILE *out = open_memstream(&text, bytes);
+    if (!out)
+        return NULL;
+    qsort(slots, count, sizeof *slots, by_size_and_name);
+    fwrite("\0\0\0\0\0\0\0\0{", 1, 9, out);
+    if (origin) {
+        fputs("\"__metadata__\":{\"converted_from\":", out);
+        write_string(out, origin);
+        fputs(count ? "}," : "}", out);
+    }
+    *end = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t size = slots[i].item;
+        write_string(out, slots[i].name);
+        fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[", slots[i].dtype);
+        for (size_t d = 0; d < slots[i].dims; d++) {
+            fprintf(out, "%s%zu", d ? "," : "", slots[i].shape[d]);
+            size *= slots[i].shape[d];
+        }
+        fprintf(out, "],\"data_offsets\":[%llu,%llu]}%s", (unsigned long long)*end, (unsigned long long)(*end + size),
+                i + 1 < count ? "," : "");
+        slots[i].begin = *end;
+        if (slots[i].place)
+            *slots[i].place = *end;
+        *end += size;
+    }
+    fputc('}', out);
+    long length = ftell(out);
+    for (; length % ALIGNMENT != 0; length++)
+        fputc(' ', out);
+    bool failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed) {
+        free(text);
+        return NULL;
+    }
+    uint64_t header = *bytes - 8;
+    memcpy(text, &header, sizeof header);
+    return text;
+}
+
+/* A file that is being written. */
+struct output {
+    int file;
+    const char *path;
+    uint64_t data; /* where the data begin */
+};
+
+static int put(const struct output *output, uint64_t at, const void *bytes, size_t count, struct error *err) {
+    const char *next = bytes;
+    while (count > 0) {
+        ssize_t written = pwrite(output->file, next, count, (off_t)at);
+        if (written < 0 && errno != EINTR)
+            return error_set(err, ERROR_FILE, "%s: %s", output->path, strerror(errno));
+        next += written > 0 ? written : 0;
+        at += written > 0 ? (uint64_t)written : 0;
+        count -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+static int output_open(struct output *output, const char *path, struct error *err) {
+    *output = (struct output){.path = path, .file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
+    return output->file >= 0 ? 0 : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+}
+
+static int output_close(struct output *output, int result, struct error *err) {
+    if (output->file >= 0 && result == 0 && fsync(output->file) != 0)
+        result = error_set(err, ERROR_FILE, "%s: %s", output->path, strerror(errno));
+    if (output->file >= 0)
+        close(output->file);
+    return result;
+}
+
+/* Packs rows into the file's type in place of a copy. scales: [rows], of int8. Returns the bytes. */
+static size_t pack(enum storage_kind kind, const float *numbers, size_t rows, size_t columns, void *out, float *scales) {
+    size_t count = rows * columns;
+    uint16_t *halves = out;
+    int8_t *small = out;
+    for (size_t i = 0; kind == STORAGE_FLOAT16 && i < count; i++)
+        halves[i] = half_from_float(numbers[i]);
+    for (size_t i = 0; kind == STORAGE_BFLOAT16 && i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        halves[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    }
+    for (size_t r = 0; kind == STORAGE_INT8 && r < rows; r++) {
+        float largest = 0;
+        for (size_t i = r * columns; i < (r + 1) * columns; i++)
+            largest = fmaxf(largest, fabsf(numbers[i]));
+        scales[r] = largest > 0 ? largest / 127 : 1;
+        for (size_t i = r * columns; i < (r + 1) * columns; i++)
+            small[i] = (int8_t)fmaxf(-127, fminf(127, rintf(numbers[i] / scales[r])));
+    }
+    if (kind == STORAGE_FLOAT32)
+        memcpy(out, numbers, count * sizeof *numbers);
+    return count * storages[kind].item;
+}
+
+static int write_given(const struct output *output, const struct made *made, const struct places *places, void *room,
+                       import_stop stop, struct error *err) {
+    uint64_t count = (uint64_t)made->rows * made->columns;
+    for (uint64_t done = 0, step; done < count; done += step) {
+        step = count - done < BLOCK ? count - done : BLOCK;
+        if (import_interrupted(stop, err) != 0 || stored_bytes(made->given, done, (size_t)step, room, err) != 0 ||
+            put(output, output->data + places->numbers + done, room, (size_t)step, err) != 0)
+            return -1;
+    }
+    if (put(output, output->data + places->scale, &made->given->scale, sizeof(float), err) != 0)
+        return -1;
+    return made->input_scale > 0 ? put(output, output->data + places->input_scale, &made->input_scale, sizeof(float), err) : 0;
+}
+
+static int write_made(const struct output *output, const struct made *made, enum storage_kind kind, const struct places *places,
+                      import_stop stop, struct error *err) {
+    size_t columns = made->columns ? made->columns : 1, rows = BLOCK / columns ? BLOCK / columns : 1;
+    if (rows > made->rows)
+        rows = made->rows ? made->rows : 1;
+    if (made->dims == 1)
+        kind = STORAGE_FLOAT32; /* vectors are few, and biases are added to float32 sums */
+    struct loaded loaded = {.count = 0};
+    size_t room = rows * columns > BLOCK ? rows * columns : BLOCK;
+    float *numbers = malloc(room * sizeof *numbers), *row = malloc(columns * sizeof *row), *scales = malloc(rows * sizeof *scales);
+    void *packed = malloc(room * sizeof *numbers);
+    uint64_t at = output->data + places->numbers, scale = output->data + places->scale;
+    int result = numbers && row && scales && packed ? 0 : error_memory(err);
+    if (result == 0 && kind == STORAGE_INT8 && made->given) {
+        result = write_given(output, made, places, packed, stop, err);
+    } else {
+        for (size_t begin = 0; result == 0 && begin < made->rows; begin += rows) {
+            size_t end = begin + rows < made->rows ? begin + rows : made->rows;
+            result = import_interrupted(stop, err);
+            if (result == 0)
+                result = make_rows(made, begin, end, numbers, row, &loaded, err);
+            if (result != 0)
+                break;
+            size_t bytes = pack(kind, numbers, end - begin, made->columns, packed, scales);
+            result = put(output, at, packed, bytes, err);
+            at += bytes;
+            if (result == 0 && kind == STORAGE_INT8)
+                result = put(output, scale, scales, (end - begin) * sizeof *scales, err);
+            scale += (end - begin) * sizeof *scales;
+        }
+    }
+    unload(&loaded);
+    free(numbers);
+    free(row);
+    free(scales);
+    free(packed);
+    return result;
+}
+
+/* slots: room for three of each made tensor. Returns how many there are. */
+static size_t lay_out(const struct tensors *tensors, enum storage_kind kind, struct slot *slots, struct places *places) {
+    size_t count = 0;
+    for (const struct made *made = tensors->made; made; made = made->next, places++) {
+        enum storage_kind own = made->dims == 2 ? kind : STORAGE_FLOAT32;
+        slots[count++] = (struct slot){made->name,
+                                       storages[own].dtype,
+                                       storages[own].item,
+                                       made->dims,
+                                       {made->dims == 2 ? made->rows : made->columns, made->columns},
+                                       0,
+                                       &places->numbers};
+        if (own != STORAGE_INT8)
+            continue;
+        slots[count++] = (struct slot){
+            import_say(tensors->arena, "%s.scale", made->name), "F32", 4, 1, {made->given ? 1 : made->rows, 0}, 0, &places->scale};
+        if (made->given && made->input_scale > 0)
+            slots[count++] = (struct slot){
+                import_say(tensors->arena, "%s.input_scale", made->name), "F32", 4, 1, {1, 0}, 0, &places->input_scale};
+    }
+    return count;
+}
+
+int tensors_write(struct tensors *tensors, const char *path, enum storage_kind kind, const char *origin, import_stop stop,
+                  uint64_t *bytes, struct error *err) {
+    if (tensors->failed)
+        return -1;
+    struct slot *slots = arena_alloc(tensors->arena, 3 * tensors->count, sizeof *slots);
+    struct places *places = arena_zalloc(tensors->arena, tensors->count, sizeof *places);
+    size_t count = slots && places ? lay_out(tensors, kind, slots, places) : 0, header;
+    uint64_t end;
+    char *start = count > 0 && !arena_failed(tensors->arena) ? make_header(slots, count, origin, &header, &end) : NULL;
+    struct output output;
+    if (!start)
+        return error_memory(err);
+    int result = output_open(&output, path, err);
+    if (result == 0) {
+        output.data = header;
+        result = put(&output, 0, start, header, err);
+        if (result == 0 && ftruncate(output.file, (off_t)(header + end)) != 0)
+            result = error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+        for (const struct made *made = tensors->made; result == 0 && made; made = made->next, places++) {
+            result = write_made(&output, made, kind, places, stop, err);
+            container_rest(tensors->from);
+        }
+        result = output_close(&output, result, err);
+    }
+    free(start);
+    *bytes = header + end;
+    return result;
+}
+
+int ready_write(const char *path, const struct ready *tensors, size_t count, struct arena *arena, struct error *err) {
+    struct slot *slots = arena_zalloc(arena, count, sizeof *slots);
+    uint64_t *places = arena_zalloc(arena, count, sizeof *places), end;
+    if (!slots || !places)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++)
+        slots[i] = (struct slot){tensors[i].name, tensors[i].integers ? "I32" : "F32", 4, 1, {tensors[i].count, 0}, 0, &places[i]};
+    size_t header;
+    char *start = make_header(slots, count, NULL, &header, &end);
+    struct output output;
+    if (!start)
+        return error_memory(err);
+    int result = output_open(&output, path, err);
+    if (result == 0) {
+        result = put(&output, 0, start, header, err);
+        for (size_t i = 0; result == 0 && i < count; i++)
+            result = put(&output, header + places[i], tensors[i].numbers, tensors[i].count * 4, err);
+        result = output_close(&output, result, err);
+    }
+    free(start);
+    return result;
+}

@@ -1,0 +1,13 @@
+/* pytorch_model.bin, in a zip or as older files are: every number of every tensor can be read. */
+#include "tests/fuzz/foreign.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct error error = {0};
+    struct arena arena;
+    arena_init(&arena, 1 << 16);
+    struct container container = {.file = -1};
+    int result = pickle_open(fuzz_file(data, size), "/dev/shm", &arena, NULL, &container, &error);
+    foreign_check(result, &container, &error);
+    arena_done(&arena);
+    return 0;
+}
