@@ -136,14 +136,18 @@ static const char *skip_past(const char *at, const char *end, const char *mark) 
     return found ? found + strlen(mark) : end;
 }
 
+/* Returns whether the parser takes the character for a part of a tag's name. */
+static bool is_of_name(char c) {
+    return isalnum((unsigned char)c) || (c && strchr(":-_.", c));
+}
+
 /* The start tag at `at` gets the hidden attribute instead of its own. Returns the place after the tag, and after the content of a
  * script or style; NULL if memory runs out. */
 static const char *hide_tag(struct hider *hider, const char *at, const char *end) {
     struct html_attribute attribute;
     size_t length = 0;
     const char *name = at + 1;
-    while (length < NAME_BYTES && name + length < end &&
-           (isalnum((unsigned char)name[length]) || (name[length] && strchr(":-_.", name[length]))))
+    while (length < NAME_BYTES && name + length < end && is_of_name(name[length]))
         length++;
     const char *begin = name + length, *close = begin, *last = begin;
     while (html_next_attribute(&close, end, &attribute))
@@ -169,9 +173,11 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
     struct html_bytes element = {name, length};
     if (stop < close || (!is_name(element, "script") && !is_name(element, "style")))
         return close + 1;
-    for (at = close; (at = memmem(at, (size_t)(end - at), "</", 2)) != NULL; at += 2)
-        if ((size_t)(end - at) - 2 >= length && strncasecmp(at + 2, name, length) == 0)
-            return at;
+    for (at = close; (at = memmem(at, (size_t)(end - at), "</", 2)) != NULL; at += 2) {
+        size_t left = (size_t)(end - at) - 2;
+        if (left >= length && strncasecmp(at + 2, name, length) == 0 && (left == length || !is_of_name(at[2 + length])))
+            return at; /* </scripts> ends no script */
+    }
     return end;
 }
 

@@ -539,6 +539,7 @@ START_TEST(broken_markup_is_mended) {
         {"a </>b", "a &gt;b"},
         {"a <!-- x", "a "},
         {"<script>a", "<script>a</script>"},
+        {"<script>a</scripts><p b=\"c\">d</p></script><p e=\"f\">g</p>", "<script>a<p b=\"c\">d</p></script><p e=\"f\">g</p>"},
         {"<code>a", "<code>a</code>"},
         {"<p><code>a</p>b", "<p><code>a</code></p>b"},
         {"AT&T &; &#x110000;a", "AT&amp;T &amp;; a"},
