@@ -130,6 +130,7 @@ int txt_read(const struct document *document, struct arena *arena, struct html *
 /* ---- messages in ICU's notation ---- */
 
 int icu_source_open(struct html_bytes text, struct arena *arena, struct icu_source *out, struct error *err) {
+    out->original = text;
     if (icu_message_expand(text.start, text.length, arena, &out->text.start, &out->text.length, err) != 0)
         return -1;
     return icu_message_read(out->text.start, out->text.length, arena, &out->message, err);
@@ -197,6 +198,10 @@ void icu_source_add(struct html_builder *builder, const struct icu_source *sourc
 
 bool icu_source_settle(const struct icu_source *source, struct html_bytes translation, struct arena *arena,
                        struct html_bytes *out) {
+    if (bytes_same(source->text, translation)) {
+        *out = source->original;
+        return true;
+    }
     for (size_t attempt = 0; attempt < 2; attempt++) {
         struct html_bytes text = translation;
         struct icu_message message;

@@ -97,6 +97,7 @@ void text_escape_markup(struct html_buffer *out, const char *text, size_t length
 
 /* A message with whole sentences in its branches (icu_message_expand). */
 struct icu_source {
+    struct html_bytes original; /* as it was read, before whole sentences moved into its branches */
     struct html_bytes text;
     struct icu_message message;
 };

@@ -642,6 +642,8 @@ static void put_message(const struct document *document, struct json_reader *roo
             document_note(document, source.start, "untranslated",
                           "the translation of the message has other arguments than its source, so the message is unchanged");
         html_put(out, branches ? source.start : written.start, branches ? source.length : written.length);
+    } else if (settled.start == from.text.start) { /* nothing was translated */
+        html_put(out, source.start, source.length);
     } else if (settled.start == to.text.start) {
         html_put(out, written.start, written.length);
     } else {

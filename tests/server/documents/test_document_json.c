@@ -47,6 +47,9 @@ START_TEST(messages_with_branches) {
     fake_expect("json", FAKE_UPPER, "[\"{n, plural,\\n one {a\\nb}\\n other {it''s '{c}' d}}\"]",
                 "[\"{n, plural,\\n one {A\\nB}\\n other {IT'S '{c}' D}}\"]");
     fake_expect("json", FAKE_UPPER, "[\"{n, plural, one {} other {#}}\"]", "[\"{n, plural, one {} other {#}}\"]");
+    /* a message whose translation is itself stays as it was written, though its sentences were translated whole */
+    fake_expect("json", FAKE_UPPER, "[\"TWO: {n, plural, one {# A} other {# \\u0042S}} C\"]",
+                "[\"TWO: {n, plural, one {# A} other {# \\u0042S}} C\"]");
 }
 END_TEST
 
