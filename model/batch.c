@@ -474,7 +474,7 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
         const float **attention = arena_alloc(arena, steps, sizeof *attention);
         const struct alternatives **alternatives = arena_alloc(arena, steps, sizeof *alternatives);
         float *rows = arena_alloc(arena, own, size * sizeof *rows);
-        struct alternatives *told = arena_alloc(arena, sentence->options.alternatives ? own : 0, sizeof *told);
+        struct alternatives *copies = arena_alloc(arena, sentence->options.alternatives ? own : 0, sizeof *copies);
         kept[i] = *from;
         kept[i].tokens = copy(arena, from->tokens, from->length, sizeof *from->tokens);
         kept[i].log_probs = copy(arena, from->log_probs, steps, sizeof *from->log_probs);
@@ -488,8 +488,8 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
         for (size_t j = common; j < steps; j++) {
             attention[j] = memcpy(rows + (j - common) * size, from->attention[j], size * sizeof *rows);
             if (from->alternatives[j])
-                told[j - common] = *from->alternatives[j];
-            alternatives[j] = from->alternatives[j] ? &told[j - common] : NULL;
+                copies[j - common] = *from->alternatives[j];
+            alternatives[j] = from->alternatives[j] ? &copies[j - common] : NULL;
         }
         kept[i].attention = attention;
         kept[i].alternatives = alternatives;
