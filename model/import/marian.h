@@ -36,10 +36,13 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
 
 /* What a model's own decoder does, by the options in decoder.yml. */
 struct marian_defaults {
-    json_t *search;   /* config.json's section; owned */
-    double ratio;     /* target tokens for a source token, at most */
-    bool unknowns;    /* searches may choose <unk> */
-    const char *said; /* a line for each option that alignd has in another way or not at all */
+    json_t *section;      /* config.json's section defaults, as far as it is about searches; owned */
+    const char *compute;  /* how products are computed; NULL: nothing says it */
+    bool lists;           /* a shortlist is used */
+    size_t source_tokens; /* of a sentence, at most; 0: nothing says it */
+    double ratio;         /* target tokens for a source token, at most */
+    bool unknowns;        /* searches may choose <unk> */
+    const char *said;     /* a line for each option that alignd has in another way or not at all */
 };
 /* Only options that are single values count. An empty mapping: nothing is known. */
 int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err);
