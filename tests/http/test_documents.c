@@ -211,7 +211,7 @@ START_TEST(refusals) {
     refuse("a.docx", "a", usual, 400,
            "a file of the type \".docx\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff");
     refuse("a", "a", usual, 400,
-           "the file's name tells no format: name it in format, one of txt, srt, vtt, json, md, html, po, xliff");
+           "the file's name has no known extension: set format to one of txt, srt, vtt, json, md, html, po, xliff");
     refuse("a.txt", "a", FIELDS("target=fr", "keys=a"), 400, "keys selects values of JSON files only, and this file is txt");
     refuse("a.json", "{}", FIELDS("target=fr", "keys=a, b..c"), 400, "keys: \"b..c\" is not a path glob: a name is empty");
     refuse("a.srt", "1\n" TIMES "\n\xcf\xf0\xe8\xe2\xe5\xf2\n", usual, 400,

@@ -112,7 +112,7 @@ START_TEST(made_listed_used_removed) {
     ask(&(struct call){.method = "DELETE", .path = path, .headers = {ALICE}}, 204, &reply);
     ck_assert_uint_eq(reply.length, 0);
     reply_done(&reply);
-    refuse(&(struct call){.path = path, .headers = {ALICE}}, 404, "there is no such glossary");
+    refuse(&(struct call){.path = path, .headers = {ALICE}}, 404, "glossary not found");
     free(path);
 }
 END_TEST
@@ -136,8 +136,8 @@ END_TEST
 START_TEST(they_are_their_keys) {
     char *path = make(MAKE, ALICE), json[256];
     struct reply reply;
-    refuse(&(struct call){.path = path, .headers = {BOB}}, 404, "there is no such glossary");
-    refuse(&(struct call){.method = "DELETE", .path = path, .headers = {BOB}}, 404, "there is no such glossary");
+    refuse(&(struct call){.path = path, .headers = {BOB}}, 404, "glossary not found");
+    refuse(&(struct call){.method = "DELETE", .path = path, .headers = {BOB}}, 404, "glossary not found");
     snprintf(json, sizeof json, "{'text': 'x', 'source_lang': 'EN', 'target_lang': 'FR', 'glossary_id': '%s'}", id_of(path));
     client_send(&served, &(struct call){.path = "/v2/translate", .json = json, .headers = {BOB}}, &reply);
     ck_assert_int_eq(reply.status, 404);
@@ -148,7 +148,7 @@ START_TEST(they_are_their_keys) {
     reply_done(&reply);
     expect("ours", BOB, "blizzard");
     refuse(&(struct call){.method = "DELETE", .path = "/v2/glossaries/ours", .headers = {BOB}}, 403,
-           "this glossary is the server's, and stays");
+           "this glossary belongs to the server and cannot be deleted");
     refuse(&(struct call){.path = "/v2/glossaries"}, 403,
            "an API key is required: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
     free(path);
@@ -275,7 +275,7 @@ START_TEST(dictionaries) {
     ck_assert_uint_eq(count_dictionaries(path), 1);
     ask(&(struct call){.method = "DELETE", .path = path, .headers = {ALICE}}, 204, &reply);
     reply_done(&reply);
-    refuse(&(struct call){.path = path, .headers = {ALICE}}, 404, "there is no such glossary");
+    refuse(&(struct call){.path = path, .headers = {ALICE}}, 404, "glossary not found");
     free(path);
 }
 END_TEST
@@ -293,10 +293,10 @@ START_TEST(dictionaries_refused) {
         {"POST", "/v3/glossaries",
          "{'name': 'x', 'dictionaries': [{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}, {'source_lang': 'EN', "
          "'target_lang': 'FR', 'entries': 'a\\tb'}]}",
-         "dictionaries has two for \"en\" to \"fr\"", 400},
-        {"PATCH", "/v3/glossaries/ours", "{'name': 'x'}", "this glossary is the server's, and stays", 403},
+         "dictionaries contains two dictionaries from \"en\" to \"fr\"", 400},
+        {"PATCH", "/v3/glossaries/ours", "{'name': 'x'}", "this glossary belongs to the server and cannot be changed", 403},
         {"PUT", "/v3/glossaries/none/dictionaries", "{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}",
-         "there is no such glossary", 404},
+         "glossary not found", 404},
         {"DELETE", "/v3/glossaries/ours/dictionaries", NULL, "source_lang is missing", 400},
         {"PUT", "/v3/glossaries/ours", "{}", "the method must be one of GET, HEAD, PATCH, DELETE, OPTIONS", 405},
     };
@@ -305,7 +305,7 @@ START_TEST(dictionaries_refused) {
                rows[i].status, rows[i].message);
     char *path = make_multilingual(WINTER, ALICE);
     refuse(&(struct call){.method = "PATCH", .path = path, .json = "{'name': 'x'}", .headers = {BOB}}, 404,
-           "there is no such glossary");
+           "glossary not found");
     free(path);
 }
 END_TEST

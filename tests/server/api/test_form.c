@@ -104,7 +104,7 @@ START_TEST(damaged_multipart) {
     check_refused(MULTIPART, "--XXX\r\n", "the form does not contain the boundary given in its content type");
     check_refused(MULTIPART, PART("q") "a", "the form ends in the middle of a part");
     check_refused(MULTIPART, "--XX\r\nContent-Disposition: form-data; name=\"q\"\r\n--XX--",
-                  "a part of the form has no empty line before its value");
+                  "a part of the form has no empty line after its headers");
     check_refused(MULTIPART, "--XX\r\n\r\nx\r\n--XX--", "a part of the form has no name");
     check_refused(MULTIPART, "--XX\r\nContent-Disposition: form-data; filename=\"q\"\r\n\r\nx\r\n--XX--",
                   "a part of the form has no name");
