@@ -46,7 +46,7 @@ static size_t first_of(struct kept_glossary *const *all, size_t i) {
 
 static size_t next_of(struct kept_glossary *const *all, size_t count, size_t i) {
     size_t next = i + 1;
-    while (next < count && !are_one(all[behind], all[i]))
+    while (next < count && !are_one(all[next], all[i]))
         next++;
     return next < count ? next : 0;
 }

@@ -44,7 +44,7 @@ static const struct {
      "protect[0] is not a pattern that can be used: invalid escape sequence: \\1"},
     {"'protect': [{'pattern': '((\\\\pL{1,9}){1,9}){1,9}'}]", "protect",
      "protect[0] is not a pattern that can be used: pattern too large - compile failed"},
-    {"'protect': ['a'], 'model': 'pointer', 'include': []", "protect", "this model cannot keep text as it is"},
+    {"'protect': ['a'], 'model': 'pointer', 'include': []", "protect", "this model cannot copy text unchanged"},
 };
 
 static void check_refusal(const struct reply *reply, const char *message) {
@@ -274,7 +274,7 @@ START_TEST(of_lines_and_files) {
     outcome_done(&outcome);
     program_run(ARGUMENTS("translate", "--model", "tests/golden/pointer", "--protect", "a"), "A dog.\n", &outcome);
     ck_assert_int_eq(outcome.status, 1);
-    ck_assert_str_eq(outcome.err, "alignd: line 1: this model cannot keep text as it is\n");
+    ck_assert_str_eq(outcome.err, "alignd: line 1: this model cannot copy text unchanged\n");
     outcome_done(&outcome);
 }
 END_TEST
