@@ -262,7 +262,7 @@ START_TEST(default_models) {
     struct daemon daemon;
     struct reply reply;
     check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--default-model", "nobody"),
-                 "--default-model: there is no model \"nobody\" among those that are served");
+                 "--default-model: model \"nobody\" is not among the served models");
     daemon_start(&daemon, ARGUMENTS("--models", "tests/golden", "--default-model", "luong-dot-lstm", "--workers", "1"));
     client_post(&daemon, "/translate", "{'text': 'x'}", 200, &reply);
     ck_assert_str_eq(text_at(reply.json, "model"), "luong-dot-lstm");

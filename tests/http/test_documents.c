@@ -558,7 +558,7 @@ START_TEST(bilingual) {
     ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual is not possible in json files"));
     outcome_done(&outcome);
     program_run(ARGUMENTS("translate", "--model", MODEL, "--bilingual", "below"), "x", &outcome);
-    ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual is for a document"));
+    ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual needs a document"));
     outcome_done(&outcome);
     unlink(path);
     free(dog);

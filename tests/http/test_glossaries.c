@@ -325,7 +325,7 @@ START_TEST(what_is_refused) {
          "Value for source_lang not supported: no model reads \"fr\""},
         {"{'name': 'x\\n', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}", "name must have no control characters"},
         {"{'name': 'x', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb\\nc'}",
-         "entries: line 2: there must be two phrases with a tab between them"},
+         "entries: line 2: a line must have two phrases separated by a tab"},
         {"{'name': 'x', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb', 'entries_format': 'x'}",
          "entries_format must be tsv or csv, got \"x\""},
     };
@@ -338,7 +338,7 @@ START_TEST(what_is_refused) {
     for (size_t i = 0; i < 100; i++)
         free(make(MAKE, BOB));
     refuse(&(struct call){.path = "/v2/glossaries", .json = MAKE, .headers = {BOB}}, 456,
-           "there may be at most 100 glossaries of one key");
+           "a key may have at most 100 glossaries");
     free(make(MAKE, ALICE));
 }
 END_TEST
