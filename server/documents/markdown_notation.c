@@ -12,7 +12,7 @@ enum {
     MOST_SHORTCODE = 48,
     MOST_TEMPLATE = 256,
     MOST_BACKTICKS = 32,
-    MOST_ADDRESS = 512 /* bytes of an address that are looked at */
+    MOST_ADDRESS = 512 /* bytes of an address that are examined */
 };
 
 /* ---- notation that is skipped ---- */
@@ -259,7 +259,7 @@ static const char *skip_code(struct keeper *keeper, const char *at) {
     return open;
 }
 
-/* Keeps a comment that is none for cmark; skips others, and tags. */
+/* Keeps a comment that cmark does not recognize; skips others, and tags. */
 static const char *skip_angle(struct keeper *keeper, const char *at) {
     const char *behind = keeper->behind;
     if (bytes_begin(at, behind, "<!--")) {
@@ -324,7 +324,7 @@ static const char *keep_shortcode(struct keeper *keeper, const char *at) {
     return free ? keep(keeper, at, c + 1, MARKDOWN_UNIT) : at + 1;
 }
 
-/* Keeps what generators of sites replace, and attributes: {{ name }}, {% if %}, {#name}, {:.class}. */
+/* Keeps placeholders of site generators, and attributes: {{ name }}, {% if %}, {#name}, {:.class}. */
 static const char *keep_template(struct keeper *keeper, const char *at) {
     const char *last = line_end(at, keeper->behind - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->behind);
     const char *mark = last - at < 3 ? NULL : at[1] == '{' ? "}}" : at[1] == '%' ? "%}" : strchr("#:", at[1]) ? "}" : NULL;

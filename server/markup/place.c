@@ -14,14 +14,14 @@
 #include <stdlib.h>
 
 enum {
-    MAX_GAP = 8,         /* so many words of others end a run */
-    MAX_FAR = 256,       /* the distance from its point, in words, within which a node looks for a free word */
-    NEAR = 2,            /* the distance within which a word that is linked with nothing is better than one that is */
+    MAX_GAP = 8,         /* this many words of others end a run */
+    MAX_FAR = 256,       /* the distance from its point, in words, within which a node may take a free word */
+    NEAR = 2,            /* the distance within which an unlinked word is preferred to a linked one */
     MAX_COPY = 128,      /* bytes of an element that may stand in the translation as they are */
     MAX_COPY_FAR = 1024, /* bytes away from its point */
-    MAX_COPIES = 16,     /* so many of these places are looked at */
+    MAX_COPIES = 16,     /* the number of these places that are examined */
     MAX_SIGNS = 3,       /* punctuation marks at either end of an element */
-    MOST_CUTS = 1 << 19  /* parts x words: 2 MiB, and some milliseconds */
+    MOST_CUTS = 1 << 19  /* parts x words: 2 MiB and some milliseconds */
 };
 
 /* ---- words ---- */
@@ -171,8 +171,8 @@ static int prepare(struct placer *placer, struct arena *arena) {
 /* ---- parts ---- */
 
 static const double balance = 0.25;     /* of a misplaced word: a cut that is off by the length of a part */
-static const double at_mark = 0.125;    /* gained by a cut after a punctuation mark */
-static const size_t no_part = SIZE_MAX; /* of a word that is linked with nothing */
+static const double at_mark = 0.125;    /* gain of a cut after a punctuation mark */
+static const size_t no_part = SIZE_MAX; /* cost of an unlinked word */
 
 struct cutter {
     struct placer *placer;
@@ -193,7 +193,7 @@ static double wanted_end(const struct cutter *cutter, size_t part) {
     return length * (double)placer->nodes[cutter->parts[part]].source.end / source;
 }
 
-/* A cut needs white space between two words; French has it before its tall marks, too. */
+/* A cut needs white space between two words; French has it before its tall punctuation marks, too. */
 static bool may_cut(const struct placer *placer, size_t word) {
     const char *text = placer->translation->text;
     size_t before = placer->words[word - 1].end, at = placer->words[word].begin;
@@ -327,7 +327,7 @@ static int place_parts(struct placer *placer, struct arena *arena) {
     else if (cut_by_links(&cutter, arena) != 0)
         return -1;
 
-    /* Parts have all bytes but the white space between them, so that what is not a word (an emoji) is not lost. */
+    /* Parts have all bytes but the white space between them, so that nothing that is not a word (an emoji) is lost. */
     const struct html_translation *translation = placer->translation;
     size_t at = 0, end = segmenter_trim(translation->text, translation->length).end;
     for (size_t i = 0; i < cutter.count; i++) {
@@ -402,7 +402,7 @@ static int compare_sizes(const void *a, const void *b) {
 static size_t find_candidates(const struct placer *placer, const struct node *node) {
     const struct html_translation *translation = placer->translation;
     size_t count = 0, kept = 0;
-    if (node->source.begin == node->source.end) /* a node within a word has no part of it */
+    if (node->source.begin == node->source.end) /* a node within a word does not take it */
         return 0;
     for (size_t i = link_after(placer, node->source.begin);
          i < translation->link_count && translation->links[i].source.begin < node->source.end; i++) {
@@ -599,7 +599,7 @@ static bool is_punctuation_at(const char *text, size_t length, size_t at) {
     return at < length && character_is_punctuation(character_next(text, length, &at));
 }
 
-/* The bytes of words [first,end), less the punctuation at either end that the node's own words do not have. */
+/* The bytes of words [first,end), without the punctuation at either end that the node's own words do not have. */
 static void set_bytes(const struct placer *placer, struct node *node) {
     if (set_part_of_word(placer, node))
         return;

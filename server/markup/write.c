@@ -65,7 +65,7 @@ struct writing {
     const struct html *html;
     const struct html_translation *translations; /* [html->count] */
     struct html_buffer *out;
-    bool as_it_was; /* no value in a tag is written anew */
+    bool as_it_was; /* no value in a tag is rewritten */
 };
 
 /* True if two codes are of one language, whatever their regions. */
@@ -297,7 +297,7 @@ static void write_translation(const struct writing *writing, const struct html_s
         write_edge(out, &html->pieces[segment->end - 1], false);
 }
 
-/* A translation that says the same as its segment is not written. */
+/* A translation that equals its segment is not written. */
 static void write_below(const struct writing *writing, const struct html_segment *segment,
                         const struct html_translation *translation) {
     const struct writing anew = {writing->html, writing->translations, writing->out, false};

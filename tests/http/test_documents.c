@@ -207,7 +207,7 @@ START_TEST(refusals) {
     refuse("a.srt", "1\nnever\n", usual, 400,
            "file: line 2, cue 1: \"never\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
     refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
-    refuse("a.txt", "a\n\xff", usual, 400, "file: line 2: it is not valid UTF-8");
+    refuse("a.txt", "a\n\xff", usual, 400, "file: line 2 is not valid UTF-8");
     refuse("a.docx", "a", usual, 400,
            "a file of the type \".docx\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff");
     refuse("a", "a", usual, 400,
@@ -215,7 +215,7 @@ START_TEST(refusals) {
     refuse("a.txt", "a", FIELDS("target=fr", "keys=a"), 400, "keys selects values of JSON files only, and this file is txt");
     refuse("a.json", "{}", FIELDS("target=fr", "keys=a, b..c"), 400, "keys: \"b..c\" is not a path glob: a name is empty");
     refuse("a.srt", "1\n" TIMES "\n\xcf\xf0\xe8\xe2\xe5\xf2\n", usual, 400,
-           "file: line 3: it is not valid UTF-8, and does not look like UTF-16 or Windows-1252: save the file as UTF-8");
+           "file: line 3 is not valid UTF-8, and the file does not look like UTF-16 or Windows-1252: save the file as UTF-8");
     refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400,
            "format must be one of txt, srt, vtt, json, md, html, po, xliff, got \"doc\"");
     refuse("a.txt", "a", FIELDS("source=en"), 400, "target is missing: the code of the language to translate to");

@@ -36,12 +36,12 @@ START_TEST(bytes_that_are_no_text) {
                 &(struct document){.format = document_nth(i), .source = "a\nb\n\xff", .length = 5, .language = FAKE_LANGUAGE},
                 &arena, &html, &invalid),
             -1);
-        ck_assert_str_eq(invalid.message, "line 3: it is not valid UTF-8");
+        ck_assert_str_eq(invalid.message, "line 3 is not valid UTF-8");
         ck_assert_int_eq(
             document_read(&(struct document){.format = document_nth(i), .source = "a\n\0b", .length = 4, .language = FAKE_LANGUAGE},
                           &arena, &html, &zero),
             -1);
-        ck_assert_str_eq(zero.message, "line 2: there is a zero byte");
+        ck_assert_str_eq(zero.message, "line 2 contains a zero byte");
     }
     arena_done(&arena);
 }

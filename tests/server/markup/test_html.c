@@ -755,7 +755,7 @@ START_TEST(pieces) {
     arena_reset(&own);
     ck_assert_int_eq(html_parse(markup, strlen(markup), &own, &html, &error), -1);
     ck_assert_int_eq(error.code, ERROR_INPUT);
-    ck_assert_str_eq(error.message, "line 1: there are more than 131072 tags, texts and comments");
+    ck_assert_str_eq(error.message, "line 1: the markup has more than 131072 tags, texts and comments");
     arena_done(&own);
 }
 END_TEST
