@@ -482,7 +482,7 @@ int api_use_glossary(const struct service *service, const char *asked, struct re
     }
     if (!request->kept) {
         api_fail(reply, reply->dialect == &dialect_deepl ? STATUS_NOT_FOUND : STATUS_INVALID, "glossary",
-                 "there is no glossary \"%.60s\" from \"%s\" to \"%s\"", asked, info->source, target);
+                 "glossary \"%.60s\" not found for \"%s\" to \"%s\"", asked, info->source, target);
         return -1;
     }
     glossary_init(&request->glossary, &request->kept->lexicon, &request->arena);

@@ -1,4 +1,4 @@
-/* API keys over HTTP: which endpoints ask for one, in both dialects, and what SIGHUP does. */
+/* API keys over HTTP: which endpoints require one, in both dialects, and the effect of SIGHUP. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <signal.h>

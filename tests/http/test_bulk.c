@@ -1,4 +1,4 @@
-/* alignd translate over a corpus: in shares, with a checkpoint after which it goes on, and what a terminal shows of it. */
+/* alignd translate over a corpus: in shares, with a checkpoint from which it continues, and its progress on a terminal. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/http/terminal.h"

@@ -1,4 +1,5 @@
-/* POST /documents: a file comes back translated, whatever else is in it; what cannot be read is refused with its place. */
+/* POST /documents: a file comes back translated, with the rest of its content unchanged; a file that cannot be read is refused with
+ * the line. */
 #include "tests/http/client.h"
 #include "tests/http/sse.h"
 #include "tests/http/suites.h"
@@ -189,7 +190,7 @@ START_TEST(values_and_notes) {
 }
 END_TEST
 
-/* What is no UTF-8 comes out in it. */
+/* A file that is not UTF-8 is translated to UTF-8. */
 START_TEST(other_encodings) {
     struct reply reply;
     char value[HEADER_BYTES];

@@ -1,5 +1,5 @@
-/* Glossaries that the server keeps: DeepL's calls for them, whose they are, what SIGHUP and a restart do, and translations that use
- * them in both dialects. */
+/* Glossaries that the server keeps: DeepL's calls for them, their owners, the effects of SIGHUP and a restart, and translations
+ * that use them in both dialects. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <signal.h>
@@ -141,7 +141,7 @@ START_TEST(they_are_their_keys) {
     snprintf(json, sizeof json, "{'text': 'x', 'source_lang': 'EN', 'target_lang': 'FR', 'glossary_id': '%s'}", id_of(path));
     client_send(&served, &(struct call){.path = "/v2/translate", .json = json, .headers = {BOB}}, &reply);
     ck_assert_int_eq(reply.status, 404);
-    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "message"), "there is no glossary"));
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "message"), "not found for"));
     reply_done(&reply);
     ask(&(struct call){.path = "/v2/glossaries", .headers = {BOB}}, 200, &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "glossaries")), 1);
@@ -304,8 +304,7 @@ START_TEST(dictionaries_refused) {
         refuse(&(struct call){.method = rows[i].method, .path = rows[i].path, .json = rows[i].json, .headers = {ALICE}},
                rows[i].status, rows[i].message);
     char *path = make_multilingual(WINTER, ALICE);
-    refuse(&(struct call){.method = "PATCH", .path = path, .json = "{'name': 'x'}", .headers = {BOB}}, 404,
-           "glossary not found");
+    refuse(&(struct call){.method = "PATCH", .path = path, .json = "{'name': 'x'}", .headers = {BOB}}, 404, "glossary not found");
     free(path);
 }
 END_TEST
@@ -337,8 +336,7 @@ START_TEST(what_is_refused) {
            400, "source_lang is required with glossary_id");
     for (size_t i = 0; i < 100; i++)
         free(make(MAKE, BOB));
-    refuse(&(struct call){.path = "/v2/glossaries", .json = MAKE, .headers = {BOB}}, 456,
-           "a key may have at most 100 glossaries");
+    refuse(&(struct call){.path = "/v2/glossaries", .json = MAKE, .headers = {BOB}}, 456, "a key may have at most 100 glossaries");
     free(make(MAKE, ALICE));
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* What a request wants left as it is: strings and patterns, in every way to ask for it; what is refused. */
+/* `protect`: strings and patterns that stay unchanged, in every form of the field, and refusals. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -40,8 +40,7 @@ static const struct {
     {"'protect': ['a', ' \\t']", "protect", "protect[1] must have between 1 and 200 bytes, and not be blank, got 2"},
     {"'protect': ['a', 'b', {'pattern': '[a-'}]", "protect", "protect[2] is not a valid pattern: missing ]: [a-"},
     {"'protect': [{'pattern': '(a*)*'}]", "protect", "protect[0] is not a valid pattern: it matches an empty text"},
-    {"'protect': [{'pattern': '(a)\\\\1'}]", "protect",
-     "protect[0] is not a valid pattern: invalid escape sequence: \\1"},
+    {"'protect': [{'pattern': '(a)\\\\1'}]", "protect", "protect[0] is not a valid pattern: invalid escape sequence: \\1"},
     {"'protect': [{'pattern': '((\\\\pL{1,9}){1,9}){1,9}'}]", "protect",
      "protect[0] is not a valid pattern: pattern too large - compile failed"},
     {"'protect': ['a'], 'model': 'pointer', 'include': []", "protect", "this model cannot copy text unchanged"},

@@ -1,4 +1,4 @@
-/* server/options_parse and what it uses: precedence, ranges, and the messages for what is wrong. */
+/* server/options_parse and its helpers: precedence, ranges, and error messages. */
 #include "server/options_parse.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -377,7 +377,8 @@ static const struct {
     {"translate --model a --shard 1", "--shard must be K/N with K from 0 to N - 1 and N at most 1000000, got \"1\""},
     {"translate --model a --shard 1/2x", "--shard must be K/N with K from 0 to N - 1 and N at most 1000000, got \"1/2x\""},
     {"translate --model a --shard -1/2", "--shard must be K/N with K from 0 to N - 1 and N at most 1000000, got \"-1/2\""},
-    {"translate --model a --shard 0/1000001", "--shard must be K/N with K from 0 to N - 1 and N at most 1000000, got \"0/1000001\""},
+    {"translate --model a --shard 0/1000001",
+     "--shard must be K/N with K from 0 to N - 1 and N at most 1000000, got \"0/1000001\""},
     {"translate --model a --checkpoint c", "--output FILE is missing: --checkpoint needs an output that it can truncate"},
     {"translate --model a --shard 0/2 f.srt", "--shard and --checkpoint are for lines, not for documents"},
     {"translate --model a --checkpoint c --output o --format srt", "--shard and --checkpoint are for lines, not for documents"},

@@ -71,7 +71,7 @@ static void check_found(const char *program, const char *directory, const char *
     ck_assert_str_eq(found, names);
 }
 
-/* The general model from English to French is the first; what is no whole model is left out. */
+/* The general model from English to French is the first; incomplete models are skipped. */
 START_TEST(order) {
     make_model("share/alignd/fr-en", true, true);
     make_model("share/alignd/geoquery", true, true);

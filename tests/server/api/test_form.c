@@ -77,7 +77,7 @@ END_TEST
 
 START_TEST(multipart) {
     check_fields(MULTIPART, PART("q") "a\r\n" PART("r") "two\r\nlines\r\n--XX--\r\n", FIELDS("q=a", "r=two\r\nlines"));
-    check_fields(MULTIPART, "preamble\r\n" PART("q") "\r\n" PART("q") " --XX\r\n--XX-- behind", FIELDS("q=", "q= --XX"));
+    check_fields(MULTIPART, "preamble\r\n" PART("q") "\r\n" PART("q") " --XX\r\n--XX-- after", FIELDS("q=", "q= --XX"));
     check_fields(MULTIPART, PART("q") "\r\n--XXX\r\n\r\n--XX--", FIELDS("q=\r\n--XXX\r\n"));
     check_fields(MULTIPART, "--XX--", FIELDS(NULL));
     check_fields(MULTIPART,

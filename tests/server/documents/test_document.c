@@ -1,4 +1,4 @@
-/* Documents of every format, and plain text: what is translated, and that nothing else changes. */
+/* Documents of every format, and plain text: prose is translated, and nothing else changes. */
 #include "tests/server/documents/fake.h"
 #include "tests/suites.h"
 #include <stdlib.h>

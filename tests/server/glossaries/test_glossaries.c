@@ -1,5 +1,5 @@
-/* server/glossaries: what text is a glossary, what a file keeps of those that are made, what stays when something fails,
- * and that looking phrases up does not grow with the entries. */
+/* server/glossaries: valid glossary texts, the file of those that clients make, failures that change nothing, and lookup time that
+ * does not grow with the entries. */
 #include "model/base/file.h"
 #include "server/glossaries/glossaries.h"
 #include "tests/files.h"

@@ -1,4 +1,4 @@
-/* server/models/manifest: files that are the manifest's, and files that are not. */
+/* server/models/manifest: files that match the manifest, and files that do not. */
 #include "server/models/manifest.h"
 #include "tests/suites.h"
 #include <stdio.h>
