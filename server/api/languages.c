@@ -231,7 +231,7 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
 
 /* ---- the wrong language ---- */
 
-/* Thresholds of python3 -m weights.evaluation.warnings (server/README.md has its table): in texts of fewer bytes than
+/* Thresholds of python3 -m weights.evaluation.warnings (weights/EXPERIMENTS.md has its table): in texts of fewer bytes than
  * CHECK_SHORT_BYTES one in a hundred English ones is taken for some other language, but hardly one for French or German. From
  * LEAST_SHARE percent of its own language a text is not suspected: names and titles are in another one often. */
 enum { CHECK_BYTES = 4096, CHECK_SHORT_BYTES = 24, LEAST_SHARE = 33 };
