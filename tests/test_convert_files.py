@@ -173,6 +173,35 @@ def test_a_firefox_pair(tmp_path):
     assert "Licence: MPL-2.0" in (tmp_path / "out/README.md").read_text()
     assert command(folder, "--no-shortlist", "--storage", "float32", *into(tmp_path / "plain")).returncode == 0
     assert stored(tmp_path / "plain")["decoder.embedding"].dtype == numpy.float32 and not (tmp_path / "plain/shortlist.safetensors").exists()
+    configs = [json.loads((tmp_path / f"{name}/config.json").read_text()) for name in ("out", "plain")]
+    assert configs[0]["defaults"] == {"compute": "int8", "shortlist": True, "beam_size": 1} and configs[1]["defaults"] == {"beam_size": 1}
+    assert all(config["limits"] == {"max_source_tokens": 128, "max_target_ratio": 2} for config in configs)
+
+
+def test_a_translatelocally_folder(tmp_path):
+    """Its configuration says more than the names of its files do."""
+    folder, size = tmp_path / "de-en-tiny", len(pieces_of())
+    folder.mkdir()
+    save_bin(folder / "model.intgemm.alphas.bin", with_multipliers(of_size(STUDENT, size)), STUDENT, True)
+    (folder / "vocab.deen.spm").write_bytes(spm())
+    (folder / "lex.s2t.bin").write_bytes(shortlist([min(i, 3) for i in range(size + 1)], [4, 5, 6], 50))
+    (folder / "config.intgemm8bitalpha.yml").write_text("relative-paths: true\nmodels:\n  - model.intgemm.alphas.bin\nshortlist:\n  - lex.s2t.bin\n  - false\n"
+                                                        "beam-size: 2\nnormalize: 0.6\nmax-length-break: 200\nmax-length-factor: 2.5\ngemm-precision: float32\n")
+    done = command(folder, *into(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    config = json.loads((tmp_path / "out/config.json").read_text())
+    assert config["defaults"] == {"compute": "float32", "shortlist": True, "beam_size": 2, "length_penalty": 0.6}
+    assert config["limits"] == {"max_source_tokens": 200, "max_target_ratio": 2.5}
+
+
+def test_files_of_a_firefox_pair_that_are_named(tmp_path):
+    size = len(pieces_of())
+    save_bin(tmp_path / "model.enfr.intgemm.alphas.bin", with_multipliers(of_size(STUDENT, size)), STUDENT, True)
+    (tmp_path / "vocab.enfr.spm").write_bytes(spm())
+    done = command(tmp_path / "model.enfr.intgemm.alphas.bin", tmp_path / "vocab.enfr.spm", *into(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    config = json.loads((tmp_path / "out/config.json").read_text())
+    assert config["defaults"] == {"compute": "int8", "beam_size": 1} and config["limits"] == {"max_source_tokens": 128, "max_target_ratio": 2}
 
 
 def test_two_tables_of_a_firefox_pair(tmp_path):
