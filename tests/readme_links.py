@@ -21,7 +21,7 @@ HISTORY = {"CHANGELOG.md"}
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(([^()\s]+)\)")
 SPAN = re.compile(r"(`+)(.+?)\1")
 SOURCE = re.compile(r"(?:\.\./)*((?:[\w*.-]+/)*[\w*-][\w*.-]*\.(?:c|cc|h|def|py|mjs|js|sh|md|yaml|yml|sbatch|webp)|(?:[\w*.-]+/)+)")
-MODULE = re.compile(r"\bweights((?:\.[a-z_]+)+)\b(?!\.\w)")
+MODULE = re.compile(r"\bweights((?:\.[a-z_]{3,})+)\b(?!\.\w)")
 FOREIGN = {"README.original.md", "RELEASE_NOTES.md", "vocab.yml", "decoder.yml"}  # made by commands, or by other programs
 
 
