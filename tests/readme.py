@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs what the documents tell a reader to type, and compares what comes out.
 
-    readme.py BUILD FILE.md...            each ```console block: a command behind "$ ", and below it what it prints
+    readme.py BUILD FILE.md...            each ```console block: a command after "$ ", and below it what it prints
     readme.py --write BUILD FILE.md...    puts what the commands print now into the documents
 
 Commands run one after the other in one shell for each document, in a folder of its own that has the shipped models as weights/, with BUILD's
@@ -185,7 +185,7 @@ def check(path: Path, shell: Shell, targets: set[str], write: bool, known: dict[
                 print(f"{name}:{block.first}: no check named above this block is a target of Makefile or tests/Makefile: {block.above!r}")
             passed, failed = passed + (not bad), failed + bool(bad)
         else:
-            raise SystemExit(f"{name}:{block.first}: a block is console, sh, python or js; indent what is none of them")
+            raise SystemExit(f"{name}:{block.first}: a block is console, sh, python or js; indent everything else")
     if not write:
         good, bad = check_indented(name, lines, shell, targets)
         passed, failed = passed + good, failed + bad

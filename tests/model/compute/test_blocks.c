@@ -1,4 +1,4 @@
-/* What a transformer has besides its products, for every instruction set that this processor runs, against double precision. */
+/* The operations of transformers besides products, for every instruction set that this processor runs, against double precision. */
 #include "model/compute/kernels.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
