@@ -231,7 +231,7 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
 
 /* ---- the wrong language ---- */
 
-/* Thresholds by python3 -m weights.evaluation.warnings (server/README.md has its table). In texts of fewer bytes than
+/* Thresholds by python3 -m weights.evaluation.warnings (weights/EXPERIMENTS.md has its table). In texts of fewer bytes than
  * CHECK_SHORT_BYTES, one in a hundred English texts is taken for some other language, but hardly any for French or German. A text
  * with at least LEAST_SHARE percent of its own language is not suspected: names and titles are often in another one. */
 enum { CHECK_BYTES = 4096, CHECK_SHORT_BYTES = 24, LEAST_SHARE = 33 };

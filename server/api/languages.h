@@ -46,7 +46,7 @@ enum language_feature {
 
 struct language_guess {
     size_t index;      /* index of the code */
-    double confidence; /* 0 to 100: how often such a guess is right (server/README.md has a table) */
+    double confidence; /* 0 to 100: how often such a guess is right (weights/EXPERIMENTS.md has a table) */
     bool failed;       /* memory is out */
     double features[LANGUAGE_FEATURES];
 };

@@ -39,7 +39,7 @@ struct prose_place {
     struct html_bytes name, parent;
 };
 
-/* Judges valid UTF-8 by the rule in server/README.md ("Which strings are prose"): by the notation of the string first, and by the
+/* Judges valid UTF-8 by the rule in FORMATS.md ("Which strings are prose"): by the notation of the string first, and by the
  * names of the members that hold it if a single word could be either. scratch: room for as many bytes. Time is linear. */
 enum prose prose_judge(struct html_bytes text, const struct prose_place *place, char *scratch);
 

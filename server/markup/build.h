@@ -2,8 +2,8 @@
  * puts the document together again with the translations. All bytes are borrowed and outlive the html.
  *
  * Text may hold marks: parts of a sentence that are meant for browsers and programs and not for people, though the text itself is
- * no HTML document. Strings of interfaces (PO, XLIFF, JSON), subtitles and pasted text have them. The rule, which server/README.md
- * describes:
+ * no HTML document. Strings of interfaces (PO, XLIFF, JSON), subtitles and pasted text have them. The rule, which
+ * server/documents/FORMATS.md describes:
  *
  *   <b>, </b>, <a href="x">, <0>, </0>   tags, if a start and an end of one name nest; a name begins with a letter or is a number
  *   <br>, <img ...>, <x/>                tags without an end: void elements of HTML, and tags that end in "/>"
