@@ -111,8 +111,8 @@ struct omission {
 int omission_add(const float *const *rows, size_t target, struct span source, const bool *held, struct arena *arena,
                  struct omission *sum, struct error *err);
 
-/* Returns whether much was left out: more than three eighths of eight tokens or more. weights/EXPERIMENTS.md says how often this is true
- * of whole translations and of halves (measured by python3 -m weights.evaluation.warnings). */
+/* Returns whether much was left out: more than three eighths of eight tokens or more. weights/EXPERIMENTS.md says how often this is
+ * true of whole translations and of halves (measured by python3 -m weights.evaluation.warnings). */
 bool omission_is_much(const struct omission *sum);
 
 #endif
