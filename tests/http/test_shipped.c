@@ -90,7 +90,8 @@ START_TEST(nothing_beside_it) {
     char expected[4 * PATH_BYTES];
     program_run(ARGUMENTS("--listen", "127.0.0.1:0"), NULL, &outcome);
     snprintf(expected, sizeof expected,
-             "alignd: found no models in %s/share/alignd, %s/weights or %s/weights: give --model DIR or --models DIR\n", root, root, top);
+             "alignd: found no models in %s/share/alignd, %s/weights or %s/weights: give --model DIR or --models DIR\n", root, root,
+             top);
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_str_eq(outcome.err, expected);
     outcome_done(&outcome);
