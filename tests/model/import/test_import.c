@@ -635,8 +635,8 @@ START_TEST(other_refusals_leave_nothing) {
     put_npz(in, "model.npz", tiny_tensors, tiny_count,
             "type: transformer\ndim-emb: 8\ntransformer-heads: 3\ntransformer-dim-ffn: 12\ntied-embeddings-all: true\n" RNN);
     expect(import_one(in, "x"), "the model's configuration: encoder.heads: must divide encoder.hidden");
-    expect(import_one(in, "../x"), "../x: cannot be the name of a model folder");
-    expect(import_one(in, ".x"), ".x: cannot be the name of a model folder");
+    expect(import_one(in, "../x"), "../x: is not a valid name for a model folder");
+    expect(import_one(in, ".x"), ".x: is not a valid name for a model folder");
     volatile sig_atomic_t stop = 1;
     const char *const paths[] = {in};
     const struct import_options options = {
