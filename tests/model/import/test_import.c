@@ -196,7 +196,7 @@ static const struct {
     const char *name, *text, *message;
 } wrong_words[] = {
     {"v.yml", "</s>: 0\n<unk>: 1\na: 3\nb: 4\n", "v.yml: the model has 4 words, but the id 2 is missing here"},
-    {"v.yml", "</s>: 0\n<unk>: 0\n", "v.yml: '<unk>' has the id 0 of another"},
+    {"v.yml", "</s>: 0\n<unk>: 0\n", "v.yml: '<unk>' has the same id 0 as another word"},
     {"v.yml", "</s>: x\n", "v.yml: '</s>' has the id x, which is not a number"},
     {"v.yml", "</s>: -1\n", "has the id -1, which is not a number"},
     {"v.yml", "</s>: 99999999999999999999\n", "which is not a number"},
@@ -239,7 +239,7 @@ START_TEST(sentencepiece_is_read) {
     ck_assert(files.one_list);
     json_decref(files.section);
     expect(vocabulary_segmented("tests/data/tiny.en.spm", &file, &arena, &both, &err),
-           "segments, and so does the vocabulary beside it");
+           "segments text, and so does the vocabulary beside it");
 }
 END_TEST
 
@@ -308,7 +308,7 @@ START_TEST(binary_shortlists) {
     expect(read_list(put_text(folder.path, "lex.bin", "short"), false, 0, 0, NULL), "a shortlist has at least 48 bytes");
     struct list wrong = good;
     wrong.count = UINT64_C(1) << 60;
-    expect(read_list(put_list(wrong, magic, false), false, 0, 0, NULL), "which is not its size");
+    expect(read_list(put_list(wrong, magic, false), false, 0, 0, NULL), "its size does not match its");
     wrong = good;
     wrong.words = 4;
     wrong.count = 8;
@@ -635,8 +635,8 @@ START_TEST(other_refusals_leave_nothing) {
     put_npz(in, "model.npz", tiny_tensors, tiny_count,
             "type: transformer\ndim-emb: 8\ntransformer-heads: 3\ntransformer-dim-ffn: 12\ntied-embeddings-all: true\n" RNN);
     expect(import_one(in, "x"), "the model's configuration: encoder.heads: must divide encoder.hidden");
-    expect(import_one(in, "../x"), "../x: cannot be the name of a model folder");
-    expect(import_one(in, ".x"), ".x: cannot be the name of a model folder");
+    expect(import_one(in, "../x"), "../x: is not a valid name for a model folder");
+    expect(import_one(in, ".x"), ".x: is not a valid name for a model folder");
     volatile sig_atomic_t stop = 1;
     const char *const paths[] = {in};
     const struct import_options options = {
