@@ -146,7 +146,7 @@ def test_an_opus_package(tmp_path):
     assert "it writes 1 languages, such as fra" in done.stdout
     config = json.loads((tmp_path / "out/config.json").read_text())
     assert config["tokenizer"]["pieces"] == "joint.vocab" and config["tokenizer"]["source"] == "source.spm" and config["limits"]["max_target_ratio"] == 2.5
-    assert config["search"] == {"beam_size": 6} and config["tokenizer"]["preparation"] == "opus" and "alignment_trained" not in config["decoder"]
+    assert config["defaults"] == {"beam_size": 6} and config["limits"]["max_source_tokens"] == 512 and config["tokenizer"]["preparation"] == "opus" and "alignment_trained" not in config["decoder"]
     assert (tmp_path / "out/joint.vocab").read_text().split("\n")[:-1] == pieces
     assert (tmp_path / "out/LICENSE").read_text() == "Attribution 4.0 International\n"
     card = (tmp_path / "out/README.md").read_text()

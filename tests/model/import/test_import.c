@@ -156,20 +156,34 @@ START_TEST(a_decoders_options_become_defaults) {
                                   "true\nallow-unk: true\nmodels: [a]\n",
                                   &defaults),
                      0);
-    ck_assert_int_eq(json_integer_value(json_object_get(defaults.search, "beam_size")), 32);
-    ck_assert_double_eq(json_real_value(json_object_get(defaults.search, "length_penalty")), 0.6);
+    ck_assert_int_eq(json_integer_value(json_object_get(defaults.section, "beam_size")), 32);
+    ck_assert_double_eq(json_real_value(json_object_get(defaults.section, "length_penalty")), 0.6);
     ck_assert_double_eq(defaults.ratio, 2.5);
     ck_assert(defaults.unknowns);
     ck_assert_str_eq(defaults.said, "decoder option beam-size: 64 is out of alignd's range, 1 to 32; 32 is used instead\n"
                                     "decoder option word-penalty: 1 is not supported: searches go without\n"
                                     "decoder option skip-cost: alignd's beam sums log-probabilities instead of raw scores\n");
-    json_decref(defaults.search);
+    json_decref(defaults.section);
     ck_assert_int_eq(read_decoder("normalize:\n", &defaults), 0); /* without a value it is 1 */
-    ck_assert_double_eq(json_real_value(json_object_get(defaults.search, "length_penalty")), 1);
-    json_decref(defaults.search);
+    ck_assert_double_eq(json_real_value(json_object_get(defaults.section, "length_penalty")), 1);
+    json_decref(defaults.section);
     ck_assert_int_eq(read_decoder("models: [a]\n", &defaults), 0);
-    ck_assert_uint_eq(json_object_size(defaults.search), 0);
-    json_decref(defaults.search);
+    ck_assert_uint_eq(json_object_size(defaults.section), 0);
+    ck_assert(!defaults.compute && !defaults.lists && defaults.source_tokens == 0);
+    json_decref(defaults.section);
+    ck_assert_int_eq(read_decoder("gemm-precision: int8shiftAll\nmax-length-break: 2000\nshortlist: [lex, false]\n", &defaults), 0);
+    ck_assert_str_eq(defaults.compute, "int8");
+    ck_assert(defaults.lists && defaults.source_tokens == 1000);
+    ck_assert_str_eq(defaults.said,
+                     "decoder option max-length-break: 2000 is out of alignd's range, 1 to 1000; 1000 is used instead\n");
+    json_decref(defaults.section);
+    ck_assert_int_eq(read_decoder("gemm-precision: int16\n", &defaults), 0);
+    ck_assert_str_eq(defaults.compute, "float32");
+    ck_assert_str_eq(defaults.said, "decoder option gemm-precision: int16 is not supported: products are of float32\n");
+    json_decref(defaults.section);
+    ck_assert_int_eq(read_decoder("gemm-precision: float32\n", &defaults), 0);
+    ck_assert_str_eq(defaults.compute, "float32");
+    json_decref(defaults.section);
     expect(read_decoder("beam-size: many\n", &defaults), "decoder option beam-size: many is not a number in its range");
     expect(read_decoder("normalize: -1\n", &defaults), "decoder option normalize: -1");
     expect(read_decoder("normalize: nan\n", &defaults), "decoder option normalize: nan");
@@ -541,8 +555,8 @@ START_TEST(a_model_is_imported) {
     ck_assert_int_eq(config_read(import_say(&arena, "%s/models/en-fr/config.json", folder.path), &config, &err), 0);
     ck_assert_str_eq(config.source, "en");
     ck_assert_str_eq(config.decoder.mixer, "ssru");
-    ck_assert_uint_eq(config.search.beam_size, 6);
-    ck_assert_double_eq(config.search.length_penalty, 0.6);
+    ck_assert_uint_eq(config.defaults.beam_size, 6);
+    ck_assert_double_eq(config.defaults.length_penalty, 0.6);
     ck_assert_double_eq(config.limits.max_target_ratio, 2.5);
     ck_assert(strstr(read_file("en-fr/config.json"), "\"length_penalty\": 0.6\n") != NULL);
     ck_assert(strstr(read_file("en-fr/README.md"),
