@@ -155,7 +155,7 @@ static const struct option rows[] = {
      "about equal size; their concatenated outputs are the output for the whole input",
      COMMAND_TRANSLATE, PLAIN(SHARD, shard)},
     {"checkpoint", "FILE", NULL,
-     "keep the progress in FILE, and continue from there if FILE exists, however the last run ended; needs --output and a file as "
+     "keep the progress in FILE, and continue from it if FILE exists, after any end of the last run; needs --output and a file as "
      "the input",
      COMMAND_TRANSLATE, TEXT(checkpoint)},
     {"checkpoint-s", "TIME", "10s", "time between two checkpoints; 0: one after each line", COMMAND_TRANSLATE,

@@ -45,7 +45,7 @@ char *model_folder_with(const char *folder, const char *defaults);
 /* With all that was written into it. */
 void model_folder_remove(char *folder);
 
-/* What opening the model says (ERROR_NONE: it opens) when the source side has this vocabulary, in a file of its own. */
+/* The error of opening the model (ERROR_NONE: it opens) if the source side has this vocabulary in its own file. */
 struct error model_error_with(const char *folder, const char *vocabulary);
 
 /* Parameters from the header of a container and the float32 values [count] after it. */

@@ -72,7 +72,7 @@ def test_wrong_multipliers_are_refused(tmp_path, value):
 
 def test_an_untied_output_of_int8_is_refused(tmp_path):
     tensors = Maker(BASE).t
-    with pytest.raises(Refused, match="decoder_ff_logit_out_Wt: is int8, which Marian reads in another order"):
+    with pytest.raises(Refused, match="decoder_ff_logit_out_Wt: is int8, which Marian reads in a different order"):
         convert(save_bin(tmp_path / "model.bin", tensors, BASE, True), lists(tmp_path, BASE), tmp_path / "out", "int8")
 
 

@@ -62,8 +62,8 @@ void model_hide_folder(const char *folder, char *message);
 
 /* ---- a set of models ----
  *
- * Lists models in the order in which they are chosen. Immutable and reference-counted: whoever chooses among them holds a
- * reference, a request from when it is read until it is freed. */
+ * Lists models in the order in which they are chosen. Immutable and reference-counted: every user holds a reference, a request from
+ * when it is read until it is freed. */
 
 struct model_set {
     size_t generation; /* 1 for the first set of the process, then counted up */

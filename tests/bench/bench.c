@@ -165,7 +165,7 @@ static void print_shares(const struct translator *translator, const struct lines
          "  rows the whole may pass their ceiling.");
 }
 
-/* With the alignment head and without it, in turn. */
+/* Runs with and without the alignment head, alternately. */
 static void print_alignment_cost(const struct translator *translator, const struct lines *lines, struct decoding d) {
     double without[TURNS], with[TURNS], ratios[TURNS];
     for (size_t i = 0; i < TURNS; i++) {

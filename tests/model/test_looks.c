@@ -97,7 +97,7 @@ static json_t *load(const char *name, const char *file) {
     return json;
 }
 
-/* What a step does not see is 0 in PyTorch. */
+/* Entries that a step does not see are 0 in PyTorch. */
 static void check_row(const struct looks *looks, enum looks_part part, size_t layer, size_t head, size_t i, const json_t *want) {
     size_t count, j;
     const float *row = looks_row(looks, part, layer, head, i, &count);

@@ -397,7 +397,7 @@ START_TEST(wrong_command_line) {
 }
 END_TEST
 
-/* What it says, and how it is written. */
+/* The content of --help, and its layout. */
 START_TEST(units) {
     static const struct {
         const char *words;

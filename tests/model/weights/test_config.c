@@ -78,7 +78,7 @@ START_TEST(wrong_configurations_are_refused) {
 }
 END_TEST
 
-/* What Python's reader allows or cannot meet. */
+/* Cases that Python's reader allows or cannot encounter. */
 START_TEST(broken_files_are_refused) {
     static const struct {
         const char *text, *message;
@@ -244,7 +244,7 @@ START_TEST(every_key_is_read) {
 }
 END_TEST
 
-/* Those that do not go with the additive score. */
+/* Keys that the additive score excludes. */
 START_TEST(other_attention_keys_are_read) {
     json_t *list = load_list(), *root = json_object_get(list, "base");
     json_object_set_new(
