@@ -187,7 +187,7 @@ static int hide_attributes(const char *before, const char *markup, size_t length
     *hider = (struct hider){.out.arena = arena, .done = markup};
     html_put_string(&hider->out, before);
     while (at && (at = memchr(at, '<', (size_t)(end - at))) != NULL && end - at > 1) {
-        if (isalpha((unsigned char)at[1]) || at[1] == '_' || at[1] == ':')
+        if (isalpha((unsigned char)at[1])) /* before anything else '<' is text, as in HTML's standard */
             at = hide_tag(hider, at, end);
         else if (bytes_begin(at, end, "<!--"))
             at = skip_past(at + 4, end, "-->");

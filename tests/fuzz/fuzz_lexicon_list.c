@@ -1,9 +1,26 @@
 /* Shortlists of Marian, binary and text: all targets are ids, sorted for each word, and each once. The first byte chooses: even,
- * one list for both sides. */
+ * one list for both sides; its third bit: the file is a quality model, whose weights are numbers. */
 #include "model/import/shortlist_import.h"
 #include "tests/fuzz/foreign.h"
+#include <math.h>
+
+static void check_quality(const char *path) {
+    struct error error = {0};
+    struct arena arena;
+    float weights[QUALITY_WEIGHTS];
+    arena_init(&arena, 1 << 16);
+    int result = quality_import(path, &arena, weights, &error);
+    FUZZ_CHECK(result == 0 || error.message[0] != 0);
+    for (size_t i = 0; result == 0 && i < QUALITY_WEIGHTS; i++)
+        FUZZ_CHECK(isfinite(weights[i]));
+    arena_done(&arena);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size > 0 && data[0] & 4) {
+        check_quality(fuzz_file(data + 1, size - 1));
+        return 0;
+    }
     struct error error = {0};
     struct arena arena;
     arena_init(&arena, 1 << 16);

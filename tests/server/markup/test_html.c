@@ -760,12 +760,22 @@ START_TEST(pieces) {
 }
 END_TEST
 
+/* A tag begins with a letter: the parser takes anything else after '<' for text, and so must what hides attributes from it. */
+START_TEST(tags_begin_with_letters) {
+    ck_assert_str_eq(run(&same, "<:b x=1>hi there"), "&lt;:b x=1&gt;hi there");
+    ck_assert_str_eq(run(&same, "<p>a <_b x=1>c</p>"), "<p>a &lt;_b x=1&gt;c</p>");
+    ck_assert_str_eq(run(&same, "<b:c x=1>hi</b:c>"), "<b:c x=\"1\">hi</b:c>");
+    ck_assert_ptr_null(strstr(run(&blind, "<:ul<bo>>netd>x</table></p>"), "alignd-"));
+}
+END_TEST
+
 Suite *html_suite(void) {
     Suite *suite = suite_create("html");
     TCase *tests = tcase_create("html");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, elements_keep_words, 0, SEEDS);
     tcase_add_test(tests, odd_attributes);
+    tcase_add_test(tests, tags_begin_with_letters);
     tcase_add_test(tests, translated_attributes);
     tcase_add_test(tests, languages);
     tcase_add_test(tests, tags_in_text);
