@@ -191,6 +191,8 @@ static int hide_attributes(const char *before, const char *markup, size_t length
             at = hide_tag(hider, at, end);
         else if (bytes_begin(at, end, "<!--"))
             at = skip_past(at + 4, end, "-->");
+        else if (at[1] == '/' && !(end - at > 2 && at[2] && (isalpha((unsigned char)at[2]) || strchr("_:.", at[2]))))
+            at += 2; /* no end tag: the parser goes on here */
         else
             at = at[1] && strchr("!?/", at[1]) ? skip_past(at, end, ">") : at + 1;
     }

@@ -760,12 +760,14 @@ START_TEST(pieces) {
 }
 END_TEST
 
-/* A tag begins with a letter: the parser takes anything else after '<' for text, and so must what hides attributes from it. */
+/* A tag begins with a letter: the parser takes anything else after '<' for text, and so must what hides attributes from it. It
+ * reads on after an end tag without a name. */
 START_TEST(tags_begin_with_letters) {
     ck_assert_str_eq(run(&same, "<:b x=1>hi there"), "&lt;:b x=1&gt;hi there");
     ck_assert_str_eq(run(&same, "<p>a <_b x=1>c</p>"), "<p>a &lt;_b x=1&gt;c</p>");
     ck_assert_str_eq(run(&same, "<b:c x=1>hi</b:c>"), "<b:c x=\"1\">hi</b:c>");
     ck_assert_ptr_null(strstr(run(&blind, "<:ul<bo>>netd>x</table></p>"), "alignd-"));
+    ck_assert_ptr_null(strstr(run(&blind, "</<a href=\"i>[1]</a><b c=d>e</b>\">f</a>"), "alignd-"));
 }
 END_TEST
 
