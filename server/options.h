@@ -20,11 +20,6 @@ enum command {
     COMMAND_IMPORT = 1 << 6
 };
 
-/* --shard K/N */
-struct option_shard {
-    size_t index, count; /* index < count */
-};
-
 /* Fields of options that the command does not have are zero. */
 struct options {
     enum command command;
@@ -76,10 +71,7 @@ struct options {
     double max_target_ratio;
     bool allow_unknowns, no_shortlist;
 
-    /* translating lines */
-    char *output, *checkpoint; /* files; NULL: stdout, none */
-    size_t checkpoint_s;       /* the least time between two */
-    struct option_shard shard; /* of the input; count 0: all of it */
+    char *output; /* of a translation: a file; NULL: stdout */
 };
 
 /* ---- the table ---- */
@@ -106,7 +98,6 @@ enum option_kind {
     OPTION_STRATEGY,     /* const struct search_kind * */
     OPTION_MODE,         /* size_t: octal permissions */
     OPTION_SWITCH,       /* bool */
-    OPTION_SHARD,        /* struct option_shard */
     /* struct name_list, to which values are appended, separated by: */
     OPTION_FOLDERS,    /* ':' */
     OPTION_ADDRESSES,  /* ',' */

@@ -17,16 +17,12 @@ struct outfile {
     char *temporary;  /* the path that it has until then; NULL: none */
 };
 
-/* Opens the file at path to be written as a whole. -1 with ERROR_FILE or ERROR_MEMORY: nothing is open, nothing has changed. */
-int outfile_open(struct outfile *output, const char *path, struct error *err);
-/* Opens or creates it for reading and writing, and leaves its content. */
-int outfile_open_in_place(struct outfile *output, const char *path, struct error *err);
+/* Opens the file of this name to be written as a whole. -1 with ERROR_FILE or ERROR_MEMORY: nothing is open, nothing has changed.
+ */
+int outfile_open(struct outfile *output, const char *name, struct error *err);
 
 /* Closes it. keep: it replaces the file, once all of it is on the disk; otherwise the file stays as if it had never been opened,
  * unless it was written in place. -1 with ERROR_FILE or ERROR_MEMORY: it could not be written, and the old content is there. */
 int outfile_close(struct outfile *output, bool keep, struct error *err);
-
-/* Whether both descriptors are of the same regular file. */
-bool outfile_same(int descriptor, int other);
 
 #endif

@@ -1,5 +1,5 @@
-/* server/resume: what the progress of a run looks like, at which time. */
-#include "server/resume.h"
+/* server/offline: what the progress of a run looks like, at which time. */
+#include "server/offline.h"
 #include "tests/suites.h"
 
 static const struct {
