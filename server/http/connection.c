@@ -259,7 +259,7 @@ int connections_start(struct connections *connections, const struct connections_
     size_t files = raise_file_limit(), others = files / 2 < OTHER_FILES ? files / 2 : OTHER_FILES, most = files - others;
     size_t wanted = options->most > 0 ? options->most : options->requests + MORE_CONNECTIONS;
     if (wanted > most)
-        log_event(LOG_WARN, "few_files", "connections=%zu wanted=%zu files=%zu", most, wanted, files);
+        log_event(LOG_WARN, "few_files", log_count("connections", most), log_count("wanted", wanted), log_count("files", files));
     else
         most = wanted;
     size_t quarter = most / 4, admin = !options->admin ? 0 : quarter < ADMIN_CONNECTIONS ? quarter : ADMIN_CONNECTIONS;

@@ -247,13 +247,12 @@ static void exchange_end(struct exchange *exchange) {
     if (*exchange->trace)
         memcpy(trace, exchange->trace + SENT_TRACE_ID, SENT_TRACE_ID_LENGTH);
     metrics_request_ended(http->service->metrics, exchange->endpoint, spent->metrics, status, duration_us);
-    log_event(
-        LOG_INFO, "request",
-        "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f model=%s tokens=%zu queue_ms=%.3f decode_ms=%.3f "
-        "trace=%s key=%s",
-        exchange->id, exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
-        (double)duration_us / 1000, *spent->model ? spent->model : "-", spent->tokens, (double)spent->queue_us / 1000,
-        (double)spent->decode_us / 1000, *trace ? trace : "-", *exchange->key_name ? exchange->key_name : "-");
+    log_event(LOG_INFO, "request", log_text("id", exchange->id), log_text("method", exchange->method),
+              log_text("endpoint", api_labels(&count)[exchange->endpoint]), log_count("status", status),
+              log_count("sentences", exchange->request.job_count), log_real("duration_ms", (double)duration_us / 1000),
+              log_text("model", *spent->model ? spent->model : "-"), log_count("tokens", spent->tokens),
+              log_real("queue_ms", (double)spent->queue_us / 1000), log_real("decode_ms", (double)spent->decode_us / 1000),
+              log_text("trace", *trace ? trace : "-"), log_text("key", *exchange->key_name ? exchange->key_name : "-"));
 
     bool counted = exchange->whole;
     release_reply(exchange);
