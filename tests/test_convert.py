@@ -379,7 +379,7 @@ def test_marian_storages(tmp_path, kind, far):
 
 
 def test_readme_lists_every_option():
-    readme = (Path(__file__).parent.parent / "weights" / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parent.parent / "weights" / "CONVERT.md").read_text(encoding="utf-8")
     table = (Path(__file__).parent.parent / "model" / "import" / "marian_options.def").read_text(encoding="utf-8")
     marian = re.findall(r'^OPTION\(\w+, "([^"]*)",.*, "([^"]*)"\)$', table, re.MULTILINE)
     assert len(marian) > 50

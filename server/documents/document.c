@@ -114,7 +114,8 @@ static const uint16_t latin_marks[32] = {0x20ac, 0,      0x201a, 0x192,  0x201e,
 enum order { ORDER_NONE, ORDER_LITTLE, ORDER_BIG };
 
 static uint16_t unit_at(const unsigned char *bytes, enum order order) {
-    return order == ORDER_LITTLE ? (uint16_t)(bytes[0] | bytes[1] << 8) : (uint16_t)(bytes[0] << 8 | bytes[1]);
+    uint32_t high = bytes[order == ORDER_LITTLE], low = bytes[order != ORDER_LITTLE];
+    return (uint16_t)(high << 8 | low);
 }
 
 /* Recognizes UTF-16 by its mark, or by zeros in one half of its units: ASCII, of which timing lines are full. */

@@ -458,7 +458,9 @@ void markdown_escape(struct html_buffer *out, const char *text, size_t length) {
     size_t first = length > 0 && begins_block(out) ? block_mark(text, length) : length;
     if (length > 0 && is_behind_bracket(out, *text))
         first = 0;
-    size_t bare = length > 0 && strchr("*_~&", *text) && is_behind_address(out) ? strspn(text, "*_~&") : 0;
+    /* A bracket ends an address without brackets. It stays as it is unless it could open a tag. */
+    bool closing = length > 0 && *text == '<' && !memchr(text, '>', length);
+    size_t bare = length > 0 && (closing || strchr("*_~&", *text)) && is_behind_address(out) ? strspn(text, closing ? "<" : "*_~&") : 0;
     char before = out->length > 0 ? out->bytes[out->length - 1] : ' ';
     for (size_t at = 0, plain = 0; at <= length; at++) {
         bool marked = at < length && (at == first || (at >= bare && is_marked(text, length, at, before)));

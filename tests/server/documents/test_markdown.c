@@ -92,6 +92,8 @@ START_TEST(escapes) {
     expect_escaped("a [b]", ": c", ": c");
     expect_escaped("a\\]", "(b)", "(b)");
     expect_escaped("http://a.b/c", "* d*", "* d\\*"); /* the backslash would be one of the address */
+    expect_escaped("http://a.b/c", "<d e", "<d e");
+    expect_escaped("http://a.b/c", "<d> e", "\\<d> e");
     expect_escaped("a", "* b*", "\\* b\\*");
     expect_escaped("a ", "~~b ~c d~ e~f", "\\~\\~b ~c d\\~ e\\~f");
     expect_escaped("", "1. a", "1\\. a");
