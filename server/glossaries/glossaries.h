@@ -1,6 +1,6 @@
 /* Glossaries that outlive requests: those of --glossary, read again on SIGHUP, and those that clients make, which one file keeps.
  * The file is written whole beside itself and renamed before a change counts: after a crash it is the old one or the new one.
- * Changes that come while it is written are written together afterwards. All calls are thread-safe. */
+ * One change is made after the other. All calls are thread-safe. */
 #ifndef ALIGND_GLOSSARIES_H
 #define ALIGND_GLOSSARIES_H
 
@@ -97,8 +97,8 @@ struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits
                                       const void *context);
 
 enum glossaries_verdict { GLOSSARIES_DONE, GLOSSARIES_FULL, GLOSSARIES_UNKNOWN, GLOSSARIES_FAILED };
-/* Gives the glossary an id and puts it into service. Returns when the file with it is durable, which may take as long as writing it
- * twice. FULL: err says which bound is exceeded. FAILED, with ERROR_FILE or ERROR_MEMORY: nothing is changed. */
+/* Gives the glossary an id and puts it into service. Returns when the file with it is durable; it waits for the changes that came
+ * before. FULL: err says which bound is exceeded. FAILED, with ERROR_FILE or ERROR_MEMORY: nothing is changed. */
 enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err);
 /* Puts made [count], which have their ids, into the place of old [old_count] in one writing. Returns UNKNOWN if one of the old ones
  * is no longer in service, otherwise as above. */
