@@ -302,8 +302,8 @@ static struct service_options service_options(const struct options *options) {
 
 /* shipped: the models to serve if the options name none. */
 static int serve(const struct options *options, const struct shipped *shipped, bool *clean, struct error *err) {
-    size_t label_count;
-    const char *const *labels = api_labels(&label_count);
+    const char *labels[API_MOST_LABELS];
+    const size_t label_count = api_labels(labels);
     struct service service = {.options = service_options(options)};
     const struct daemon daemon = {.options = options,
                                   .folders = shipped->directory ? &shipped->folders : &options->models,

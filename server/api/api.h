@@ -151,6 +151,9 @@ void api_init(void);
 const char *api_method(const char *method);
 /* The i-th; NULL: there are no more. */
 const struct route *api_route(size_t i);
+/* The labels of metrics and log lines: one for each path, and "other". Returns how many there are. */
+enum { API_MOST_LABELS = 128 };
+size_t api_labels(const char *labels[API_MOST_LABELS]);
 /* NULL: there is no such path. If no row of the path has the method, the first one is returned. index: the place of its label in
  * api_labels; that of other paths is the last. */
 const struct route *api_find(const char *path, const char *method, size_t *index);
@@ -160,7 +163,6 @@ enum { API_METHODS_BYTES = 64 };
 void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]);
 /* The part of the path that the route has in braces, [length] bytes. NULL: the route has no such part. */
 const char *api_path_part(const struct route *route, const char *path, size_t *length);
-const char *const *api_labels(size_t *count);
 /* A header's value of the reply's warnings: "language, numbers". */
 enum { API_WARNINGS_BYTES = 128 };
 void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]);
@@ -294,11 +296,6 @@ void api_deepl_make_glossary(const struct service *service, const struct call *c
 void api_deepl_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
                                struct reply *reply);
-void api_deepl_multilingual_glossaries(const struct service *service, const struct call *call, struct request *request,
-                                       struct reply *reply);
-void api_deepl_make_multilingual(const struct service *service, const struct call *call, struct request *request,
-                                 struct reply *reply);
-void api_deepl_multilingual(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_deepl_change_multilingual(const struct service *service, const struct call *call, struct request *request,
                                    struct reply *reply);
 void api_deepl_dictionary_entries(const struct service *service, const struct call *call, struct request *request,

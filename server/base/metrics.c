@@ -111,6 +111,10 @@ void metrics_free(struct metrics *metrics) {
     free(metrics);
 }
 
+const char *metrics_endpoint(const struct metrics *metrics, size_t index) {
+    return metrics->endpoint_names[index];
+}
+
 /* ---- counting ---- */
 
 static void counter_add(counter *to, uint64_t amount) {

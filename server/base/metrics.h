@@ -41,6 +41,7 @@ enum metrics_chore { CHORE_PREPARATION, CHORE_RENDERING, CHORE_KINDS };
 /* endpoints [endpoint_count]: labels, which outlive the metrics. */
 struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_count, struct error *err);
 void metrics_free(struct metrics *metrics);
+const char *metrics_endpoint(const struct metrics *metrics, size_t index); /* its label */
 
 void metrics_request_began(struct metrics *metrics);
 /* endpoint: index of its label; model: the one that answered, or NULL; status: 0 if the client left without a reply (code "499").

@@ -243,12 +243,11 @@ static void exchange_end(struct exchange *exchange) {
     bool answered = exchange->stage != STAGE_RECEIVING && exchange->stage != STAGE_SUSPENDED;
     unsigned status = answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
     char trace[SENT_TRACE_ID_LENGTH + 1] = "";
-    size_t count;
     if (*exchange->trace)
         memcpy(trace, exchange->trace + SENT_TRACE_ID, SENT_TRACE_ID_LENGTH);
     metrics_request_ended(http->service->metrics, exchange->endpoint, spent->metrics, status, duration_us);
     log_event(LOG_INFO, "request", log_text("id", exchange->id), log_text("method", exchange->method),
-              log_text("endpoint", api_labels(&count)[exchange->endpoint]), log_count("status", status),
+              log_text("endpoint", metrics_endpoint(http->service->metrics, exchange->endpoint)), log_count("status", status),
               log_count("sentences", exchange->request.job_count), log_real("duration_ms", (double)duration_us / 1000),
               log_text("model", *spent->model ? spent->model : "-"), log_count("tokens", spent->tokens),
               log_real("queue_ms", (double)spent->queue_us / 1000), log_real("decode_ms", (double)spent->decode_us / 1000),
