@@ -14,15 +14,14 @@
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 enum log_format { LOG_TEXT, LOG_JSON };
 
-/* Lines of this level and the more severe ones are written; the default is LOG_INFO. Call both before threads start. */
+/* Sets the least severe level that is written; the default is LOG_INFO. Call both before threads start. */
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format); /* the default is LOG_TEXT */
-/* "error", "warn", "info" or "debug"; "text" or "json". Both return -1 for any other name. */
+/* Parse "error", "warn", "info" or "debug", and "text" or "json". Both return -1 for any other name. */
 int log_parse_level(const char *name, enum log_level *level);
 int log_parse_format(const char *name, enum log_format *format);
 
-/* A field of a line. A text is escaped where necessary and cut at LOG_VALUE_BYTES; a finite number is
- * a number in JSON. */
+/* A field of a line. A text is escaped where necessary and truncated to LOG_VALUE_BYTES; a finite number is a number in JSON. */
 struct log_field {
     const char *key;
     enum { LOG_FIELD_TEXT, LOG_FIELD_COUNT, LOG_FIELD_REAL } kind;
@@ -51,14 +50,14 @@ static inline struct log_field log_real(const char *key, double real) {
                sizeof((const struct log_field[]){__VA_ARGS__}) / sizeof(struct log_field))
 void log_fields(enum log_level level, const char *event, const struct log_field *fields, size_t count);
 
-/* Writes a line as it is: less than 2 kB, without a line feed. */
+/* Writes a line unchanged; it must have less than 2 kB and no line feed. */
 void log_message(const char *text);
 
 /* From now on a thread writes the lines, so that no caller waits for the reader of stderr. At most 64 kB of lines wait; further
- * lines are dropped, and a line reports how many. Call before other threads start. -1 with ERROR_MEMORY if the thread cannot
- * start. */
+ * lines are dropped, and a line reports how many. Call before other threads start. Returns -1 with ERROR_MEMORY if the thread
+ * cannot start. */
 int log_start(struct error *err);
-/* Waits until everything is written, at most a second. Must be the last call; without log_start it does nothing. */
+/* Waits until everything is written, at most one second. It must be the last call; without log_start it does nothing. */
 void log_stop(void);
 /* The number of lines that were not written. Thread-safe. */
 uint64_t log_lines_dropped(void);

@@ -1,4 +1,4 @@
-/* server/offline: what the progress of a run looks like, at which time. */
+/* server/offline: the progress line of a run over time. */
 #include "server/offline.h"
 #include "tests/suites.h"
 

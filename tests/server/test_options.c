@@ -1,4 +1,4 @@
-/* server/options_parse and what it uses: precedence, ranges, and the messages for what is wrong. */
+/* server/options_parse and its helpers: precedence, ranges, and error messages. */
 #include "server/options_parse.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -149,7 +149,7 @@ START_TEST(origins) {
     ck_assert_uint_eq(options.cors.count, 1);
     teardown();
     ck_assert_int_eq(parse("--model a --cors https://a.example,*"), -1);
-    ck_assert_str_eq(err.message, "--cors must be * alone or a list of origins, got \"https://a.example,*\"");
+    ck_assert_str_eq(err.message, "--cors must be either * or a list of origins, got \"https://a.example,*\"");
     ck_assert_int_eq(parse("--model a --cors https://a.example/"), -1);
     ck_assert_str_eq(err.message, "--cors must contain origins such as https://example.org, got \"https://a.example/\"");
     ck_assert_int_eq(parse("--model a --cors example.org"), -1);
