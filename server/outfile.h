@@ -18,8 +18,8 @@ struct outfile {
     char *temporary;  /* the temporary path; NULL: none */
 };
 
-/* Opens the file of this name to be written as a whole. Returns -1 with ERROR_FILE or ERROR_MEMORY; then nothing is open and nothing
- * has changed. */
+/* Opens the file of this name to be written as a whole. Returns -1 with ERROR_FILE or ERROR_MEMORY; then nothing is open and
+ * nothing has changed. */
 int outfile_open(struct outfile *output, const char *name, struct error *err);
 
 /* Closes it. keep: it replaces the file once all of it is on the disk; otherwise the file stays as if it had never been opened,

@@ -6,7 +6,6 @@
 #include "server/api/cache.h"
 #include "server/api/kept_files.h"
 #include "server/api/keys.h"
-#include "server/api/limits.h"
 #include "server/base/metrics.h"
 #include "server/base/name_list.h"
 #include "server/decode/scheduler.h"

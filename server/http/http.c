@@ -6,9 +6,9 @@
 #include "server/decode/chores.h"
 #include "server/decode/events.h"
 #include "server/http/body.h"
+#include "server/http/connection.h"
 #include "server/http/guard.h"
 #include "server/http/headers.h"
-#include "server/http/tls.h"
 #include <assert.h>
 #include <microhttpd.h>
 #include <stdio.h>
