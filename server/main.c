@@ -235,7 +235,8 @@ static const char *tell_addresses(const struct daemon *daemon, const struct http
     for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++) {
         log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", log_text("address", address));
         if (!admin && !daemon->service->keys && !is_of_this_machine(address))
-            log_event(LOG_WARN, "open_to_everybody", log_text("address", address), log_text("reason", "anybody may translate: --api-keys is not set"));
+            log_event(LOG_WARN, "open_to_everybody", log_text("address", address),
+                      log_text("reason", "anybody may translate: --api-keys is not set"));
         if (!admin && !first)
             first = address;
     }
