@@ -237,7 +237,7 @@ void api_fail_unready(enum service_state state, struct reply *reply);
 /* Replies 503: all models have been taken out of service. */
 void api_fail_modelless(struct reply *reply);
 /* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client is over its rate
- * (limits.h) and would have to wait that many seconds. Each is counted. */
+ * (keys.h) and would have to wait that many seconds. Each is counted. */
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);
