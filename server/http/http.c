@@ -114,7 +114,7 @@ static bool keep_request(struct exchange *exchange) {
 
 static void release_reply(struct exchange *exchange) {
     atomic_fetch_sub(&exchange->http->unread, exchange->held);
-    metrics_replies_changed(exchange->http->service->metrics, -(int64_t)exchange->held);
+    metrics_add(exchange->http->service->metrics, GAUGE_REPLY_BYTES, -(int64_t)exchange->held);
     exchange->held = 0;
 }
 
@@ -125,7 +125,7 @@ static void hold_reply(struct exchange *exchange) {
         return;
     exchange->held = exchange->reply.length;
     size_t before = atomic_fetch_add(&exchange->http->unread, exchange->held);
-    metrics_replies_changed(service->metrics, (int64_t)exchange->held);
+    metrics_add(service->metrics, GAUGE_REPLY_BYTES, (int64_t)exchange->held);
     if (before + exchange->held <= service->options.reply_memory)
         return;
     release_reply(exchange);
@@ -169,7 +169,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     sent_trace(connection, exchange->trace);
     exchange->gzip = compress_is_accepted(sent_header(connection, "Accept-Encoding"));
     exchange->request.client = sent_client(connection, http->service->options.client_header); /* or a key's */
-    metrics_request_began(http->service->metrics);
+    metrics_add(http->service->metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     return exchange;
 }
 
@@ -195,7 +195,7 @@ static struct exchange *exchange_fork(const struct exchange *exchange, const str
     memcpy(fork->trace, exchange->trace, sizeof fork->trace);
     memcpy(fork->key_name, exchange->key_name, sizeof fork->key_name);
     fork->request.id = fork->id;
-    metrics_request_began(fork->http->service->metrics);
+    metrics_add(fork->http->service->metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     count_in_flight(fork);
     return fork;
 }

@@ -167,7 +167,7 @@ struct model_set *model_set_create(size_t generation, struct metrics *metrics) {
     models->metrics = metrics;
     atomic_init(&models->references, 1);
     if (metrics)
-        metrics_model_sets_changed(metrics, 1);
+        metrics_add(metrics, GAUGE_MODEL_SETS, 1);
     return models;
 }
 
@@ -222,7 +222,7 @@ void model_set_release(struct model_set *models) {
     for (size_t i = 0; i < models->count; i++)
         served_model_release(models->all[i]);
     if (models->metrics)
-        metrics_model_sets_changed(models->metrics, -1);
+        metrics_add(models->metrics, GAUGE_MODEL_SETS, -1);
     free(models->all);
     free(models);
 }
