@@ -43,7 +43,7 @@ ROOMS = {
     "server/documents": Room("model/base model/text model server/decode server/markup", "document json_document"),
     "server/api": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents", "api endpoint form keys languages plan"),
     "server/dialects": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents server/api", ""),
-    "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),
+    "server/http": Room("model/base model server/base server/decode server/api", "http listen"),
     "server": Room("model/base model model/import server/base server/glossaries server/models server/decode server/markup server/documents server/api server/http", ""),
 }
 
@@ -55,7 +55,7 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c server/api/languages.c server/models/variant.c server/documents/icu_message.cc",
     "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* server/models/manifest.c",
     "microhttpd.h": "server/http/*",
-    "gnutls/*": "model/import/folder.c server/http/tls.[ch] server/health.c server/api/keys.c server/models/manifest.c",
+    "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/health.c server/api/keys.c server/models/manifest.c",
     "systemd/*": "server/http/listen.c server/main.c",
     "libxml/*": "server/markup/read.c",
     "cld2/*": "server/api/cld2.cc",

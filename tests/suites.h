@@ -45,8 +45,6 @@
     X(options) \
     X(health) \
     X(shipped) \
-    X(share) \
-    X(checkpoint) \
     X(outfile) \
     X(headway) \
     X(compress) \

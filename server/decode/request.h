@@ -183,6 +183,10 @@ enum request_input {
  * done. */
 int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err);
 
+/* Makes a job of each prepared sentence: of those that the texts' models read, as request_prepare does, or of those of the second
+ * decoding (server/decode/pivot.h). Returns -1 with ERROR_MEMORY. */
+int request_make_jobs(struct request *request, bool second, struct error *err);
+
 /* Makes the sentences leave at the next step. Thread-safe; only the first reason counts. */
 void request_cancel(struct request *request, enum cancel_reason reason);
 enum cancel_reason request_reason(const struct request *request);
@@ -202,9 +206,6 @@ size_t job_work(const struct job *job);
 size_t request_work(const struct request *request);
 /* Returns the most bytes that decoding one of its sentences takes. */
 size_t request_decoding_bytes(const struct request *request);
-
-/* Makes the job of a prepared sentence; number: the job's number in the request, since each job samples independently. */
-void job_init(struct job *job, struct request *request, struct sentence *sentence, const struct loaded_model *model, size_t number);
 
 /* Returns the sentence that is decoded for the job now. */
 struct sentence *job_sentence(const struct job *job);
