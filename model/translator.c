@@ -103,7 +103,7 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
         return error_set(err, ERROR_FORMAT, "tokenizer: the vocabulary has no </s>");
     if (config_copies(&t->config) && tokenizer_unknown(t->target) < 0)
         return error_set(err, ERROR_FORMAT, "tokenizer: the model copies words, but the target vocabulary has no <unk>");
-    if (!t->config.decoder.first_zero && tokenizer_begin(t->target) < 0)
+    if (t->config.decoder.first_input == FIRST_BOS && tokenizer_begin(t->target) < 0)
         return error_set(err, ERROR_FORMAT, "tokenizer: first_input is bos, but the target vocabulary has no <s>");
     if (t->characters && (tokenizer_begin(t->characters) < 0 || tokenizer_end(t->characters) < 0))
         return error_set(err, ERROR_FORMAT,
@@ -120,8 +120,9 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
 static int load_network(struct translator *t, struct error *err) {
     size_t source = tokenizer_size(t->source), target = tokenizer_size(t->target);
     const struct kernels *kernels = t->backend.kernels;
+    int first = t->config.decoder.first_input == FIRST_EOS ? tokenizer_end(t->target) : tokenizer_begin(t->target);
     if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, err) != 0 ||
-        decoder_init(&t->decoder, &t->config, target, tokenizer_begin(t->target), t->weights, kernels, err) != 0 ||
+        decoder_init(&t->decoder, &t->config, target, first, t->weights, kernels, err) != 0 ||
         output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) !=
             0 ||
         alignment_init(&t->alignment, &t->config, t->weights, kernels, err) != 0 ||

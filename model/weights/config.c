@@ -274,7 +274,9 @@ static void set_choices(struct raw_config *raw) {
     config->decoder.initial_state = strcmp(raw->initial_state, "zero") == 0   ? INITIAL_ZERO
                                     : strcmp(raw->initial_state, "last") == 0 ? INITIAL_LAST
                                                                               : INITIAL_MEAN;
-    config->decoder.first_zero = strcmp(raw->first_input, "zero") == 0;
+    config->decoder.first_input = strcmp(raw->first_input, "zero") == 0  ? FIRST_ZERO
+                                  : strcmp(raw->first_input, "eos") == 0 ? FIRST_EOS
+                                                                         : FIRST_BOS;
     config->decoder.initial_cell = strcmp(raw->initial_cell, "state") == 0;
 }
 

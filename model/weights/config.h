@@ -13,7 +13,9 @@ enum { CONFIG_NAME_BYTES = 64, CONFIG_MAX_LAYERS = 16 };
 struct blocks_config {
     size_t heads, filter; /* H; f, of the feed-forward */
     char activation[CONFIG_NAME_BYTES], norm[CONFIG_NAME_BYTES], positions[CONFIG_NAME_BYTES];
-    bool embedding_scale; /* embeddings times sqrt(d) */
+    bool embedding_scale;   /* embeddings times sqrt(d) */
+    size_t position_offset; /* the position of the first token */
+    double epsilon;         /* of the blocks' norms */
 };
 
 /* Names of table rows (cells, scores, styles, readouts) stay strings: the module that owns the table finds the row. */
@@ -50,13 +52,14 @@ struct tokenizer_side {
     bool lowers;                    /* capitals: "lowered" (model/text/tokenizer.h) rather than "kept" */
 };
 
+enum first_input { FIRST_BOS, FIRST_ZERO, FIRST_EOS };
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
 
 struct decoder_config {
     char style[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES], readout[CONFIG_NAME_BYTES];
     size_t layers, embedding, hidden, readout_size;
     bool input_feeding, initial_projection;
-    bool first_zero; /* first_input: "zero" rather than "bos" */
+    enum first_input first_input; /* the embedding of <s>, zeros, or the embedding of </s> */
     enum initial_state initial_state;
     bool residual;
     char normalization[CONFIG_NAME_BYTES]; /* for its cells, initial projections and readout */

@@ -29,6 +29,9 @@ def write(folder: Path, model: Model, storage: str, metadata: dict[str, str]) ->
 def load_tensors(model: Model, tensors: dict[str, ndarray]) -> None:
     """Copies every tensor to the parameter of its name; the names and shapes must be exactly the model's."""
     parameters = model.named_tensors()
+    for side in ("encoder", "decoder"):  # a stored table of positions has as many as the file says
+        if model.config[side].get("positions") == "stored" and (table := tensors.get(f"{side}.positions")) is not None:
+            parameters[f"{side}.positions"].data = torch.empty(table.shape)
     if strange := parameters.keys() ^ tensors.keys():
         raise safetensors.FormatError(f"missing or unknown tensors: {', '.join(sorted(strange))}")
     with torch.no_grad():
