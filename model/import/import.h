@@ -1,4 +1,5 @@
-/* Foreign models become model folders: Marian's and Nematus's, OPUS-MT's and Firefox's packages, Hugging Face's MarianMT folders.
+/* Foreign models become model folders: Marian's and Nematus's, OPUS-MT's and Firefox's packages, Hugging Face's MarianMT folders,
+ * CTranslate2's folders and the packages of Argos that hold one.
  * Nothing in a foreign file is ever executed, and the folder appears only when it is whole. */
 #ifndef ALIGND_IMPORT_H
 #define ALIGND_IMPORT_H

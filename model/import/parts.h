@@ -38,8 +38,8 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
 
 /* The path is a Hugging Face folder, or a file of one; folder: which. */
 bool parts_huggingface(const char *path, struct arena *arena, const char **folder);
-/* Refuses by name what nobody here can read: CTranslate2's folders, and Argos's, which hold one. */
-int parts_refuse(const char *path, struct arena *arena, struct error *err);
+/* Refuses a path that is not there, and an address. */
+int parts_refuse(const char *path, struct error *err);
 
 /* name: the model's; firefox: it is one of Mozilla's. */
 int origin_find(const char *folder, const char *name, bool firefox, const char *card, struct arena *arena, struct origin *out,

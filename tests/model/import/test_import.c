@@ -451,7 +451,7 @@ START_TEST(foreign_tensors_are_refused_by_name) {
     REFUSES(tensors_matrix(&tensors, "a", 3, 2), "a: shape (2, 3), expected (3, 2)");
     REFUSES(tensors_vector(&tensors, "a", 6), "a: shape (2, 3), expected (6,)");
     REFUSES(tensors_vector(&tensors, "i", 2),
-            "i: holds int8; only models of floating-point numbers, or of intgemm's int8, can be converted");
+            "i: holds int8; only models of floating-point numbers, or of int8 with a scale, can be converted");
     REFUSES(tensors_rows(&tensors, "s"), "s: shape (), expected a matrix");
     REFUSES(tensors_check_left(&tensors, "unknown"), "a: unknown");
 }
