@@ -22,6 +22,8 @@ struct translator {
     enum opaque_scope scope;                        /* which runs are opaque, unless the caller asks for verbatim */
     struct readable readable;                       /* for the source; set where the scope is OPAQUE_ALL */
     struct labels variants;
+    int *opening; /* [opening_count] decoder.prefix: pieces that begin each translation, which its tokens do not include */
+    size_t opening_count;
     bool *continues; /* [V] pieces that continue a word; NULL where each piece is a word or a character */
     short *bytes;    /* [V] tokenizer_byte of the target's pieces; NULL if it has no byte pieces */
     struct segmenter *segmenter;

@@ -311,7 +311,10 @@ static int sentence_init(struct sentence *sentence, const struct prepared *list,
                                   .verbatim = list->text->verbatim,
                                   .text = list->text->text,
                                   .source = span,
+                                  .opening = list->translator->opening,
                                   .options = *list->options};
+    sentence->options.replaces = list->translator->config.search.replaces;
+    sentence->options.opening_length = list->translator->opening_count;
     arena_init(&sentence->arena, QUESTION_BYTES);
     arena_limit(&sentence->arena, list->arena->budget);
     int result = opaque_within(&list->text->held, span.begin, span.end, &sentence->arena, &sentence->held, err);
@@ -675,6 +678,7 @@ size_t sentence_max_bytes(const struct sentence *sentence) {
         size_t steps = 1 + (o->max_length > o->prefix_length ? o->max_length : o->prefix_length);
         looks = (sentence_looks(sentence, steps) + steps * shape->past) * sizeof(float);
     }
+    looks += t->opening_count * (shape->past * sizeof(float) + sizeof(float *));
     if (__builtin_mul_overflow(slots, each * sizeof(float), &seen) ||
         __builtin_mul_overflow(search_max_shown(o) / PAST_TOGETHER + 1, sentence_past_block(sentence), &past) ||
         __builtin_add_overflow(seen, past, &bytes) ||

@@ -50,12 +50,13 @@ struct sentence {
     struct sentence_amounts *amounts; /* NULL if it has none, or they are not compared */
     bool untranslated;                /* the model can read few or none of its letters: its translation is its own text */
     struct search_options options;
-    bool usual_length;                         /* options.max_length is the model's, not the caller's */
-    bool replace_unknowns;                     /* for translator_render; the caller's */
-    bool wants_alignment;                      /* hypotheses have the rows of the model's alignment head; the caller's */
-    bool wants_looks;                          /* the answer has the weights of all heads (struct looks); the caller's */
-    const char *given;                         /* the translation begins with this text, whose tokens are options.prefix and */
-    struct token *given_tokens;                /* [options.prefix_length] */
+    bool usual_length;          /* options.max_length is the model's, not the caller's */
+    bool replace_unknowns;      /* for translator_render; the caller's */
+    bool wants_alignment;       /* hypotheses have the rows of the model's alignment head; the caller's */
+    bool wants_looks;           /* the answer has the weights of all heads (struct looks); the caller's */
+    const int *opening;         /* [translator's opening_count] tokens that the decoder reads before its first step */
+    const char *given;          /* the translation begins with this text, whose tokens are options.prefix and */
+    struct token *given_tokens; /* [options.prefix_length] */
     struct forced_attention *forced_attention; /* [forced_count] at most one a step */
     size_t forced_count;
     const atomic_bool *cancelled; /* decoding stops when it turns true; NULL: it does not stop */
@@ -78,6 +79,7 @@ struct sentence {
     struct copies *copies;     /* target tokens that no vocabulary has (model/network/output.h), for phrases and models that copy */
     struct target_ids targets; /* the search chooses from these */
     const float *first_state;  /* of the decoder, where the search may come back to it */
+    const float **opening_past;  /* [opening_count] what the steps of the opening have added, [G] each */
     const float *alignment_keys; /* [T, A] of the alignment head, where it is wanted */
     size_t first_row;            /* place in its batch */
 };

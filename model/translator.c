@@ -117,6 +117,26 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
     return 0;
 }
 
+/* Finds the pieces of decoder.prefix. */
+static int open_opening(struct translator *t, struct error *err) {
+    char pieces[CONFIG_NAME_BYTES], *rest = pieces, *piece;
+    memcpy(pieces, t->config.decoder.prefix, sizeof pieces);
+    if (strcmp(pieces, "none") == 0)
+        return 0;
+    t->opening = calloc(CONFIG_NAME_BYTES, sizeof *t->opening);
+    if (!t->opening)
+        return error_memory(err);
+    while ((piece = strsep(&rest, " ")) != NULL) {
+        size_t id = 0, size = tokenizer_size(t->target);
+        while (id < size && strcmp(tokenizer_piece(t->target, (int)id), piece) != 0)
+            id++;
+        if (id == size)
+            return error_set(err, ERROR_FORMAT, "decoder.prefix: the target vocabulary has no piece \"%s\"", piece);
+        t->opening[t->opening_count++] = (int)id;
+    }
+    return 0;
+}
+
 static int load_network(struct translator *t, struct error *err) {
     size_t source = tokenizer_size(t->source), target = tokenizer_size(t->target);
     const struct kernels *kernels = t->backend.kernels;
@@ -234,7 +254,7 @@ static int translator_load(struct translator *t, const char *folder, const struc
     bool translates = strcmp(t->config.task, "translation") == 0; /* a logical form need not have its question's numbers */
     t->segmenter = segmenter_open(t->config.source, err);
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
-    if (!t->weights || check_vocabularies(t, err) != 0 ||
+    if (!t->weights || check_vocabularies(t, err) != 0 || open_opening(t, err) != 0 ||
         (translates && (number_words_open(t->config.source, &t->source_numbers, err) != 0 ||
                         number_words_open(t->config.target, &t->target_numbers, err) != 0)) ||
         choose_compute(t, options->compute ? options->compute : "float32", err) != 0 ||
@@ -292,6 +312,7 @@ void translator_free(struct translator *translator) {
     labels_done(&translator->variants);
     readable_done(&translator->readable);
     free(translator->quality);
+    free(translator->opening);
     free(translator->continues);
     free(translator->bytes);
     free(translator);

@@ -60,7 +60,7 @@ size_t config_readout_size(const struct model_config *config) {
 /* The file as it is read, before names of choices become values. */
 struct raw_config {
     size_t format;
-    char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES];
+    char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES], finished[CONFIG_NAME_BYTES];
     char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES], values[CONFIG_NAME_BYTES];              /* of the attention */
     char capitals[CONFIG_NAME_BYTES], lowercase[CONFIG_NAME_BYTES], punctuation[CONFIG_NAME_BYTES]; /* on which sides */
     char initial_cell[CONFIG_NAME_BYTES], preparation[CONFIG_NAME_BYTES];
@@ -277,6 +277,7 @@ static void set_choices(struct raw_config *raw) {
     config->decoder.first_input = strcmp(raw->first_input, "zero") == 0  ? FIRST_ZERO
                                   : strcmp(raw->first_input, "eos") == 0 ? FIRST_EOS
                                                                          : FIRST_BOS;
+    config->search.replaces = strcmp(raw->finished, "replaced") == 0;
     config->decoder.initial_cell = strcmp(raw->initial_cell, "state") == 0;
 }
 

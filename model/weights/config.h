@@ -59,7 +59,9 @@ struct decoder_config {
     char style[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES], readout[CONFIG_NAME_BYTES];
     size_t layers, embedding, hidden, readout_size;
     bool input_feeding, initial_projection;
-    enum first_input first_input; /* the embedding of <s>, zeros, or the embedding of </s> */
+    char prefix[CONFIG_NAME_BYTES]; /* pieces, with spaces between them, that begin each translation and are not part of it; "none"
+                                     */
+    enum first_input first_input;   /* the embedding of <s>, zeros, or the embedding of </s> */
     enum initial_state initial_state;
     bool residual;
     char normalization[CONFIG_NAME_BYTES]; /* for its cells, initial projections and readout */
@@ -101,7 +103,8 @@ struct model_config {
     struct {
         size_t beam_size;
         double length_penalty;
-    } search; /* the defaults of requests */
+        bool replaces; /* finished: "replaced" (struct search_options) rather than "kept" */
+    } search;          /* the defaults of requests */
 };
 
 /* Reads and checks the file. -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; config is untouched then. */

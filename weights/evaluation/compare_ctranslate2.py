@@ -5,8 +5,9 @@ of this name in DIR/../marian-transformer) with tokens, where a model needs it p
 lines `score ||| tokens` (TYPE.greedy.txt, TYPE.beam4.lp0.2.txt, TYPE.beam5.nbest5.txt, ...), and for given targets `score ||| tokens ||| log-probability of each`
 (TYPE.score.txt). Each is imported, served and asked for the same over HTTP.
 Output: a table, one row a list: how many hypotheses, how many differ in a word, the largest difference of a score and of a token's log-probability. Of int8, where the
-arithmetic is each program's own, every hypothesis that differs is listed with its margin: by how much alignd prefers its own token where the two part. The exit status is 1
-where float32 differs in a word or by more than its bound, and where int8 differs by more than a near-tie. Without the data it says so, and does nothing.
+arithmetic is each program's own, every hypothesis that differs is listed with its margins: by how much alignd prefers its own token where the two part, and how far the two
+hypotheses' log-probabilities are apart, by token. The exit status is 1 where float32 differs in a word or by more than its bound, and where hypotheses of int8 are further apart
+than a near-tie. Targets whose text SentencePiece cuts into other tokens are counted and left out. Without the data it says so, and does nothing.
 """
 
 from __future__ import annotations
@@ -25,10 +26,9 @@ from .client import Daemon, Variant, chunks, daemon
 
 SPACE = "\u2581"
 SCORE_BOUND = 1e-3
-NEAR_TIE = 0.5  # of the log-probabilities of two tokens, in int8
+NEAR_TIE = 0.05  # of the mean log-probabilities of two hypotheses, in int8
 TEXTS_AT_ONCE = 20
 COMPUTES = ("float32", "int8")
-SECOND_PLACE = {"float32": "", "int8": "int8"}
 GREEDY = {"strategy": "greedy", "length_penalty": 1}
 
 
@@ -66,6 +66,7 @@ class Row:
     worst_score: float = 0
     worst_token: float = 0
     margins: list[float] = field(default_factory=list)
+    cut: int = 0  # targets that are cut otherwise
 
     def measure(self, ours: float, theirs: float) -> None:
         self.worst_score = max(self.worst_score, abs(ours - theirs))
@@ -145,9 +146,10 @@ def check_list(client: Daemon, compute: str, folder: Path, item: List, sources: 
             if (tokens := own_tokens(ours)) == other.tokens:
                 row.measure(ours["score"], other.score)
                 continue
-            margin = abs(parting(client, texts[i], tokens, other.tokens))
-            row.margins.append(margin)
-            row.differ.append(f"line {i + 1}, margin {margin:.4f}, scores {ours['score']:.5f} and {other.score:.5f}: {' '.join(tokens)} / {' '.join(other.tokens)}")
+            gap, penalty = parting(client, texts[i], tokens, other.tokens), item.request["length_penalty"]
+            theirs_mean = other.score * (len(other.tokens) + 1) ** (penalty - 1)
+            row.margins.append(abs(ours["log_prob"] / len(ours["log_probs"]) - theirs_mean))
+            row.differ.append(f"line {i + 1}, token {gap:.4f}, hypothesis {row.margins[-1]:.4f}, scores {ours['score']:.5f} and {other.score:.5f}: {' '.join(tokens)} / {' '.join(other.tokens)}")
     return row
 
 
@@ -158,7 +160,7 @@ def check_forced(client: Daemon, compute: str, folder: Path, sources: list[list[
     for answer, other, tokens in zip(answers, theirs, targets, strict=True):
         row.count += 1
         if own_tokens(answer) != tokens:
-            row.differ.append(f"cut into {' '.join(own_tokens(answer))}, not {' '.join(tokens)}")
+            row.cut += 1
             continue
         row.measure(answer["score"] if "score" in answer else sum(answer["log_probs"]) / len(answer["log_probs"]), other.score)
         row.measure_tokens(answer["log_probs"], other.log_probs)
@@ -194,10 +196,10 @@ def main() -> None:
             flags = [flag for folder in there for flag in ("--model", f"{work}/{folder.name}-{compute}")]
             with daemon(arguments.alignd, arguments.beside, Variant(compute, ["--compute", compute, *flags])) as url:
                 for folder in there:
-                    print(f"\n{folder.name}, {compute}\n\n| list | hypotheses | differ | score | log-probability |\n|---|---|---|---|---|", flush=True)
+                    print(f"\n{folder.name}, {compute}\n\n| list | hypotheses | differ | cut otherwise | score | log-probability |\n|---|---|---|---|---|---|", flush=True)
                     for row in compare(url, folder, compute):
                         fits = row.holds(compute)
-                        print(f"| {row.name} | {row.count} | {len(row.differ)} | {row.worst_score:.1e} | {row.worst_token:.1e} |{'' if fits else ' <-- beyond the bounds'}")
+                        print(f"| {row.name} | {row.count} | {len(row.differ)} | {row.cut} | {row.worst_score:.1e} | {row.worst_token:.1e} |{'' if fits else ' <-- beyond the bounds'}")
                         for line in row.differ:
                             print(f"    {line}")
                         holds &= fits

@@ -37,7 +37,7 @@ KINDS = {"string": str, "file": str, "integer": int, "boolean": bool, "number": 
 NO_FILE = "none"
 # Keys that came after the format had been in use.
 YOUNG = ("alignment.size", "tokenizer.pieces", "tokenizer.target_pieces", "tokenizer.preparation", "tokenizer.capitals", "decoder.alignment_trained", "search.beam_size",
-         "search.length_penalty", "encoder.position_offset", "encoder.epsilon", "decoder.position_offset", "decoder.epsilon")
+         "search.length_penalty", "search.finished", "decoder.prefix", "encoder.position_offset", "encoder.epsilon", "decoder.position_offset", "decoder.epsilon")
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
 SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "search")}
 TOP: dict[str, Key] = {}
