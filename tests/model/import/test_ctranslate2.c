@@ -64,20 +64,14 @@ static void add_flag(struct model *model, const char *name, int value) {
     v->value = value;
 }
 
-static const char *said_of(const char *format, const char *side, const char *part) {
-    static char name[128];
-    snprintf(name, sizeof name, format, side, part);
-    return name;
-}
-
 static void add_linear(struct model *model, const char *side, const char *part, size_t out, size_t in) {
-    add(model, said_of("%s/layer_0/%s/weight", side, part), 2, out, in);
-    add(model, said_of("%s/layer_0/%s/bias", side, part), 1, out, 0);
+    add(model, named("%s/layer_0/%s/weight", side, part).text, 2, out, in);
+    add(model, named("%s/layer_0/%s/bias", side, part).text, 1, out, 0);
 }
 
 static void add_norm(struct model *model, const char *name) {
-    add(model, said_of("%s/%s", name, "gamma"), 1, D, 0);
-    add(model, said_of("%s/%s", name, "beta"), 1, D, 0);
+    add(model, named("%s/%s", name, "gamma").text, 1, D, 0);
+    add(model, named("%s/%s", name, "beta").text, 1, D, 0);
 }
 
 static struct model tiny(uint32_t version) {
@@ -86,7 +80,7 @@ static struct model tiny(uint32_t version) {
     for (size_t s = 0; s < 2; s++) {
         add_linear(&model, sides[s], "self_attention/linear_0", 3 * D, D);
         add_linear(&model, sides[s], "self_attention/linear_1", D, D);
-        add_norm(&model, said_of("%s/%s", sides[s], "layer_0/self_attention/layer_norm"));
+        add_norm(&model, named("%s/%s", sides[s], "layer_0/self_attention/layer_norm").text);
         if (s == 1) {
             add_linear(&model, "decoder", "attention/linear_0", D, D);
             add_linear(&model, "decoder", "attention/linear_1", 2 * D, D);
@@ -95,10 +89,10 @@ static struct model tiny(uint32_t version) {
         }
         add_linear(&model, sides[s], "ffn/linear_0", F, D);
         add_linear(&model, sides[s], "ffn/linear_1", D, F);
-        add_norm(&model, said_of("%s/%s", sides[s], "layer_0/ffn/layer_norm"));
-        add_norm(&model, said_of("%s/%s", sides[s], "layer_norm"));
+        add_norm(&model, named("%s/%s", sides[s], "layer_0/ffn/layer_norm").text);
+        add_norm(&model, named("%s/%s", sides[s], "layer_norm").text);
         if (version > 1)
-            add_flag(&model, said_of("%s/%s", sides[s], "num_heads"), 2);
+            add_flag(&model, named("%s/%s", sides[s], "num_heads").text, 2);
     }
     add(&model, "encoder/embeddings_0/weight", 2, V, D);
     add(&model, "decoder/embeddings/weight", 2, V, D);
@@ -140,7 +134,7 @@ static void put_head(struct bytes *bytes, const struct model *model, const char 
 
 static void put_scales(struct bytes *bytes, const struct model *model, const struct variable *v) {
     bool rows = model->numbers == INT8;
-    put_head(bytes, model, said_of("%s%s", v->name, "_scale"), rows, v->shape, 0, 4);
+    put_head(bytes, model, named("%s%s", v->name, "_scale").text, rows, v->shape, 0, 4);
     for (size_t r = 0; r < (rows ? v->shape[0] : 1); r++)
         bytes_add(bytes, &(float){scale_of(v, model->numbers, r)}, 4);
 }
@@ -184,7 +178,7 @@ static struct bytes bytes_of(const struct model *model) {
     }
     for (size_t i = 0; i < model->count; i++)
         if (!is_alias(model, model->variables[i].name))
-            count += 1 + (model->variables[i].quantisable && (model->numbers == INT8 || model->numbers == INT16));
+            count += model->variables[i].quantisable && (model->numbers == INT8 || model->numbers == INT16) ? 2 : 1;
     bytes_add(&bytes, &count, 4);
     for (size_t i = 0; i < model->count; i++)
         if (!is_alias(model, model->variables[i].name))
@@ -200,7 +194,6 @@ static struct bytes bytes_of(const struct model *model) {
 }
 
 static const char words[] = "<blank>\n<s>\n</s>\na\nb\nc\nd\ne\n"; /* <unk> is the ninth */
-static const char words_json[] = "[\"<blank>\", \"<s>\", \"</s>\", \"a\", \"b\", \"c\", \"d\", \"e\"]";
 
 static const char *make_folder(const char *name) {
     const char *path = import_say(&arena, "%s/%s", folder.path, name);
@@ -402,9 +395,9 @@ START_TEST(what_the_files_say_is_kept) {
     has_all(config_of("usual"), usual, sizeof usual / sizeof *usual);
     static const char *const sides[] = {"encoder", "decoder"};
     for (size_t s = 0; s < 2; s++) {
-        add(&model, said_of("%s/%s", sides[s], "position_encodings/encodings"), 2, 1500, D)->quantisable = false;
-        add_flag(&model, said_of("%s/%s", sides[s], "activation"), 2);
-        add_flag(&model, said_of("%s/%s", sides[s], "scale_embeddings"), 0);
+        add(&model, named("%s/%s", sides[s], "position_encodings/encodings").text, 2, 1500, D)->quantisable = false;
+        add_flag(&model, named("%s/%s", sides[s], "activation").text, 2);
+        add_flag(&model, named("%s/%s", sides[s], "scale_embeddings").text, 0);
     }
     const char *in = put_model("other", &model);
     put_text(in, "config.json", "{\"add_source_eos\": true, \"decoder_start_token\": \"</s>\", \"layer_norm_epsilon\": 0.001}");
