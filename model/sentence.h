@@ -119,6 +119,11 @@ bool translator_holds(const struct translator *translator);
  * ERROR_MEMORY. */
 int translator_choose_variant(struct sentence *sentence, const char *variant, struct error *err);
 
+/* Models of many languages: the source begins with the token of its language, and the decoder reads that of the target's before its
+ * first step; both are codes or aliases of the model's (translator_info). It must come first of all changes. Returns -1 with
+ * ERROR_INPUT (the model lacks one of them) or ERROR_MEMORY. */
+int translator_choose_languages(struct sentence *sentence, const char *source, const char *target, struct error *err);
+
 /* Makes a prepared sentence score this target text instead (search_forced). target: valid UTF-8. Returns -1 with ERROR_LENGTH if it
  * has more than TRANSLATOR_MAX_TARGET tokens, or ERROR_INPUT if the model only copies and the source lacks one of them. */
 int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err);

@@ -378,12 +378,22 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct ctra
     struct words words = {0};
     struct converter c = {.tensors = &out->tensors, .head = &head, .arena = arena};
     const char *path = path_join(arena, parts->folder, "model.bin"), *card;
+    json_t *languages = NULL;
     if (!path)
         return error_memory(err);
     if (ctranslate2_open(path, arena, &out->container, &head, err) != 0 || check_spec(path, &head, &c.heads, err) != 0 ||
         tensors_init(&out->tensors, &out->container, arena, err) != 0 ||
         ctranslate2_read_settings(parts, arena, &settings, err) != 0)
         return -1;
+    if (ctranslate2_read_languages(parts, arena, &languages, err) != 0)
+        return -1;
+    if (languages) {
+        settings.eos = true; /* what such models read ends with it, whoever adds it */
+        if (json_object_set_new(out->config, "languages", languages) != 0)
+            return error_memory(err);
+        json_object_set_new(out->config, "source", json_string("mul"));
+        json_object_set_new(out->config, "target", json_string("mul"));
+    }
     name_tensors(&c);
     const struct stored *embedding = tensors_find(c.tensors, "decoder/embeddings/weight");
     if (!embedding || embedding->dims != 2 || embedding->shape[1] == 0)

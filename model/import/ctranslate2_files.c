@@ -1,8 +1,11 @@
 #include "model/import/ctranslate2_files.h"
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unicode/uloc.h>
 
-enum { MOST_JSON_BYTES = 1 << 26, MOST_WORDS = 1 << 20, MANY_MARKED = 10 };
+enum { MOST_JSON_BYTES = 1 << 26, MOST_WORDS = 1 << 20, MANY_MARKED = 10, LEAST_LANGUAGES = 3 };
 static const double USUAL_EPSILON = 1e-5;
 
 /* ---- which files ---- */
@@ -336,6 +339,85 @@ static int check_pieces(const char *path, const struct vocabulary *list, const s
     return error_set(err, ERROR_FORMAT, "%s: is not of this model: %zu of its %zu pieces are tokens of %s", path, known, file.size,
                      tokens->path);
 }
+
+/* ---- languages ---- */
+
+/* Languages that have another name in codes of two letters, or in general (CLDR's aliases). */
+static const char *const wide[][2] = {{"als", "sq"}, {"arb", "ar"}, {"ayr", "ay"}, {"azj", "az"}, {"ekk", "et"},
+                                      {"gaz", "om"}, {"khk", "mn"}, {"kmr", "ku"}, {"knc", "kr"}, {"lvs", "lv"},
+                                      {"npi", "ne"}, {"ory", "or"}, {"pbt", "ps"}, {"pes", "fa"}, {"plt", "mg"},
+                                      {"quy", "qu"}, {"swh", "sw"}, {"uzn", "uz"}, {"ydd", "yi"}, {"zsm", "ms"}};
+
+/* A token such as fra_Latn or __fr__. *letters: of the language's part, which begins at *begin. */
+static bool is_language(const char *token, size_t *begin, size_t *letters) {
+    *begin = source_begins(token, "__") ? 2 : 0;
+    *letters = strspn(token + *begin, "abcdefghijklmnopqrstuvwxyz");
+    const char *rest = token + *begin + *letters;
+    if (*letters < 2 || *letters > 3)
+        return false;
+    if (*begin > 0)
+        return strcmp(rest, "__") == 0;
+    return *letters == 3 && strlen(rest) == 5 && rest[0] == '_' && isupper((unsigned char)rest[1]) &&
+           strspn(rest + 2, "abcdefghijklmnopqrstuvwxyz") == 3;
+}
+
+/* The BCP-47 code of such a token; the script is kept of Chinese, and where it is not the usual one. */
+static const char *code_of(const char *token, size_t begin, size_t letters, struct arena *arena) {
+    char language[ULOC_LANG_CAPACITY], given[ULOC_FULLNAME_CAPACITY], likely[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY];
+    UErrorCode status = U_ZERO_ERROR;
+    snprintf(given, sizeof given, "%.*s", (int)letters, token + begin);
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (strcmp(given, wide[i][0]) == 0)
+            snprintf(given, sizeof given, "%s", wide[i][1]);
+    uloc_getLanguage(given, language, sizeof language, &status);
+    if (U_FAILURE(status) || !*language)
+        return import_say(arena, "%.*s", (int)letters, token + begin);
+    const char *own = begin > 0 ? "" : token + letters + 1;
+    uloc_addLikelySubtags(language, likely, sizeof likely, &status);
+    uloc_getScript(likely, script, sizeof script, &status);
+    bool usual = !*own || (U_SUCCESS(status) && strcmp(script, own) == 0 && strcmp(language, "zh") != 0);
+    return import_say(arena, "%s%s%s", language, usual ? "" : "-", usual ? "" : own);
+}
+
+static int add_language(json_t *section, const char *token, const struct tokens *other, struct arena *arena, struct error *err) {
+    size_t begin, letters;
+    bool both = false;
+    if (!is_language(token, &begin, &letters))
+        return 0;
+    for (size_t i = 0; i < other->count && !both; i++)
+        both = strcmp(other->list[i], token) == 0;
+    const char *code = both ? code_of(token, begin, letters, arena) : "";
+    if (both && code && json_object_get(section, code)) /* another has it: its own name */
+        code =
+            import_say(arena, "%.*s%s%s", (int)letters, token + begin, begin > 0 ? "" : "-", begin > 0 ? "" : token + letters + 1);
+    if (!code)
+        return error_memory(err);
+    if (!both || json_object_get(section, code))
+        return 0;
+    json_t *language = json_pack("{s:s, s:s, s:[s]}", "source", token, "target", token, "aliases", token);
+    return json_object_set_new(section, code, language) == 0 ? 0 : error_memory(err);
+}
+
+int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena, json_t **out, struct error *err) {
+    struct tokens sides[2];
+    int shared = read_tokens(parts->folder, "shared", arena, &sides[0], err);
+    *out = NULL;
+    if (shared == 0)
+        sides[1] = sides[0];
+    else if (shared < 0 || read_tokens(parts->folder, "source", arena, &sides[0], err) != 0 ||
+             read_tokens(parts->folder, "target", arena, &sides[1], err) != 0)
+        return err->code != ERROR_NONE ? -1 : 0; /* that they are missing is said when they are read */
+    json_t *section = json_object();
+    int result = section ? 0 : error_memory(err);
+    for (size_t i = 0; result == 0 && i < sides[0].count; i++)
+        result = add_language(section, sides[0].list[i], &sides[1], arena, err);
+    if (result == 0 && json_object_size(section) >= LEAST_LANGUAGES)
+        *out = json_incref(section);
+    json_decref(section);
+    return result;
+}
+
+/* ---- both sides ---- */
 
 static int read_side(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings, struct tokens *tokens,
                      size_t side, size_t size, struct arena *arena, struct vocabulary *out, struct error *err) {

@@ -425,6 +425,11 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
     const json_t *decoder = json_object_get(c->config, "decoder"), *trained = json_object_get(decoder, "alignment_trained");
     if (json_is_null(json_object_get(c->config, "attention")) && json_is_false(trained))
         fprintf(import->said, "its attention was not trained to align: weights.align_head gives it an alignment head\n");
+    size_t languages = json_object_size(json_object_get(c->config, "languages"));
+    if (languages)
+        fprintf(import->said, "it translates between %zu languages: requests choose with source and target\n", languages);
+    if (*c->origin.licence)
+        fprintf(import->said, "licence: %s\n", c->origin.licence);
     fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n", out, c->tensors.count, import_thousands(&import->arena, weights),
             c->has_shortlist ? ", a shortlist" : "", c->has_quality ? ", a quality model" : "");
 }

@@ -205,6 +205,8 @@ static bool is_known(const char *section, const char *name) {
         if (own && strcmp(own, name) == 0)
             return true;
     }
+    if (*section == '\0' && strcmp(name, "languages") == 0) /* model/weights/languages.c reads it */
+        return true;
     for (size_t i = 1; *section == '\0' && i < SECTIONS; i++) {
         if (strcmp(sections[i], name) == 0)
             return true;

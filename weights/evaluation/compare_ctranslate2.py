@@ -28,6 +28,7 @@ SPACE = "\u2581"
 SCORE_BOUND = 1e-3
 NEAR_TIE = 0.1  # of the mean log-probabilities of two hypotheses, in int8: a beam may have dropped one of them at a tie long before
 TEXTS_AT_ONCE = 20
+LONGEST = 29  # tokens without the language's, of models of many languages
 COMPUTES = ("float32", "int8")
 GREEDY = {"strategy": "greedy", "length_penalty": 1}
 
@@ -106,15 +107,42 @@ def text_of(tokens: list[str]) -> str:
 
 
 def source_lines(folder: Path) -> list[list[str]]:
-    """The tokens of each line."""
+    """The tokens of each line, of a model of many languages those of the language, the text, and </s>."""
     places = (folder / "source.txt", folder / "input.pieces.txt", folder.parent.parent / "marian-transformer" / folder.name / "input.pieces.txt")
     return [line.split() for line in lines_of(next(place for place in places if has(place)))]
 
 
+@dataclass
+class Source:
+    """Texts, and of a model of many languages each one's, and that of its translation."""
+
+    texts: list[str]
+    languages: list[tuple[str, str]] | None
+
+    @staticmethod
+    def read(folder: Path) -> Source:
+        lines = source_lines(folder)
+        if not has(folder / "prefix.txt"):
+            return Source([text_of(tokens) for tokens in lines], None)
+        targets = [line.strip() for line in lines_of(folder / "prefix.txt")]
+        return Source([text_of(tokens[1:-1]) for tokens in lines], [(tokens[0], target) for tokens, target in zip(lines, targets, strict=True)])
+
+    def one(self, i: int) -> Source:
+        return Source([self.texts[i]], self.languages and [self.languages[i]])
+
+
 # ---- alignd's answers ----
 
-def ask(client: Daemon, path: str, texts: list[str], options: dict, targets: list[str] | None = None) -> Iterator[dict]:
+def ask(client: Daemon, path: str, source: Source, options: dict, targets: list[str] | None = None) -> Iterator[dict]:
     """The one sentence of each text."""
+    texts = source.texts
+    if source.languages and len(texts) > 1:
+        for i in range(len(texts)):
+            yield from ask(client, path, source.one(i), options, targets and [targets[i]])
+        return
+    if source.languages:
+        options = options | {"max_length": LONGEST, "source": source.languages[0][0], "target": source.languages[0][1]}
+        options = {key: value for key, value in options.items() if path == "/translate" or key in ("source", "target")}
     common = {"model": client.model, "split_sentences": False, "include": ["tokens", "log_probs", "eos"], "digits": 9, "verbatim": True}
     for i, chunk in enumerate(chunks(texts, TEXTS_AT_ONCE)):
         more = {"translation": targets[i * TEXTS_AT_ONCE:][:TEXTS_AT_ONCE]} if targets else {"replace_unknowns": False}
@@ -127,53 +155,57 @@ def own_tokens(answer: dict) -> list[str]:
     return answer["tokens"][:-1] if answer["finish_reason"] == "eos" else answer["tokens"]
 
 
-def parting(client: Daemon, text: str, ours: list[str], theirs: list[str]) -> float:
+def parting(client: Daemon, source: Source, ours: list[str], theirs: list[str]) -> float:
     """How much alignd prefers its own token to CTranslate2's where the two part; infinite where that cannot be asked."""
     first = next((i for i, pair in enumerate(zip(ours, theirs)) if pair[0] != pair[1]), min(len(ours), len(theirs)))
-    scored = [next(ask(client, "/attention", [text], {}, [text_of(tokens)])) for tokens in (ours, theirs)]
+    scored = [next(ask(client, "/attention", source, {}, [text_of(tokens)])) for tokens in (ours, theirs)]
     if any(own_tokens(answer) != tokens for answer, tokens in zip(scored, (ours, theirs))):
         return math.inf
     return scored[0]["log_probs"][first] - scored[1]["log_probs"][first]
 
 
-def check_list(client: Daemon, compute: str, folder: Path, item: List, sources: list[list[str]]) -> Row:
+def check_list(client: Daemon, compute: str, folder: Path, item: List, source: Source) -> Row:
     row, theirs = Row(f"{compute}.{item.file}"), printed(folder / "out" / f"{compute}.{item.file}")
-    texts = [text_of(tokens) for tokens in sources]
-    for i, answer in enumerate(ask(client, "/translate", texts, dict(item.request))):
+    if source.languages:
+        theirs = [other._replace(tokens=other.tokens[1:]) for other in theirs]
+    begin = 1 if source.languages else 0  # the language's token counts in the length
+    for i, answer in enumerate(ask(client, "/translate", source, dict(item.request))):
         group = theirs[i * item.hypotheses:][:item.hypotheses]
         for ours, other in zip(answer.get("hypotheses", [answer]), group, strict=True):
             row.count += 1
             if (tokens := own_tokens(ours)) == other.tokens:
                 row.measure(ours["score"], other.score)
                 continue
-            gap, penalty = parting(client, texts[i], tokens, other.tokens), item.request["length_penalty"]
-            theirs_mean = other.score * (len(other.tokens) + 1) ** (penalty - 1)
+            gap, penalty = parting(client, source.one(i), tokens, other.tokens), item.request["length_penalty"]
+            theirs_mean = other.score * (len(other.tokens) + 1 + begin) ** (penalty - 1)
             row.margins.append(abs(ours["log_prob"] / len(ours["log_probs"]) - theirs_mean))
             row.differ.append(f"line {i + 1}, token {gap:.4f}, hypothesis {row.margins[-1]:.4f}, scores {ours['score']:.5f} and {other.score:.5f}: {' '.join(tokens)} / {' '.join(other.tokens)}")
     return row
 
 
-def check_forced(client: Daemon, compute: str, folder: Path, sources: list[list[str]]) -> Row:
+def check_forced(client: Daemon, compute: str, folder: Path, source: Source) -> Row:
     row, theirs = Row(f"{compute}.score.txt"), printed(folder / "out" / f"{compute}.score.txt")
+    if source.languages:  # CTranslate2 scores the language's token, too
+        theirs = [Printed(sum(other.log_probs[1:]) / len(other.log_probs), other.tokens[1:], other.log_probs[1:]) for other in theirs]
     targets = [[token for token in other.tokens if token != "</s>"] for other in theirs]
-    answers = ask(client, "/attention", [text_of(tokens) for tokens in sources], {}, [text_of(tokens) for tokens in targets])
+    answers = ask(client, "/attention", source, {}, [text_of(tokens) for tokens in targets])
     for answer, other, tokens in zip(answers, theirs, targets, strict=True):
         row.count += 1
         if own_tokens(answer) != tokens:
             row.cut += 1
             continue
-        row.measure(answer["score"] if "score" in answer else sum(answer["log_probs"]) / len(answer["log_probs"]), other.score)
+        row.measure(sum(answer["log_probs"]) / (len(answer["log_probs"]) + (1 if source.languages else 0)), other.score)
         row.measure_tokens(answer["log_probs"], other.log_probs)
     return row
 
 
 def compare(url: str, folder: Path, compute: str) -> Iterator[Row]:
-    client, sources = Daemon(url, f"{folder.name}-{compute}"), source_lines(folder)
+    client, source = Daemon(url, f"{folder.name}-{compute}"), Source.read(folder)
     for item in LISTS:
         if has(folder / "out" / f"{compute}.{item.file}"):
-            yield check_list(client, compute, folder, item, sources)
+            yield check_list(client, compute, folder, item, source)
     if has(folder / "out" / f"{compute}.score.txt"):
-        yield check_forced(client, compute, folder, sources)
+        yield check_forced(client, compute, folder, source)
 
 
 def main() -> None:

@@ -87,7 +87,7 @@ def _check(path: str, value: Any, key: Key) -> Any:
 
 def _fill(section: dict, keys: dict[str, Key], prefix: str) -> None:
     for name in section:
-        if name not in keys and not (prefix == "" and name in SECTIONS):
+        if name not in keys and not (prefix == "" and (name in SECTIONS or name == "languages")):
             raise ConfigError(f"{prefix}{name}: unknown key")
     chooser = "style" if "style" in keys else "type"
     for name, key in keys.items():

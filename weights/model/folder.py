@@ -49,6 +49,8 @@ def read(folder: Path, searches: bool = True) -> tuple[Model, Tokenizer, Tokeniz
     """-> the model (for inference), the source side's tokenizer, the target side's. searches: PyTorch's searches serve it, which know special tokens by
     their ids."""
     config = read_config(folder)
+    if searches and (config["decoder"]["prefix"] != configuration.NO_FILE or "languages" in config):
+        raise configuration.ConfigError("decoder.prefix, languages: PyTorch's searches do not begin translations with tokens, only alignd does")
     source, target = load(folder, config["tokenizer"])
     model = Model(config, **vocabulary_sizes(folder, config, searches)).eval()
     load_tensors(model, expand(safetensors.read(folder / "model.safetensors")[0]))

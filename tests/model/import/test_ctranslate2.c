@@ -1,9 +1,11 @@
 /* CTranslate2's folders and Argos's packages: every version of the format and every type of numbers gives the same model, and what
  * cannot be imported is refused by name. */
+#include "model/alignment.h"
 #include "model/import/ctranslate2.h"
 #include "model/import/import.h"
 #include "model/text/tokenizer.h"
 #include "model/translator.h"
+#include "model/weights/languages.h"
 #include "tests/model/import/making.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
@@ -494,6 +496,113 @@ START_TEST(packages_of_argos) {
 }
 END_TEST
 
+/* Translates between two of the model's languages; looks: with the weights of all heads. */
+static struct sentence *between(const struct translator *t, const char *text, const char *source, const char *target, bool looks,
+                                struct sentence **list) {
+    struct search_options options = {
+        .strategy = search_find("beam"), .beam_size = 3, .n_best = 3, .length_penalty = 1, .max_length = 5};
+    struct sentence *done[1];
+    size_t count, steps = 0;
+    struct batch *batch = batch_create(t, 3, &err);
+    ck_assert_int_eq(translator_prepare(t, text, strlen(text), false, &options, &arena, list, &count, &err), 0);
+    ck_assert_msg(translator_choose_languages(*list, source, target, &err) == 0, "%s", err.message);
+    (*list)->wants_looks = looks;
+    batch_admit(batch, &(struct sentence *){*list}, 1);
+    while (batch_step(batch, done) == 0)
+        ck_assert_uint_lt(++steps, 100);
+    ck_assert_msg(done[0]->error.code == ERROR_NONE, "%s", done[0]->error.message);
+    batch_free(batch);
+    return done[0];
+}
+
+/* The source begins with its language's token; that of the target's is read by the decoder, and nobody sees it. */
+START_TEST(models_of_many_languages) {
+    static const char *const wanted[] = {"\"fr\": {", "\"source\": \"__fr__\"", "\"eos\": true", "\"first_input\": \"eos\""};
+    struct model model = tiny(6);
+    model.shared = true;
+    const char *in = put_model("in", &model);
+    put_text(in, "shared_vocabulary.json",
+             "[\"<s>\", \"<pad>\", \"</s>\", \"<unk>\", \"a\", \"b\", \"__de__\", \"__en__\", \"__fr__\"]");
+    put_text(in, "config.json", "{\"decoder_start_token\": \"</s>\"}");
+    ck_assert_msg(import_into(in, "m", NULL) == 0, "%s", err.message);
+    has_all(config_of("m"), wanted, sizeof wanted / sizeof *wanted);
+    ck_assert(strstr(said, "it translates between 3 languages") != NULL);
+    struct translator *t = open_model("m");
+    struct translator_info info = translator_info(t);
+    ck_assert_uint_eq(info.variant_count, 3);
+    ck_assert_str_eq(translator_language(&info, "__FR__"), "fr");
+    ck_assert_ptr_null(translator_language(&info, "es"));
+
+    struct sentence *lists[3];
+    const struct sentence *french = between(t, "a b", "en", "fr", true, &lists[0]);
+    const struct sentence *german = between(t, "a b", "en", "de", false, &lists[1]);
+    const struct sentence *other = between(t, "a b", "de", "fr", false, &lists[2]);
+    ck_assert_uint_eq(french->length, 4); /* the language, a, b and </s> */
+    ck_assert_str_eq(french->tokens[0].piece, "__en__");
+    ck_assert_uint_eq(sentence_own(french).begin, 1);
+    double log_prob = french->hypotheses[0].log_prob, sum = 0;
+    ck_assert(log_prob < german->hypotheses[0].log_prob || log_prob > german->hypotheses[0].log_prob);
+    ck_assert(log_prob < other->hypotheses[0].log_prob || log_prob > other->hypotheses[0].log_prob);
+    const struct hypothesis *best = &french->hypotheses[0];
+    size_t steps = best->length + best->ended, columns;
+    for (size_t i = 0; i < steps; i++)
+        sum += (double)best->log_probs[i];
+    ck_assert_double_eq_tol(sum, log_prob, 1e-5);
+    ck_assert_double_eq_tol(best->score, sum / (double)(steps + 1), 1e-9); /* the token counts in the length */
+
+    /* heads look at the opening, too, whose columns are left out */
+    for (size_t i = 0; i < steps; i++) {
+        const float *row = looks_row(french->looks, LOOKS_DECODER, 0, 0, i, &columns);
+        double seen = 0;
+        ck_assert_uint_eq(columns, i + 1);
+        for (size_t c = 0; c < columns; c++)
+            seen += (double)row[c];
+        ck_assert(seen > 0 && seen < 1);
+    }
+    expect(translator_choose_languages(lists[0], "en", "es", &err), "model \"m\" has no language \"es\"");
+    for (size_t i = 0; i < 3; i++)
+        sentence_done(lists[i]);
+    translator_free(t);
+}
+END_TEST
+
+static const struct {
+    const char *languages, *message;
+} wrong_languages[] = {
+    {"[]", "languages: must be an object of 2 to 1000 languages"},
+    {"{\"en\": {\"source\": \"a\", \"target\": \"a\"}}", "languages: must be an object of 2 to 1000 languages"},
+    {"{\"en\": 1, \"fr\": 1}", "languages.en: must be an object"},
+    {"{\"en\": {\"source\": \"a\"}, \"fr\": {}}", "languages.en.target: must be a string of 1 to 63 bytes"},
+    {"{\"en\": {\"sauce\": \"a\"}, \"fr\": {}}", "languages.en.sauce: unknown key"},
+    {"{\"en\": {\"source\": \"a\", \"target\": \"a\", \"aliases\": 1}, \"fr\": {}}",
+     "languages.en.aliases: must be a list of at most 16"},
+};
+
+START_TEST(wrong_languages_are_refused) {
+    struct model_languages languages;
+    const char *path =
+        put_text(folder.path, "config.json", import_say(&arena, "{\"languages\": %s}", wrong_languages[_i].languages));
+    expect(model_languages_read(path, &languages, &err), wrong_languages[_i].message);
+}
+END_TEST
+
+/* The scripts that NLLB's codes have are left out where they are the usual ones. */
+START_TEST(codes_of_nllb) {
+    static const char *const wanted[] = {"\"fr\": {",      "\"ar\": {",       "\"zh-Hans\": {",
+                                         "\"zh-Hant\": {", "\"ace-Arab\": {", "\"fra_Latn\""};
+    struct model model = tiny(6);
+    model.shared = true;
+    for (size_t i = 0; i < model.count; i++)
+        if (model.variables[i].shape[0] == V)
+            model.variables[i].shape[0] = V + 1;
+    const char *in = put_model("in", &model);
+    put_text(in, "shared_vocabulary.txt", "<s>\n</s>\n<unk>\na\nb\nfra_Latn\narb_Arab\nzho_Hans\nzho_Hant\nace_Arab\n");
+    ck_assert_msg(import_into(in, "m", NULL) == 0, "%s", err.message);
+    has_all(config_of("m"), wanted, sizeof wanted / sizeof *wanted);
+    translator_free(open_model("m"));
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 static const struct {
@@ -663,6 +772,9 @@ Suite *ctranslate2_suite(void) {
     tcase_add_test(tcase, what_the_files_say_is_kept);
     tcase_add_test(tcase, vocabularies_of_all_kinds);
     tcase_add_test(tcase, packages_of_argos);
+    tcase_add_test(tcase, models_of_many_languages);
+    tcase_add_loop_test(tcase, wrong_languages_are_refused, 0, COUNT(wrong_languages));
+    tcase_add_test(tcase, codes_of_nllb);
     tcase_add_loop_test(tcase, what_alignd_lacks_is_refused_by_name, 0, COUNT(lacking));
     tcase_add_test(tcase, harmless_flags_are_passed_over);
     tcase_add_loop_test(tcase, files_beside_it_are_checked, 0, COUNT(beside));
