@@ -128,7 +128,7 @@ int stored_numbers(const struct stored *stored, uint64_t first, size_t count, fl
             if (stored->quantised)
                 value *= stored->row_scales ? stored->row_scales[(first + done + i) / row] : stored->scale;
             if (!isfinite(value))
-                return error_set(err, ERROR_FORMAT, "%s: holds values that are no numbers", stored->name);
+                return error_set(err, ERROR_FORMAT, "%s: has values that are not numbers", stored->name);
             out[done + i] = value;
         }
     }
