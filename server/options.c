@@ -245,7 +245,8 @@ const struct option_command *option_command_nth(size_t i) {
          "alignd attention --model MODEL --model OPPOSITE --target FILE [options] < source\n"},
         {"pack", COMMAND_PACK, "pack weights into a file in the model's folder, so that loading is faster and daemons share memory",
          "alignd pack --model MODEL [--model MODEL ...] [--compute TYPE] [--shortlist]\n"},
-        {"import", COMMAND_IMPORT, "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot), Hugging Face (MarianMT), CTranslate2 or Argos",
+        {"import", COMMAND_IMPORT,
+         "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot), Hugging Face (MarianMT), CTranslate2 or Argos",
          "alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE] [options]\n"
          "alignd import FOLDER | ARCHIVE.zip | ARCHIVE.tar.gz [options]\n"
          "alignd import MODEL.npz SOURCE_VOCABULARY TARGET_VOCABULARY [SHORTLIST] [options]\n"},

@@ -34,9 +34,9 @@ struct container {
     struct safetensors *mapped; /* NULL: none */
 };
 
-/* Three of the readers (the fourth is in ctranslate2.h), and the Hugging Face container of model/weights. work: a folder for unpacking, in which they leave no files.
- * Each checks the complete list before it reads a number. They return -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; then
- * nothing is open, and messages begin with the path. */
+/* Three of the readers (the fourth is in ctranslate2.h), and the Hugging Face container of model/weights. work: a folder for
+ * unpacking, in which they leave no files. Each checks the complete list before it reads a number. They return -1 with ERROR_FILE,
+ * ERROR_FORMAT or ERROR_MEMORY; then nothing is open, and messages begin with the path. */
 int npz_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out, struct error *err);
 int marian_bin_open(const char *path, struct arena *arena, struct container *out, struct error *err);
 int pickle_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out,

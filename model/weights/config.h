@@ -103,7 +103,7 @@ struct model_config {
     struct {
         size_t beam_size;
         double length_penalty;
-        bool replaces; /* finished: "replaced" (struct search_options) rather than "kept" */
+        bool replaces; /* finished: "replaced" (struct search_options) instead of "kept" */
     } search;          /* the defaults of requests */
 };
 

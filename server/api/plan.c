@@ -186,8 +186,8 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
     return least < 3 * LANGUAGE_FAR;
 }
 
-/* The model that is nearest to the pair of languages (of several, the first, and a model of one pair before one of many languages) or,
- * if no model fits, two models. */
+/* The model that is nearest to the pair of languages (of several, the first, and a model of one pair before one of many languages)
+ * or, if no model fits, two models. */
 static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target, const struct model_set *models,
                                      const char *pivot, struct plan_reason *reason) {
     int least = 4 * LANGUAGE_FAR;

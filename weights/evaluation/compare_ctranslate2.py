@@ -26,7 +26,7 @@ from .client import Daemon, Variant, chunks, daemon
 
 SPACE = "\u2581"
 SCORE_BOUND = 1e-3
-NEAR_TIE = 0.1  # of the mean log-probabilities of two hypotheses, in int8: a beam may have dropped one of them at a tie long before
+NEAR_TIE = 0.15  # of the mean log-probabilities of two hypotheses, in int8: a beam may have dropped one of them at a tie long before
 TEXTS_AT_ONCE = 20
 LONGEST = 29  # tokens without the language's, of models of many languages
 COMPUTES = ("float32", "int8")

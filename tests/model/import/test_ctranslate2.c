@@ -108,7 +108,9 @@ static int whole_of(const struct variable *v, size_t i) {
     unsigned seed = 0;
     for (const char *c = v->name; *c; c++)
         seed = seed * 31 + (unsigned char)*c;
-    return (int)((seed + i * 7919) % 201) - 100;
+    seed += (unsigned)i * 2654435761u;
+    seed = (seed ^ seed >> 15) * 2246822519u;
+    return (int)((seed ^ seed >> 13) % 201) - 100;
 }
 
 /* Rows have different scales, so that one that is taken from another row shows. */
@@ -736,7 +738,7 @@ static const struct {
     {7, 4, "\xff\xff\xff\xff", "which is not what its shape (4294967295,) of float32 needs"},
     {11, 1, "\x07", "has the type 7"},
     {12, 4, "\xff\xff\xff\x7f", "which is not what its shape (2,) of float32 needs"},
-    {16, 4, "\0\0\xc0\x7f", "holds values that are no numbers"},
+    {16, 4, "\0\0\xc0\x7f", "has values that are not numbers"},
 };
 
 START_TEST(damaged_variables_are_refused) {
