@@ -313,7 +313,7 @@ static int sentence_init(struct sentence *sentence, const struct prepared *list,
                                   .source = span,
                                   .opening = list->translator->opening,
                                   .options = *list->options};
-    sentence->options.replaces = list->translator->config.search.replaces;
+    sentence->options.replaces = list->translator->config.defaults.replaces;
     sentence->options.opening_length = list->translator->opening_count;
     arena_init(&sentence->arena, QUESTION_BYTES);
     arena_limit(&sentence->arena, list->arena->budget);

@@ -343,10 +343,10 @@ static int add_sections(const struct converter *c, const struct side sides[2], c
         failed |= json_object_set_new(out->tokenizer.section, "preparation", json_string(options->preparation));
     failed |= json_object_set(out->config, "tokenizer", out->tokenizer.section);
     if (parts->package)
-        failed |= json_object_set_new(out->config, "search", json_pack("{s:i, s:f}", "beam_size", 4, "length_penalty", 0.2));
+        failed |= json_object_set_new(out->config, "defaults", json_pack("{s:i, s:f}", "beam_size", 4, "length_penalty", 0.2));
     else
-        failed |= json_object_set_new(out->config, "search", json_object());
-    failed |= json_object_set_new(json_object_get(out->config, "search"), "finished", json_string("replaced"));
+        failed |= json_object_set_new(out->config, "defaults", json_object());
+    failed |= json_object_set_new(json_object_get(out->config, "defaults"), "finished", json_string("replaced"));
     if (parts->prefix)
         failed |= json_object_set_new(json_object_get(out->config, "decoder"), "prefix", json_string(parts->prefix));
     return failed ? error_memory(err) : 0;

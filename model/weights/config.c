@@ -100,7 +100,7 @@ static const struct rule {
 enum { KEYS = sizeof keys / sizeof *keys, RULES = sizeof rules / sizeof *rules };
 
 static const char *const sections[] = {"",       "encoder",   "attention", "decoder", "alignment",
-                                       "output", "tokenizer", "limits",    "search"}; /* "": the top */
+                                       "output", "tokenizer", "limits",    "defaults"}; /* "": the top */
 enum { SECTIONS = sizeof sections / sizeof *sections };
 
 /* True if the list "one, two, three" contains this name. */
@@ -279,7 +279,7 @@ static void set_choices(struct raw_config *raw) {
     config->decoder.first_input = strcmp(raw->first_input, "zero") == 0  ? FIRST_ZERO
                                   : strcmp(raw->first_input, "eos") == 0 ? FIRST_EOS
                                                                          : FIRST_BOS;
-    config->search.replaces = strcmp(raw->finished, "replaced") == 0;
+    config->defaults.replaces = strcmp(raw->finished, "replaced") == 0;
     config->decoder.initial_cell = strcmp(raw->initial_cell, "state") == 0;
 }
 

@@ -21,12 +21,12 @@ class Case:
     tokenizer: dict = field(default_factory=dict)
     output: dict = field(default_factory=dict)
     alignment: dict = field(default_factory=dict)
-    search: dict = field(default_factory=dict)
+    defaults: dict = field(default_factory=dict)
     config: dict = field(init=False)
 
     def __post_init__(self) -> None:
         config = {"format": 1, "name": self.name, "source": "en", "target": "fr", "encoder": self.encoder, "attention": self.attention,
-                  "decoder": self.decoder, "output": {"tied": self.tied, **self.output}, "alignment": self.alignment, "tokenizer": self.tokenizer, "search": self.search,
+                  "decoder": self.decoder, "output": {"tied": self.tied, **self.output}, "alignment": self.alignment, "tokenizer": self.tokenizer, "defaults": self.defaults,
                   "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
         object.__setattr__(self, "config", configuration.validate(config))
 
@@ -254,7 +254,7 @@ TRANSFORMERS = (
          _transformer(SELF, position_offset=1, epsilon=0.003), tied=True, seed=1),
     Case("transformer-stored", _attending(**STORED, **PRE, position_offset=2, epsilon=0.00001), None,
          _transformer(SELF, **STORED, **PRE, epsilon=0.00001, first_input="eos"), seed=1),
-    Case("transformer-replaced", _attending(**PRE, position_offset=1), None, _transformer(SELF, **PRE, position_offset=1), search={"finished": "replaced"}, seed=1),
+    Case("transformer-replaced", _attending(**PRE, position_offset=1), None, _transformer(SELF, **PRE, position_offset=1), defaults={"finished": "replaced"}, seed=1),
     Case("transformer-words", _attending(), None, _transformer(SELF), tokenizer=WORDS, output={"unknowns": False}, seed=34),
     Case("transformer-alignment", _attending(), None, _transformer(SELF, layers=1), alignment={"size": 5}, seed=5),
     Case("ssru-alignment", _encoder("gru"), None, _transformer(SSRU), alignment={"size": 6}, storage="int8", seed=19),

@@ -2,7 +2,7 @@
 
 The beam follows Marian: each step keeps the best k continuations on unnormalised sums over all open hypotheses of the sentence, where k is
 the beam size less the finished ones; a hypothesis that ends gives up its place; the search ends when k = 0 or at the length limit, where
-open hypotheses join the list as they stand; the list is sorted by log_prob / length^penalty (length counts </s>). With search.finished `replaced` it follows
+open hypotheses join the list as they stand; the list is sorted by log_prob / length^penalty (length counts </s>). With defaults.finished `replaced` it follows
 CTranslate2: k stays the beam size, one of the next k that does not end takes the place of each that does, and the search ends when so many have ended.
 """
 
@@ -141,7 +141,7 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
          device: torch.device | str = "cpu", words: list[list[int]] | None = None) -> list[list[Hypothesis]]:
     """n-best lists, best first; words as in `encode`. `margin` of the best: the gap to the second, and of every cut between kept and dropped, the least."""
     limits = [max_length(model.config, len(s)) for s in sentences]
-    replaces = model.config["search"]["finished"] == "replaced"
+    replaces = model.config["defaults"]["finished"] == "replaced"
     memory, state = encode(model, sentences, words, device)
     finished: list[list[Hypothesis]] = [[] for _ in sentences]
     margins = [math.inf] * len(sentences)
