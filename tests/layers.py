@@ -30,7 +30,7 @@ ROOMS = {
     "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
     "model/text": Room("model/base", "character numbers opaque pattern readable segmenter tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
-    "model/weights": Room("model/base model/compute", "config safetensors shortlist weights"),
+    "model/weights": Room("model/base model/compute", "config languages safetensors shortlist weights"),
     "model/import": Room("model/base model/weights", "import"),  # foreign folders become model folders
     "model/network": Room("model/base model/text model/compute model/weights", "attention decoder encoder output row"),
     "model/search": Room("model/base model/compute model/network", "search"),

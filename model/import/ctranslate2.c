@@ -2,7 +2,6 @@
  * of linear_0 are those of query, key and value, one after the other; in cross-attention linear_0 is the query, linear_1 key and
  * value, linear_2 the output. */
 #include "model/import/ctranslate2.h"
-#include "model/import/ctranslate2_files.h"
 #include <math.h>
 #include <string.h>
 

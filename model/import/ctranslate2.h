@@ -4,6 +4,7 @@
 #ifndef ALIGND_IMPORT_CTRANSLATE2_H
 #define ALIGND_IMPORT_CTRANSLATE2_H
 
+#include "model/import/ctranslate2_files.h"
 #include "model/import/folder.h"
 
 /* What the file says of itself. */
@@ -16,22 +17,6 @@ struct ctranslate2_head {
  * the variable that it stands for. Errors as those of the other readers (stored.h). */
 int ctranslate2_open(const char *path, struct arena *arena, struct container *out, struct ctranslate2_head *head,
                      struct error *err);
-
-/* Where the parts of a model lie. */
-struct ctranslate2_parts {
-    const char *folder;          /* of model.bin */
-    const char *package;         /* an Argos package's, which has metadata.json; NULL: it is none */
-    const char *name;            /* as its card names it */
-    const char *source, *target; /* languages by metadata.json; NULL: it does not say */
-    const char *prefix;          /* pieces that begin every translation; NULL: none */
-    const char *segmenters[2];   /* SentencePiece files; NULL: tokens are separated by white space */
-    bool guessed;                /* they lie in the folder around the model's, and may be another's */
-};
-
-/* Whether the path is such a folder or package, or its model.bin. */
-bool ctranslate2_is(const char *path, struct arena *arena);
-/* paths [count]: the model, and perhaps SentencePiece files that are named. -1 with ERROR_FORMAT or ERROR_FILE. */
-int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena, struct ctranslate2_parts *out, struct error *err);
 
 struct ctranslate2_options {
     const char *preparation; /* none or opus */
