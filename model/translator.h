@@ -40,11 +40,11 @@ struct translator_info {
     double max_target_ratio;
     size_t beam_size; /* config.json's defaults of requests */
     double length_penalty;
-    bool lists;                  /* config.json's default of struct translator_options.shortlist */
-    bool source_end;             /* the encoder reads </s>, so attention has a last column for it */
-    bool shortlist;              /* in use */
-    bool attention;              /* false: hypotheses have none, and their attention rows are empty */
-    bool attention_trained;      /* attention shows which words are translated; false for a head that was never trained to */
+    bool lists;             /* config.json's default of struct translator_options.shortlist */
+    bool source_end;        /* the encoder reads </s>, so attention has a last column for it */
+    bool shortlist;         /* in use */
+    bool attention;         /* false: hypotheses have none, and their attention rows are empty */
+    bool attention_trained; /* attention shows which words are translated; false for a head that was never trained to */
     const struct model_languages *languages; /* that it reads and writes, any of them to any other; NULL: source and target */
     const char *const *variants; /* [variant_count] of the target language (translator_choose_variant), or the codes of languages */
     size_t variant_count;

@@ -191,6 +191,9 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
         rows = new_rows
     for sentence, hypotheses in enumerate(finished):
         hypotheses.sort(key=lambda h: -h.score(length_penalty))
+        if len(hypotheses) > size:  # several may end in the last step
+            margins[sentence] = min(margins[sentence], hypotheses[size - 1].score(length_penalty) - hypotheses[size].score(length_penalty))
+            del hypotheses[size:]
         scores = [h.score(length_penalty) for h in hypotheses[:2]]
         hypotheses[0].margin = min([margins[sentence]] + ([scores[0] - scores[1]] if len(scores) > 1 else []))
     return finished

@@ -231,7 +231,8 @@ static void expect(int result, const char *message) {
 }
 
 static struct translator *open_model(const char *name) {
-    struct translator *t = translator_open(import_say(&arena, "%s/models/%s", folder.path, name), NULL, &err);
+    const struct translator_options options = {.compute = "float32"};
+    struct translator *t = translator_open(import_say(&arena, "%s/models/%s", folder.path, name), &options, &err);
     ck_assert_msg(t != NULL, "%s", err.message);
     return t;
 }

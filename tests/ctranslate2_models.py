@@ -1,4 +1,4 @@
-"""Small models as CTranslate2 writes them: python3 tests/ctranslate2.py FOLDER
+"""Small models as CTranslate2 writes them: python3 tests/ctranslate2_models.py FOLDER
 
 Input: nothing. Output: FOLDER/NAME for each case, files model.bin of an encoder and a decoder of one layer each (d 2, feed-forward 2, nine tokens), in each
 version of the format and each type of numbers; they are the seeds of the fuzz target `ctranslate2` (tests/fuzz/corpus/ctranslate2). `write_model` makes the
