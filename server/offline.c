@@ -40,7 +40,8 @@ struct offline {
 
 /* The variant that --variant selects in this model; NULL: none. */
 static const char *variant_of(const struct options *options, const struct translator_info *info) {
-    const char *variant = options->variant ? variant_for(info, options->variant) : NULL;
+    const char *asked = options->variant ? options->variant : info->languages ? options->to : NULL;
+    const char *variant = asked ? variant_for(info, asked) : NULL;
     return variant ? variant : variant_usual(info);
 }
 
@@ -195,6 +196,7 @@ static int prepare_line(struct batch_line *line, struct error *err) {
                                         .target_length = there ? line->target_length : line->source_length};
         request->loaded = loaded_model_acquire(stream->run->models[i]);
         request->variant = variant_of(stream->run->options, &stream->run->models[i]->info);
+        request->language = variant_source(&stream->run->models[i]->info, stream->run->options->from);
         request->number = (uint32_t)stream->read;
         request->texts = &direction->text;
         request->text_count = 1;
@@ -547,6 +549,7 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     enum request_input input;
     request->loaded = loaded_model_acquire(model);
     request->variant = variant_of(work->options, &model->info);
+    request->language = variant_source(&model->info, work->options->from);
     ask_translation(run, request);
     request->split = request->aligns = true;
     request->texts = arena_zalloc(&request->arena, work->html.count, sizeof *request->texts);
@@ -627,6 +630,10 @@ static int check_models(const struct offline *run, struct error *err) {
         return error_set(err, ERROR_INPUT, "--variant: model \"%s\" has no variant \"%.60s\"", first->name, options->variant);
     for (size_t i = 0; i < run->directions; i++) {
         const struct translator_info *info = &run->models[i]->info;
+        if (info->languages && (!variant_of(options, info) || !variant_source(info, options->from)))
+            return error_set(err, ERROR_INPUT,
+                             "--from and --to are missing: model \"%s\" translates between %zu languages, such as %s", info->name,
+                             info->variant_count, info->variants[0]);
         if (variant_must_be(info) && !variant_of(options, info))
             return error_set(err, ERROR_INPUT, "--variant NAME is missing: model \"%s\" writes %zu languages, such as %s",
                              info->name, info->variant_count, info->variants[0]);

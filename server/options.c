@@ -42,7 +42,8 @@ static const struct option rows[] = {
      OPTION_BATCH, PLAIN(FOLDERS, models)},
     {"models", "DIR", NULL, "folder of model folders, searched by name and languages (default: the models that came with alignd)",
      OPTION_BATCH | COMMAND_PACK, TEXT(directory)},
-    {"from", "CODE", NULL, "language of the source; with --to instead of --model", OPTION_BATCH, TEXT(from)},
+    {"from", "CODE", NULL, "language of the source; with --to instead of --model, or for a model of many languages", OPTION_BATCH,
+     TEXT(from)},
     {"to", "CODE", NULL, "language of the target", OPTION_BATCH, TEXT(to)},
     {"model-memory", "SIZE", "0",
      "memory for all loaded models together; unused ones are unloaded, least recently used first; 0: no limit", COMMAND_SERVE,
@@ -238,7 +239,8 @@ const struct option_command *option_command_nth(size_t i) {
          "alignd attention --model MODEL --model OPPOSITE --target FILE [options] < source\n"},
         {"pack", COMMAND_PACK, "pack weights into a file in the model's folder, so that loading is faster and daemons share memory",
          "alignd pack --model MODEL [--model MODEL ...] [--compute TYPE] [--shortlist]\n"},
-        {"import", COMMAND_IMPORT, "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot) or Hugging Face (MarianMT)",
+        {"import", COMMAND_IMPORT,
+         "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot), Hugging Face (MarianMT), CTranslate2 or Argos",
          "alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE] [options]\n"
          "alignd import FOLDER | ARCHIVE.zip | ARCHIVE.tar.gz [options]\n"
          "alignd import MODEL.npz SOURCE_VOCABULARY TARGET_VOCABULARY [SHORTLIST] [options]\n"},

@@ -30,7 +30,7 @@ ROOMS = {
     "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
     "model/text": Room("model/base", "character numbers opaque pattern readable segmenter tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
-    "model/weights": Room("model/base model/compute", "config safetensors shortlist weights"),
+    "model/weights": Room("model/base model/compute", "config languages safetensors shortlist weights"),
     "model/import": Room("model/base model/weights", "import"),  # foreign folders become model folders
     "model/network": Room("model/base model/text model/compute model/weights", "attention decoder encoder output row"),
     "model/search": Room("model/base model/compute model/network", "search"),
@@ -52,8 +52,8 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "archive*.h": "model/import/archive.c",
     "yaml.h": "model/import/mapping.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
-    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c server/api/languages.c server/models/variant.c server/documents/icu_message.cc",
-    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* server/models/manifest.c",
+    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c model/import/ctranslate2_files.c server/api/languages.c server/models/variant.c server/documents/icu_message.cc",
+    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/languages.c model/weights/safetensors.c server/api/* server/models/manifest.c",
     "microhttpd.h": "server/http/*",
     "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/health.c server/api/keys.c server/models/manifest.c",
     "systemd/*": "server/http/listen.c server/main.c",

@@ -113,6 +113,7 @@
     X(words) \
     X(import_readers) \
     X(import) \
+    X(ctranslate2) \
 /* clang-format on */
 
 #define DECLARE(name) Suite *name##_suite(void);

@@ -184,6 +184,7 @@ static int prepare_text(struct request *request, struct text *text, const struct
                         enum request_input *input, struct error *err) {
     const struct translator *reader = text->loaded ? text->loaded->translator : translator;
     const char *variant = text->model ? text->variant : request->variant;
+    const char *language = text->model ? text->language : request->language;
     struct translator_text read = {text->source, text->source_length, {0}, request->split, request->verbatim};
     struct search_options options = options_of(request, text);
     *input = REQUEST_PROTECT;
@@ -194,7 +195,8 @@ static int prepare_text(struct request *request, struct text *text, const struct
     if (translator_prepare_text(reader, &read, &options, &request->arena, &text->sentences, &text->count, err) != 0)
         return -1;
     for (size_t i = 0; variant && i < text->count; i++) {
-        if (translator_choose_variant(&text->sentences[i], variant, err) != 0)
+        if ((language ? translator_choose_languages(&text->sentences[i], language, variant, err)
+                      : translator_choose_variant(&text->sentences[i], variant, err)) != 0)
             return -1;
     }
 

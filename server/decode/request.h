@@ -86,6 +86,7 @@ struct text {
     struct served_model *model;        /* the model that reads it, and its variant; NULL: the request's */
     const struct loaded_model *loaded; /* the same in memory, which the request holds; NULL: the request's */
     const char *variant;
+    const char *language;        /* of the source, for a model of many languages, as the model's string; NULL: the request's */
     struct served_model *second; /* the model that translates what the other writes, and its variant; NULL: none */
     const struct loaded_model *second_loaded;
     const char *second_variant;
@@ -119,10 +120,11 @@ struct request {
     struct loaded_model *loaded; /* the same in memory: a reference; NULL: not yet */
     struct held_model *held;     /* all models of its texts */
     struct search_options search;
-    unsigned include;    /* enum include */
-    int digits;          /* significant digits of written weights */
-    const char *variant; /* the variant of the model's target language, in the arena or owned by the model; NULL: none */
-    bool split;          /* cut texts into sentences */
+    unsigned include;     /* enum include */
+    int digits;           /* significant digits of written weights */
+    const char *language; /* of the source, for a model of many languages; NULL: the model has one pair */
+    const char *variant;  /* the variant of the model's target language, in the arena or owned by the model; NULL: none */
+    bool split;           /* cut texts into sentences */
     bool replace_unknowns;
     bool verbatim; /* show the model's own output: keep only what the client protects, check and estimate nothing */
     bool aligns;   /* the answer depends on the alignment */
