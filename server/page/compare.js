@@ -1,7 +1,7 @@
 /* Two models, two searches or two texts side by side, on one scale. */
 import { el, find, note } from "./dom.js";
 import * as api from "./api.js";
-import { matrix } from "./sentence.js";
+import { visible } from "./sentence.js";
 import { cellSize } from "./heatmap.js";
 import { picture } from "./mapview.js";
 import { marked } from "./questions.js";
@@ -14,7 +14,7 @@ const unlike = (strategy) => (strategy === "greedy" ? "beam" : "greedy");
 
 /* A row for each sentence; the one that has more of them goes on alone. */
 function pairs(panel, app, other, ours, theirs) {
-  const views = [ours, theirs].map((list) => list.map((s) => matrix(s, app.how()))), room = panel.clientWidth > 700 ? panel.clientWidth / 2 - 24 : panel.clientWidth;
+  const views = [ours, theirs].map((list) => list.map((s) => visible(s, app.how()))), room = panel.clientWidth > 700 ? panel.clientWidth / 2 - 24 : panel.clientWidth;
   const cell = Math.min(...views.flat().filter(Boolean).map((view) => cellSize(view.columns.length, room - 140)));
   const titles = [`A: ${app.state.model}, ${app.state.strategy}`, `B: ${other.model}, ${other.strategy}`], lists = [ours, theirs], count = Math.max(ours.length, theirs.length);
   const card = (side, k) => {

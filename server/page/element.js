@@ -4,13 +4,14 @@ import { button, el } from "./dom.js";
 import * as api from "./api.js";
 import { colours, offTheme, onTheme } from "./colour.js";
 import { hostSheet } from "./sheet.js";
-import { forced, LOOKS, matrix, prefix, ratings, targets, tokensOf } from "./sentence.js";
+import { forced, LOOKS, visible, prefix, ratings, targets, tokensOf } from "./sentence.js";
 import { pair } from "./reading.js";
 import { legend, say, sayMost, sayRating, table } from "./map.js";
 import { heatMap, sheet } from "./heatmap.js";
 import { lineMap } from "./linemap.js";
 import { headMaps } from "./headmap.js";
 import { alternatives } from "./alternatives.js";
+import { t } from "./say.js";
 
 const ASKED = ["server", "model", "source", "target", "text", "translation"], DRAWN = ["view", "look", "units", "eos", "threshold", "theme", "label", "drag", "head"];
 const VIEWS = ["threads", "map", "lines", "table", "heads"];
@@ -29,6 +30,7 @@ export class AligndAttention extends HTMLElement {
   #answer = null;
   #active = 0;
   #pinned = -1;
+  #pairs = [];
   #fresh = false;
   #width = 0;
   #waits = { ask: false, draw: false };
@@ -92,7 +94,18 @@ export class AligndAttention extends HTMLElement {
   get active() { return this.#active; }
   set active(k) { this.#active = k; this.#soon("draw"); }
   get pinned() { return this.#pinned; }
-  set pinned(i) { this.#pinned = i; this.#soon("draw"); }
+  set pinned(i) {
+    if (this.#waits.draw || !this.#pairs[this.#active]) { this.#pinned = i; this.#soon("draw"); }
+    else this.#pinTo(i);
+  }
+  /* Shows what target word i of the sentence that is explored was made from, as if it were pointed at; -1: no longer. */
+  point(i) {
+    if (this.#waits.draw) this.draw();
+    const pair = this.#pairs[this.#active];
+    if (!pair || this.#pinned >= 0) return;
+    if (i < 0) pair.rest();
+    else pair.point(i);
+  }
   get sentence() { return this.#answer?.sentences[this.#active]; }
   get how() {
     const look = this.getAttribute("look");
@@ -144,7 +157,7 @@ export class AligndAttention extends HTMLElement {
     const at = this.#active, { source_text: text } = this.sentence, { model } = this.#answer;
     const before = this.#answer, answer = await this.#ask("/attention", { text, ...(model && { model }), split_sentences: false, ...given });
     if (!answer?.sentences.length || this.#answer !== before) return;
-    const sentences = before.sentences.with(at, answer.sentences[0]);
+    const sentences = before.sentences.map((one, k) => (k === at ? answer.sentences[0] : one));
     this.result = { ...before, text: sentences.map((s) => s.text).join(" "), sentences };
     this.active = at;
     this.#tell("result", { result: this.#answer });
@@ -179,48 +192,54 @@ export class AligndAttention extends HTMLElement {
   release() {
     if (this.#pinned >= 0) this.#pin(this.#pinned);
   }
-  #pin(i) {
-    this.#pinned = this.#pinned === i ? -1 : i;
-    this.#drawThreads();
-    this.#root.querySelectorAll(".active .target .unit")[i]?.focus({ preventScroll: true });
+  #pin(i) { this.#pinTo(this.#pinned === i ? -1 : i); }
+  #pinTo(i) {
+    this.#pinned = i;
+    this.#pairs.forEach(({ pin }, k) => pin(k === this.#active ? i : -1));
+    if (i < 0) this.#root.getElementById("hint")?.replaceChildren(this.#idle());
   }
   #select(side, unit, index) { this.#tell("wordselect", { side, index, sentence: this.#active, text: unit.surface, tokens: tokensOf(unit), pinned: this.#pinned }); }
 
   #drawThreads() {
     const { sentences } = this.#answer, hint = el("div", { class: "hint", id: "hint", role: "status", part: "hint" });
-    const many = el("div", { class: sentences.length > 1 ? "many" : "" }, sentences.map((s, k) => this.#pair(s, k, (...what) => hint.replaceChildren(...what))));
+    this.#pairs = sentences.map((s, k) => this.#pair(s, k, (...what) => hint.replaceChildren(...what)));
+    const many = el("div", { class: sentences.length > 1 ? "many" : "" }, this.#pairs.map(({ node }) => node));
     many.classList.toggle("fresh", this.#fresh);
     this.#fresh = false;
-    this.#body.replaceChildren(many, hint);
-    if (this.#pinned < 0) hint.append(this.#idle());
+    this.#body.replaceChildren(many, this.#key(), hint);
+    this.#pinTo(this.#pinned);
+  }
+  /* What the lines under the words mean. */
+  #key() {
+    const rated = this.#answer.sentences.some((s) => ratings(s, this.how)), doubted = this.#answer.sentences.some((s) => s.log_probs);
+    return el("p", { class: "legend", part: "key" }, rated ? [el("i", { class: "sample good" }), t("likely right"), el("i", { class: "sample poor" }), t("likely wrong, as the model estimates")] : doubted ? [el("i", { class: "sample doubt" }), t("the model was unsure")] : []);
   }
   #idle() {
-    if (!matrix(this.sentence, this.how)) return "This model has no attention to show.";
+    if (!visible(this.sentence, this.how)) return "This model has no attention to show.";
     return `Point at a word to see ${this.how.look === "alignment" ? "what it is aligned with" : "where it looks"}.${this.hasAttribute("server") && this.#asks ? " Choose a word of the result to explore it." : ""}`;
   }
   #pair(s, k, hint) {
-    const active = k === this.#active, how = { ...this.how, name: `s${k}`, langs: this.#langs, result: this.getAttribute("label") ?? "Result" };
+    const active = () => k === this.#active, how = { ...this.how, name: `s${k}`, langs: this.#langs, result: this.getAttribute("label") ?? "Result" };
     const select = () => {
-      if (active) return false;
+      if (active()) return;
+      this.#pinTo(-1);
       this.#active = k;
-      this.#pinned = -1;
-      return true;
+      this.#pairs.forEach(({ node }, at) => node.classList.toggle("active", at === k));
     };
-    const node = pair(s, how, {
-      pinned: active ? this.#pinned : -1,
+    const made = pair(s, how, {
       onTarget: (unit, i) => { select(); this.#pin(i); this.#select("target", unit, i); },
       onSource: (unit, j) => {
-        if (active && this.#pinned >= 0 && this.#asks) this.#force(tokensOf(targets(s, how)[this.#pinned]), tokensOf(unit));
-        else { if (select()) this.draw(); this.#select("source", unit, j); }
+        if (active() && this.#pinned >= 0 && this.#asks) this.#force(tokensOf(targets(s, how)[this.#pinned]), tokensOf(unit));
+        else { select(); this.#select("source", unit, j); }
       },
       hinted: (view, i) => {
         if (!view) { if (this.#pinned < 0) hint(this.#idle()); }
-        else if (active && this.#pinned >= 0) hint(...this.#pinnedHint(s, view, i));
+        else if (active() && this.#pinned >= 0) hint(...this.#pinnedHint(s, view, i));
         else hint(el("span", {}, ...this.#sayRow(s, view, i)));
       },
     });
-    node.classList.toggle("active", active);
-    return node;
+    made.node.classList.toggle("active", active());
+    return made;
   }
   #sayRow(s, view, i) { return [...sayMost(view, i), ...sayRating(ratings(s, this.how), i)]; }
   #pinnedHint(s, view, i) {
@@ -242,7 +261,7 @@ export class AligndAttention extends HTMLElement {
     return { out, onSay: (cell) => say(out, cell) };
   }
   #drawMap() {
-    const view = matrix(this.sentence, this.how), kind = this.view;
+    const view = visible(this.sentence, this.how), kind = this.view;
     if (!view) return this.#say("This model has no attention to show.");
     const { out, onSay } = this.#saying(), width = (this.#width = this.clientWidth);
     const room = width - (width > NARROW && view.columns.length < FEW ? SIDE : 0), options = { room, colours: this.colours, onSay, threshold: Number(this.getAttribute("threshold")) || 0, name: this.getAttribute("label") ?? undefined };

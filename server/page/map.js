@@ -54,7 +54,7 @@ export const sayRating = (rated, i) => (rated?.[i] === undefined ? [] : [`; ${pe
 /* Where most of row i lies. */
 export function sayMost({ rows, columns, weights, most, look }, i) {
   const j = most[i];
-  if (j < 0) return [name(rows[i]), look === "alignment" ? " is aligned with no word" : " looks at no word"];
+  if (j < 0 || !columns[j]) return [name(rows[i]), look === "alignment" ? " is aligned with no word" : " looks at no word"];
   if (look === "alignment" && columns[j].end && !rows[i].end) return [name(rows[i]), ` is aligned with no word: ${percent(weights[i][j])} is at the end of the sentence`];
   return [name(rows[i]), MOST[look], name(columns[j]), `, ${percent(weights[i][j])}`];
 }

@@ -1,6 +1,6 @@
 /* The map view: heat map, lines, or a table. */
 import { el, group, note, percent, toggle } from "./dom.js";
-import { matrix } from "./sentence.js";
+import { visible } from "./sentence.js";
 
 const choice = (says, on, act) => toggle(says, on, act, { id: `show-${says.split(" ")[0]}` });
 let forcing = false;
@@ -15,7 +15,7 @@ export function picture(s, { state }, props) {
 
 export function mapPanel(panel, app) {
   const { state } = app;
-  if (!matrix(app.sentence(), app.how())) return panel.append(note("This model has no attention to show."));
+  if (!visible(app.sentence(), app.how())) return panel.append(note("This model has no attention to show."));
   const value = el("output", {}, percent(state.threshold)), change = (changes) => app.set(changes), drag = forcing && app.asks(), kind = state.asTable ? "table" : state.lines ? "lines" : "map";
   const check = (id, label, name) => el("label", {}, el("input", { type: "checkbox", id, checked: state[name], onchange: (event) => change({ [name]: event.target.checked }) }), label);
   const map = picture(app.sentence(), app, { id: "map-view", view: kind, threshold: state.threshold, drag, onforce: (event) => { event.preventDefault(); app.questions.force(event.detail); } });

@@ -56,19 +56,19 @@ button[aria-pressed="true"]:not(.unit) { background: var(--soft); border-color: 
 .line.source { font-size: clamp(var(--s2), 2.4vw, 1.375rem); color: var(--muted); }
 .line.target { font-size: clamp(1.375rem, 4vw, var(--s4)); line-height: 1.5; letter-spacing: -.005em; }
 .middling .line.target { font-size: clamp(1.25rem, 2.4vw, var(--s3)); }
-.long .line { max-height: 32vh; overflow: auto; font-size: var(--s2); }
-.long .line.source { font-size: var(--s1); }
-.threads { display: none; width: 100%; height: clamp(2.75rem, 5vw, 3.75rem); overflow: visible; pointer-events: none; }
-.threaded .threads { display: block; }
-.threaded .line { line-height: 1.35; }
+.long .line.target, .long .line.source { font-size: clamp(1.0625rem, 1.6vw, 1.25rem); line-height: 1.75; }
+.pair { position: relative; }
+.line.target { margin-top: clamp(2.25rem, 5vw, 3.75rem); }
+.threads { position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible; pointer-events: none; }
 .threads path { fill: none; stroke: var(--heat); stroke-width: calc(1px + 3px * var(--w)); opacity: calc(.06 + .5 * var(--w)); stroke-linecap: round; transition: opacity .15s; }
+.threads.wraps path { opacity: calc(.04 + .14 * var(--w)); stroke-width: calc(1px + 1.5px * var(--w)); }
 .threads path.rest { stroke-dasharray: .02 .02; }
 .threads.lit path { opacity: .06; }
-.threads.lit path.on { opacity: calc(.25 + .75 * var(--w)); }
+.threads.lit path.on { opacity: calc(.25 + .75 * var(--w)); stroke-width: calc(1px + 3px * var(--w)); }
 .fresh .threads path { stroke-dasharray: 1; animation: spin .7s ease-out both; }
 @keyframes spin { from { stroke-dashoffset: 1; } }
 .pieces .unit:not(.end, .pinned, :hover) { box-shadow: inset 0 0 0 1px var(--line); }
-.unit { all: unset; cursor: pointer; border-radius: 5px; padding: .05em .12em; margin: 0 -.12em; color: inherit; transition: background-color .12s;
+.unit { cursor: pointer; border-radius: 5px; padding: .05em .12em; margin: 0 -.12em; transition: background-color .12s;
   --lit: color-mix(in oklab, var(--heat) calc(var(--w, 0) * 42%), transparent); background: var(--lit); -webkit-box-decoration-break: clone; box-decoration-break: clone; }
 .source .unit.lit { color: var(--ink); }
 .unit.end { font: var(--s0) var(--sans); color: var(--muted); margin-inline-start: .5em; box-shadow: inset 0 0 0 1px var(--line);
@@ -94,7 +94,12 @@ button[aria-pressed="true"]:not(.unit) { background: var(--soft); border-color: 
 .map[data-force] { cursor: crosshair; touch-action: none; }
 .read { display: block; min-height: 2.25rem; padding-top: .5rem; }
 .read b, figcaption b { color: var(--ink); font-weight: 600; }
-.legend { display: flex; align-items: center; gap: .5rem; }
+.legend { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .5rem; margin: 0; }
+.sample { width: 1.5rem; height: 3px; border-radius: 2px; background: var(--accent); }
+.sample.poor { background: linear-gradient(90deg, var(--warn) 35%, var(--line) 35%); }
+.sample.doubt { background: var(--warn); }
+* + .sample { margin-inline-start: .75rem; }
+.legend .sample:first-child { margin: 0; }
 .legend svg { border-radius: 3px; flex: none; }
 table { border-collapse: collapse; font-size: var(--s0); }
 th, td { padding: .3rem .6rem; text-align: end; border-bottom: 1px solid var(--line); white-space: nowrap; }
@@ -110,7 +115,6 @@ thead td { z-index: 2; }
 /* a finger needs 40 px */
 @media (pointer: coarse), (max-width: 40rem) {
   .hint button, .bar button, .popover button, .group button, .grid button { min-height: 2.5rem; }
-  .line.target { margin-top: .375rem; }
   .line.source { font-size: 1.25rem; }
   .unit { line-height: 1.25; padding-block: .45em; }
   .unit.end { padding-block: 1em; }

@@ -6,6 +6,7 @@ before(begin);
 after(end);
 
 await import("./test_views.mjs");
+await import("./test_translator.mjs");
 await import("./test_pairs.mjs");
 await import("./test_truth.mjs");
 await import("./test_scripts.mjs");

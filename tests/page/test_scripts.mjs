@@ -169,7 +169,7 @@ test("9: a model without attention: every view opens", () => there(link({ t: "to
 test("7: a model that parses: its words, what it copies", () => visit("#" + new URLSearchParams({ t: "What is the population of Zurich?", m: "geoquery", v: "diagnostics" }), async (page) => {
   await target(page, "zurich").waitFor();
   assert.equal(await text(page.locator("#go")), "Parse");
-  assert.equal(await page.locator("#reading").getAttribute("aria-label"), "Logical form");
+  assert.equal(await page.locator("#result").getAttribute("aria-label"), "Logical form");
   assert.match(await text(page.locator("#panel .card").nth(2)), /^Copied words.*zurich/);
   assert.match(await text(page.locator("#panel .card").nth(0)), /Nothing is repeated/);
   assert.doesNotMatch(await text(page.locator("main")), /translat|left out\?|repeated\?/i);
