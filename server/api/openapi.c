@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* The page has one stylesheet and no script. */
-static const char policy[] = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+static const char policy[] =
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /* Writes text with one string in the place of another, wherever that occurs. */
 static void put_replaced(struct writer *w, const char *text, size_t length, const char *what, const char *with) {

@@ -42,6 +42,13 @@ export const languages = () => client().json("/languages");
 export const limit = () => client().json("/frontend/settings").then(({ charLimit }) => Math.max(0, charLimit) || 0, () => 0);
 /* The languages that a text may be in, the likeliest first. */
 export const detect = async (text, at) => (await client().json("/detect", { q: text.slice(0, 1000) }, at)).map(({ language }) => language);
+/* The events of a file that is translated: [name, data], "result" last. */
+export function translateFile(file, fields, at) {
+  const body = new FormData();
+  body.set("file", file);
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  return client().stream("/documents", body, at);
+}
 /* Names of the glossaries that there are for a pair of languages. */
 export const glossaries = () => client().json("/v2/glossaries").then(({ glossaries: list }) => list, () => []);
 

@@ -12,7 +12,8 @@ import { Questions, questionsPanel } from "./questions.js";
 import { fail, failure } from "./trouble.js";
 import { task, examples, modelFor, opening, pairsOf, readerOf, translates } from "./task.js";
 import { asks, fresh, writeLink, readLink, past, remember, forget, width } from "./memory.js";
-import { LANGUAGES, languageName, speak, speakNext, spoken, t, translatePage, count } from "./say.js";
+import { spoken, t } from "./say.js";
+import { LANGUAGES, languageName, speak, speakNext, translatePage, count } from "./speak.js";
 import { pieces, together } from "./pieces.js";
 import { languageLists, missing, Translator } from "./translator.js";
 
@@ -51,6 +52,8 @@ const app = {
   asks() { return !this.model()?.pair; },
   set(changes) { Object.assign(this.state, changes); this.remember(); show(); },
   remember(step = true) { writeLink(this.state, step); },
+  /* The languages of a file, whose own is detected where that is what is chosen. */
+  pair() { const { source, target } = chosen(); return { source: app.state.auto ? "auto" : source, target }; },
   show, showPanel, start, link: () => location.href,
 };
 app.questions = new Questions(app);
@@ -444,6 +447,27 @@ onTheme(() => { if (app.answer) showPanel(); });
 
 find("help").addEventListener("beforetoggle", async ({ newState, target }) => {
   if (newState === "open") target.lastElementChild.replaceChildren((await import("./help.js")).helpMenu(PANELS, app));
+});
+/* Files are dropped anywhere on the two boxes, or chosen; their module comes with the first one. */
+async function takeFile(file) {
+  try {
+    (await import("./files.js")).translateFile(app, file);
+  } catch {
+    fail(find("text-error"), new api.ApiError(0));
+  }
+}
+const zone = document.querySelector(".translator");
+zone.addEventListener("dragover", (event) => { if (event.dataTransfer?.types.includes("Files")) { event.preventDefault(); zone.classList.add("over"); } });
+zone.addEventListener("dragleave", (event) => { if (!zone.contains(event.relatedTarget)) zone.classList.remove("over"); });
+zone.addEventListener("drop", (event) => {
+  zone.classList.remove("over");
+  if (!event.dataTransfer.files[0]) return;
+  event.preventDefault();
+  takeFile(event.dataTransfer.files[0]);
+});
+find("file").addEventListener("change", ({ target }) => {
+  if (target.files[0]) takeFile(target.files[0]);
+  target.value = "";
 });
 find("speak").append(...LANGUAGES.map((code) => el("option", { value: code, lang: code }, new Intl.DisplayNames([code], { type: "language" }).of(code))));
 find("speak").value = spoken();

@@ -2,13 +2,14 @@
  * it is given, or asks a server for one. All drawing of the page goes through it. */
 import { button, el } from "./dom.js";
 import * as api from "./api.js";
-import { colours, offTheme, onTheme } from "./colour.js";
+import { colours, offTheme, onTheme, schemeOf } from "./colour.js";
 import { hostSheet } from "./sheet.js";
 import { forced, LOOKS, visible, prefix, ratings, targets, tokensOf } from "./sentence.js";
 import { pair } from "./reading.js";
-import { legend, say, sayMost, sayRating, table } from "./map.js";
-import { heatMap, sheet } from "./heatmap.js";
-import { lineMap } from "./linemap.js";
+import { legend, NAMES, say, sayMost, sayRating, table } from "./map.js";
+import { largeMap } from "./heatmap.js";
+import { largeLines } from "./linemap.js";
+import { windowed } from "./windows.js";
 import { headMaps } from "./headmap.js";
 import { alternatives } from "./alternatives.js";
 import { t } from "./say.js";
@@ -16,6 +17,7 @@ import { t } from "./say.js";
 const ASKED = ["server", "model", "source", "target", "text", "translation"], DRAWN = ["view", "look", "units", "eos", "threshold", "theme", "label", "drag", "head"];
 const VIEWS = ["threads", "map", "lines", "table", "heads"];
 const NARROW = 760, SIDE = 260, FEW = 30; /* px beside a map of not too many columns */
+const NAMED = 110, COLUMN = 52, MANY = 80; /* px of a table: the names of its rows, a column; rows that are shown at once where not all columns are */
 let styles; /* one for all elements of the page */
 
 /* Of a reply of /attention or /translate, one of its results, or {sentences}. */
@@ -26,7 +28,7 @@ export class AligndAttention extends HTMLElement {
   static observedAttributes = [...ASKED, ...DRAWN];
   #root = this.attachShadow({ mode: "open" });
   #body = el("div", { class: "body" });
-  #popover = el("div", { class: "popover", id: "popover", popover: "", role: "dialog", "aria-label": "Alternatives", part: "popover" });
+  #popover = el("div", { class: "popover", id: "popover", popover: "", role: "dialog", "aria-label": t("Alternatives"), part: "popover" });
   #answer = null;
   #active = 0;
   #pinned = -1;
@@ -111,7 +113,12 @@ export class AligndAttention extends HTMLElement {
     const look = this.getAttribute("look");
     return { words: this.getAttribute("units") !== "tokens", eos: this.hasAttribute("eos"), look: LOOKS.includes(look) ? look : LOOKS[0] };
   }
-  get colours() { return colours(this.getAttribute("theme")); }
+  /* Its own theme, or else what the page around it is in. */
+  get #theme() {
+    const own = this.getAttribute("theme");
+    return ["light", "dark"].includes(own) ? own : schemeOf(this);
+  }
+  get colours() { return colours(this.#theme); }
   /* Of two models that translate in turn no more can be asked. */
   get #asks() { return !this.#answer.pivot; }
   get #langs() { return [this.#answer.source, this.#answer.target].map((code) => (!code || code.startsWith("x-") ? undefined : code)); }
@@ -181,8 +188,9 @@ export class AligndAttention extends HTMLElement {
 
   draw() {
     this.#waits.draw = false;
+    if (this.dataset.scheme !== this.#theme) this.dataset.scheme = this.#theme;
     const kept = this.#root.activeElement?.id;
-    if (!this.#answer) this.#body.replaceChildren(...(this.hasAttribute("server") ? [] : [el("p", { class: "message" }, "No result.")]));
+    if (!this.#answer) this.#body.replaceChildren(...(this.hasAttribute("server") ? [] : [el("p", { class: "message" }, t("No result."))]));
     else if (this.view === "threads") this.#drawThreads();
     else if (this.view === "heads") this.#drawHeads();
     else this.#drawMap();
@@ -212,14 +220,15 @@ export class AligndAttention extends HTMLElement {
   /* What the lines under the words mean. */
   #key() {
     const rated = this.#answer.sentences.some((s) => ratings(s, this.how)), doubted = this.#answer.sentences.some((s) => s.log_probs);
-    return el("p", { class: "legend", part: "key" }, rated ? [el("i", { class: "sample good" }), t("likely right"), el("i", { class: "sample poor" }), t("likely wrong, as the model estimates")] : doubted ? [el("i", { class: "sample doubt" }), t("the model was unsure")] : []);
+    const sample = (kind, says) => el("span", { class: "legend" }, el("i", { class: `sample ${kind}` }), says);
+    return el("p", { class: "legend", part: "key" }, rated ? [sample("good", t("likely right")), sample("poor", t("likely wrong, as the model estimates"))] : doubted ? sample("doubt", t("the model was unsure")) : []);
   }
   #idle() {
-    if (!visible(this.sentence, this.how)) return "This model has no attention to show.";
-    return `Point at a word to see ${this.how.look === "alignment" ? "what it is aligned with" : "where it looks"}.${this.hasAttribute("server") && this.#asks ? " Choose a word of the result to explore it." : ""}`;
+    if (!visible(this.sentence, this.how)) return t("This model has no attention to show.");
+    return t(this.how.look === "alignment" ? "Point at a word to see what it is aligned with." : "Point at a word to see where it looks.") + (this.hasAttribute("server") && this.#asks ? t(" Choose a word of the result to explore it.") : "");
   }
   #pair(s, k, hint) {
-    const active = () => k === this.#active, how = { ...this.how, name: `s${k}`, langs: this.#langs, result: this.getAttribute("label") ?? "Result" };
+    const active = () => k === this.#active, how = { ...this.how, name: `s${k}`, langs: this.#langs, result: this.getAttribute("label") ?? t("Result") };
     const select = () => {
       if (active()) return;
       this.#pinTo(-1);
@@ -244,14 +253,14 @@ export class AligndAttention extends HTMLElement {
   #sayRow(s, view, i) { return [...sayMost(view, i), ...sayRating(ratings(s, this.how), i)]; }
   #pinnedHint(s, view, i) {
     const step = tokensOf(view.rows[i])[0], asks = this.hasAttribute("server") && this.#asks;
-    return [el("span", {}, ...this.#sayRow(s, view, i), asks ? ". Choose a source word to make it look there, or see " : "."),
-      s.top_k && this.#asks && button("its alternatives", (event) => this.showAlternatives(step, event.currentTarget), { id: "see" }),
-      button("Unpin", () => this.release())].filter(Boolean);
+    return [el("span", {}, ...this.#sayRow(s, view, i), asks ? t(". Choose a source word to make it look there, or see ") : "."),
+      s.top_k && this.#asks && button(t("its alternatives"), (event) => this.showAlternatives(step, event.currentTarget), { id: "see" }),
+      button(t("Unpin"), () => this.release())].filter(Boolean);
   }
 
   #say(text) { this.#body.replaceChildren(el("p", { class: "message" }, text)); }
   #drawHeads() {
-    if (!this.sentence.heads) return this.#say("This answer has no heads.");
+    if (!this.sentence.heads) return this.#say(t("This answer has no heads."));
     const { out, onSay } = this.#saying(), room = (this.#width = this.clientWidth);
     const choose = (head) => { this.setAttribute("head", head); this.#tell("headselect", { head }); };
     this.#body.replaceChildren(headMaps(this.sentence, { head: this.getAttribute("head"), room, colours: this.colours, onSay, choose }), out, el("div", { part: "legend" }, legend("attention", this.colours)), el("slot"));
@@ -262,18 +271,20 @@ export class AligndAttention extends HTMLElement {
   }
   #drawMap() {
     const view = visible(this.sentence, this.how), kind = this.view;
-    if (!view) return this.#say("This model has no attention to show.");
+    if (!view) return this.#say(t("This model has no attention to show."));
     const { out, onSay } = this.#saying(), width = (this.#width = this.clientWidth);
-    const room = width - (width > NARROW && view.columns.length < FEW ? SIDE : 0), options = { room, colours: this.colours, onSay, threshold: Number(this.getAttribute("threshold")) || 0, name: this.getAttribute("label") ?? undefined };
+    const room = width - (kind !== "table" && width > NARROW && view.columns.length < FEW ? SIDE : 0), options = { room, colours: this.colours, onSay, threshold: Number(this.getAttribute("threshold")) || 0, name: this.getAttribute("label") ?? undefined };
     const side = el("div", { class: "side" }, out, kind !== "table" && el("div", { part: "legend" }, legend(view.look, this.colours)), el("slot"));
     this.#body.replaceChildren(el("div", { class: "stage" }, el("div", { class: "place" }, this.#picture(kind, view, options)), side));
   }
   #picture(kind, view, options) {
-    if (kind === "table") return el("div", { class: "scroll", id: "map", tabindex: 0, role: "group", "aria-label": "Table", part: "map" }, table(view));
-    const onForce = this.hasAttribute("drag") ? (i, from, to) => this.#force(tokensOf(view.rows[i]), view.columns.slice(from, to + 1).flatMap(tokensOf)) : undefined;
-    const map = kind === "lines" ? lineMap(view, { ...options, threshold: Math.max(0.02, options.threshold) }) : heatMap(view, { ...options, cell: this.cell, onForce });
-    map.id = "map";
-    return kind === "lines" ? el("div", { class: "scroll", part: "map" }, map) : Object.assign(sheet(map), { part: "map" });
+    if (kind === "table") {
+      const columns = Math.max(2, Math.floor((options.room - NAMED) / COLUMN));
+      return windowed(view, { fits: [view.columns.length > columns ? MANY : Infinity, columns], colours: options.colours, name: t(NAMES[view.look]), draw: (one) => el("div", { id: "map", part: "map" }, table(one)) });
+    }
+    if (kind === "lines") return el("div", { part: "map" }, largeLines(view, { ...options, threshold: Math.max(0.02, options.threshold) }));
+    const force = (one) => (this.hasAttribute("drag") ? { onForce: (i, from, to) => this.#force(tokensOf(one.rows[i]), one.columns.slice(from, to + 1).flatMap(tokensOf)) } : {});
+    return el("div", { part: "map" }, largeMap(view, { ...options, cell: this.cell, of: force }));
   }
 }
 

@@ -1,48 +1,7 @@
-/* What the page says, in the reader's language: English is in the modules, the others are in a file each (de.js, fr.js), by the English. */
+/* What is said, in the reader's language: English is in the modules, other languages are in a file each (de.js, fr.js), by the English. */
 
-const FILES = ["de", "fr"];
 let words = {}, code = "en";
-
 /* {0}, {1}, ... stand for the values. */
 export const t = (text, ...values) => (words[text] ?? text).replace(/\{(\d)\}/g, (_, k) => values[k]);
 export const spoken = () => code;
-export const LANGUAGES = ["en", ...FILES];
-
-function wanted() {
-  try {
-    const kept = localStorage.getItem("alignd-language");
-    if (LANGUAGES.includes(kept)) return kept;
-  } catch { /* storage is forbidden */ }
-  return navigator.languages.map((one) => one.split("-")[0]).find((one) => LANGUAGES.includes(one)) ?? "en";
-}
-/* Loads the reader's language; the page stays English where that fails. */
-export async function speak() {
-  const one = wanted();
-  if (!FILES.includes(one)) return;
-  try {
-    words = (await import(`./${one}.js`)).default;
-    code = document.documentElement.lang = one;
-  } catch { /* the file cannot be loaded */ }
-}
-export function speakNext(one) {
-  try { localStorage.setItem("alignd-language", one); } catch { /* it is chosen again after a reload */ }
-  location.reload();
-}
-/* The English of index.html: texts of elements, and these attributes. */
-export function translatePage() {
-  if (code === "en") return;
-  for (const node of document.querySelectorAll("[data-say]")) node.textContent = t(node.textContent);
-  for (const name of ["aria-label", "placeholder", "title"]) for (const node of document.querySelectorAll(`[${name}]`)) node.setAttribute(name, t(node.getAttribute(name)));
-}
-
-const names = new Map();
-/* A language's name in the reader's language; its code where it has none. */
-export function languageName(one) {
-  if (!names.has(one)) {
-    let name;
-    try { name = new Intl.DisplayNames([code], { type: "language" }).of(one); } catch { /* a code of our own, such as x-geoquery */ }
-    names.set(one, name ?? one);
-  }
-  return names.get(one);
-}
-export const count = (n) => n.toLocaleString(code);
+export function use(one, list) { [code, words] = [one, list]; }

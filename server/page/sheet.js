@@ -6,10 +6,10 @@ const properties = (values) => Object.entries(values).map(([name, value]) => `--
 const FONTS = { serif: '"Iowan Old Style", "Palatino Linotype", Palatino, Charter, Georgia, "Noto Serif", serif', sans: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif' };
 
 const HOST = `
-:host { display: block; ${properties(FONTS)} ${properties(LIGHT)} --s0: .8125rem; --s1: .9375rem; --s2: 1.125rem; --s3: 1.5rem; --s4: 2rem;
+:host { display: block; ${properties(FONTS)} ${properties({ ...LIGHT, paper: "Canvas" })} --s0: .8125rem; --s1: .9375rem; --s2: 1.125rem; --s3: 1.5rem; --s4: 2rem;
   color: var(--ink); font: var(--s1)/1.55 var(--sans); font-variant-numeric: tabular-nums; }
-@media (prefers-color-scheme: dark) { :host(:not([theme="light"])) { ${properties(DARK)} } }
-:host([theme="dark"]) { ${properties(DARK)} color-scheme: dark; }
+:host([data-scheme="dark"]) { ${properties({ ...DARK, paper: "Canvas" })} }
+:host([theme="dark"]) { color-scheme: dark; }
 :host([theme="light"]) { color-scheme: light; }
 :host([hidden]) { display: none; }
 *, ::before, ::after { box-sizing: border-box; }
@@ -24,7 +24,7 @@ button { font: inherit; color: inherit; cursor: pointer; border: 1px solid var(-
 .stage .place { max-width: 100%; min-width: 0; }
 .stage .side { flex: 1 1 14rem; max-width: 30rem; padding-top: .5rem; }
 .heads .group { margin-bottom: 1rem; }
-.grid { display: grid; grid-template-columns: max-content repeat(var(--heads), minmax(2.5rem, 4.5rem)); gap: 4px; align-items: center; overflow-x: auto; padding: 3px; max-width: 100%; }
+.grid { display: grid; grid-template-columns: max-content repeat(var(--heads), minmax(0, 4.5rem)); gap: 4px; align-items: center; padding: 3px; max-width: 100%; }
 .grid .n { text-align: center; }
 .grid button { position: relative; display: grid; place-items: center; padding: 2px; border-radius: 5px; }
 .grid [aria-pressed="true"] { border-width: 3px; padding: 0; }
@@ -82,12 +82,16 @@ button[aria-pressed="true"]:not(.unit) { background: var(--soft); border-color: 
 .unit:hover, .unit.pinned { box-shadow: inset 0 0 0 1.5px var(--accent); }
 .unit:focus-visible { outline: 2px solid var(--accent); }
 .hint { min-height: 2.5rem; padding: .25rem 0 1rem; display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; }
-.scroll { overflow: auto; max-width: 100%; max-height: 82vh; padding: 3px; scroll-padding: var(--head, 0) .75rem .75rem var(--left, 0); overscroll-behavior-x: contain; }
-.sheet { display: grid; width: max-content; }
+.scroll { overflow: auto; max-width: 100%; max-height: 82vh; padding: 3px; overscroll-behavior-x: contain; }
+.sheet { display: grid; width: max-content; max-width: 100%; }
 .sheet > * { grid-area: 1 / 1; }
-.pane { position: sticky; pointer-events: none; background: var(--paper); }
-.tops, .corner { top: 0; }
-.sides, .corner { left: 0; }
+.pane { position: sticky; top: 0; pointer-events: none; background: linear-gradient(var(--paper) 85%, transparent); }
+.windowed { display: flex; flex-wrap: wrap; gap: 1rem 2rem; align-items: flex-start; }
+.large { min-width: 0; }
+.mini { position: relative; width: var(--width); height: var(--height); touch-action: none; cursor: grab; background: var(--card); box-shadow: 0 0 0 1px var(--line); }
+.mini canvas { display: block; width: 100%; height: 100%; image-rendering: pixelated; }
+.mini .mirrored { transform: scaleX(-1); }
+.mini .frame { position: absolute; border: 2px solid var(--warn); border-radius: 3px; }
 .ground { visibility: hidden; }
 .map { display: block; user-select: none; -webkit-user-select: none; }
 .map text, .pane text { font-family: var(--sans); }
@@ -95,18 +99,18 @@ button[aria-pressed="true"]:not(.unit) { background: var(--soft); border-color: 
 .read { display: block; min-height: 2.25rem; padding-top: .5rem; }
 .read b, figcaption b { color: var(--ink); font-weight: 600; }
 .legend { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .5rem; margin: 0; }
-.sample { width: 1.5rem; height: 3px; border-radius: 2px; background: var(--accent); }
+.legend .legend { flex-wrap: nowrap; margin-inline-end: .5rem; }
+.sample { flex: none; width: 1.5rem; height: 3px; border-radius: 2px; background: var(--accent); }
 .sample.poor { background: linear-gradient(90deg, var(--warn) 35%, var(--line) 35%); }
 .sample.doubt { background: var(--warn); }
-* + .sample { margin-inline-start: .75rem; }
-.legend .sample:first-child { margin: 0; }
 .legend svg { border-radius: 3px; flex: none; }
 table { border-collapse: collapse; font-size: var(--s0); }
 th, td { padding: .3rem .6rem; text-align: end; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; }
-thead > tr > * { position: sticky; top: -3px; background: var(--paper); z-index: 1; }
-th[scope="row"], thead td { position: sticky; inset-inline-start: -3px; background: var(--paper); text-align: start; }
-thead td { z-index: 2; }
+thead > tr > * { position: sticky; top: 0; background: var(--paper); z-index: 1; white-space: normal; overflow-wrap: anywhere; vertical-align: bottom; }
+th[scope="row"], thead td { text-align: start; white-space: normal; overflow-wrap: anywhere; }
+#map th { min-width: 3.25rem; max-width: 8rem; }
+#map th, #map td { padding-inline: .25rem; }
 [popover] { border: 1px solid var(--line); border-radius: 12px; background: var(--card); color: var(--ink); box-shadow: 0 12px 40px rgb(0 0 0 / 22%); }
 .popover { position: fixed; inset: auto; margin: 0; padding: .75rem; width: min(19rem, calc(100vw - 2rem)); }
 .popover ul { list-style: none; margin: .25rem 0 0; padding: 0; }
@@ -120,8 +124,8 @@ thead td { z-index: 2; }
   .unit.end { padding-block: 1em; }
 }
 @media (prefers-reduced-motion: reduce) { *, ::before, ::after { animation: none !important; transition: none !important; } }
-@media print { .hint, .read { display: none; } .scroll { max-height: none; overflow: visible; } .pane { position: static; background: none; } .stage { break-inside: avoid; } }
-@media (forced-colors: active) { button[aria-pressed="true"]:not(.unit) { background: Highlight; color: HighlightText; forced-color-adjust: none; } .unit.pinned { outline: 2px solid; } .unit.lit { outline: 1px dashed; } .map, .pane, .legend svg, .threads, .grid canvas { forced-color-adjust: none; } }
+@media print { .hint, .read, .mini { display: none; } .scroll { max-height: none; overflow: visible; } .pane { position: static; background: none; } .stage { break-inside: avoid; } }
+@media (forced-colors: active) { button[aria-pressed="true"]:not(.unit) { background: Highlight; color: HighlightText; forced-color-adjust: none; } .unit.pinned { outline: 2px solid; } .unit.lit { outline: 1px dashed; } .map, .pane, .legend svg, .threads, .grid canvas, .mini canvas { forced-color-adjust: none; } }
 `;
 
 function made(...texts) {

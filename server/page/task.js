@@ -2,10 +2,10 @@
 import { hasHead } from "./sentence.js";
 
 const TASKS = {
-  translation: { act: "Translate", result: "Translation", word: "translated word" },
-  parsing: { act: "Parse", result: "Logical form", word: "symbol of the result" },
+  translation: { act: "Translate", result: "Translation" },
+  parsing: { act: "Parse", result: "Logical form" },
 };
-const OTHER = { act: "Run", result: "Result", word: "word of the result" };
+const OTHER = { act: "Run", result: "Result" };
 const EXAMPLES = {
   en: ["She gave him the book that he had lost.", "A boy plays in the snow.", "Where is the train station?", "Who wrote this letter?"],
   de: ["Die Katze, die auf dem Sofa liegt, schläft.", "Wo ist der Bahnhof?", "Ein Junge spielt im Schnee."],

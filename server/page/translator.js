@@ -1,7 +1,8 @@
 /* The two boxes: what is typed, with a mirror below it that shades its words, and the translation, a text to select and to take away. */
 import { button, el, find, copy, roving } from "./dom.js";
 import { choosable, marks, shade } from "./reading.js";
-import { count, languageName, t } from "./say.js";
+import { t } from "./say.js";
+import { count, languageName } from "./speak.js";
 import { matrix, sources, targets } from "./sentence.js";
 
 const HOW = { words: true, eos: false, look: "alignment" };

@@ -47,13 +47,13 @@ function seeThrough() {
   };
 }
 
-/* FILES=1: the page as its files are now, not as they were built into the program. */
+/* FILES=FOLDER: the page as its files are there, not as they were built into the program. */
 const TYPES = { js: "text/javascript", css: "text/css", svg: "image/svg+xml", html: "text/html" };
 const POLICY = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 const fromFiles = (context) => context.route((url) => /^\/(page\/[\w.-]+|embed\.js|)$/.test(url.pathname), (route) => {
   const path = new URL(route.request().url()).pathname, name = basename(path) || "index.html";
-  if (!existsSync(join("server/page", name)) || !/^http:\/\/127/.test(route.request().url())) return route.fallback();
-  return route.fulfill({ path: join("server/page", name), contentType: `${TYPES[name.split(".").at(-1)]}; charset=utf-8`, headers: { "Content-Security-Policy": POLICY, "Access-Control-Allow-Origin": "*", "Cache-Control": "no-cache" } });
+  if (!existsSync(join(process.env.FILES, name)) || !/^http:\/\/127/.test(route.request().url())) return route.fallback();
+  return route.fulfill({ path: join(process.env.FILES, name), contentType: `${TYPES[name.split(".").at(-1)]}; charset=utf-8`, headers: { "Content-Security-Policy": POLICY, "Access-Control-Allow-Origin": "*", "Cache-Control": "no-cache" } });
 });
 
 async function slowDown(context, page) {

@@ -18,7 +18,7 @@ export function wordsOf(count) {
 }
 export const COUNTS = [8, 30, 80, 250], WIDTHS = [390, 820, 1440], THEMES = ["light", "dark"];
 
-if (process.argv[1].endsWith("lengths.mjs")) {
+if (process.argv[1]?.endsWith("lengths.mjs")) {
   const folder = process.argv[3] ?? "lengths", counts = process.argv.slice(4).map(Number);
   mkdirSync(folder, { recursive: true });
   await begin();

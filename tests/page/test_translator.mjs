@@ -186,3 +186,82 @@ test("boxes: warnings stand at the words that they are about", () => visit(link(
   assert.match(await page.evaluate(() => document.activeElement.title), /^Check the numbers/);
   assert.equal(await text(page.locator("#warnings li").nth(1)), "Some of the text may be missing here.");
 }, { before: warned({ code: "numbers", message: "", source: ["341"], target: ["341"] }, { code: "shortened", message: "" }) }));
+
+/* ---- files ---- */
+
+const SRT = "1\n00:00:01,000 --> 00:00:02,500\nWhere is the train station?\n\n2\n00:00:03,000 --> 00:00:05,000\nShe gave him the book.\n";
+const drop = (page, name, content) => page.locator("#text").evaluate((box, [title, text]) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([text], title, { type: "text/plain" }));
+  for (const type of ["dragover", "drop"]) box.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+}, [name, content]);
+
+test("files: subtitles that are dropped are translated, shown beside the source by line, and saved", () => visit(link({}), async (page) => {
+  await translated(page);
+  await drop(page, "film.srt", SRT);
+  await page.locator("#save-file").waitFor();
+  const form = new FormData();
+  form.set("file", new Blob([SRT]), "film.srt");
+  for (const [name, value] of Object.entries({ source: "en", target: "fr" })) form.set(name, value);
+  const expected = await (await fetch(`${daemon.url}/documents`, { method: "POST", body: form })).text();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save-file").click()]);
+  assert.equal(download.suggestedFilename(), "film.fr.srt");
+  assert.equal(readFileSync(await download.path(), "utf8"), expected);
+  assert.deepEqual(await page.locator("#files tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent).slice(0, 2))), [["3", "Where is the train station?"], ["7", "She gave him the book."]]);
+  assert.match(await text(page.locator("#files [role=status]")), /^2 sentences translated, format srt/);
+  await page.locator("#both-file").click();
+  await page.locator("#files pre", { hasText: /train station\?\n.*gare/ }).waitFor();
+  await page.locator("#close-file").click();
+  assert.equal(await page.locator("#files").isVisible(), false);
+  assert.equal(await page.locator("#text").inputValue(), sentence); /* the text is still there */
+}));
+
+test("files: how far it is, by the server's events; warnings with their lines; cancelled, and translated again; what cannot be read", () => visit(link({}), async (page) => {
+  await translated(page);
+  let whole = false;
+  const event = (name, data) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+  await page.route("**/documents", (route) => (whole ? route.fulfill({ contentType: "text/event-stream", body: event("sentence", { left: 1 }) + event("warning", { code: "numbers", message: "the numbers differ", line: 7 }) + event("sentence", { left: 0 }) + event("result", { file_name: "a.fr.json", format: "json", text: "{}" }) }) : undefined)); /* the first is never answered */
+  await page.locator("#file").setInputFiles({ name: "a.json", mimeType: "application/json", buffer: Buffer.from("{}") });
+  await page.locator("#cancel-file").click();
+  whole = true;
+  await page.locator("#again-file").click();
+  await page.locator("#save-file").waitFor();
+  assert.equal(await text(page.locator("#files .notes li")), "Line 7: the numbers differ");
+  assert.match(await text(page.locator("#files [role=status]")), /^2 sentences/);
+  await page.unroute("**/documents");
+  await page.locator("#file").setInputFiles({ name: "picture.xyz", mimeType: "application/octet-stream", buffer: Buffer.from([1, 2, 3]) });
+  await page.locator("#files .error").waitFor();
+}, { expected: /400|ERR_/ }));
+
+/* ---- a person's first two minutes ---- */
+
+test("first two minutes: a paragraph is pasted, swapped, copied, subtitles are dropped, the link is shared", () => visit("", async (page) => {
+  await translated(page); /* there is something to see */
+  const paragraph = "The old man gave the children some bread. The water was cold and clear.\n\nWhere is the train station?";
+  await page.evaluate((words) => navigator.clipboard.writeText(words), paragraph);
+  await page.locator("#text").click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Control+v");
+  await page.locator("#result", { hasText: "gare" }).waitFor();
+  const french = await result(page);
+  assert.equal(french.split("\n").length, 3);
+  await page.locator("#swap").click();
+  await page.locator("#result", { hasText: "station" }).waitFor();
+  assert.equal(await page.locator("#text").inputValue(), french);
+  await page.locator("#copy").click();
+  await page.locator("#said", { hasText: "Copied." }).waitFor();
+  assert.equal(await copied(page), await result(page));
+  await page.locator("#swap").click();
+  await page.locator("#result", { hasText: "gare" }).waitFor();
+  await drop(page, "film.srt", SRT);
+  await page.locator("#save-file").waitFor();
+  const now = await result(page);
+  await page.locator("#share").click();
+  await page.waitForFunction(() => document.getElementById("said").textContent === "Copied.");
+  const address = await copied(page);
+  await visit(new URL(address).hash, async (other) => {
+    await other.locator("#result", { hasText: "gare" }).waitFor();
+    assert.equal(await result(other), now);
+    assert.deepEqual(await chosen(other), ["en", "fr"]);
+  });
+}, CLIPBOARD));

@@ -226,9 +226,10 @@ test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins"
   await page.mouse.click(box.x + box.width * 0.6, box.y + box.height * 0.5);
   await read.filter({ hasText: "pinned" }).waitFor();
   assert.equal(await sheet.locator("text[font-weight='700']").count(), 2);
+  assert.equal(await page.locator("#with-end").count(), 0); /* of words and their alignment the end is no part */
+  await page.getByRole("button", { name: "Subwords" }).click();
   await page.locator("#with-end").check();
   assert.ok(await map.locator("rect").count() > words);
-  await page.getByRole("button", { name: "Subwords" }).click();
   assert.ok((await sheet.locator("text").allTextContents()).includes("\u2581book"));
   const colours = () => map.evaluate((svg) => new Set([...svg.querySelectorAll("rect")].map((rect) => rect.getAttribute("fill"))).size);
   const before = await colours();
