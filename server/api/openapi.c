@@ -5,9 +5,9 @@
 #include "server/api/page.h"
 #include <string.h>
 
-/* The page has one stylesheet and no script. */
-static const char policy[] =
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+/* The page has one stylesheet, and one script, which sends requests to this server only. */
+static const char policy[] = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
+                             "form-action 'none'; frame-ancestors 'self'";
 
 /* Writes text, replacing every occurrence of one string by another. */
 static void put_replaced(struct writer *w, const char *text, size_t length, const char *what, const char *with) {

@@ -5,6 +5,7 @@ import { t } from "./say.js";
 import { count, languageName } from "./speak.js";
 import { matrix, sources, targets } from "./sentence.js";
 
+const LONG = 300; /* characters from which letters are smaller */
 const HOW = { words: true, eos: false, look: "alignment" };
 const SAYS = {
   numbers: ({ source, target }) => (target.length ? t("Check the numbers: {0} became {1}.", source.join(", "), target.join(", ")) : t("Check the numbers: {0} is missing.", source.join(", "))),
@@ -69,6 +70,7 @@ export class Translator {
     place.textContent = limit ? `${count(length)} / ${count(limit)}` : count(length);
     place.classList.toggle("over", limit > 0 && length > limit);
     find("clear").hidden = !length;
+    this.box.closest(".boxes").classList.toggle("wide", length > LONG);
   }
 
   /* answer: of together(), or null. */
@@ -110,15 +112,15 @@ export class Translator {
     find("warnings").hidden = !list.length;
     find("warnings").replaceChildren(...list);
   }
-  #concerned(answer, { code, target, quality, place: [from, to], first, count: many }) {
+  #concerned(answer, { code, target, place: [from, to], first, count: many }) {
     const within = this.#target.slice(first, first + many), all = within.flat().filter(Boolean);
     if (code === "numbers") {
       const text = answer.text.slice(from, to), nodes = all.filter((node) => target.some((one) => one.includes(node.textContent) || node.textContent.includes(one)));
       return text && nodes.length ? nodes : [];
     }
     if (code === "doubtful") {
-      const doubted = within.filter((_, k) => (answer.sentences[first + k].quality?.sentence ?? 1) <= Math.max(quality, 0.05) + 1e-6).flat().filter(Boolean);
-      return doubted.length ? doubted : all;
+      const sure = within.map((_, k) => answer.sentences[first + k].quality?.sentence ?? Math.exp(answer.sentences[first + k].score ?? 0)), least = Math.min(...sure); /* the warning is about the least sure one */
+      return within.filter((_, k) => sure[k] <= least).flat().filter(Boolean);
     }
     return code === "shortened" ? all.slice(-3) : all;
   }

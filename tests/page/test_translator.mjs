@@ -265,3 +265,8 @@ test("first two minutes: a paragraph is pasted, swapped, copied, subtitles are d
     assert.deepEqual(await chosen(other), ["en", "fr"]);
   });
 }, CLIPBOARD));
+
+test("boxes: of several sentences the one that is doubted is marked, and no other", () => visit(link({ t: "Where is the train station? Qwxzv brgl plomf vrst glimp." }), async (page) => {
+  await page.locator("#warnings li", { hasText: "Probably wrong" }).waitFor();
+  assert.deepEqual(await page.locator("#result .warned").evaluateAll((list) => [...new Set(list.map((word) => word.dataset.s))]), ["1"]);
+}, { before: warned({ code: "doubtful", message: "", quality: 0.001 }) }));
