@@ -236,9 +236,9 @@ void api_page(const struct service *service, const struct call *call, struct req
  * openapi.json is for programs and docs.html, which docs.py writes from it, for people. Both are part of the program; tests compare
  * the first with the tables of routes and fields. The version, and whether there are API keys, are set when they are sent. */
 
-/* The page has one stylesheet and no script. */
-static const char docs_policy[] =
-    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+/* The page has one stylesheet, and one script, which sends requests to this server only. */
+static const char docs_policy[] = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
+                                  "form-action 'none'; frame-ancestors 'self'";
 
 /* Writes text, replacing every occurrence of one string by another. */
 static void put_replaced(struct writer *w, const char *text, size_t length, const char *what, const char *with) {
