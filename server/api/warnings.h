@@ -22,6 +22,7 @@ enum warning_code {
     WARNING_NUMBERS,      /* the translation has other numbers */
     WARNING_DOUBTFUL,     /* the model's own estimate is low */
     WARNING_ENCODING,     /* a document is in another than UTF-8, which was guessed */
+    WARNING_CHANGED,      /* a document was changed beside its text: a signature was removed, for example */
     WARNING_CODES
 };
 

@@ -1,6 +1,6 @@
 /* Documents: files in formats that hold more than sentences. The reader of a format reports what is to be translated and what
  * stands around it as pieces (server/markup/build.h); html_write puts the translations back. Everything else stays byte for byte,
- * except that HTML comes out in one notation (server/markup/markup.h). This module knows nothing of HTTP.
+ * except that HTML comes out in one notation (server/markup/markup.h). Archives of XML have a room of their own (server/office). This module knows nothing of HTTP.
  *
  * A new format is a file with its functions and a row in the table of document.c. Readers take time and memory linear in the length
  * of the document, whatever it is, and do not recurse. */
@@ -16,6 +16,9 @@ const struct document_format *document_nth(size_t i);
 const struct document_format *document_find(const char *name);
 /* Guesses from a file's name, then from its media type; either may be NULL. */
 const struct document_format *document_guess(const char *file_name, const char *media_type);
+/* Why a file whose name ends so cannot be translated, and what to do instead, as a sentence without a full stop; NULL: nothing is
+ * known of such files. */
+const char *document_refusal(const char *file_name);
 /* All names: "txt, srt, ...". */
 enum { DOCUMENT_NAMES_BYTES = 128 };
 void document_names(char names[DOCUMENT_NAMES_BYTES]);
