@@ -157,35 +157,36 @@ static bool is_signature(const struct zip_member *member) {
     return false;
 }
 
-/* Writes a part without the elements that refer to signatures. */
+/* Writes a part without the elements that refer to signatures; one that cannot be read stays. */
 static int drop_references(struct archive *archive, const char *name, const char *mark) {
     struct zip_member *member = zip_find(&archive->zip, name);
     struct xml_scan *scan = arena_alloc(archive->arena, 1, sizeof *scan);
     struct html_buffer out = {.arena = archive->arena};
     struct html_bytes bytes;
     struct xml_token token;
+    struct error inner = {0};
     const char *done;
     int read;
     if (!member)
         return 0;
     if (!scan)
         return error_memory(archive->err);
-    if (zip_unpack(member, archive->arena, &bytes, archive->err) != 0)
-        return -1;
+    if (zip_unpack(member, archive->arena, &bytes, &inner) != 0)
+        return inner.code == ERROR_MEMORY ? error_memory(archive->err) : 0;
     done = bytes.start;
     html_put(&out, "", 0);
     xml_scan_begin(scan, bytes, false, archive->arena->budget);
-    while ((read = xml_next(scan, &token, archive->err)) > 0) {
+    while ((read = xml_next(scan, &token, &inner)) > 0) {
         if (token.kind != XML_EMPTY || !memmem(token.begin, (size_t)(token.end - token.begin), mark, strlen(mark)))
             continue;
         html_put(&out, done, (size_t)(token.begin - done));
         done = token.end;
     }
     html_put(&out, done, (size_t)(bytes.start + bytes.length - done));
-    if (read < 0)
-        return -1;
-    return out.failed ? error_memory(archive->err)
-                      : zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);
+    if (read < 0 && inner.code == ERROR_INPUT)
+        return 0;
+    return read < 0 || out.failed ? error_memory(archive->err)
+                                  : zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);
 }
 
 static int drop_signatures(struct archive *archive) {
@@ -259,14 +260,15 @@ int office_read(const struct office_document *document, struct arena *arena, str
     return html_build(&builder, mark_translated, out, err);
 }
 
-/* What is unpacked and written of one part is freed before the next. */
+/* What is unpacked and written of one part is freed before the next. A part that only states the language was not read before; one
+ * that cannot be read stays. */
 static int write_part(struct archive *archive, struct zip_member *member, const struct part_rule *rule, struct html_bytes *messages,
                       struct arena *scratch) {
     struct html_buffer out = {.arena = scratch};
     struct html_bytes bytes;
     struct error inner = {0};
-    if (zip_unpack(member, scratch, &bytes, archive->err) != 0)
-        return -1;
+    if (zip_unpack(member, scratch, &bytes, &inner) != 0)
+        return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
     if (!has_text(member->name, bytes))
         return 0;
     const struct walk_part part = part_of(archive, rule, bytes);
@@ -276,7 +278,7 @@ static int write_part(struct archive *archive, struct zip_member *member, const 
         return error_memory(archive->err);
     html_put(&out, "", 0);
     if (walk_write(&part, messages, archive->document->bilingual, scratch, &out, &archive->changes->accepted, &inner) != 0)
-        return fail_in(archive, member, &inner);
+        return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
     if (out.length == bytes.length && memcmp(out.bytes, bytes.start, out.length) == 0)
         return 0;
     return zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);

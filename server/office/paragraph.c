@@ -252,17 +252,28 @@ static void find_empty(struct paragraph *paragraph) {
     }
 }
 
+/* The base is the plainest format, by the length of its notation, of those that a fair share of the text has: whatever gets no
+ * place of its own, such as a full stop, then looks plain. */
 static void find_base(struct paragraph *paragraph) {
-    size_t best = 0;
+    enum { FAIR_SHARE = 8 };
+    size_t all = 0;
     for (size_t i = 0; i < paragraph->count && paragraph->format_count > 0; i++) {
         const struct inline_token *token = &paragraph->tokens[i];
-        if (token->kind != INLINE_TEXT)
-            continue;
-        size_t length = paragraph->formats[token->format].length += token->text.length;
-        best = length > best ? length : best;
+        size_t length = token->kind == INLINE_TEXT ? token->text.length : 0;
+        paragraph->formats[token->format].length += length;
+        all += length;
     }
-    while (best > 0 && paragraph->base < paragraph->format_count && paragraph->formats[paragraph->base].length < best)
-        paragraph->base++;
+    const struct inline_format *best = NULL;
+    for (size_t i = 0; i < paragraph->format_count; i++) {
+        const struct inline_format *format = &paragraph->formats[i];
+        if (FAIR_SHARE * format->length < all)
+            continue;
+        if (!best || format->raw.length < best->raw.length ||
+            (format->raw.length == best->raw.length && format->length > best->length)) {
+            best = format;
+            paragraph->base = (uint32_t)i;
+        }
+    }
 }
 
 void paragraph_settle(struct paragraph *paragraph) {

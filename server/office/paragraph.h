@@ -62,7 +62,7 @@ struct paragraph {
     size_t format_count, format_room;
     struct html_bytes run, text; /* names of the elements of runs and texts, with their prefixes */
     bool spaced;                 /* <t> has xml:space */
-    uint32_t base;               /* the format that most of the text has */
+    uint32_t base;               /* the format of plain text */
 };
 
 /* Adds a token of zeros but for the kind and the place. Returns NULL if memory runs out. */

@@ -344,7 +344,28 @@ START_TEST(signatures) {
 }
 END_TEST
 
-/* Sets bytes of the n-th header that begins so. */
+/* Parts that only state the language or refer to signatures stay if they cannot be read. */
+START_TEST(unreadable_parts_stay) {
+    static const struct entry entries[] = {{"_rels/.rels", "<r><x Type=\"/digital-signature/\"/></s>", false},
+                                           {"_xmlsignatures/sig1.xml", "<s/>", false},
+                                           {"word/styles.xml", "<a><w:lang w:val=\"en\"/></b>", false},
+                                           {"word/document.xml", BODY(P(R("a dog"))), false},
+                                           {NULL, NULL, false}};
+    struct arena arena;
+    size_t length;
+    char *bytes = archive_make(entries, &length);
+    arena_init(&arena, 1 << 14);
+    struct html_bytes out = archive_translate((struct document){.format = document_find("docx"), .source = bytes, .length = length},
+                                              FAKE_UPPER, &arena);
+    ck_assert_str_eq(archive_text(out, "word/document.xml", &arena), BODY(P(R("A DOG"))));
+    ck_assert_str_eq(archive_text(out, "word/styles.xml", &arena), entries[2].text);
+    ck_assert_str_eq(archive_text(out, "_rels/.rels", &arena), entries[0].text);
+    arena_done(&arena);
+    free(bytes);
+}
+END_TEST
+
+/* Sets bytes of the first header that begins so. */
 static void set_bytes(char *bytes, size_t length, const char *signature, size_t offset, const char *value, size_t count) {
     char *at = memmem(bytes, length, signature, 4);
     memcpy(at + offset, value, count);
@@ -466,6 +487,7 @@ Suite *office_suite(void) {
     tcase_add_test(tests, language_of_a_book);
     tcase_add_test(tests, other_members_stay);
     tcase_add_test(tests, signatures);
+    tcase_add_test(tests, unreadable_parts_stay);
     tcase_add_test(tests, archives_that_are_refused);
     tcase_add_test(tests, parts_that_are_refused);
     tcase_add_test(tests, bombs);
