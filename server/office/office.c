@@ -81,7 +81,7 @@ static int check_parts(const struct archive *archive) {
             return error_memory(archive->err);
     }
     if (!found)
-        return error_set(archive->err, ERROR_INPUT, "the archive is not a %s file: it has no part %s", family->name,
+        return error_set(archive->err, ERROR_INPUT, "the archive is not of the format %s: it has no part %s", family->name,
                          *family->main ? family->main : "with text");
     if (bytes > OFFICE_MOST_BYTES)
         return error_set(archive->err, ERROR_INPUT, "the parts with text are longer than %d MiB unpacked", OFFICE_MOST_BYTES >> 20);

@@ -418,7 +418,7 @@ static void refuse_entries(const char *format, const struct entry *entries, cons
 /* Parts that cannot be read, and archives of other kinds. */
 START_TEST(parts_that_are_refused) {
     refuse_entries("docx", (const struct entry[]){{"content.xml", "<a/>", false}, {NULL, NULL, false}},
-                   "the archive is not a docx file: it has no part word/document");
+                   "the archive is not of the format docx: it has no part word/document");
     refuse_entries("docx", (const struct entry[]){{"word/document.xml", "<a>\n<b></a>", false}, {NULL, NULL, false}},
                    "word/document.xml: line 2, column 4: mismatched end tag: a");
     refuse_entries("docx", (const struct entry[]){{"word/document.xml", "<!DOCTYPE a><a/>", false}, {NULL, NULL, false}},
