@@ -63,7 +63,7 @@ ROWS = (
 
 
 def indented(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """(number of its line, from 1; command without the remark behind it)"""
+    """(number of its line, from 1; command without the remark after it)"""
     for number, line in enumerate(lines, 1):
         if line.startswith("    ") and line.split()[0] in PROGRAMS:
             yield number, re.split(r"  +#", line)[0].strip()

@@ -72,7 +72,7 @@ def test_wrong_multipliers_are_refused(tmp_path, value):
 
 def test_an_untied_output_of_int8_is_refused(tmp_path):
     tensors = Maker(BASE).t
-    with pytest.raises(Refused, match="decoder_ff_logit_out_Wt: is int8, which Marian reads in another order"):
+    with pytest.raises(Refused, match="decoder_ff_logit_out_Wt: is int8, which Marian reads in a different order"):
         convert(save_bin(tmp_path / "model.bin", tensors, BASE, True), lists(tmp_path, BASE), tmp_path / "out", "int8")
 
 
@@ -146,7 +146,7 @@ def test_an_opus_package(tmp_path):
     assert "it writes 1 languages, such as fra" in done.stdout
     config = json.loads((tmp_path / "out/config.json").read_text())
     assert config["tokenizer"]["pieces"] == "joint.vocab" and config["tokenizer"]["source"] == "source.spm" and config["limits"]["max_target_ratio"] == 2.5
-    assert config["search"] == {"beam_size": 6} and config["tokenizer"]["preparation"] == "opus" and "alignment_trained" not in config["decoder"]
+    assert config["defaults"] == {"beam_size": 6} and config["limits"]["max_source_tokens"] == 512 and config["tokenizer"]["preparation"] == "opus" and "alignment_trained" not in config["decoder"]
     assert (tmp_path / "out/joint.vocab").read_text().split("\n")[:-1] == pieces
     assert (tmp_path / "out/LICENSE").read_text() == "Attribution 4.0 International\n"
     card = (tmp_path / "out/README.md").read_text()
@@ -314,7 +314,7 @@ class Trap:
     (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"decoder_ffn_dim": 5})), r"model.decoder.layers.0.fc1.weight: shape \(12, 8\), expected \(5, 8\)"),
     (lambda f: (f / "vocab.json").write_text('{"a": 0}'), "vocab.json: must give each of the ids 0 to"),
     (lambda f: (f / "vocab.json").unlink(), "vocab.json: "),
-    (lambda f: (f / "source.spm").write_bytes(b"no"), "source.spm: is no SentencePiece model"),
+    (lambda f: (f / "source.spm").write_bytes(b"no"), "source.spm: is not a SentencePiece model"),
     (lambda f: (f / "model.safetensors").write_bytes(b"\xff" * 40), "model.safetensors: "),
     (lambda f: (f / "model.safetensors").unlink(), "has neither model.safetensors nor pytorch_model.bin"),
     (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"eos_token_id": 1})), "config.json: eos_token_id 1 is not the id of </s> in vocab.json"),
@@ -333,7 +333,7 @@ def test_nothing_in_a_pickle_is_run(tmp_path):
     (folder / "model.safetensors").unlink()
     with zipfile.ZipFile(folder / "pytorch_model.bin", "w") as archive:
         archive.writestr("archive/data.pkl", pickle.dumps({"x": Trap()}, protocol=2))
-    with pytest.raises(Refused, match="pytorch_model.bin: its pickle asks for __builtin__.print, and only dictionaries of tensors are read"):
+    with pytest.raises(Refused, match="pytorch_model.bin: its pickle calls __builtin__.print, but only dictionaries of tensors can be read"):
         imported(folder, out=tmp_path / "out")
 
 

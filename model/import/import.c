@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ARENA_BYTES = 1 << 16, MOST_PATHS = 16, USUAL_TOKENS = 100, USUAL_LISTED = 100, MOST_OPTIONS_BYTES = 1 << 22 };
+enum { ARENA_BYTES = 1 << 16, MOST_PATHS = 16, USUAL_LISTED = 100, MOST_OPTIONS_BYTES = 1 << 22 };
 
 /* A path of something unpacked, and the path that the user knows. */
 struct alias {
@@ -24,11 +24,12 @@ struct import {
     struct arena arena;
     const char *work;              /* a folder beside the one that is made, with a name that no model has; NULL: not made yet */
     const char *made;              /* the first folder on the way to INTO that was not there; NULL: all were */
-    const char *paths[MOST_PATHS]; /* [path_count], where what was packed is unpacked */
+    const char *paths[MOST_PATHS]; /* [path_count], folders of what was unpacked */
     const char *shown;             /* the first path as the user knows it */
     const char *inner;             /* of an archive that holds one folder: its name; NULL: none */
     struct alias *aliases;
-    unsigned unpacked; /* how many folders in `work` hold something */
+    unsigned unpacked;   /* the number of folders in `work` that are used */
+    const char *compute; /* of the model's own decoder; NULL: the files do not say it */
     struct conversion conversion;
     FILE *said;
 };
@@ -52,7 +53,7 @@ static int make_folders(const char *path, struct arena *arena, const char **firs
     return 0;
 }
 
-/* Takes back what make_folders made, as far as it is empty. */
+/* Removes the folders of make_folders that are empty. */
 static void unmake_folders(const char *path, const char *first) {
     char *part = first ? strdup(path) : NULL;
     while (part && rmdir(part) == 0 && strcmp(part, first) != 0) {
@@ -64,7 +65,7 @@ static void unmake_folders(const char *path, const char *first) {
     free(part);
 }
 
-/* An empty folder in `work` for what is unpacked. */
+/* An empty folder in `work` for unpacking. */
 static const char *make_room(struct import *import, struct error *err) {
     const char *folder = import_say(&import->arena, "%s/%03u", import->work, ++import->unpacked);
     if (folder && mkdir(folder, 0700) == 0)
@@ -85,7 +86,7 @@ static int add_alias(struct import *import, const char *path, const char *shown,
     return 0;
 }
 
-/* If a folder holds one folder and nothing else, that. */
+/* The only folder in a folder, if that contains nothing else. */
 static const char *descend(const char *folder, struct arena *arena) {
     const struct dirent *entry;
     const char *inner = NULL;
@@ -99,9 +100,10 @@ static const char *descend(const char *folder, struct arena *arena) {
     return count == 1 && inner && is_folder(inner) ? inner : folder;
 }
 
-/* ---- what is packed ---- */
+/* ---- archives and compressed files ---- */
 
-/* An archive's folder in place of the archive. A .npz is one too, but is read as it is, and so is pytorch_model.bin. */
+/* Unpacks an archive and replaces its path by the folder's. A .npz is an archive, too, but is read directly, and so is
+ * pytorch_model.bin. */
 static int open_path(struct import *import, const char *path, const char **out, struct error *err) {
     enum archive_kind kind = ARCHIVE_NONE;
     size_t length = strlen(path);
@@ -152,7 +154,7 @@ static int expand(struct import *import, const char **path, struct error *err) {
     return 0;
 }
 
-/* One side's file may be the other's, too: it is expanded once. */
+/* Both sides may have the same file, which is expanded once. */
 static int expand_pair(struct import *import, const char *paths[2], struct error *err) {
     bool one = paths[0] && paths[1] && strcmp(paths[0], paths[1]) == 0;
     if (expand(import, &paths[0], err) != 0)
@@ -175,9 +177,9 @@ static const char *stem(const char *name, struct arena *arena) {
     return copy;
 }
 
-/* ratio: target tokens for a source token, if the command line does not say. Sets the folder's name. */
-static int begin_config(struct import *import, const char *source, const char *target, double ratio, const char **name,
-                        struct error *err) {
+/* tokens, ratio: the limits that the model has, if the command line does not say them. Sets the folder's name. */
+static int begin_config(struct import *import, const char *source, const char *target, size_t tokens, double ratio,
+                        const char **name, struct error *err) {
     const struct import_options *o = import->options;
     source = o->from ? o->from : source ? source : "und";
     target = o->to ? o->to : target ? target : "und";
@@ -188,20 +190,26 @@ static int begin_config(struct import *import, const char *source, const char *t
     if (!*name)
         return error_memory(err);
     if (!**name || **name == '.' || strchr(*name, '/'))
-        return error_set(err, ERROR_INPUT, "%s: cannot be the name of a model folder: give another with --name", *name);
+        return error_set(err, ERROR_INPUT, "%s: is not a valid name for a model folder: give another with --name", *name);
     import->conversion.config =
         json_pack("{s:i, s:s, s:s, s:s, s:{s:i, s:f}}", "format", 1, "name", *name, "source", source, "target", target, "limits",
-                  "max_source_tokens", (int)(o->max_source_tokens ? o->max_source_tokens : USUAL_TOKENS), "max_target_ratio",
+                  "max_source_tokens", (int)(o->max_source_tokens ? o->max_source_tokens : tokens), "max_target_ratio",
                   o->max_target_ratio > 0 ? o->max_target_ratio : ratio);
     return import->conversion.config ? 0 : error_set(err, ERROR_INPUT, "%s: a name or a language is not UTF-8", import->shown);
 }
 
+/* The file's own int8 stays int8, and is computed with as such. Where other storage is asked for, that decides how. */
 static int pick_storage(struct import *import, struct error *err) {
     const char *asked = import->options->storage;
     struct conversion *c = &import->conversion;
     for (const struct made *made = c->tensors.made; !asked && made; made = made->next)
         if (made->given)
             c->storage = STORAGE_INT8;
+    if (!asked && !import->compute && c->storage == STORAGE_INT8)
+        import->compute = storage_names[STORAGE_INT8];
+    if (!asked && import->compute &&
+        json_object_set_new(json_object_get(c->config, "defaults"), "compute", json_string(import->compute)) != 0)
+        return error_memory(err);
     for (size_t i = 0; asked && i < STORAGE_KINDS; i++) {
         c->storage = (enum storage_kind)i;
         if (strcmp(storage_names[i], asked) == 0)
@@ -212,9 +220,12 @@ static int pick_storage(struct import *import, struct error *err) {
 
 /* ---- Marian ---- */
 
+/* Source tokens of a sentence, at most, where the decoder's options do not say it. */
+static const size_t family_tokens[] = {[FAMILY_OTHER] = 100, [FAMILY_BERGAMOT] = 128, [FAMILY_OPUS] = 512};
+
 static const char SPECIAL_OPTIONS[] = "special:model.yml";
 
-/* Tensors that nothing is made of; sorted. */
+/* Tensors that are not converted; sorted. */
 static const struct {
     const char *name, *what;
 } dropped[] = {{"decoder_c_tt", "an empty array for old programs"},
@@ -246,7 +257,7 @@ static int read_options(struct import *import, const struct parts *parts, struct
     if (!path)
         return error_memory(err);
     if (!source_exists(path))
-        return error_set(err, ERROR_FORMAT, "%s: holds no options (%s): name a file of them, such as %s.json", parts->model,
+        return error_set(err, ERROR_FORMAT, "%s: has no options (%s): name a file of options, such as %s.json", parts->model,
                          SPECIAL_OPTIONS, parts->name);
     return source_text(path, MOST_OPTIONS_BYTES, arena, &text, &length, err) == 0
                ? marian_options_read(text, length, false, arena, options, err)
@@ -292,7 +303,7 @@ static int add_sections(struct import *import, const struct parts *parts, const 
     struct conversion *c = &import->conversion;
     const char *preparation = o->preparation ? o->preparation : "opus";
     bool guided = o->alignment ? strcmp(o->alignment, "trained") == 0 : parts->guided;
-    int failed = json_object_set(c->config, "search", defaults->search) | json_object_update(c->config, sections);
+    int failed = json_object_set(c->config, "defaults", defaults->section) | json_object_update(c->config, sections);
     failed |=
         json_object_set_new(json_object_get(c->config, "output"), "unknowns", json_boolean(o->unknowns || defaults->unknowns));
     if (options->transformer)
@@ -307,7 +318,7 @@ static int add_sections(struct import *import, const struct parts *parts, const 
 static int convert_marian(struct import *import, struct parts *parts, const char **name, struct error *err) {
     struct conversion *c = &import->conversion;
     struct marian_options options;
-    struct marian_defaults defaults = {.search = NULL};
+    struct marian_defaults defaults = {.section = NULL};
     struct vocabulary sides[2];
     json_t *sections = NULL;
     if (expand(import, &parts->model, err) != 0 || expand_pair(import, parts->vocabularies, err) != 0 ||
@@ -333,7 +344,7 @@ static int convert_marian(struct import *import, struct parts *parts, const char
             }
     if (result == 0) {
         struct marian_sizes sizes = (options.transformer ? marian_transformer : marian_recurrent)(&c->tensors, &options, &sections);
-        tensors_check_left(&c->tensors, "unknown, so the model is another than its options say");
+        tensors_check_left(&c->tensors, "unknown, so the options do not describe this model");
         result = c->tensors.failed ? -1 : read_vocabularies(parts, sizes, &import->arena, sides, err);
     }
     if (result == 0)
@@ -341,20 +352,26 @@ static int convert_marian(struct import *import, struct parts *parts, const char
     if (result == 0 && marian_shares(&options) && !c->tokenizer.one_list)
         result = error_set(err, ERROR_FORMAT, "source and target have one embedding, but their vocabularies differ");
     if (result == 0)
-        result = begin_config(import, parts->source, parts->target, defaults.ratio, name, err);
+        result =
+            begin_config(import, parts->source, parts->target,
+                         defaults.source_tokens ? defaults.source_tokens : family_tokens[parts->family], defaults.ratio, name, err);
     if (result == 0) {
         result = add_sections(import, parts, &options, &defaults, sections, err);
         sections = NULL;
     }
     if (result == 0)
         result = read_beside(import, parts, sides, err);
+    if (result == 0 && c->has_shortlist && (defaults.lists || parts->family == FAMILY_BERGAMOT) &&
+        json_object_set_new(defaults.section, "shortlist", json_true()) != 0)
+        result = error_memory(err);
+    import->compute = defaults.compute;
     c->from = source_name(parts->model);
     c->origin = parts->origin;
     if (result == 0)
         fprintf(import->said, "%s%s%s%s", defaults.said, *options.ignored ? "options of training, ignored: " : "", options.ignored,
                 *options.ignored ? "\n" : "");
     json_decref(sections);
-    json_decref(defaults.search);
+    json_decref(defaults.section);
     return result;
 }
 
@@ -378,12 +395,12 @@ static int convert_huggingface(struct import *import, const char *folder, const 
                                                 .alignment = o->alignment,
                                                 .unknowns = o->unknowns,
                                                 .stop = o->stop};
-    return begin_config(import, source, target, 3, name, err) == 0
+    return begin_config(import, source, target, family_tokens[FAMILY_OPUS], 3, name, err) == 0
                ? huggingface_convert(folder, &options, &import->arena, &import->conversion, err)
                : -1;
 }
 
-/* ---- what is said of it ---- */
+/* ---- the report ---- */
 
 /* Labels such as >>fra<< in the list of pieces. */
 static void tell(struct import *import, const char *out, uint64_t weights) {
@@ -440,7 +457,7 @@ static int check_name(struct import *import, const char *into, const char *name,
     *out = strcmp(into, "/") == 0 ? import_say(&import->arena, "/%s", name) : path_join(&import->arena, into, name);
     if (!*out)
         return error_memory(err);
-    return source_exists(*out) ? error_set(err, ERROR_INPUT, "%s: is there already", *out) : 0;
+    return source_exists(*out) ? error_set(err, ERROR_INPUT, "%s: already exists", *out) : 0;
 }
 
 static int convert(struct import *import, const char *into, const char **out, uint64_t *weights, struct error *err) {
@@ -493,7 +510,7 @@ int import_run(const struct import_options *options, char **said, struct error *
         error_memory(&inner);
         goto done;
     }
-    for (size_t i = 0; i < options->path_count; i++) /* before anything is made */
+    for (size_t i = 0; i < options->path_count; i++) /* before any folder is made */
         if (parts_refuse(options->paths[i], &import.arena, &inner) != 0)
             goto done;
     if (make_folders(into, &import.arena, &import.made, &inner) != 0)

@@ -64,7 +64,7 @@ bool marian_ties(const struct marian_options *options) {
 
 /* ---- Nematus's JSON ---- */
 
-/* What its keys are called in Marian. */
+/* The names of its keys in Marian. */
 static const struct {
     const char *theirs, *ours;
 } nematus_names[] = {
@@ -82,7 +82,7 @@ static const struct {
     {"tie_encoder_decoder_embeddings", "tied-embeddings-src"},
 };
 
-/* Those that must be as here; a second value is also allowed. */
+/* Keys that must have these values; a second value is also allowed. */
 static const struct {
     const char *name, *wanted, *also;
 } nematus_always[] = {
@@ -192,7 +192,7 @@ static int check_row(const struct row *row, const char *value, const char *shown
                      strcmp(row->allowed, "positive") == 0 ? "a positive number" : row->allowed);
 }
 
-/* It stands in the table, or is known to change nothing. */
+/* True if the option is in the table or is known to change nothing. */
 static bool is_known(const char *name, int types) {
     for (size_t i = 0; i < ROWS; i++)
         if (rows[i].types & types && strcmp(rows[i].name, name) == 0)
@@ -276,7 +276,7 @@ static int check_transformer(struct marian_options *options, const struct mappin
                "option layer-normalization: true is not supported: alignd's SSRU has no norm within") != 0 ||
         refuse(err, !post && !pre,
                "options transformer-preprocess, -postprocess, -postprocess-top: are not supported together: alignd has norms "
-               "behind each block "
+               "after each block "
                "(none, dan, none) or before it and on top (n, da, n)") != 0 ||
         refuse(err, pre && !rnn && !average,
                "option transformer-preprocess: n is not supported with a decoder of self-attention: Marian itself trains it in one "
@@ -332,7 +332,7 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
         if (own && type && type->value && check_row(&rows[0], type->value, type->value, err) != 0)
             return -1;
         if (own)
-            return error_set(err, ERROR_FORMAT, "option %s: unknown, and so is what it changes in the model", found.pairs[i].key);
+            return error_set(err, ERROR_FORMAT, "option %s: unknown, so its effect on the model is unknown", found.pairs[i].key);
         made.ignored = import_say(arena, "%s%s%s", made.ignored, *made.ignored ? ", " : "", found.pairs[i].key);
         if (!made.ignored)
             return error_memory(err);
@@ -364,31 +364,31 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
 
 /* ---- decoder.yml ---- */
 
-enum { MOST_BEAM = 32 };
+enum { MOST_BEAM = 32, MOST_TOKENS = 1000 };
 static const double MOST_PENALTY = 2, LEAST_RATIO = 0.1, MOST_RATIO = 20, USUAL_RATIO = 3; /* the last one is Marian's own */
 
-/* The value of an option of the decoder; NULL: it is not there, or is a list. */
+/* The value of an option of the decoder; NULL: it is missing or a list. */
 static const char *decoder_option(const struct mapping *options, const char *name) {
     const struct mapping_pair *pair = mapping_find(options, name);
     return pair ? pair->value : NULL;
 }
 
-/* An option that stands there without a value is 1. */
+/* An option without a value is 1. */
 static int decoder_number(const struct mapping *options, const char *name, double fallback, double *number, struct error *err) {
     const char *text = decoder_option(options, name);
     char *end = NULL;
     *number = !text ? fallback : *text ? strtod(text, &end) : 1;
     bool whole = !text || !*text || (end != text && end[strspn(end, " ")] == '\0');
     if (!whole || !isfinite(*number) || (*number < 0 && strcmp(name, "word-penalty") != 0))
-        return error_set(err, ERROR_FORMAT, "decoder option %s: %s is no number that it can have", name, text);
+        return error_set(err, ERROR_FORMAT, "decoder option %s: %s is not a number in its range", name, text);
     return 0;
 }
 
 static double within(const char *name, double value, double least, double most, struct arena *arena, const char **said) {
     double taken = value < least ? least : value > most ? most : value;
     if (taken != value)
-        *said = import_say(arena, "%sdecoder option %s: %g is beyond what alignd has, %g to %g: %g is taken\n", *said, name, value,
-                           least, most, taken);
+        *said = import_say(arena, "%sdecoder option %s: %g is out of alignd's range, %g to %g; %g is used instead\n", *said, name,
+                           value, least, most, taken);
     return taken;
 }
 
@@ -397,37 +397,57 @@ static bool decoder_on(const struct mapping *options, const char *name) {
     return text && strcmp(text, "true") == 0;
 }
 
+/* int8, int8shift, int8shiftAlphaAll and the like of Bergamot's fork are all int8 here. NULL: the option is not there. */
+static const char *decoder_compute(const struct mapping *options, struct arena *arena, const char **said) {
+    const char *precision = decoder_option(options, "gemm-precision");
+    if (!precision || strcmp(precision, "float32") == 0)
+        return precision;
+    if (source_begins(precision, "int8"))
+        return "int8";
+    *said = import_say(arena, "%sdecoder option gemm-precision: %s is not supported: products are of float32\n", *said, precision);
+    return "float32";
+}
+
 int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err) {
-    double beam = 1, penalty, words, ratio;
+    double beam = 1, penalty, words, ratio, tokens;
     const char *said = "";
     size_t known = 0;
     for (size_t i = 0; i < options->count; i++)
         known += options->pairs[i].value != NULL;
     if (decoder_number(options, "beam-size", 1, &beam, err) != 0 || decoder_number(options, "normalize", 0, &penalty, err) != 0 ||
         decoder_number(options, "word-penalty", 0, &words, err) != 0 ||
-        decoder_number(options, "max-length-factor", USUAL_RATIO, &ratio, err) != 0)
+        decoder_number(options, "max-length-factor", USUAL_RATIO, &ratio, err) != 0 ||
+        decoder_number(options, "max-length-break", 0, &tokens, err) != 0)
         return -1;
-    json_t *search = json_object();
-    int failed = search ? 0 : -1;
+    json_t *section = json_object();
+    int failed = section ? 0 : -1;
     if (decoder_option(options, "beam-size")) {
         beam = floor(within("beam-size", beam, 1, MOST_BEAM, arena, &said));
-        failed |= json_object_set_new(search, "beam_size", json_integer((json_int_t)beam));
+        failed |= json_object_set_new(section, "beam_size", json_integer((json_int_t)beam));
     }
     if (known > 0)
         failed |=
-            json_object_set_new(search, "length_penalty", json_real(within("normalize", penalty, 0, MOST_PENALTY, arena, &said)));
+            json_object_set_new(section, "length_penalty", json_real(within("normalize", penalty, 0, MOST_PENALTY, arena, &said)));
     if (words != 0 && said)
         said = import_say(arena, "%sdecoder option word-penalty: %g is not supported: searches go without\n", said, words);
     if (decoder_on(options, "skip-cost") && beam > 1 && said)
-        said = import_say(arena, "%sdecoder option skip-cost: a beam's sums are of log-probabilities here, and not of raw scores\n",
-                          said);
+        said = import_say(arena, "%sdecoder option skip-cost: alignd's beam sums log-probabilities instead of raw scores\n", said);
     if (decoder_on(options, "allow-special") && said)
         said = import_say(arena, "%sdecoder option allow-special: alignd has no special pieces to allow\n", said);
     ratio = within("max-length-factor", ratio, LEAST_RATIO, MOST_RATIO, arena, &said);
+    if (decoder_option(options, "max-length-break"))
+        tokens = floor(within("max-length-break", tokens, 1, MOST_TOKENS, arena, &said));
+    const char *compute = decoder_compute(options, arena, &said);
     if (failed || !said || arena_failed(arena)) {
-        json_decref(search);
+        json_decref(section);
         return error_memory(err);
     }
-    *out = (struct marian_defaults){search, ratio, decoder_on(options, "allow-unk"), said};
+    *out = (struct marian_defaults){.section = section,
+                                    .compute = compute,
+                                    .lists = mapping_find(options, "shortlist") != NULL,
+                                    .source_tokens = (size_t)tokens,
+                                    .ratio = ratio,
+                                    .unknowns = decoder_on(options, "allow-unk"),
+                                    .said = said};
     return 0;
 }

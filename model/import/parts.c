@@ -10,6 +10,8 @@
 
 enum { MOST_FILES = 10000, MOST_TEXT_BYTES = 1 << 22, HEAD_LINES = 40 };
 
+static const char OPUS_CARDS[] = "\\bopus\\b|OPUS|Helsinki"; /* in cards of OPUS-MT's models */
+
 /* The names in a folder, sorted. */
 struct listing {
     const char *folder;
@@ -68,7 +70,7 @@ static const char *plain_name(const char *name, struct arena *arena) {
     return copy ? copy : "";
 }
 
-/* The file of this pattern, compressed or not. *found NULL: there is none. */
+/* The file of this pattern, compressed or not. *found NULL: not found. */
 static int find_one(const struct listing *listing, const char *pattern, struct arena *arena, const char **found,
                     struct error *err) {
     const char *names = NULL;
@@ -82,11 +84,11 @@ static int find_one(const struct listing *listing, const char *pattern, struct a
         count++;
     }
     if (count > 1)
-        return error_set(err, ERROR_FORMAT, "%s: has %s: leave one of them there, or name it", listing->folder, names ? names : "");
+        return error_set(err, ERROR_FORMAT, "%s: has %s: keep only one of them, or name one", listing->folder, names ? names : "");
     return 0;
 }
 
-/* The first pair of patterns that is there; found NULL, NULL: none is. */
+/* The first pair of patterns that exists; found NULL, NULL: no pair. */
 static int find_pair(const struct listing *listing, const char *const (*pairs)[2], size_t count, struct arena *arena,
                      const char *found[2], struct error *err) {
     for (size_t i = 0; i < count; i++) {
@@ -174,7 +176,7 @@ int parts_refuse(const char *path, struct arena *arena, struct error *err) {
     if (strstr(path, "://"))
         return error_set(err, ERROR_INPUT, "%s: is an address: download it first", path);
     if (!source_exists(path))
-        return error_set(err, ERROR_FILE, "%s: is not there", path);
+        return error_set(err, ERROR_FILE, "%s: does not exist", path);
     if (!is_folder(path))
         return 0;
     if (list_folder(path, arena, &listing, err) != 0)
@@ -191,7 +193,7 @@ int parts_refuse(const char *path, struct arena *arena, struct error *err) {
     return 0;
 }
 
-/* ---- whose it is ---- */
+/* ---- the model's origin ---- */
 
 static const char opus_attribution[] =
     "OPUS-MT, Language Technology at the University of Helsinki (https://github.com/Helsinki-NLP/OPUS-MT-train)";
@@ -273,7 +275,7 @@ int origin_find(const char *folder, const char *name, bool firefox, const char *
             made.licence =
                 import_say(arena, "%s, as mozilla/firefox-translations-models says of all its models", licences[MPL].name);
         made.attribution = firefox_attribution;
-    } else if (matches(name, "opus", REG_ICASE) || matches(card, "\\bopus\\b|OPUS|Helsinki", 0)) {
+    } else if (matches(name, "opus", REG_ICASE) || matches(card, OPUS_CARDS, 0)) {
         made.attribution = opus_attribution;
     }
     if (!made.licence || arena_failed(arena))
@@ -312,7 +314,7 @@ bool origin_languages(const char *name, struct arena *arena, const char **source
 
 /* ---- files that are named, and files beside them ---- */
 
-/* The first file that is there: its options. */
+/* The options in the first file that exists. */
 static int read_options(const char *const *paths, size_t count, struct arena *arena, struct mapping *out, struct error *err) {
     *out = (struct mapping){NULL, 0};
     for (size_t i = 0; i < count; i++) {
@@ -355,14 +357,14 @@ static int take_named(const char *path, struct arena *arena, struct parts *parts
         place = &parts->model;
     if (place) {
         if (*place)
-            return error_set(err, ERROR_INPUT, "%s: is named beside %s, and only one of them can be used", path, *place);
+            return error_set(err, ERROR_INPUT, "%s: is named together with %s, but only one of them can be used", path, *place);
         *place = path;
         return 0;
     }
     bool spm = source_ends(name, ".spm") || source_ends(name, ".model");
     size_t *named = spm ? spms_named : lists_named;
     if (*named == 2)
-        return error_set(err, ERROR_INPUT, "%s: is a third vocabulary, and a model has two at most", path);
+        return error_set(err, ERROR_INPUT, "%s: is a third vocabulary, but a model has at most two", path);
     (spm ? spms : parts->vocabularies)[(*named)++] = path;
     return 0;
 }
@@ -377,7 +379,7 @@ static void use_named(struct parts *parts, size_t lists_named, size_t spms_named
         (lists_named > 0 ? parts->segmenters : parts->vocabularies)[side] = spms[side];
 }
 
-/* What is not named is looked for in the folder. */
+/* Searches the folder for files that are not named. */
 static int look_beside(const struct listing *listing, bool vocabularies, struct arena *arena, struct parts *parts,
                        struct error *err) {
     static const char *const spm_pairs[][2] = {{"srcvocab.*.spm", "trgvocab.*.spm"}, {"vocab.*.spm", "vocab.*.spm"},
@@ -418,6 +420,30 @@ static void read_metadata(const char *path, struct arena *arena, struct parts *p
     json_decref(root);
 }
 
+/* What Firefox asks of Bergamot. */
+static struct mapping firefox_decoder(void) {
+    static struct mapping_pair pairs[] = {{"beam-size", "1", NULL, 0},
+                                          {"normalize", "1", NULL, 0},
+                                          {"max-length-factor", "2", NULL, 0},
+                                          {"max-length-break", "128", NULL, 0},
+                                          {"gemm-precision", "int8shiftAlphaAll", NULL, 0}};
+    return (struct mapping){pairs, sizeof pairs / sizeof *pairs};
+}
+
+static bool is_firefox(const char *name) {
+    return matches(name, "^model\\.[[:alnum:]_]+\\.intgemm\\.alphas\\.bin", 0);
+}
+
+/* Sets what follows from whose model it is. firefox: it is one of Mozilla's. card: "" if there is none. */
+static void set_family(struct parts *parts, bool firefox, const char *card) {
+    bool bergamot = firefox || strstr(parts->name, "intgemm") != NULL;
+    bool opus = parts->segmenters[0] || matches(parts->name, "opus", REG_ICASE) || matches(card, OPUS_CARDS, 0);
+    parts->family = bergamot ? FAMILY_BERGAMOT : opus ? FAMILY_OPUS : FAMILY_OTHER;
+    if (values_of(&parts->decoder) == 0 && bergamot)
+        parts->decoder = firefox_decoder();
+    parts->guided = origin_guided(parts->name, bergamot, &parts->training, card);
+}
+
 int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena, struct parts *out,
                struct error *err) {
     struct parts parts = {.origin = {.licence = "", .attribution = "", .card = ""}};
@@ -431,7 +457,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
             return -1;
     }
     if (!folder && !parts.model)
-        return error_set(err, ERROR_INPUT, "%s: is no model: neither .npz nor .bin, nor a folder of one", paths[0]);
+        return error_set(err, ERROR_INPUT, "%s: is not a model: neither .npz nor .bin, nor a folder with one", paths[0]);
     bool whole = folder != NULL, named = lists_named + spms_named > 0;
     const char *slash = whole ? NULL : strrchr(parts.model, '/');
     parts.folder = whole   ? folder
@@ -443,35 +469,28 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     use_named(&parts, lists_named, spms_named, spms);
     parts.name = source_name(parts.model);
     const char *training[] = {path_join(arena, parts.folder, import_say(arena, "%s.yml", parts.name))};
-    if (!whole && named) { /* all is named that it needs */
+    if (!whole && named) { /* all required files are named */
         if (read_options((const char *const[]){decoder}, 1, arena, &parts.decoder, err) != 0 ||
             read_options(training, 1, arena, &parts.training, err) != 0)
             return -1;
-        parts.guided = origin_guided(parts.name, false, &parts.training, "");
+        set_family(&parts, is_firefox(parts.name), "");
         origin_languages(parts.name, arena, &parts.source, &parts.target);
         *out = parts;
         return 0;
     }
     if (look_beside(&listing, named, arena, &parts, err) != 0)
         return -1;
-    bool firefox = lists(&listing, "metadata.json") || matches(parts.name, "^model\\.[[:alnum:]_]+\\.intgemm\\.alphas\\.bin", 0);
-    bool bergamot = firefox || strstr(parts.name, "alphas") != NULL;
+    bool firefox = lists(&listing, "metadata.json") || is_firefox(parts.name);
     const char *configured = NULL;
     if (find_one(&listing, "config.*.yml", arena, &configured, err) != 0)
         return -1;
     const char *decoders[] = {decoder, path_join(arena, parts.folder, "decoder.yml"),
                               path_join(arena, parts.folder, import_say(arena, "%s.decoder.yml", parts.name)), configured};
-    static struct mapping_pair firefox_pairs[] = {/* what Firefox asks of Bergamot */
-                                                  {"beam-size", "1", NULL, 0},
-                                                  {"normalize", "1", NULL, 0},
-                                                  {"max-length-factor", "2", NULL, 0}};
     if (read_options(decoders, sizeof decoders / sizeof *decoders, arena, &parts.decoder, err) != 0 ||
         read_options(training, 1, arena, &parts.training, err) != 0 || (whole && origin_card(folder, arena, &card, err) != 0) ||
         origin_find(parts.folder, parts.name, firefox, card, arena, &parts.origin, err) != 0)
         return -1;
-    if (values_of(&parts.decoder) == 0 && bergamot)
-        parts.decoder = (struct mapping){firefox_pairs, sizeof firefox_pairs / sizeof *firefox_pairs};
-    parts.guided = origin_guided(parts.name, bergamot, &parts.training, card);
+    set_family(&parts, firefox, card);
     if (!origin_languages(parts.name, arena, &parts.source, &parts.target))
         origin_languages(shown, arena, &parts.source, &parts.target);
     if (!parts.source && strstr(parts.name, "intgemm") && matches(shown, "^[a-z]{4}$", 0)) { /* as Firefox's pairs are called */

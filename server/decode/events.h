@@ -2,18 +2,18 @@
  *
  * A streamed request has a queue from the workers to the one thread that sends, the reader. Workers note the tokens that are
  * decided and the sentences that are done; the reader turns notes into events when it has room for them. A sentence has room for
- * the notes of all tokens that it can get, so that nothing is lost, memory is bounded and no worker ever waits, however slow the
- * reader. */
+ * the notes of all tokens that it can get, so that nothing is lost, memory is bounded and no worker ever waits, even if the reader
+ * is slow. */
 #ifndef ALIGND_EVENTS_H
 #define ALIGND_EVENTS_H
 
 #include "server/decode/request.h"
 
 enum event_kind {
-    EVENT_NONE,     /* there is nothing to send yet */
+    EVENT_NONE,     /* nothing to send yet */
     EVENT_TOKEN,    /* a token was decided */
     EVENT_SENTENCE, /* a sentence is done, and so are those before it in its text */
-    EVENT_PULSE,    /* nothing was sent for a while */
+    EVENT_PULSE,    /* nothing has been sent for a while */
     EVENT_END,      /* all jobs have ended; nothing follows */
 };
 
@@ -38,7 +38,7 @@ struct events_reader {
 /* Follows a request whose jobs are prepared but not submitted: sets its progress and events. Tokens are sent for sentences in which
  * each step decides one for good (greedy, one sample). Returns -1 when memory is out. */
 int events_follow(struct request *request, const struct events_reader *reader);
-/* NULL is allowed. */
+/* Accepts NULL. */
 void events_done(struct events *events);
 
 /* ---- called by the reader ---- */
@@ -47,7 +47,7 @@ void events_next(struct events *events, struct event *event);
 /* Returns true if there is nothing to read: the reader is parked. */
 bool events_park(struct events *events);
 /* The reader leaves. Returns true if all jobs have ended: events and request are its own. Otherwise the request is cancelled
- * (CANCEL_CLIENT) and belongs to whoever calls events_end. */
+ * (CANCEL_CLIENT) and belongs to the caller of events_end. */
 bool events_close(struct events *events);
 
 /* ---- called by others ---- */
@@ -55,7 +55,7 @@ bool events_close(struct events *events);
 /* All jobs have ended and the answer is ready. Returns true if the reader has left: events and request are the caller's. Otherwise
  * they are the reader's, and must not be touched any more. */
 bool events_end(struct events *events);
-/* A parked reader gets EVENT_PULSE. The request must be alive, not ended. */
+/* Sends EVENT_PULSE to a parked reader. The request must be alive, not ended. */
 void events_pulse(struct events *events);
 
 /* ---- clients that hang up ---- */
@@ -68,19 +68,19 @@ struct watch;
 struct watched {
     struct request *request;
     int fd;
-    uint64_t serial; /* never used twice, so that a late event finds no other request */
+    uint64_t serial; /* never used twice, so that a late event cannot match another request */
     struct watched *next, *previous;
 };
 
-/* Starts the thread. pulse_ms: time between pulses. Returns NULL with ERROR_FILE or ERROR_MEMORY. */
+/* Starts the thread. pulse_ms: the time between pulses. Returns NULL with ERROR_FILE or ERROR_MEMORY. */
 struct watch *watch_start(size_t pulse_ms, struct error *err);
-/* Ends the thread; nothing may be registered. NULL is allowed. */
+/* Ends the thread; nothing may be registered. Accepts NULL. */
 void watch_free(struct watch *watch);
 
-/* fd must stay open until watch_remove. If the system refuses to poll it, the request is simply not watched. Thread-safe. */
+/* fd must stay open until watch_remove. If the system cannot poll it, the request is not watched. Thread-safe. */
 void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd);
-/* When this returns, the watch does not touch the request any more. It may be called twice, or for what was zeroed and never added.
- * Thread-safe. */
+/* After this returns, the watch does not use the request any more. It may be called twice, or for a zeroed entry that was never
+ * added. Thread-safe. */
 void watch_remove(struct watch *watch, struct watched *watched);
 
 #endif

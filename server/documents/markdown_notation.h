@@ -1,4 +1,4 @@
-/* How Markdown is written: what stands between texts, and how a text is written so that it reads as text. For markdown.c only. */
+/* The notation of Markdown: separators between texts, and escapes that make text read as text. For markdown.c only. */
 #ifndef ALIGND_DOCUMENT_MARKDOWN_NOTATION_H
 #define ALIGND_DOCUMENT_MARKDOWN_NOTATION_H
 
@@ -8,7 +8,7 @@
 bool markdown_is_mark(char c);
 /* The bytes of the "&name;" that begins there, or 0. */
 size_t markdown_reference_length(const char *at, const char *end);
-/* True if a reference of so many bytes stands for "&". */
+/* True if a reference of this many bytes stands for "&". */
 bool markdown_is_ampersand(const char *reference, size_t bytes);
 
 /* Each of these returns the end of what it skips from `at` on, at most `end`. */
@@ -21,11 +21,11 @@ const char *markdown_skip_space(const char *at, const char *end);
 const char *markdown_skip_line_end(const char *at, const char *end);
 /* Everything up to the mark, and the mark, escapes aside; NULL if there is none. */
 const char *markdown_skip_until(const char *at, const char *end, char mark);
-/* ](address), ][name], ][], ]; NULL if there is none of them. *by_text: it is one of the last two, so that the link's own text is
- * its name. */
+/* ](address), ][name], ][], ]; NULL if nothing of that kind follows. *by_text: it is one of the last two, so that the link's own
+ * text is its name. */
 const char *markdown_skip_link_end(const char *at, const char *end, bool *by_text);
 
-/* Something that other tools than cmark read, and that must stay as it is: formulas, marks of alerts, :shortcodes: and the like. */
+/* Notation of tools other than cmark, which must stay unchanged: formulas, marks of alerts, :shortcodes: and similar. */
 struct markdown_kept {
     size_t begin, end; /* bytes of the source; equal: a line ends there that no sentence runs over */
     enum markdown_kept_kind {
@@ -45,11 +45,11 @@ struct markdown_place {
     bool paragraph;    /* not a heading or a cell */
     bool quotes_first; /* the first paragraph of a quotation */
 };
-/* Adds what is kept in a place to that of earlier places. Its end may be after the place's. Time is linear in what it looks at.
- * Returns -1 if memory runs out. */
+/* Adds what is kept in a place to that of earlier places. Its end may be after the place's. Time is linear in the bytes that it
+ * examines. Returns -1 if memory runs out. */
 int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place, struct arena *arena,
                        struct markdown_kept_list *list);
-/* Overwrites it, in a copy of the source, with a character that means nothing to cmark; lines and quotations stay. */
+/* Overwrites it, in a copy of the source, with a character that has no meaning for cmark; lines and quotations stay. */
 void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes);
 
 /* An html_escape: a backslash precedes what would otherwise be read as notation after what is already written. */

@@ -65,10 +65,10 @@ struct writing {
     const struct html *html;
     const struct html_translation *translations; /* [html->count] */
     struct html_buffer *out;
-    bool as_it_was; /* no value in a tag is written anew */
+    bool as_it_was; /* no value in a tag is rewritten */
 };
 
-/* True if two codes are of one language, whatever their regions. */
+/* True if two codes are of one language, regardless of their regions. */
 static bool is_language(const char *code, size_t length, const char *other) {
     size_t primary = strcspn(other, "-_"), at = 0;
     while (at < length && code[at] != '-' && code[at] != '_')
@@ -179,16 +179,16 @@ static void write_unit(struct scribe *scribe, const struct node *node) {
     bool point = node->first == node->end, at_end = rest == translation->length;
     if (point && node->space_before && at_end)
         scribe->at = rest;
-    bool beside = scribe->after_unit > 0 && scribe->after_unit == scribe->out->length; /* whatever stood between has gone */
+    bool beside = scribe->after_unit > 0 && scribe->after_unit == scribe->out->length; /* everything between was removed */
     bool merges = beside && first->length > 0 && scribe->out->bytes[scribe->out->length - 1] == '`' && *first->raw == '`';
     if (merges || (node->space_before && (beside || (point && at_end && scribe->at > 0))))
         html_put(scribe->out, " ", 1);
     for (size_t i = node->piece; i <= node->end_piece; i++)
         write_piece(scribe->writing, &scribe->placer->html->pieces[i]);
     scribe->after_unit = scribe->out->length;
-    if (scribe->at < node->behind)
-        scribe->at = node->behind;
-    if (point && node->space_behind && !at_end && !html_is_space_at(translation->text, translation->length, scribe->at))
+    if (scribe->at < node->past)
+        scribe->at = node->past;
+    if (point && node->space_after && !at_end && !html_is_space_at(translation->text, translation->length, scribe->at))
         html_put(scribe->out, " ", 1);
 }
 
@@ -213,7 +213,7 @@ static void write_end(struct scribe *scribe, const struct frame *frame) {
                            .replaced_length = piece->length};
     if (around->next < around->end && placer->nodes[scribe->orders[around->next].node].begin == scribe->at) {
         end.next = '*';
-    } else if (scribe->at < placer->nodes[around->node].behind && scribe->at < translation->length) {
+    } else if (scribe->at < placer->nodes[around->node].past && scribe->at < translation->length) {
         size_t at = scribe->at;
         end.next = character_next(translation->text, translation->length, &at);
     }
@@ -240,7 +240,7 @@ static void write_nodes(struct scribe *scribe) {
     for (size_t depth = 1; depth > 0 && !scribe->out->failed;) {
         struct frame *frame = &stack[depth - 1];
         if (frame->next == frame->end) {
-            write_to(scribe, placer->nodes[frame->node].behind);
+            write_to(scribe, placer->nodes[frame->node].past);
             if (frame->node > 0)
                 write_end(scribe, frame);
             depth--;
@@ -297,7 +297,7 @@ static void write_translation(const struct writing *writing, const struct html_s
         write_edge(out, &html->pieces[segment->end - 1], false);
 }
 
-/* A translation that says the same as its segment is not written. */
+/* A translation that equals its segment is not written. */
 static void write_below(const struct writing *writing, const struct html_segment *segment,
                         const struct html_translation *translation) {
     const struct writing anew = {writing->html, writing->translations, writing->out, false};

@@ -1,4 +1,5 @@
-/* POST /documents: a file comes back translated, whatever else is in it; what cannot be read is refused with its place. */
+/* POST /documents: a file comes back translated, with the rest of its content unchanged; a file that cannot be read is refused with
+ * the line. */
 #include "tests/http/client.h"
 #include "tests/http/sse.h"
 #include "tests/http/suites.h"
@@ -63,7 +64,7 @@ static void refuse(const char *name, const char *text, const char *const *fields
     reply_done(&reply);
 }
 
-/* What /translate makes of it. The caller frees it. */
+/* The translation by /translate. The caller frees it. */
 static char *translation(const char *text) {
     char json[256];
     struct reply reply;
@@ -74,7 +75,7 @@ static char *translation(const char *text) {
     return copy;
 }
 
-/* What stands in a document is translated as it is in a request; $ is its place. */
+/* Text in a document is translated as in a request; $ marks its place. */
 START_TEST(formats) {
     static const struct {
         const char *name, *pattern;
@@ -189,7 +190,7 @@ START_TEST(values_and_notes) {
 }
 END_TEST
 
-/* What is no UTF-8 comes out in it. */
+/* A file that is not UTF-8 is translated to UTF-8. */
 START_TEST(other_encodings) {
     struct reply reply;
     char value[HEADER_BYTES];
@@ -306,17 +307,17 @@ START_TEST(refusals) {
     refuse("a.srt", "1\nnever\n", usual, 400,
            "file: line 2, cue 1: \"never\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
     refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
-    refuse("a.txt", "a\n\xff", usual, 400, "file: line 2: it is not valid UTF-8");
+    refuse("a.txt", "a\n\xff", usual, 400, "file: line 2 is not valid UTF-8");
     refuse("a.exe", "a", usual, 400,
            "a file of the type \".exe\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff, docx, "
            "pptx, xlsx, odt, odp, ods, epub");
     refuse("a", "a", usual, 400,
-           "the file's name tells no format: name it in format, one of txt, srt, vtt, json, md, html, po, xliff, docx, pptx, xlsx, "
-           "odt, odp, ods, epub");
+           "the file's name has no known extension: set format to one of txt, srt, vtt, json, md, html, po, xliff, docx, pptx, "
+           "xlsx, odt, odp, ods, epub");
     refuse("a.txt", "a", FIELDS("target=fr", "keys=a"), 400, "keys selects values of JSON files only, and this file is txt");
     refuse("a.json", "{}", FIELDS("target=fr", "keys=a, b..c"), 400, "keys: \"b..c\" is not a path glob: a name is empty");
     refuse("a.srt", "1\n" TIMES "\n\xcf\xf0\xe8\xe2\xe5\xf2\n", usual, 400,
-           "file: line 3: it is not valid UTF-8, and does not look like UTF-16 or Windows-1252: save the file as UTF-8");
+           "file: line 3 is not valid UTF-8, and the file does not look like UTF-16 or Windows-1252: save the file as UTF-8");
     refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400,
            "format must be one of txt, srt, vtt, json, md, html, po, xliff, docx, pptx, xlsx, odt, odp, ods, epub, got \"doc\"");
     refuse("a.txt", "a", FIELDS("source=en"), 400, "target is missing: the code of the language to translate to");
@@ -659,7 +660,7 @@ START_TEST(bilingual) {
     ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual is not possible in json files"));
     outcome_done(&outcome);
     program_run(ARGUMENTS("translate", "--model", MODEL, "--bilingual", "below"), "x", &outcome);
-    ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual is for a document"));
+    ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual needs a document"));
     outcome_done(&outcome);
     unlink(path);
     free(dog);

@@ -1,4 +1,4 @@
-/* --models: folders that are loaded when they are asked for, and unloaded again; one more and one less. */
+/* --models: folders that are loaded on demand and unloaded again; adding and removing a model. */
 #include "tests/http/folder.h"
 #include "tests/http/models.h"
 #include "tests/http/suites.h"
@@ -110,7 +110,7 @@ START_TEST(a_client_leaves_while_it_loads) {
 }
 END_TEST
 
-/* Whoever was accepted is answered. */
+/* Every accepted request is answered. */
 START_TEST(drained_while_it_loads) {
     struct reply reply;
     models_start("--queue", "64");

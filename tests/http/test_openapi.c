@@ -1,5 +1,4 @@
-/* /openapi.json says what the daemon does: every field with its range, its names and its default, and every path with its method.
- */
+/* /openapi.json matches the daemon: every field with its range, its names and its default, and every path with its method. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -25,7 +24,7 @@ static void teardown(void) {
     unlink(glossaries);
 }
 
-/* Those of POST /translate are also /attention's. */
+/* The fields of POST /translate are also those of /attention. */
 static const char *const fields[] = {"text",
                                      "model",
                                      "source",
@@ -84,7 +83,7 @@ START_TEST(every_field) {
 }
 END_TEST
 
-/* What the daemon says to a field of this value. */
+/* The daemon's reply to a field with this value. */
 static void check_value(const char *name, const char *value, bool right) {
     static const char *const sampled[] = {"temperature", "top_k", "top_p", "seed"};
     char json[300];
@@ -212,7 +211,7 @@ START_TEST(every_path) {
 }
 END_TEST
 
-/* What the document shows as a body is one that is answered. */
+/* The bodies in the document's examples get an answer. */
 START_TEST(every_example) {
     size_t count = 0;
     const char *path, *name;
@@ -272,7 +271,7 @@ static void check_same(const json_t *a, const json_t *b, const char *key) {
     ck_assert_msg(of_a == of_b || json_equal(of_a, of_b), "%s", key);
 }
 
-/* What a body may have a query string may: every field is a parameter, in the same words. */
+/* A query string may have the same fields as a body: each is a parameter with the same description. */
 START_TEST(every_parameter) {
     static const char *const of[][2] = {{"/translate", "TranslateRequest"}, {"/attention", "AttentionRequest"}};
     for (size_t i = 0; i < 2; i++) {
@@ -301,9 +300,9 @@ END_TEST
 
 /* ---- for people ---- */
 
-static void check_shown(const char *page, const char *before, const char *what, const char *behind) {
+static void check_shown(const char *page, const char *before, const char *what, const char *after) {
     char text[400];
-    snprintf(text, sizeof text, "%s%s%s", before, what, behind);
+    snprintf(text, sizeof text, "%s%s%s", before, what, after);
     ck_assert_msg(strstr(page, text) != NULL, "/docs lacks %s", text);
 }
 

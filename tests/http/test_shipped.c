@@ -90,7 +90,8 @@ START_TEST(nothing_beside_it) {
     char expected[4 * PATH_BYTES];
     program_run(ARGUMENTS("--listen", "127.0.0.1:0"), NULL, &outcome);
     snprintf(expected, sizeof expected,
-             "alignd: no models in %s/share/alignd, %s/weights or %s/weights: give --model DIR or --models DIR\n", root, root, top);
+             "alignd: found no models in %s/share/alignd, %s/weights or %s/weights: give --model DIR or --models DIR\n", root, root,
+             top);
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_str_eq(outcome.err, expected);
     outcome_done(&outcome);
@@ -123,7 +124,7 @@ START_TEST(found_by_name_or_languages) {
     check_translates(ARGUMENTS("translate", "--workers", "1", "--models", "tests/golden", "--model", "luong-general-gru"));
     check_unknown(ARGUMENTS("translate", "--model", "fr-de"), "--model: no model \"fr-de\" in ");
     check_unknown(ARGUMENTS("translate", "--from", "en", "--to", "de"), "no model translates from en to de in ");
-    check_unknown(ARGUMENTS("translate", "--from", "en", "--to", "de"), ": there is en-fr, de-en\n");
+    check_unknown(ARGUMENTS("translate", "--from", "en", "--to", "de"), ", which has en-fr, de-en\n");
     check_unknown(ARGUMENTS("translate", "--model", "en-fr", "--from", "fr", "--to", "en"), "does not translate from fr to en");
     check_unknown(ARGUMENTS("attention", "--model", "nobody", "--target", "/dev/null"), "--model: no model \"nobody\" in ");
     check_unknown(ARGUMENTS("pack", "--model", "nobody"), "--model: no model \"nobody\" in ");
@@ -157,7 +158,7 @@ START_TEST(greeting_on_a_terminal) {
     ck_assert_ptr_nonnull(strstr(terminal.text, "\nalignd serves http://127.0.0.1:"));
     snprintf(models, sizeof models, "\nModels: en-fr, de-en, in %s/weights\r\n", root);
     ck_assert_ptr_nonnull(strstr(terminal.text, models));
-    ck_assert_ptr_nonnull(strstr(terminal.text, "\nDefault: en-fr, where neither a model nor languages are asked for"));
+    ck_assert_ptr_nonnull(strstr(terminal.text, "\nDefault: en-fr, for requests without model and languages"));
     terminal_close(&terminal);
     run_on_terminal(ARGUMENTS("--listen", "127.0.0.1:0", "--workers", "1", "--log-format", "json"), &terminal, "\"ready\"");
     ck_assert_ptr_null(strstr(terminal.text, "Ctrl+C")); /* those lines are for programs */

@@ -1,4 +1,4 @@
-/* `warnings`: what a reply says about a text without being asked. */
+/* `warnings`: warnings that a reply contains without being asked. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -216,7 +216,7 @@ START_TEST(messages) {
 }
 END_TEST
 
-/* What is protected is there. */
+/* Protected text is present. */
 START_TEST(a_protected_text_is_not_shortened) {
     struct daemon daemon;
     struct reply reply;

@@ -255,7 +255,7 @@ static void begin_due(struct crowd *crowd) {
     }
 }
 
-/* What there was when it was warm does not count. */
+/* Requests during the warm-up do not count. */
 static void warm_up(struct crowd *crowd) {
     if (crowd->warm == 0 && tool_now() >= crowd->began + crowd->options.warm_s) {
         crowd->warm = tool_now();
@@ -285,7 +285,7 @@ static void *run(void *argument) {
             struct client *client = events[i].data.ptr;
             if (client->fd < 0)
                 continue;
-            receive(crowd, client); /* first: it is told why a connection failed */
+            receive(crowd, client); /* first, to get the reason why a connection failed */
             if (client->fd >= 0)
                 send_some(client);
         }

@@ -1,8 +1,8 @@
-/* What goes wrong, on purpose: build/tests/load/faults ALIGND [OPTION...] (make check-faults)
+/* Injects faults: build/tests/load/faults ALIGND [OPTION...] (make check-faults)
  *
- * Each fault meets a daemon of its own. Prints a table, and fails where a request was lost that had been accepted, where something
- * was left behind (descriptors, rows; memory beyond FAULTS_MIB, 32, and four times that of reloads, which have two copies of the
- * models), where the daemon ended badly or answers no more, or where an answer was not what such a client may get.
+ * Each fault meets a daemon of its own. Prints a table, and fails if an accepted request was lost, if something leaked
+ * (descriptors, rows; memory beyond FAULTS_MIB, 32, and four times that of reloads, which have two copies of the models), where the
+ * daemon ended badly or answers no more, or where an answer was not what such a client may get.
  *
  * Variables: FAULTS_SECONDS (10), of each fault under load; FAULTS_CONNECTS (10000), that send nothing; FAULTS (all), the names of
  * those to run. */
@@ -63,7 +63,7 @@ static void end_load(struct scene *scene, struct crowd *crowd, long lost_allowed
 
 /* ---- faults ---- */
 
-/* What was under way is gone with the process; nothing else may be. */
+/* Requests under way are lost with the process; no others may be lost. */
 static void kill_and_restart(struct scene *scene) {
     struct crowd *crowd = start_load(&scene->server, sentences, SENTENCES, 0);
     for (double until = tool_now() + load_seconds; tool_now() < until; scene->count++) {

@@ -1,4 +1,4 @@
-/* What a vocabulary cannot read is found, held and respelled. */
+/* Characters that a vocabulary cannot read are found, held and respelled. */
 #include "model/model.h"
 #include "model/text/readable.h"
 #include "tests/scratch.h"
@@ -29,7 +29,7 @@ static void close_all(void) {
     tokenizer_free(tokenizer);
 }
 
-/* What is held of a text, each run in angle brackets. */
+/* The held runs of a text in angle brackets. */
 static void expect_held(const char *text, const char *expected) {
     struct token *tokens;
     struct opaque_runs held = {0};

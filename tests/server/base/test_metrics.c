@@ -1,4 +1,4 @@
-/* server/base/metrics: what is counted is what is written, in Prometheus's text format. */
+/* server/base/metrics: counts are written in Prometheus's text format. */
 #include "server/base/metrics.h"
 #include "tests/suites.h"
 #include <pthread.h>
@@ -208,7 +208,7 @@ START_TEST(cache) {
 }
 END_TEST
 
-/* Those that nobody asked for have no histograms: there may be many. */
+/* Models that were never used have no histograms, since there may be many. */
 START_TEST(by_model) {
     struct metrics_served model;
     struct model_metrics *counters = load_model(&model, "en-\"fr", "float16");

@@ -231,7 +231,7 @@ START_TEST(a_single_job_is_next_but_one_behind_a_thousand) {
 }
 END_TEST
 
-/* Narrow jobs go before a wide one for which there is no room yet, but not for ever. */
+/* Narrow jobs overtake a wide one that does not fit yet, but a limited number of times. */
 START_TEST(a_wide_job_gets_its_turn) {
     static struct fake wide[1], narrow[64];
     scheduler_free(scheduler);
@@ -380,7 +380,7 @@ START_TEST(an_idle_machine_is_batch_s) {
 }
 END_TEST
 
-/* What is interactive and waits without room is not passed by what would fit. */
+/* Batch jobs that would fit do not overtake an interactive job that waits for room. */
 START_TEST(batch_does_not_pass_who_waits) {
     static struct fake wide[1], batch[1];
     submit_with(wide, 1, PRIORITY_INTERACTIVE, 1, 5);
@@ -451,7 +451,7 @@ static uint64_t taken_beside_its_own(size_t rows) {
     return client;
 }
 
-/* That some of it is being decoded does not take its tenth away. */
+/* Batch jobs keep their tenth even if some of them are being decoded. */
 START_TEST(what_is_due_is_held_back_for_no_longer) {
     static struct fake batch[2], interactive[100];
     make_large_scheduler();
@@ -539,7 +539,7 @@ static void await_tick(void) {
         continue;
 }
 
-/* What a client is told to wait: its excess at the pace at which work has left the queue, whatever that was. */
+/* The time that a client must wait: its excess at the pace at which work has left the queue. */
 START_TEST(waiting_time_is_measured) {
     static struct fake many[200], late, earlier;
     scheduler_free(scheduler);

@@ -38,7 +38,7 @@ START_TEST(inlines) {
 }
 END_TEST
 
-/* What words hold that would be a mark is escaped; what was escaped is what it stands for. */
+/* Characters of words that would be notation are escaped; escapes are read as their characters. */
 START_TEST(notation) {
     SAME("a \\* b &amp; c &lt;d&gt; \\_e\\_ f_g é_é\n", "A \\* B & C \\<D> \\_E\\_ F_G é_é\n");
     SAME("1\\. a\n\n\\# b\n\n\\- c\n", "1\\. A\n\n\\# B\n\n\\- C\n");
@@ -69,12 +69,12 @@ START_TEST(references) {
     LONGER("[a][b]\n\n[b]: c\n", "[A A][b]\n\n[b]: c\n");
     LONGER("> a [b\n> c] d\n\n[b c]: e\n", "> A A [B B C C][b c] D D\n\n[b c]: e\n");
     SAME("[a b][] [c]\n\n[a b]: d\n[c]: e\n", "[A B][] [C]\n\n[a b]: d\n[c]: e\n");
-    SAME("[a]: b\nc d\n\n[a]\n", "[a]: b\nC D\n\n[A]\n");         /* a paragraph behind a definition, in its lines */
+    SAME("[a]: b\nc d\n\n[a]\n", "[a]: b\nC D\n\n[A]\n");         /* a paragraph after a definition, in its lines */
     SAME("[a]: b\n\"c\" d\n\n[a]\n", "[a]: b\n\"c\" d\n\n[A]\n"); /* it could become a title */
 }
 END_TEST
 
-/* What is written of a text behind this. */
+/* The text that is written after this. */
 static void expect_escaped(const char *before, const char *text, const char *expected) {
     struct arena arena;
     arena_init(&arena, 1 << 10);
@@ -85,13 +85,15 @@ static void expect_escaped(const char *before, const char *text, const char *exp
     arena_done(&arena);
 }
 
-/* What it would be read as depends on what stands before it. */
+/* Its meaning depends on the preceding character. */
 START_TEST(escapes) {
     expect_escaped("[a]", "(b)", "\\(b)");   /* an address */
     expect_escaped("> [a]", ": b", "\\: b"); /* a definition */
     expect_escaped("a [b]", ": c", ": c");
     expect_escaped("a\\]", "(b)", "(b)");
     expect_escaped("http://a.b/c", "* d*", "* d\\*"); /* the backslash would be one of the address */
+    expect_escaped("http://a.b/c", "<d e", "<d e");
+    expect_escaped("http://a.b/c", "<d> e", "\\<d> e");
     expect_escaped("a", "* b*", "\\* b\\*");
     expect_escaped("a ", "~~b ~c d~ e~f", "\\~\\~b ~c d\\~ e\\~f");
     expect_escaped("", "1. a", "1\\. a");
@@ -211,7 +213,7 @@ START_TEST(bombs) {
 }
 END_TEST
 
-/* What cmark would look at again and again, a megabyte of it. */
+/* A megabyte of input that cmark would read repeatedly. */
 START_TEST(endless) {
     char *text = fake_long("a ", "<?", "\n", 1 << 20);
     fake_refused("md", text, "the document has too many marks");

@@ -81,7 +81,7 @@ static size_t segments_of(const char *text) {
 
 #define TWO(one, two) "1\n" TIMES "\n" one "\n\n2\n" LATER "\n" two "\n"
 
-/* What goes on over the end of a cue that no mark ends, and what does not. */
+/* Sentences that continue after a cue without a mark at its end, and sentences that do not. */
 START_TEST(sentences_that_go_on) {
     static const char *const one[] = {TWO("I know that", "you are here."),
                                       TWO("We went to the", "Station."),
@@ -148,7 +148,7 @@ START_TEST(cues_are_never_empty) {
 }
 END_TEST
 
-/* What the bytes say in UTF-8; NULL: they are refused. */
+/* The bytes as UTF-8; NULL: they are refused. */
 static void expect_decoded(const char *bytes, size_t length, const char *language, const char *expected, size_t notes_expected) {
     struct arena arena;
     struct error error = {0};
@@ -238,8 +238,8 @@ START_TEST(damaged_subtitles) {
     fake_refused("srt", "1\n" TIMES "\nHello.\n\nA dog.\n",
                  "line 5, cue 2: \"A dog.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
     fake_refused("srt", "1\nHello.\n", "line 2, cue 1: \"Hello.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
-    fake_refused("vtt", "1\n00:01.000 --> 00:04.000\nHello.\n", "line 1: a WebVTT file begins with \"WEBVTT\"");
-    fake_refused("vtt", "", "line 1: a WebVTT file begins with \"WEBVTT\"");
+    fake_refused("vtt", "1\n00:01.000 --> 00:04.000\nHello.\n", "line 1: a WebVTT file must begin with \"WEBVTT\"");
+    fake_refused("vtt", "", "line 1: a WebVTT file must begin with \"WEBVTT\"");
     fake_refused("vtt", "WEBVTT\n\n00:01.000 -> 00:04.000\nHello.\n",
                  "line 4, cue 1: \"Hello.\" is not a timing line like 00:01.000 --> 00:04.000");
 }

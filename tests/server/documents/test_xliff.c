@@ -1,4 +1,4 @@
-/* XLIFF 1.2 and 2: what has no target gets one, and nothing else changes. */
+/* XLIFF 1.2 and 2: units without a target get one, and nothing else changes. */
 #include "tests/server/documents/fake.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -65,7 +65,7 @@ START_TEST(other_attributes) {
 }
 END_TEST
 
-/* What is done, or not to be done. */
+/* Units that are finished or must not be translated. */
 START_TEST(untouched) {
     static const char *const units[] = {
         "<trans-unit><source>a</source><target>b</target></trans-unit>",
