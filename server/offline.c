@@ -474,7 +474,10 @@ static int find_format(struct work *work, struct error *err) {
     work->document.format = options->format ? document_find(options->format) : document_guess(options->file, NULL);
     if (!work->document.format) {
         char all[DOCUMENT_NAMES_BYTES];
+        const char *why = options->format ? NULL : document_refusal(options->file);
         document_names(all);
+        if (why)
+            return error_set(err, ERROR_INPUT, "%s: %s", work->name, why);
         return options->format
                    ? error_set(err, ERROR_INPUT, "--format must be one of %s, got \"%.60s\"", all, options->format)
                    : error_set(err, ERROR_INPUT,
@@ -590,8 +593,13 @@ static int print_document(struct work *work, FILE *out, struct error *err) {
     if (!text)
         return -1;
     fwrite(text, 1, length, out);
-    for (size_t i = 0; i < work->notes.count; i++)
-        fprintf(stderr, "alignd: %s: line %zu: %s\n", work->name, work->notes.all[i].line, work->notes.all[i].message);
+    for (size_t i = 0; i < work->notes.count; i++) {
+        const struct document_note *note = &work->notes.all[i];
+        fprintf(stderr, "alignd: %s: ", work->name);
+        if (note->line > 0)
+            fprintf(stderr, "line %zu: ", note->line);
+        fprintf(stderr, "%s\n", note->message);
+    }
     return fflush(out) == 0 && !ferror(out) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
 }
 

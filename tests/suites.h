@@ -85,6 +85,7 @@
     X(markdown) \
     X(po) \
     X(xliff) \
+    X(office) \
     X(subtitles) \
     X(xml) \
     X(language) \
