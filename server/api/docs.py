@@ -9,11 +9,11 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>alignd: the API</title>\
-<link rel="stylesheet" href="page/docs.css"></head><body>
+<link rel="stylesheet" href="page/docs.css"><script type="module" src="page/docs.js"></script></head><body>
 """
 TRY = """ For programs: <a href="openapi.json">openapi.json</a>. To try: \
 <a href="translate?text=Where+is+the+train+station%3F">translate?text=Where+is+the+train+station%3F</a>, or <a href=".">the page</a>.</p></header>
-<nav><ul>
+<nav aria-label="Requests and objects"><label hidden>Find <input id="filter" type="search"></label><ul>
 """
 
 
@@ -55,7 +55,7 @@ def schema_in(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def operation(path: str, method: str, one: dict[str, Any]) -> str:
-    out = f'<section id="{one["operationId"]}"><h3><span>{method}</span> {path}</h3>\n<p>{text(one["summary"])}'
+    out = f'<section id="{one["operationId"]}" data-method="{method}" data-path="{path}"><h3><span>{method}</span> {path}</h3>\n<p>{text(one["summary"])}'
     out += ". <em>With API keys: needs one.</em></p>\n" if "security" in one else "</p>\n"
     if one.get("parameters"):
         rows = (row(p["name"], p.get("required", False), p.get("schema") or schema_in(p["content"]), p.get("description")) for p in one["parameters"])
@@ -84,7 +84,8 @@ def page(document: dict[str, Any]) -> str:
     info = document["info"]
     operations = [(path, method, one) for path, methods in document["paths"].items() for method, one in methods.items()]
     links = "".join(f'<li><a href="#{one["operationId"]}"><span>{method}</span> {path}</a></li>\n' for path, method, one in operations)
-    return (f"{HEAD}<header><h1>{info['title']} {info['version']}</h1>\n<p>{text(info['description'])}{TRY}{links}</ul></nav>\n<main><h2>Requests</h2>\n"
+    objects = "".join(f'<li><a href="#{name}">{name}</a></li>\n' for name in document["components"]["schemas"])
+    return (f"{HEAD}<header><h1>{info['title']} {info['version']}</h1>\n<p>{text(info['description'])}{TRY}{links}{objects}</ul></nav>\n<main><h2>Requests</h2>\n"
             + "".join(operation(*one) for one in operations) + "<h2>Objects</h2>\n"
             + "".join(component(*one) for one in document["components"]["schemas"].items()) + "</main></body></html>\n")
 

@@ -38,6 +38,19 @@ async function stream(path, body, onText, at) {
 export const ask = (path, body, onText, at) => (onText ? stream(path, body, onText, at) : client(at).json(path, body, at));
 
 export const languages = () => client().json("/languages");
+/* The most characters of a text, as the server has it; 0: it does not say. */
+export const limit = () => client().json("/frontend/settings").then(({ charLimit }) => Math.max(0, charLimit) || 0, () => 0);
+/* The languages that a text may be in, the likeliest first. */
+export const detect = async (text, at) => (await client().json("/detect", { q: text.slice(0, 1000) }, at)).map(({ language }) => language);
+/* The events of a file that is translated: [name, data], "result" last. */
+export function translateFile(file, fields, at) {
+  const body = new FormData();
+  body.set("file", file);
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  return client().stream("/documents", body, at);
+}
+/* Names of the glossaries that there are for a pair of languages. */
+export const glossaries = () => client().json("/v2/glossaries").then(({ glossaries: list }) => list, () => []);
 
 /* How a request names a model, or a pair (task.js). */
 export const named = ({ name, pair, source, target }) => (pair ? { source, target } : { model: name });
@@ -45,7 +58,7 @@ export const named = ({ name, pair, source, target }) => (pair ? { source, targe
 export const pathOf = ({ source }) => (source ? "/translate" : "/attention");
 
 /* The fields of a search. whole: of the text as one sentence. */
-export const search = (model, { strategy, beam, seed, whole }) => ({ ...named(model), strategy, ...(whole && { split_sentences: false }), ...(strategy === "beam" && { beam_size: beam }), ...(strategy === "sample" && seed !== undefined && { seed }) });
+export const search = (model, { strategy, beam, seed, whole, glossary }) => ({ ...named(model), strategy, ...(glossary && ["beam", "greedy"].includes(strategy) && { glossary }), ...(whole && { split_sentences: false }), ...(strategy === "beam" && { beam_size: beam }), ...(strategy === "sample" && seed !== undefined && { seed }) });
 
 /* The `include` of a request for a sentence: everything that views draw. */
 const included = (model, more = [], at) => [...INCLUDE, ...more, ...(estimating.has(nameAt(at, model)) ? ["quality"] : [])];

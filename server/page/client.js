@@ -43,10 +43,10 @@ export class Client {
   constructor(server = "", { key = "", retries = 3 } = {}) { Object.assign(this, { server: server.replace(/\/$/, ""), key, retries }); }
 
   async #once(path, body, signal) {
-    const headers = { ...(body && { "Content-Type": "application/json" }), ...(this.key && { "X-Api-Key": this.key }) };
+    const form = body instanceof FormData, headers = { ...(body && !form && { "Content-Type": "application/json" }), ...(this.key && { "X-Api-Key": this.key }) };
     let reply;
     try {
-      reply = await fetch(this.server + path, { signal, headers, ...(body && { method: "POST", body: JSON.stringify(body) }) });
+      reply = await fetch(this.server + path, { signal, headers, ...(body && { method: "POST", body: form ? body : JSON.stringify(body) }) });
     } catch (error) {
       throw signal?.aborted ? error : new AligndError(0);
     }
@@ -70,9 +70,10 @@ export class Client {
   attention(body, options) { return this.json("/attention", body, options); }
   async models(options) { return (await this.json("/models", undefined, options)).models; }
 
-  /* [name, data]: "token" as they are decided (greedy, sample), "result" last. An "error" is thrown. Leaving the loop ends the request. */
+  /* body: of a request, or a FormData with a file for /documents. [name, data]: "token" as they are decided (greedy, sample), "result" last. An "error" is thrown. Leaving the loop ends the request. */
   async *stream(path, body, options) {
-    const reply = await this.send(path, { ...body, stream: true }, options);
+    if (body instanceof FormData) body.set("stream", "true");
+    const reply = await this.send(path, body instanceof FormData ? body : { ...body, stream: true }, options);
     let whole = false;
     try {
       for await (const [name, data] of events(reply)) {

@@ -21,6 +21,12 @@ function hex(L, C) {
     channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s);
 }
 
+/* "light" or "dark": what an element is in, by the color-scheme that its page has declared. One that declares none is light. */
+export function schemeOf(node) {
+  const declared = getComputedStyle(node).colorScheme.split(" "), dark = declared.includes("dark");
+  return dark && (!declared.includes("light") || night.matches) ? "dark" : "light";
+}
+
 /* theme: "light", "dark", or otherwise what the reader's system has. scale(weight): its colour; on(weight): what can be read on that, of black and
  * white the one with more contrast, 4.5 at least. */
 export function colours(theme) {

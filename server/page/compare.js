@@ -1,8 +1,9 @@
 /* Two models, two searches or two texts side by side, on one scale. */
 import { el, find, note } from "./dom.js";
 import * as api from "./api.js";
-import { matrix } from "./sentence.js";
-import { cellSize } from "./heatmap.js";
+import { visible } from "./sentence.js";
+import { cellFor } from "./heatmap.js";
+import { t } from "./say.js";
 import { picture } from "./mapview.js";
 import { marked } from "./questions.js";
 import { fail } from "./trouble.js";
@@ -14,8 +15,8 @@ const unlike = (strategy) => (strategy === "greedy" ? "beam" : "greedy");
 
 /* A row for each sentence; the one that has more of them goes on alone. */
 function pairs(panel, app, other, ours, theirs) {
-  const views = [ours, theirs].map((list) => list.map((s) => matrix(s, app.how()))), room = panel.clientWidth > 700 ? panel.clientWidth / 2 - 24 : panel.clientWidth;
-  const cell = Math.min(...views.flat().filter(Boolean).map((view) => cellSize(view.columns.length, room - 140)));
+  const views = [ours, theirs].map((list) => list.map((s) => visible(s, app.how()))), room = (panel.clientWidth > 700 ? panel.clientWidth / 2 - 24 : panel.clientWidth) - 38;
+  const cell = Math.min(...views.flat().filter(Boolean).map((view) => cellFor(view, room)));
   const titles = [`A: ${app.state.model}, ${app.state.strategy}`, `B: ${other.model}, ${other.strategy}`], lists = [ours, theirs], count = Math.max(ours.length, theirs.length);
   const card = (side, k) => {
     const s = lists[side][k], view = views[side][k], title = count > 1 ? `${titles[side]} (sentence ${k + 1})` : titles[side];

@@ -1,5 +1,6 @@
 /* How sure the model was: log-probabilities, entropies, and the five best tokens of each step. */
 import { direction, el, keys, note, number, percent, roving } from "./dom.js";
+import { t } from "./say.js";
 
 /* A bar for each token. onStep(i, button) may be left out. */
 export function strip(s, onStep) {
@@ -16,7 +17,7 @@ export function strip(s, onStep) {
 
 export function confidencePanel(panel, app) {
   const s = app.sentence();
-  panel.append(keys([["accent", "probability"], ["warn", "below 50%"], ["muted", "entropy, 4 nats high"]]),
+  panel.append(keys([["accent", t("probability")], ["warn", t("below 50%")], ["muted", t("entropy, 4 nats high")]]),
     strip(s, app.asks() && ((i, button) => app.view.showAlternatives(i, button))),
-    note(`Log-probability ${number(s.log_prob)}, score ${number(s.score, 3)}.${app.asks() ? " Choose a token to see its alternatives." : ""}`));
+    note(t("Log-probability {0}, score {1}.", number(s.log_prob), number(s.score, 3)) + (app.asks() ? t(" Choose a token to see its alternatives.") : "")));
 }

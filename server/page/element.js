@@ -2,19 +2,22 @@
  * it is given, or asks a server for one. All drawing of the page goes through it. */
 import { button, el } from "./dom.js";
 import * as api from "./api.js";
-import { colours, offTheme, onTheme } from "./colour.js";
+import { colours, offTheme, onTheme, schemeOf } from "./colour.js";
 import { hostSheet } from "./sheet.js";
-import { forced, LOOKS, matrix, prefix, ratings, targets, tokensOf } from "./sentence.js";
+import { forced, LOOKS, visible, prefix, ratings, targets, tokensOf } from "./sentence.js";
 import { pair } from "./reading.js";
-import { legend, say, sayMost, sayRating, table } from "./map.js";
-import { heatMap, sheet } from "./heatmap.js";
-import { lineMap } from "./linemap.js";
+import { legend, NAMES, say, sayMost, sayRating, table } from "./map.js";
+import { largeMap } from "./heatmap.js";
+import { largeLines } from "./linemap.js";
+import { windowed } from "./windows.js";
 import { headMaps } from "./headmap.js";
 import { alternatives } from "./alternatives.js";
+import { t } from "./say.js";
 
 const ASKED = ["server", "model", "source", "target", "text", "translation"], DRAWN = ["view", "look", "units", "eos", "threshold", "theme", "label", "drag", "head"];
 const VIEWS = ["threads", "map", "lines", "table", "heads"];
 const NARROW = 760, SIDE = 260, FEW = 30; /* px beside a map of not too many columns */
+const NAMED = 110, COLUMN = 52, MANY = 80; /* px of a table: the names of its rows, a column; rows that are shown at once where not all columns are */
 let styles; /* one for all elements of the page */
 
 /* Of a reply of /attention or /translate, one of its results, or {sentences}. */
@@ -25,10 +28,11 @@ export class AligndAttention extends HTMLElement {
   static observedAttributes = [...ASKED, ...DRAWN];
   #root = this.attachShadow({ mode: "open" });
   #body = el("div", { class: "body" });
-  #popover = el("div", { class: "popover", id: "popover", popover: "", role: "dialog", "aria-label": "Alternatives", part: "popover" });
+  #popover = el("div", { class: "popover", id: "popover", popover: "", role: "dialog", "aria-label": t("Alternatives"), part: "popover" });
   #answer = null;
   #active = 0;
   #pinned = -1;
+  #pairs = [];
   #fresh = false;
   #width = 0;
   #waits = { ask: false, draw: false };
@@ -92,13 +96,29 @@ export class AligndAttention extends HTMLElement {
   get active() { return this.#active; }
   set active(k) { this.#active = k; this.#soon("draw"); }
   get pinned() { return this.#pinned; }
-  set pinned(i) { this.#pinned = i; this.#soon("draw"); }
+  set pinned(i) {
+    if (this.#waits.draw || !this.#pairs[this.#active]) { this.#pinned = i; this.#soon("draw"); }
+    else this.#pinTo(i);
+  }
+  /* Shows what target word i of the sentence that is explored was made from, as if it were pointed at; -1: no longer. */
+  point(i) {
+    if (this.#waits.draw) this.draw();
+    const pair = this.#pairs[this.#active];
+    if (!pair || this.#pinned >= 0) return;
+    if (i < 0) pair.rest();
+    else pair.point(i);
+  }
   get sentence() { return this.#answer?.sentences[this.#active]; }
   get how() {
     const look = this.getAttribute("look");
     return { words: this.getAttribute("units") !== "tokens", eos: this.hasAttribute("eos"), look: LOOKS.includes(look) ? look : LOOKS[0] };
   }
-  get colours() { return colours(this.getAttribute("theme")); }
+  /* Its own theme, or else what the page around it is in. */
+  get #theme() {
+    const own = this.getAttribute("theme");
+    return ["light", "dark"].includes(own) ? own : schemeOf(this);
+  }
+  get colours() { return colours(this.#theme); }
   /* Of two models that translate in turn no more can be asked. */
   get #asks() { return !this.#answer.pivot; }
   get #langs() { return [this.#answer.source, this.#answer.target].map((code) => (!code || code.startsWith("x-") ? undefined : code)); }
@@ -144,7 +164,7 @@ export class AligndAttention extends HTMLElement {
     const at = this.#active, { source_text: text } = this.sentence, { model } = this.#answer;
     const before = this.#answer, answer = await this.#ask("/attention", { text, ...(model && { model }), split_sentences: false, ...given });
     if (!answer?.sentences.length || this.#answer !== before) return;
-    const sentences = before.sentences.with(at, answer.sentences[0]);
+    const sentences = before.sentences.map((one, k) => (k === at ? answer.sentences[0] : one));
     this.result = { ...before, text: sentences.map((s) => s.text).join(" "), sentences };
     this.active = at;
     this.#tell("result", { result: this.#answer });
@@ -168,8 +188,9 @@ export class AligndAttention extends HTMLElement {
 
   draw() {
     this.#waits.draw = false;
+    if (this.dataset.scheme !== this.#theme) this.dataset.scheme = this.#theme;
     const kept = this.#root.activeElement?.id;
-    if (!this.#answer) this.#body.replaceChildren(...(this.hasAttribute("server") ? [] : [el("p", { class: "message" }, "No result.")]));
+    if (!this.#answer) this.#body.replaceChildren(...(this.hasAttribute("server") ? [] : [el("p", { class: "message" }, t("No result."))]));
     else if (this.view === "threads") this.#drawThreads();
     else if (this.view === "heads") this.#drawHeads();
     else this.#drawMap();
@@ -179,60 +200,67 @@ export class AligndAttention extends HTMLElement {
   release() {
     if (this.#pinned >= 0) this.#pin(this.#pinned);
   }
-  #pin(i) {
-    this.#pinned = this.#pinned === i ? -1 : i;
-    this.#drawThreads();
-    this.#root.querySelectorAll(".active .target .unit")[i]?.focus({ preventScroll: true });
+  #pin(i) { this.#pinTo(this.#pinned === i ? -1 : i); }
+  #pinTo(i) {
+    this.#pinned = i;
+    this.#pairs.forEach(({ pin }, k) => pin(k === this.#active ? i : -1));
+    if (i < 0) this.#root.getElementById("hint")?.replaceChildren(this.#idle());
   }
   #select(side, unit, index) { this.#tell("wordselect", { side, index, sentence: this.#active, text: unit.surface, tokens: tokensOf(unit), pinned: this.#pinned }); }
 
   #drawThreads() {
     const { sentences } = this.#answer, hint = el("div", { class: "hint", id: "hint", role: "status", part: "hint" });
-    const many = el("div", { class: sentences.length > 1 ? "many" : "" }, sentences.map((s, k) => this.#pair(s, k, (...what) => hint.replaceChildren(...what))));
+    this.#pairs = sentences.map((s, k) => this.#pair(s, k, (...what) => hint.replaceChildren(...what)));
+    const many = el("div", { class: sentences.length > 1 ? "many" : "" }, this.#pairs.map(({ node }) => node));
     many.classList.toggle("fresh", this.#fresh);
     this.#fresh = false;
-    this.#body.replaceChildren(many, hint);
-    if (this.#pinned < 0) hint.append(this.#idle());
+    this.#body.replaceChildren(many, this.#key(), hint);
+    this.#pinTo(this.#pinned);
+  }
+  /* What the lines under the words mean. */
+  #key() {
+    const rated = this.#answer.sentences.some((s) => ratings(s, this.how)), doubted = this.#answer.sentences.some((s) => s.log_probs);
+    const sample = (kind, says) => el("span", { class: "legend" }, el("i", { class: `sample ${kind}` }), says);
+    return el("p", { class: "legend", part: "key" }, rated ? [sample("good", t("likely right")), sample("poor", t("likely wrong, as the model estimates"))] : doubted ? sample("doubt", t("the model was unsure")) : []);
   }
   #idle() {
-    if (!matrix(this.sentence, this.how)) return "This model has no attention to show.";
-    return `Point at a word to see ${this.how.look === "alignment" ? "what it is aligned with" : "where it looks"}.${this.hasAttribute("server") && this.#asks ? " Choose a word of the result to explore it." : ""}`;
+    if (!visible(this.sentence, this.how)) return t("This model has no attention to show.");
+    return t(this.how.look === "alignment" ? "Point at a word to see what it is aligned with." : "Point at a word to see where it looks.") + (this.hasAttribute("server") && this.#asks ? t(" Choose a word of the result to explore it.") : "");
   }
   #pair(s, k, hint) {
-    const active = k === this.#active, how = { ...this.how, name: `s${k}`, langs: this.#langs, result: this.getAttribute("label") ?? "Result" };
+    const active = () => k === this.#active, how = { ...this.how, name: `s${k}`, langs: this.#langs, result: this.getAttribute("label") ?? t("Result") };
     const select = () => {
-      if (active) return false;
+      if (active()) return;
+      this.#pinTo(-1);
       this.#active = k;
-      this.#pinned = -1;
-      return true;
+      this.#pairs.forEach(({ node }, at) => node.classList.toggle("active", at === k));
     };
-    const node = pair(s, how, {
-      pinned: active ? this.#pinned : -1,
+    const made = pair(s, how, {
       onTarget: (unit, i) => { select(); this.#pin(i); this.#select("target", unit, i); },
       onSource: (unit, j) => {
-        if (active && this.#pinned >= 0 && this.#asks) this.#force(tokensOf(targets(s, how)[this.#pinned]), tokensOf(unit));
-        else { if (select()) this.draw(); this.#select("source", unit, j); }
+        if (active() && this.#pinned >= 0 && this.#asks) this.#force(tokensOf(targets(s, how)[this.#pinned]), tokensOf(unit));
+        else { select(); this.#select("source", unit, j); }
       },
       hinted: (view, i) => {
         if (!view) { if (this.#pinned < 0) hint(this.#idle()); }
-        else if (active && this.#pinned >= 0) hint(...this.#pinnedHint(s, view, i));
+        else if (active() && this.#pinned >= 0) hint(...this.#pinnedHint(s, view, i));
         else hint(el("span", {}, ...this.#sayRow(s, view, i)));
       },
     });
-    node.classList.toggle("active", active);
-    return node;
+    made.node.classList.toggle("active", active());
+    return made;
   }
   #sayRow(s, view, i) { return [...sayMost(view, i), ...sayRating(ratings(s, this.how), i)]; }
   #pinnedHint(s, view, i) {
     const step = tokensOf(view.rows[i])[0], asks = this.hasAttribute("server") && this.#asks;
-    return [el("span", {}, ...this.#sayRow(s, view, i), asks ? ". Choose a source word to make it look there, or see " : "."),
-      s.top_k && this.#asks && button("its alternatives", (event) => this.showAlternatives(step, event.currentTarget), { id: "see" }),
-      button("Unpin", () => this.release())].filter(Boolean);
+    return [el("span", {}, ...this.#sayRow(s, view, i), asks ? t(". Choose a source word to make it look there, or see ") : "."),
+      s.top_k && this.#asks && button(t("its alternatives"), (event) => this.showAlternatives(step, event.currentTarget), { id: "see" }),
+      button(t("Unpin"), () => this.release())].filter(Boolean);
   }
 
   #say(text) { this.#body.replaceChildren(el("p", { class: "message" }, text)); }
   #drawHeads() {
-    if (!this.sentence.heads) return this.#say("This answer has no heads.");
+    if (!this.sentence.heads) return this.#say(t("This answer has no heads."));
     const { out, onSay } = this.#saying(), room = (this.#width = this.clientWidth);
     const choose = (head) => { this.setAttribute("head", head); this.#tell("headselect", { head }); };
     this.#body.replaceChildren(headMaps(this.sentence, { head: this.getAttribute("head"), room, colours: this.colours, onSay, choose }), out, el("div", { part: "legend" }, legend("attention", this.colours)), el("slot"));
@@ -242,19 +270,21 @@ export class AligndAttention extends HTMLElement {
     return { out, onSay: (cell) => say(out, cell) };
   }
   #drawMap() {
-    const view = matrix(this.sentence, this.how), kind = this.view;
-    if (!view) return this.#say("This model has no attention to show.");
+    const view = visible(this.sentence, this.how), kind = this.view;
+    if (!view) return this.#say(t("This model has no attention to show."));
     const { out, onSay } = this.#saying(), width = (this.#width = this.clientWidth);
-    const room = width - (width > NARROW && view.columns.length < FEW ? SIDE : 0), options = { room, colours: this.colours, onSay, threshold: Number(this.getAttribute("threshold")) || 0, name: this.getAttribute("label") ?? undefined };
+    const room = width - (kind !== "table" && width > NARROW && view.columns.length < FEW ? SIDE : 0), options = { room, colours: this.colours, onSay, threshold: Number(this.getAttribute("threshold")) || 0, name: this.getAttribute("label") ?? undefined };
     const side = el("div", { class: "side" }, out, kind !== "table" && el("div", { part: "legend" }, legend(view.look, this.colours)), el("slot"));
     this.#body.replaceChildren(el("div", { class: "stage" }, el("div", { class: "place" }, this.#picture(kind, view, options)), side));
   }
   #picture(kind, view, options) {
-    if (kind === "table") return el("div", { class: "scroll", id: "map", tabindex: 0, role: "group", "aria-label": "Table", part: "map" }, table(view));
-    const onForce = this.hasAttribute("drag") ? (i, from, to) => this.#force(tokensOf(view.rows[i]), view.columns.slice(from, to + 1).flatMap(tokensOf)) : undefined;
-    const map = kind === "lines" ? lineMap(view, { ...options, threshold: Math.max(0.02, options.threshold) }) : heatMap(view, { ...options, cell: this.cell, onForce });
-    map.id = "map";
-    return kind === "lines" ? el("div", { class: "scroll", part: "map" }, map) : Object.assign(sheet(map), { part: "map" });
+    if (kind === "table") {
+      const columns = Math.max(2, Math.floor((options.room - NAMED) / COLUMN));
+      return windowed(view, { fits: [view.columns.length > columns ? MANY : Infinity, columns], colours: options.colours, name: t(NAMES[view.look]), draw: (one) => el("div", { id: "map", part: "map" }, table(one)) });
+    }
+    if (kind === "lines") return el("div", { part: "map" }, largeLines(view, { ...options, threshold: Math.max(0.02, options.threshold) }));
+    const force = (one) => (this.hasAttribute("drag") ? { onForce: (i, from, to) => this.#force(tokensOf(one.rows[i]), one.columns.slice(from, to + 1).flatMap(tokensOf)) } : {});
+    return el("div", { part: "map" }, largeMap(view, { ...options, cell: this.cell, of: force }));
   }
 }
 

@@ -1,7 +1,7 @@
 /* The picture and the numbers, to take away. */
 import { button, copy, el, note } from "./dom.js";
 import * as api from "./api.js";
-import { matrix } from "./sentence.js";
+import { visible } from "./sentence.js";
 import { heatMap } from "./heatmap.js";
 import { lineMap } from "./linemap.js";
 import { save } from "./save.js";
@@ -9,7 +9,7 @@ import { toHtml } from "./standalone.js";
 import { failure } from "./trouble.js";
 
 function picture(app) {
-  const view = matrix(app.sentence(), app.how());
+  const view = visible(app.sentence(), app.how());
   const node = (app.state.lines ? lineMap : heatMap)(view, { cell: app.state.lines ? undefined : 36, threshold: app.state.threshold || undefined, room: 720 });
   for (const name of ["class", "tabindex", "role", "id", "data-force", "data-cells"]) node.removeAttribute(name);
   node.setAttribute("xmlns", "http://www.w3.org/2000/svg");
@@ -48,7 +48,7 @@ export function toCurl(app) {
 }
 
 export function exportPanel(panel, app) {
-  const s = app.sentence(), view = matrix(s, app.how()), said = el("span", { class: "hint", role: "status" });
+  const s = app.sentence(), view = visible(s, app.how()), said = el("span", { class: "hint", role: "status" });
   const text = (name, type, make) => () => save(name, new Blob([make()], { type }));
   const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = "Copied."; }), needs = { disabled: !view };
   const saveHtml = async ({ currentTarget: opener }) => {

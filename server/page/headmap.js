@@ -1,12 +1,14 @@
 /* The heads of a model that has several, [layer][head][rows][columns] over tokens: a small picture of each, one of them large. */
 import { direction, el, group, percent, roving, toggle } from "./dom.js";
 import { arcMap } from "./arcs.js";
-import { heatMap, sheet } from "./heatmap.js";
+import { largeMap } from "./heatmap.js";
+import { t } from "./say.js";
+import { thumb } from "./windows.js";
 import { sources, targets } from "./sentence.js";
 
 const KINDS = { cross: ["Cross-attention", "target to source"], encoder: ["Encoder", "source to source"], decoder: ["Decoder", "target to target"] };
 const START = { label: "(start)", surface: "", parts: [] };
-const SHADES = 256, SAME = 0.002, WIDEST = 620; /* weights come with four digits; px of a map */
+const SAME = 0.002, WIDEST = 620; /* weights come with four digits; px of a map */
 
 const kindsOf = ({ heads }) => Object.keys(KINDS).filter((kind) => heads[kind]?.length);
 const nameOf = ({ kind, layer, head }) => `${kind}.${layer}.${head}`;
@@ -45,25 +47,12 @@ function habit(weights, kind, end) {
   return `spread over ${Math.exp(mean((row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0))).toFixed(1)} tokens`;
 }
 
-/* Of weights. */
-const pixelsOf = (colours) => Uint32Array.from({ length: SHADES }, (_, k) => {
-  const rgb = parseInt(colours.scale(k / (SHADES - 1)).slice(1), 16);
-  return (0xff000000 | ((rgb & 0xff) << 16) | (rgb & 0xff00) | (rgb >> 16)) >>> 0;
-});
-function thumb(weights, shades, mirrored) {
-  const canvas = el("canvas", { width: weights[0].length, height: weights.length, class: mirrored && "mirrored" }), context = canvas.getContext("2d", { willReadFrequently: true });
-  const image = context.createImageData(canvas.width, canvas.height), pixels = new Uint32Array(image.data.buffer);
-  weights.forEach((row, i) => row.forEach((w, j) => { pixels[i * canvas.width + j] = shades[Math.round((SHADES - 1) * Math.min(1, w))]; }));
-  context.putImageData(image, 0, 0);
-  return canvas;
-}
-
 function grid(s, chosen, marked, colours, choose) {
-  const { kind } = chosen, layers = s.heads[kind], count = layers[0].length, shades = pixelsOf(colours), buttons = [];
+  const { kind } = chosen, layers = s.heads[kind], count = layers[0].length, buttons = [];
   const { columns, source } = viewOf(s, { kind, layer: 0, head: 0 }), end = columns.at(-1).end, mirrored = direction(source) === "rtl", number = (n) => el("span", { class: "n", "aria-hidden": "true" }, n);
   const button = (weights, layer, head) => {
     const one = { kind, layer, head }, name = nameOf(one), isMarked = !!marked && name === nameOf(marked), says = `Layer ${layer + 1}, head ${head + 1}: ${habit(weights, kind, end)}${isMarked ? "; shown as attention" : ""}`;
-    buttons.push(toggle(thumb(weights, shades, mirrored), name === nameOf(chosen), () => choose(name), { id: `head.${name}`, class: isMarked && "shown", "aria-label": says, title: says }));
+    buttons.push(toggle(thumb(weights, colours, mirrored), name === nameOf(chosen), () => choose(name), { id: `head.${name}`, class: isMarked && "shown", "aria-label": says, title: says }));
     return buttons.at(-1);
   };
   const place = el("div", { class: "grid", dir: "ltr", role: "group", "aria-label": `${KINDS[kind][0]}: arrow keys go from head to head`, vars: { "--heads": count } },
@@ -77,9 +66,9 @@ export function headMaps(s, { head, room, colours, onSay, choose }) {
   const marked = alignmentHead(s), chosen = chosenOf(s, head, marked), view = viewOf(s, chosen), title = titleOf(chosen), self = chosen.kind === "encoder";
   const kinds = kindsOf(s).map((kind) => toggle(KINDS[kind][0], kind === chosen.kind,
     () => choose(nameOf({ ...chosen, kind, ...(!s.heads[kind][chosen.layer]?.[chosen.head] && { layer: 0, head: 0 }) })), { id: `heads-${kind}`, title: KINDS[kind][1] }));
-  const map = Object.assign(heatMap(view, { room: Math.min(room - 24, WIDEST), colours, onSay, name: title, sides: { encoder: ["source", "source"], decoder: ["target", "target"] }[chosen.kind] }), { id: "map" });
+  const map = largeMap(view, { room: Math.min(room - 24, WIDEST), colours, onSay, name: title, sides: { encoder: ["source", "source"], decoder: ["target", "target"] }[chosen.kind] });
   return el("div", { class: "heads" }, group("Heads of", kinds),
     el("div", { class: "stage" }, el("div", { class: "place" }, grid(s, chosen, marked, colours, choose), marked?.kind === chosen.kind && el("p", { class: "legend key" }, "the head that is shown as attention")),
       el("figure", { class: "place" }, el("figcaption", {}, el("b", {}, title), `, ${KINDS[chosen.kind][1]}: ${habit(view.weights, chosen.kind, view.columns.at(-1).end)}`),
-        el("div", { class: "stage" }, self && el("div", { class: "scroll" }, arcMap(view, { room: room - 24, colours, onSay, name: title })), Object.assign(sheet(map), { part: "map" })))));
+        el("div", { class: "stage" }, self && arcMap(view, { room: room - 24, colours, onSay, name: title }), el("div", { part: "map" }, map)))));
 }

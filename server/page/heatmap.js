@@ -2,19 +2,36 @@
 import { el, svg, direction } from "./dom.js";
 import { colours as byTheme } from "./colour.js";
 import { NAMES, drawing, label, width } from "./map.js";
+import { t } from "./say.js";
+import { windowed } from "./windows.js";
 
 const SMALLEST = 15, LARGEST = 48, ROUNDED = 20, NUMBERED = 34; /* px: cells of so much have round corners, numbers */
 
 /* The cells' size for so many columns in so much room. */
-export const cellSize = (columns, room) => Math.max(SMALLEST, Math.min(LARGEST, Math.floor(room / Math.max(1, columns))));
+const cellSize = (columns, room) => Math.max(SMALLEST, Math.min(LARGEST, Math.floor(room / Math.max(1, columns))));
+
+const SLOPE = [0.67, 0.75]; /* cosine and sine of 48 degrees, by which the names of columns rise */
+const sideOf = (units, most) => Math.ceil(Math.max(24, ...units.map((unit) => Math.min(most, width(unit.label)))));
+const mostOf = (room) => Math.max(72, Math.min(200, room * 0.32));
+/* How much of a name reaches over the right end of the cells. */
+const over = (columns, cell, most, place) => Math.max(8, ...columns.map((column, j) => Math.min(most, width(column.label)) * SLOPE[0] + 8 - (columns.length - 1 - place(j)) * cell - cell / 2));
+
+/* How many rows and columns can be drawn in so much room, with cells that can be pointed at: of long sentences a window. */
+const MANY = 80;
+function fitting({ rows, columns }, room) {
+  const most = mostOf(room), left = sideOf(rows, most) + 12, all = left + columns.length * SMALLEST + over(columns, SMALLEST, most, (j) => j) <= room;
+  const few = rows.length < MANY && columns.length < MANY, count = Math.max(4, Math.floor((room - left - sideOf(columns, most) * SLOPE[0]) / (SMALLEST + 3)));
+  return few && all ? [rows.length, columns.length] : [Math.max(40, Math.min(count, 60)), Math.min(count, 60)];
+}
 
 /* Where things are. The columns of a source that is read from the right begin at the right. */
 function layout({ rows, columns, source }, cell, room) {
-  const left = Math.ceil(Math.max(40, ...rows.map((r) => width(r.label)))) + 12, mirrored = direction(source) === "rtl";
-  cell ??= cellSize(columns.length, room - left - 60);
-  const head = Math.ceil(Math.max(24, ...columns.map((c) => width(c.label))) * 0.78) + 20;
-  const place = (j) => (mirrored ? columns.length - 1 - j : j); /* its own inverse */
-  return { cell, left, head, mirrored, count: [rows.length, columns.length], W: left + columns.length * cell + Math.ceil(head * 0.72), H: head + rows.length * cell + 4,
+  const most = mostOf(room), left = sideOf(rows, most) + 12, mirrored = direction(source) === "rtl", place = (j) => (mirrored ? columns.length - 1 - j : j); /* its own inverse */
+  const named = sideOf(columns, most), free = room - left;
+  cell ??= cellSize(columns.length, free - 8);
+  while (cell > SMALLEST && left + columns.length * cell + over(columns, cell, most, place) > room) cell--;
+  const head = Math.ceil(named * SLOPE[1]) + 20;
+  return { cell, left, head, most, mirrored, count: [rows.length, columns.length], W: Math.ceil(left + columns.length * cell + over(columns, cell, most, place)), H: head + rows.length * cell + 4,
     x: (j) => left + place(j) * cell, y: (i) => head + i * cell,
     at(px, py) {
       const j = Math.floor((px - left) / cell), i = Math.floor((py - head) / cell);
@@ -22,10 +39,16 @@ function layout({ rows, columns, source }, cell, room) {
     } };
 }
 
+/* The size of the cells of what of a view is drawn in so much room. */
+export function cellFor(view, room) {
+  const [rows, columns] = fitting(view, room);
+  return layout({ ...view, rows: view.rows.slice(0, rows), columns: view.columns.slice(0, columns) }, undefined, room).cell;
+}
+
 function labels({ rows, columns }, l, colours) {
-  const size = l.cell < 18 ? 11 : 13;
-  return { sides: rows.map((row, i) => label(row, "left", colours, { x: l.left - 10, y: l.y(i) + l.cell / 2 + 4.5, "font-size": size })),
-    tops: columns.map((column, j) => label(column, "right", colours, { transform: `translate(${l.x(j) + l.cell / 2 + 4} ${l.head - 8}) rotate(-48)`, "font-size": size })) };
+  const size = l.cell < 18 ? 11 : 13, { most } = l;
+  return { sides: rows.map((row, i) => label(row, "left", colours, { x: l.left - 10, y: l.y(i) + l.cell / 2 + 4.5, size, most })),
+    tops: columns.map((column, j) => label(column, "right", colours, { transform: `translate(${l.x(j) + l.cell / 2 + 4} ${l.head - 8}) rotate(-48)`, size, most })) };
 }
 
 /* Stripes over the column of </s>: that share of a row is on no word. */
@@ -89,9 +112,10 @@ class Cursor {
     this.onSay({ view, i, j, pinned: this.pinned });
   }
   step(rows, columns) {
-    const within = (k, count) => Math.min(count - 1, Math.max(0, k));
+    const within = (k, count) => Math.min(count - 1, Math.max(0, k)), [i, j] = this.at, { count } = this.l;
+    if (Number.isFinite(rows + columns) && (i + rows < 0 || j + columns < 0 || i + rows >= count[0] || j + columns >= count[1]) && this.onEdge?.(rows, columns)) return;
     this.select(within(this.at[0] + rows, this.l.count[0]), within(this.at[1] + columns, this.l.count[1]));
-    this.frames[2].scrollIntoView({ block: "nearest", inline: "nearest" });
+    this.frames[2].scrollIntoView({ block: "nearest" });
   }
   pin(on) {
     this.pinned = on;
@@ -147,22 +171,37 @@ function followKeys(root, l, cursor, { onForce, onPick }) {
 
 /* cell: its size in px, otherwise what `room` px allow; weights below threshold are drawn as none. onSay(cell or null): what is pointed at.
  * onForce(row, from, to): columns were dragged along, or Enter pressed; onPick(row, column): one was clicked, or Enter pressed; without both a click pins. sides: what the
- * rows and the columns are. Returns an SVG element; its layout and names (of rows and columns, groups) are for sheet(). */
-export function heatMap(view, { cell, threshold = 0, room = 900, colours = byTheme(), onSay = () => {}, onForce, onPick, name = NAMES[view.look], sides: [down, across] = ["target", "source"] }) {
-  const l = layout(view, cell, room), names = labels(view, l, colours), cursor = new Cursor(view, l, names, colours, onSay);
-  const tops = svg("g", {}, names.tops), sides = svg("g", {}, names.sides);
+ * rows and the columns are. onEdge(rows, columns): a step leads out of it, and is taken elsewhere. Returns an SVG element, with its layout, the names of its columns and its cursor. */
+export function heatMap(view, { cell, threshold = 0, room = 900, colours = byTheme(), onSay = () => {}, onForce, onPick, onEdge, name = NAMES[view.look], sides: [down, across] = ["target", "source"] }) {
+  const l = layout(view, cell, room), names = labels(view, l, colours), cursor = Object.assign(new Cursor(view, l, names, colours, onSay), { onEdge });
+  const tops = svg("g", {}, names.tops), sides = svg("g", { class: "sides" }, names.sides);
   const root = drawing("map", l, colours, { role: "application", tabindex: 0, "data-force": !!onForce, "data-cells": l.count.join(" x "),
     "aria-label": `${name}: ${l.count[0]} ${down} by ${l.count[1]} ${across}. Arrow keys move, Enter ${onForce ? "makes the word look there" : onPick ? "changes the cell" : "pins"}, Escape releases.` },
   cells(view, l, threshold, colours), cursor.frames, tops, sides);
   followPointer(root, l, cursor, { onForce, onPick });
   followKeys(root, l, cursor, { onForce, onPick });
-  return Object.assign(root, { layout: l, names: { tops, sides } });
+  return Object.assign(root, { layout: l, names: { tops }, cursor });
 }
 
-/* A heat map in a box that scrolls; the names of its rows and columns stay in view. */
-export function sheet(map) {
-  const { W, H, left, head } = map.layout;
-  const pane = (name, w, h, ...content) => svg("svg", { class: `pane ${name}`, width: w, height: h, "aria-hidden": "true" }, content);
-  return el("div", { class: "scroll", vars: { "--left": `${left}px`, "--head": `${head}px` } },
-    el("div", { class: "sheet" }, map, pane("sides", left, H, map.names.sides), pane("tops", W, head, map.names.tops), pane("corner", left, head)));
+/* A heat map whose columns' names stay in view while the page scrolls. */
+function sheet(map) {
+  const { W, head } = map.layout;
+  return el("div", { class: "sheet" }, map, svg("svg", { class: "pane tops", width: W, height: head, "aria-hidden": "true" }, map.names.tops));
+}
+/* A heat map as large as its place allows, or a window of it. options: as of heatMap(), and `of(view)`: more of them for a window; drawn(map, view) is called with each. */
+export function largeMap(view, { of = () => ({}), drawn = () => {}, id = "map", ...options }) {
+  let map = null;
+  return windowed(view, { fits: fitting(view, options.room ?? 900), colours: options.colours ?? byTheme(), name: options.name ?? t(NAMES[view.look]), draw(one, move) {
+    const onEdge = move && ((rows, columns) => {
+      const { at, l } = map.cursor, [row, column] = [at[0] + one.from[0], at[1] + one.from[1]];
+      if (!move(Math.sign(rows) * (l.count[0] >> 1), Math.sign(columns) * (l.count[1] >> 1))) return false;
+      map.focus({ preventScroll: true });
+      map.cursor.at = [row - map.from[0] + rows, column - map.from[1] + columns].map((k, side) => Math.max(0, Math.min(map.layout.count[side] - 1, k)));
+      map.cursor.step(0, 0);
+      return true;
+    });
+    map = Object.assign(heatMap(one, { ...options, ...of(one), onEdge }), { id, from: one.from });
+    drawn(map, one);
+    return sheet(map);
+  } });
 }

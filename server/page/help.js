@@ -1,5 +1,8 @@
 /* What each view is for, with a sentence to try it on. */
 import { el } from "./dom.js";
+import { t } from "./say.js";
+import { hasHeads } from "./sentence.js";
+import { translates } from "./task.js";
 
 const VIEWS = {
   map: ["What each word was made from, or where the decoder looked, as a heat map, lines or a table. Drag along a row to make a word look elsewhere.", "Where is the train station?"],
@@ -15,6 +18,17 @@ const VIEWS = {
   export: ["The picture and the numbers to take away, and the request to repeat it.", "A boy plays in the snow."],
 };
 
-/* panels: {view: [label, ...]} */
-export const helpMenu = (panels) => el("dl", {}, Object.entries(VIEWS).map(([view, [says, text]]) => [el("dt", {}, panels[view][0]),
-  el("dd", {}, says, " ", el("a", { href: `#${new URLSearchParams({ t: text, v: view })}`, onclick: ({ currentTarget }) => currentTarget.closest("[popover]").hidePopover() }, "Try it"))]));
+const MODELS = { heads: (model) => hasHeads(model), map: (model) => translates(model) };
+
+/* A model that has what the view shows, of those that can be asked; undefined: it is not offered. */
+const able = (app, view) => [app.model(), ...app.models].find((model) => model && !model.pair && (MODELS[view] ?? translates)(model) && model.source === "en") ?? (view === "heads" ? app.models.find(hasHeads) : undefined);
+
+/* panels: {view: [label, ...]}; app: of app.js. */
+export function helpMenu(panels, app) {
+  const link = (view, text) => {
+    const model = able(app, view);
+    return model && [" ", el("a", { href: `#${new URLSearchParams({ t: text, v: view, m: model.name })}`, onclick: ({ currentTarget }) => currentTarget.closest("[popover]").hidePopover() }, t("Try it"))];
+  };
+  return el("dl", {}, Object.entries(VIEWS).map(([view, [says, text]]) => [el("dt", {}, t(panels[view][0])), el("dd", {}, t(says), link(view, text))]),
+    el("dt", {}, t("The lines under the words")), el("dd", {}, t("A bar is as long as the model estimates the word likely to be right: short and orange where it is likely wrong. A wavy line is a warning, which stands below the translation.")));
+}

@@ -2,14 +2,17 @@
 import { svg } from "./dom.js";
 import { colours as byTheme } from "./colour.js";
 import { NAMES, arrows, drawing, label, width } from "./map.js";
+import { t } from "./say.js";
+import { windowed } from "./windows.js";
 
+const SIZE = 15, MANY = 80; /* px of letters; lines that are drawn at once */
 const LEAST = 0.01; /* thinner ones cannot be seen */
 const faint = (w) => 0.12 + 0.88 * w;
 
 function layout({ rows, columns }, room) {
-  const most = Math.max(rows.length, columns.length), step = most > 30 ? 20 : 32, W = Math.max(280, Math.min(room, 620)), H = most * step + 12;
-  const margin = (units) => Math.max(60, ...units.map((unit) => width(unit.label))) + 14;
-  return { W, H, left: margin(columns), right: W - margin(rows), y: (k, units) => H / 2 + (k - (units.length - 1) / 2) * step,
+  const most = Math.max(rows.length, columns.length), step = most > 30 ? 20 : 32, W = Math.max(240, Math.min(room, 620)), H = most * step + 12;
+  const widest = (W - 96) / 2, margin = (units) => Math.min(widest, Math.max(40, ...units.map((unit) => width(unit.label, SIZE)))) + 14;
+  return { W, H, widest, left: margin(columns), right: W - margin(rows), y: (k, units) => H / 2 + (k - (units.length - 1) / 2) * step,
     nearest: (y, units) => Math.round((y - H / 2) / step + (units.length - 1) / 2) };
 }
 
@@ -52,7 +55,7 @@ function follow(root, { rows, columns }, l, choose) {
 /* Source on the left, target on the right, a line for each weight of at least threshold. As heatMap() of heatmap.js. */
 export function lineMap(view, { threshold = 0.05, room = 900, colours = byTheme(), onSay = () => {}, name = NAMES[view.look] }) {
   const { rows, columns } = view, l = layout(view, room), paths = lines(view, l, threshold);
-  const side = (units, x, toward) => units.map((unit, k) => label(unit, toward, colours, { x, y: l.y(k, units) + 5, "font-size": 15 }));
+  const side = (units, x, toward) => units.map((unit, k) => label(unit, toward, colours, { x, y: l.y(k, units) + 5, size: SIZE, most: l.widest }));
   const names = { columns: side(columns, l.left - 12, "left"), rows: side(rows, l.right + 12, "right") };
   const root = drawing("map lines", l, colours, { tabindex: 0, role: "application",
     "aria-label": `${name} as lines from ${columns.length} source to ${rows.length} target words. Arrow keys choose a target word.` },
@@ -60,3 +63,6 @@ export function lineMap(view, { threshold = 0.05, room = 900, colours = byTheme(
   follow(root, view, l, chooser(view, paths, names, onSay));
   return root;
 }
+/* The same, or a window of it where there are too many words. */
+export const largeLines = (view, options) => windowed(view, { fits: view.rows.length < MANY && view.columns.length < MANY ? [MANY, MANY] : [40, 40], colours: options.colours, name: t(NAMES[view.look]),
+  draw: (one) => Object.assign(lineMap(one, options), { id: "map" }) });

@@ -2,14 +2,15 @@
  * i, `jpi` a possible one, both from 0. */
 import { button, el, group, note, number, svg, toggle } from "./dom.js";
 import { colours } from "./colour.js";
-import { heatMap, sheet } from "./heatmap.js";
+import { largeMap } from "./heatmap.js";
 import { legend } from "./map.js";
 import { save } from "./save.js";
 import { matrix } from "./sentence.js";
+import { t } from "./say.js";
 import { useViewSheet } from "./viewsheet.js";
 
 useViewSheet();
-const LINK = /^(\d+)([-p])(\d+)$/, MARGIN = 24; /* px beside the map */
+const LINK = /^(\d+)([-p])(\d+)$/;
 const NEXT = { undefined: "-", "-": "p", p: undefined }, SAYS = { undefined: "no link", "-": "a sure link", p: "a possible link" };
 
 /* A line of links -> {"j i": "-" or "p"}, those that are within the sentence. */
@@ -32,12 +33,12 @@ export function agreement(links, gold) {
 }
 
 /* The links as frames over the cells of a map; draw() again after a change. */
-function frames(map, links, palette) {
+function frames(map, links, palette, [top, left]) {
   const { cell, x, y } = map.layout, layer = svg("g", { fill: "none", stroke: palette.warn, "stroke-width": cell > 20 ? 3 : 2, "pointer-events": "none" });
   map.append(layer);
   const draw = () => layer.replaceChildren(...Object.entries(links).map(([key, kind]) => {
-    const [j, i] = placeOf(key);
-    return svg("rect", { "data-link": `${j}${kind}${i}`, x: x(j), y: y(i), width: cell, height: cell, rx: 4, "stroke-dasharray": kind === "p" ? "4 3" : null });
+    const [j, i] = placeOf(key), [, columns] = map.layout.count, inside = i >= top && i < top + map.layout.count[0] && j >= left && j < left + columns;
+    return inside ? svg("rect", { "data-link": `${j}${kind}${i}`, x: x(j - left), y: y(i - top), width: cell, height: cell, rx: 4, "stroke-dasharray": kind === "p" ? "4 3" : null }) : "";
   }));
   draw();
   return draw;
@@ -52,9 +53,10 @@ function wordsOf(view) {
 function editor(panel, app, view) {
   const { state } = app, palette = colours(), links = parse(state.links, view), read = el("output", { class: "read", "aria-live": "polite" }), told = el("p", { class: "note", id: "agreement", role: "status" });
   const line = el("textarea", { id: "pharaoh", rows: 1, dir: "ltr", spellcheck: "false", autocomplete: "off", onchange: () => replace(parse(line.value, view)) });
-  const map = heatMap(view, { room: panel.clientWidth - MARGIN, colours: palette, name: "Links", onPick: pick, onSay: (cell) => read.replaceChildren(...(cell ? [el("b", { dir: "auto" }, view.columns[cell.j].label), " and ", el("b", { dir: "auto" }, view.rows[cell.i].label),
-    `: ${SAYS[links[`${cell.j} ${cell.i}`]]}`] : [])) }), draw = frames(map, links, palette);
-  map.id = "links-map";
+  let draw = () => {};
+  const map = largeMap(view, { id: "links-map", room: panel.clientWidth, colours: palette, name: t("Links"), of: ({ from: [top, left] }) => ({ onPick: (i, j) => pick(i + top, j + left),
+    onSay: (cell) => read.replaceChildren(...(cell ? [el("b", { dir: "auto" }, view.columns[cell.j + left].label), t(" and "), el("b", { dir: "auto" }, view.rows[cell.i + top].label), `: ${t(SAYS[links[`${cell.j + left} ${cell.i + top}`]])}`] : [])) }),
+  drawn: (one, { from }) => { draw = frames(one, links, palette, from); } });
   function changed() {
     state.links = line.value = format(links);
     app.remember();
@@ -79,7 +81,7 @@ function editor(panel, app, view) {
     target.value = "";
     replace(parse(lines[state.active] ?? lines[0], view));
   };
-  panel.append(note("Choose a cell to link its words: once for a sure link (a frame), again for a possible one (dashed), again for none. The shades are the model's."), sheet(map), read, legend(view.look, palette),
+  panel.append(note("Choose a cell to link its words: once for a sure link (a frame), again for a possible one (dashed), again for none. The shades are the model's."), map, read, legend(view.look, palette),
     el("form", { class: "links", onsubmit: (event) => event.preventDefault() }, el("label", {}, `Links, in Pharaoh's notation: sure 0-1, possible 0p1, source before target, ${state.words ? "words" : "subwords"} counted from 0`, line)),
     el("div", { class: "buttons" }, button("Save", () => save("links.txt", new Blob([`${format(links)}\n`], { type: "text/plain" }))), el("label", { class: "file" }, "Load", el("input", { type: "file", class: "sr", id: "load-links", accept: ".txt,.pharaoh,.align,text/plain", onchange: load })),
       button("Take the model's", () => replace(modelLinks(view))), button("Clear", () => replace({}))), told);

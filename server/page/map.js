@@ -1,16 +1,29 @@
 /* What the pictures of an attention matrix share. */
 import { direction, el, percent, svg } from "./dom.js";
+import { t } from "./say.js";
 
 export const NAMES = { alignment: "Alignment", attention: "Attention" };
-const CHAR = 7.1, WIDE = 14, LONGEST = 16;
-export const cut = (label, most = LONGEST) => ([...label].length > most ? [...label].slice(0, most - 1).join("") + "\u2026" : label);
-/* About how wide a label is, in px. */
-export const width = (label) => [...cut(label)].reduce((sum, c) => sum + (c.codePointAt(0) > 0x2e7f ? WIDE : CHAR), 0);
+const LONGEST = 200, FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'; /* px of a label; sheet.js has the same font */
+export const cut = (label, most) => ([...label].length > most ? [...label].slice(0, most - 1).join("") + "\u2026" : label);
+let pen = null;
+/* How wide a label is, in px, when it is bold. */
+export function width(label, size = 13) {
+  pen ??= document.createElement("canvas").getContext("2d");
+  pen.font = `700 ${size}px ${FONT}`;
+  return pen.measureText(label).width;
+}
+/* A label that takes at most so many px: what is left out is three dots. */
+export function fit(label, most = LONGEST, size = 13) {
+  if (width(label, size) <= most) return label;
+  let count = [...label].length - 1;
+  while (count > 1 && width(cut(label, count), size) > most) count--;
+  return cut(label, count);
+}
 
-/* A label of a unit. toward: whether it goes to the left or to the right of its place, whatever its script. */
-export function label(unit, toward, colours, props) {
-  const way = direction(unit.label), anchor = (toward === "left") === (way === "rtl") ? "start" : "end";
-  return svg("text", { "font-size": 13, fill: unit.end ? colours.muted : colours.ink, direction: way, "text-anchor": anchor, "data-end": unit.end, ...props }, cut(unit.label));
+/* A label of a unit. toward: whether it goes to the left or to the right of its place, whatever its script. most: px that it may take. */
+export function label(unit, toward, colours, { most, size = 13, ...props }) {
+  const way = direction(unit.label), anchor = (toward === "left") === (way === "rtl") ? "start" : "end", says = fit(unit.label, most, size);
+  return svg("text", { "font-size": size, fill: unit.end ? colours.muted : colours.ink, direction: way, "text-anchor": anchor, "data-end": unit.end, ...props }, says, says !== unit.label && svg("title", {}, unit.label));
 }
 
 /* A picture of W x H px. Its ground is seen where it is saved. */
@@ -38,28 +51,28 @@ export function table({ rows, columns, weights, source, look }) {
 
 export function legend(look, colours) {
   return el("div", { class: "legend" }, "0%", svg("svg", { width: 120, height: 10, "aria-hidden": "true" },
-    Array.from({ length: 24 }, (_, k) => svg("rect", { x: k * 5, width: 5.5, height: 10, fill: colours.scale(k / 23) }))), `100% of the ${look}`);
+    Array.from({ length: 24 }, (_, k) => svg("rect", { x: k * 5, width: 5.5, height: 10, fill: colours.scale(k / 23) }))), t("100% of the {0}", t(look)));
 }
 
 /* A cell and a row in words. */
 const DOES = { alignment: " is aligned with ", attention: " looks at " }, MOST = { alignment: DOES.alignment, attention: " looks most at " };
 
-const name = (unit) => el("b", { dir: "auto" }, unit.end ? "the end of the sentence" : unit.label);
+const name = (unit) => el("b", { dir: "auto" }, unit.end ? t("the end of the sentence") : unit.label);
 
-const sayCell = ({ rows, columns, weights, look }, i, j) => [name(rows[i]), DOES[look], name(columns[j]), `: ${percent(weights[i][j])} (${weights[i][j].toFixed(4)})`];
+const sayCell = ({ rows, columns, weights, look }, i, j) => [name(rows[i]), t(DOES[look]), name(columns[j]), `: ${percent(weights[i][j])} (${weights[i][j].toFixed(4)})`];
 
 /* How likely it is that the word is right (ratings() of sentence.js). */
-export const sayRating = (rated, i) => (rated?.[i] === undefined ? [] : [`; ${percent(rated[i])} likely to be right`]);
+export const sayRating = (rated, i) => (rated?.[i] === undefined ? [] : [t("; {0} likely to be right", percent(rated[i]))]);
 
 /* Where most of row i lies. */
 export function sayMost({ rows, columns, weights, most, look }, i) {
   const j = most[i];
-  if (j < 0) return [name(rows[i]), look === "alignment" ? " is aligned with no word" : " looks at no word"];
-  if (look === "alignment" && columns[j].end && !rows[i].end) return [name(rows[i]), ` is aligned with no word: ${percent(weights[i][j])} is at the end of the sentence`];
-  return [name(rows[i]), MOST[look], name(columns[j]), `, ${percent(weights[i][j])}`];
+  if (j < 0 || !columns[j]) return [name(rows[i]), t(look === "alignment" ? " is aligned with no word" : " looks at no word")];
+  if (look === "alignment" && columns[j].end && !rows[i].end) return [name(rows[i]), t(" is aligned with no word: {0} is at the end of the sentence", percent(weights[i][j]))];
+  return [name(rows[i]), t(MOST[look]), name(columns[j]), `, ${percent(weights[i][j])}`];
 }
 
 /* What the reader points at, in words. cell: {view, i, j, pinned}, or null. */
 export function say(node, cell) {
-  node.replaceChildren(...(cell ? [...sayCell(cell.view, cell.i, cell.j), cell.pinned ? ", pinned" : ""] : []));
+  node.replaceChildren(...(cell ? [...sayCell(cell.view, cell.i, cell.j), cell.pinned ? t(", pinned") : ""] : []));
 }

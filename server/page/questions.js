@@ -7,6 +7,7 @@ import { NAMES } from "./map.js";
 import { picture } from "./mapview.js";
 import { strip } from "./confidence.js";
 import { fail, failure } from "./trouble.js";
+import { t } from "./say.js";
 
 const facts = (s) => el("dl", {}, [["score", number(s.score, 3)], ["log-probability", number(s.log_prob)], ["tokens", s.tokens.length]].map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
 
@@ -123,7 +124,7 @@ export class Questions {
     if (this.error) place.append(failure(this.error));
     if (!last) return;
     const same = last.before.text === last.sentence.text;
-    place.append(el("div", { class: "bar" }, el("h2", {}, `What if ${last.title}?`), button("Undo", () => this.undo(), { id: "undo" }),
+    place.append(el("div", { class: "bar" }, el("h2", {}, t("What if {0}?", last.title)), button(t("Undo"), () => this.undo(), { id: "undo" }),
       this.asked.length > 1 && button(`Back to the beginning (${this.asked.length})`, () => this.#back(0))),
       beside({ role: "status" }, ["Before", same ? "After: the same" : "After"], last.before, last.sentence));
   }
@@ -154,13 +155,13 @@ function reference(panel, app) {
 
 export function questionsPanel(panel, app) {
   if (!app.asks()) return panel.append(note("Two models translate this in turn. Choose one of them to ask it."));
-  const { questions } = app, { word, result } = app.task(), wrong = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
+  const { questions } = app, { result } = app.task(), wrong = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
   if (questions.wrong) fail(wrong, questions.wrong);
   const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => { questions.text = event.target.value; } });
-  panel.append(el("h2", {}, "What does the model think of your own version?"),
-    note("The model is forced to write this text."),
+  panel.append(el("h2", {}, t("What does the model think of your own version?")),
+    note(t("The model is forced to write this text.")),
     el("form", { onsubmit: (event) => { event.preventDefault(); wrong.hidden = true; if (text.value.trim()) questions.score(text.value.trim()); } },
-      el("label", {}, `Your ${result.toLowerCase()} of \u201c${s.source_text}\u201d`, text), el("div", { class: "row" }, el("button", { class: "primary" }, "Score it"))), wrong);
+      el("label", {}, t("Your {0} of \u201c{1}\u201d", t(result).toLowerCase(), s.source_text), text), el("div", { class: "row" }, el("button", { class: "primary" }, t("Score it")))), wrong);
   if (questions.reference) reference(panel, app);
-  panel.append(note(`Choose a ${word} above, then a source word, to make it look there; or another token in the confidence view.`));
+  panel.append(note(t("Choose a word of the result above, then a source word, to make it look there; or another token in the confidence view.")));
 }

@@ -1,31 +1,54 @@
-/* Source and target, word by word: pointing at one shades the others by the weights between them. */
+/* Source and target as two texts that can be selected: pointing at a word of either shades its partners by the weights between them, and threads
+ * join them. One word of each text is a stop of the Tab key, and the arrow keys go on from there. */
 import { el, roving } from "./dom.js";
-import { matrix, sources, targets, probability, ratings } from "./sentence.js";
+import { visible, sources, targets, probability, ratings } from "./sentence.js";
+import { t } from "./say.js";
 import { threads } from "./threads.js";
 
-/* A line of words; text between them stays. mark(unit, k): {class, vars} by which a word shows how sure the model is of it. name: of the pair, for the ids of
- * its words, by which a drawing finds the word that had the focus in the one before. */
+const FAR = 4; /* px that a pointer moves before it selects */
+
+/* A text whose words are elements of their own; what is between them stays. mark(unit, k): {class, vars} by which a word shows how sure the model
+ * is of it. name: of the pair, for the ids of its words. */
 function line(units, text, { kind, lang, label, mark, name }) {
-  const place = el("p", { class: `line ${kind}`, dir: "auto", lang, role: "group", "aria-label": `${label}: arrow keys go from word to word` });
-  const buttons = units.map((unit, k) => {
+  const place = el("p", { class: `line ${kind}`, dir: "auto", lang, role: "group", "aria-label": t("{0}: arrow keys go from word to word", label) });
+  const words = units.map((unit, k) => {
     const marked = unit.end ? {} : mark(unit, k), before = k ? text.slice(units[k - 1].stop, unit.start) : "";
-    const button = el("button", { type: "button", class: unit.end ? "unit end" : ["unit", marked.class].filter(Boolean).join(" "), id: `${name}-${kind}-${k}`, "data-k": k, "aria-label": unit.end && "End of the sentence", title: unit.end && "End of the sentence", vars: marked.vars }, unit.end ? "" : unit.surface || unit.label); /* the mark of the end is no text, and is not copied with it */
-    place.append(before, button);
-    return button;
+    const word = el("span", { class: unit.end ? "unit end" : ["unit", marked.class].filter(Boolean).join(" "), id: `${name}-${kind}-${k}`, "data-k": k, title: unit.end && t("End of the sentence"), vars: marked.vars }, unit.end ? "" : unit.surface || unit.label); /* the mark of the end is no text, and is not copied with it */
+    place.append(before, word);
+    return word;
   });
-  roving(place, buttons);
-  return [place, buttons];
+  roving(place, words);
+  return [place, words];
 }
 
-const shade = (buttons, weights) => buttons.forEach((button, k) => {
+/* Shades words by their weights. */
+export const shade = (words, weights) => words.forEach((word, k) => {
   const w = weights?.[k] ?? 0;
-  button.style.setProperty("--w", w.toFixed(3));
-  button.classList.toggle("lit", w > 0.1);
+  if (w <= 0.001 && !word.classList.contains("lit")) { word.style.removeProperty("--w"); return; }
+  word.style.setProperty("--w", w.toFixed(3));
+  word.classList.toggle("lit", w > 0.1);
 });
+
+/* Calls act(number of the word) where one of a place is chosen: by a click that does not select, Enter or Space. */
+export function choosable(place, act) {
+  let from = null;
+  const k = (event) => { const at = event.target.closest?.("[data-k]")?.dataset.k; return at === undefined ? -1 : Number(at); };
+  place.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY]; });
+  place.addEventListener("click", (event) => {
+    const moved = from && event.detail && Math.hypot(event.clientX - from[0], event.clientY - from[1]) > FAR;
+    if (k(event) >= 0 && !moved && event.detail < 2) act(k(event)); /* twice selects a word */
+  });
+  place.addEventListener("keydown", (event) => {
+    if ((event.key !== "Enter" && event.key !== " ") || k(event) < 0) return;
+    event.preventDefault();
+    act(k(event));
+  });
+  return k;
+}
 
 const unmarked = () => ({});
 /* A bar under each word that the model has rated; otherwise a line under one that it was unsure of. */
-function marks(s, how) {
+export function marks(s, how) {
   const rated = ratings(s, how);
   return (unit, k) => {
     if (rated?.[k] !== undefined) return { class: "rated", vars: { "--q": rated[k].toFixed(2) } };
@@ -35,14 +58,14 @@ function marks(s, how) {
 }
 
 /* how: words, eos, look, name, and the langs [source, target] and result, what the target is called. handlers: onTarget(unit, i), onSource(unit, j),
- * hinted(view, i) of the target unit pointed at, hinted(null) when none is. pinned: a target index or -1. */
-export function pair(s, how, { pinned = -1, onTarget, onSource, hinted }) {
-  const view = matrix(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns ?? sources(s, how).filter((unit) => !unit.end), weights = view?.weights ?? [];
-  const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: "Source", mark: unmarked, name: how.name });
+ * hinted(view, i) of the target unit pointed at, hinted(null) when none is. Returns {node, pin(i)}: a target word that stays lit, or -1. */
+export function pair(s, how, { onTarget, onSource, hinted }) {
+  const view = visible(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns ?? sources(s, how).filter((unit) => !unit.end), weights = view?.weights ?? [];
+  const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: t("Source"), mark: unmarked, name: how.name });
   const [below, target] = line(rows, s.text, { kind: "target", lang: how.langs[1], label: how.result, mark: marks(s, how), name: how.name });
   const size = s.text.length > 180 ? " long" : s.text.length > 50 ? " middling" : "";
-  const node = el("div", { class: `pair${size}${how.words ? "" : " pieces"}` }), web = threads(node, source, target, weights, columns.findIndex((column) => column.end));
-  node.append(above, web.root, below);
+  const node = el("div", { class: `pair${size}${how.words ? "" : " pieces"}` }, above, below), web = threads(node, source, target, weights, columns.findIndex((column) => column.end));
+  let pinned = -1;
 
   function shadeRow(i) {
     shade(target, null);
@@ -55,22 +78,25 @@ export function pair(s, how, { pinned = -1, onTarget, onSource, hinted }) {
   }
   function column(j) {
     shade(source, null);
-    shade(target, weights.map((row) => row[j]));
+    shade(target, weights.map((one) => one[j]));
     web.light((_, at) => at === j);
   }
   const rest = () => { shadeRow(pinned); if (pinned < 0) hinted(null); }; /* what is said of a pinned word stays: it has buttons */
   const listen = (place, units, point, act) => {
-    const k = (event) => { const at = event.target.closest(".unit")?.dataset.k; return at === undefined ? -1 : Number(at); };
+    const k = choosable(place, (at) => act(units[at], at));
     for (const type of ["pointerover", "focusin"]) place.addEventListener(type, (event) => { if (k(event) >= 0 && pinned < 0) point(k(event)); });
     for (const type of ["pointerleave", "focusout"]) place.addEventListener(type, rest);
-    place.addEventListener("click", (event) => { if (k(event) >= 0) act(units[k(event)], k(event)); });
   };
   listen(above, columns, column, onSource);
   listen(below, rows, row, onTarget);
-  if (target[pinned]) {
-    target[pinned].classList.add("pinned");
-    target[pinned].setAttribute("aria-pressed", "true");
-    row(pinned);
+  function pin(i) {
+    target[pinned]?.classList.remove("pinned");
+    target[pinned]?.removeAttribute("aria-current");
+    pinned = target[i] ? i : -1;
+    target[pinned]?.classList.add("pinned");
+    target[pinned]?.setAttribute("aria-current", "true");
+    if (pinned >= 0) row(pinned);
+    else shadeRow(-1);
   }
-  return node;
+  return { node, pin, point: row, rest };
 }

@@ -67,6 +67,13 @@ export function matrix(s, how) {
   if (!views.has(key)) made.set(s, views.set(key, viewOf(s, how)));
   return views.get(key);
 }
+/* The same as it is drawn. Of words and their alignment </s> is no part: `most` is columns.length where a word is aligned with it. */
+export function visible(s, how) {
+  const view = matrix(s, how);
+  if (!view || !how.words || how.look !== "alignment" || !view.columns.at(-1)?.end) return view;
+  if (!view.words) view.words = { ...view, columns: view.columns.slice(0, -1), weights: view.weights.map((row) => row.slice(0, -1)) };
+  return view.words;
+}
 const made = new WeakMap(); /* a sentence's views: all that is drawn of it at a time is the same one */
 
 function viewOf(s, how) {

@@ -6,10 +6,10 @@ const properties = (values) => Object.entries(values).map(([name, value]) => `--
 const FONTS = { serif: '"Iowan Old Style", "Palatino Linotype", Palatino, Charter, Georgia, "Noto Serif", serif', sans: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif' };
 
 const HOST = `
-:host { display: block; ${properties(FONTS)} ${properties(LIGHT)} --s0: .8125rem; --s1: .9375rem; --s2: 1.125rem; --s3: 1.5rem; --s4: 2rem;
+:host { display: block; ${properties(FONTS)} ${properties({ ...LIGHT, paper: "Canvas" })} --s0: .8125rem; --s1: .9375rem; --s2: 1.125rem; --s3: 1.5rem; --s4: 2rem;
   color: var(--ink); font: var(--s1)/1.55 var(--sans); font-variant-numeric: tabular-nums; }
-@media (prefers-color-scheme: dark) { :host(:not([theme="light"])) { ${properties(DARK)} } }
-:host([theme="dark"]) { ${properties(DARK)} color-scheme: dark; }
+:host([data-scheme="dark"]) { ${properties({ ...DARK, paper: "Canvas" })} }
+:host([theme="dark"]) { color-scheme: dark; }
 :host([theme="light"]) { color-scheme: light; }
 :host([hidden]) { display: none; }
 *, ::before, ::after { box-sizing: border-box; }
@@ -24,7 +24,7 @@ button { font: inherit; color: inherit; cursor: pointer; border: 1px solid var(-
 .stage .place { max-width: 100%; min-width: 0; }
 .stage .side { flex: 1 1 14rem; max-width: 30rem; padding-top: .5rem; }
 .heads .group { margin-bottom: 1rem; }
-.grid { display: grid; grid-template-columns: max-content repeat(var(--heads), minmax(2.5rem, 4.5rem)); gap: 4px; align-items: center; overflow-x: auto; padding: 3px; max-width: 100%; }
+.grid { display: grid; grid-template-columns: max-content repeat(var(--heads), minmax(0, 4.5rem)); gap: 4px; align-items: center; padding: 3px; max-width: 100%; }
 .grid .n { text-align: center; }
 .grid button { position: relative; display: grid; place-items: center; padding: 2px; border-radius: 5px; }
 .grid [aria-pressed="true"] { border-width: 3px; padding: 0; }
@@ -56,19 +56,19 @@ button[aria-pressed="true"]:not(.unit) { background: var(--soft); border-color: 
 .line.source { font-size: clamp(var(--s2), 2.4vw, 1.375rem); color: var(--muted); }
 .line.target { font-size: clamp(1.375rem, 4vw, var(--s4)); line-height: 1.5; letter-spacing: -.005em; }
 .middling .line.target { font-size: clamp(1.25rem, 2.4vw, var(--s3)); }
-.long .line { max-height: 32vh; overflow: auto; font-size: var(--s2); }
-.long .line.source { font-size: var(--s1); }
-.threads { display: none; width: 100%; height: clamp(2.75rem, 5vw, 3.75rem); overflow: visible; pointer-events: none; }
-.threaded .threads { display: block; }
-.threaded .line { line-height: 1.35; }
+.long .line.target, .long .line.source { font-size: clamp(1.0625rem, 1.6vw, 1.25rem); line-height: 1.75; }
+.pair { position: relative; }
+.line.target { margin-top: clamp(2.25rem, 5vw, 3.75rem); }
+.threads { position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible; pointer-events: none; }
 .threads path { fill: none; stroke: var(--heat); stroke-width: calc(1px + 3px * var(--w)); opacity: calc(.06 + .5 * var(--w)); stroke-linecap: round; transition: opacity .15s; }
+.threads.wraps path { opacity: calc(.04 + .14 * var(--w)); stroke-width: calc(1px + 1.5px * var(--w)); }
 .threads path.rest { stroke-dasharray: .02 .02; }
 .threads.lit path { opacity: .06; }
-.threads.lit path.on { opacity: calc(.25 + .75 * var(--w)); }
+.threads.lit path.on { opacity: calc(.25 + .75 * var(--w)); stroke-width: calc(1px + 3px * var(--w)); }
 .fresh .threads path { stroke-dasharray: 1; animation: spin .7s ease-out both; }
 @keyframes spin { from { stroke-dashoffset: 1; } }
 .pieces .unit:not(.end, .pinned, :hover) { box-shadow: inset 0 0 0 1px var(--line); }
-.unit { all: unset; cursor: pointer; border-radius: 5px; padding: .05em .12em; margin: 0 -.12em; color: inherit; transition: background-color .12s;
+.unit { cursor: pointer; border-radius: 5px; padding: .05em .12em; margin: 0 -.12em; transition: background-color .12s;
   --lit: color-mix(in oklab, var(--heat) calc(var(--w, 0) * 42%), transparent); background: var(--lit); -webkit-box-decoration-break: clone; box-decoration-break: clone; }
 .source .unit.lit { color: var(--ink); }
 .unit.end { font: var(--s0) var(--sans); color: var(--muted); margin-inline-start: .5em; box-shadow: inset 0 0 0 1px var(--line);
@@ -82,26 +82,35 @@ button[aria-pressed="true"]:not(.unit) { background: var(--soft); border-color: 
 .unit:hover, .unit.pinned { box-shadow: inset 0 0 0 1.5px var(--accent); }
 .unit:focus-visible { outline: 2px solid var(--accent); }
 .hint { min-height: 2.5rem; padding: .25rem 0 1rem; display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; }
-.scroll { overflow: auto; max-width: 100%; max-height: 82vh; padding: 3px; scroll-padding: var(--head, 0) .75rem .75rem var(--left, 0); overscroll-behavior-x: contain; }
-.sheet { display: grid; width: max-content; }
+.scroll { overflow: auto; max-width: 100%; max-height: 82vh; padding: 3px; overscroll-behavior-x: contain; }
+.sheet { display: grid; width: max-content; max-width: 100%; }
 .sheet > * { grid-area: 1 / 1; }
-.pane { position: sticky; pointer-events: none; background: var(--paper); }
-.tops, .corner { top: 0; }
-.sides, .corner { left: 0; }
+.pane { position: sticky; top: 0; pointer-events: none; background: linear-gradient(var(--paper) 85%, transparent); }
+.windowed { display: flex; flex-wrap: wrap; gap: 1rem 2rem; align-items: flex-start; }
+.large { min-width: 0; }
+.mini { position: relative; width: var(--width); height: var(--height); touch-action: none; cursor: grab; background: var(--card); box-shadow: 0 0 0 1px var(--line); }
+.mini canvas { display: block; width: 100%; height: 100%; image-rendering: pixelated; }
+.mini .mirrored { transform: scaleX(-1); }
+.mini .frame { position: absolute; border: 2px solid var(--warn); border-radius: 3px; }
 .ground { visibility: hidden; }
 .map { display: block; user-select: none; -webkit-user-select: none; }
 .map text, .pane text { font-family: var(--sans); }
 .map[data-force] { cursor: crosshair; touch-action: none; }
 .read { display: block; min-height: 2.25rem; padding-top: .5rem; }
 .read b, figcaption b { color: var(--ink); font-weight: 600; }
-.legend { display: flex; align-items: center; gap: .5rem; }
+.legend { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .5rem; margin: 0; }
+.legend .legend { flex-wrap: nowrap; margin-inline-end: .5rem; }
+.sample { flex: none; width: 1.5rem; height: 3px; border-radius: 2px; background: var(--accent); }
+.sample.poor { background: linear-gradient(90deg, var(--warn) 35%, var(--line) 35%); }
+.sample.doubt { background: var(--warn); }
 .legend svg { border-radius: 3px; flex: none; }
 table { border-collapse: collapse; font-size: var(--s0); }
 th, td { padding: .3rem .6rem; text-align: end; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; }
-thead > tr > * { position: sticky; top: -3px; background: var(--paper); z-index: 1; }
-th[scope="row"], thead td { position: sticky; inset-inline-start: -3px; background: var(--paper); text-align: start; }
-thead td { z-index: 2; }
+thead > tr > * { position: sticky; top: 0; background: var(--paper); z-index: 1; white-space: normal; overflow-wrap: anywhere; vertical-align: bottom; }
+th[scope="row"], thead td { text-align: start; white-space: normal; overflow-wrap: anywhere; }
+#map th { min-width: 3.25rem; max-width: 8rem; }
+#map th, #map td { padding-inline: .25rem; }
 [popover] { border: 1px solid var(--line); border-radius: 12px; background: var(--card); color: var(--ink); box-shadow: 0 12px 40px rgb(0 0 0 / 22%); }
 .popover { position: fixed; inset: auto; margin: 0; padding: .75rem; width: min(19rem, calc(100vw - 2rem)); }
 .popover ul { list-style: none; margin: .25rem 0 0; padding: 0; }
@@ -110,14 +119,13 @@ thead td { z-index: 2; }
 /* a finger needs 40 px */
 @media (pointer: coarse), (max-width: 40rem) {
   .hint button, .bar button, .popover button, .group button, .grid button { min-height: 2.5rem; }
-  .line.target { margin-top: .375rem; }
   .line.source { font-size: 1.25rem; }
   .unit { line-height: 1.25; padding-block: .45em; }
   .unit.end { padding-block: 1em; }
 }
 @media (prefers-reduced-motion: reduce) { *, ::before, ::after { animation: none !important; transition: none !important; } }
-@media print { .hint, .read { display: none; } .scroll { max-height: none; overflow: visible; } .pane { position: static; background: none; } .stage { break-inside: avoid; } }
-@media (forced-colors: active) { button[aria-pressed="true"]:not(.unit) { background: Highlight; color: HighlightText; forced-color-adjust: none; } .unit.pinned { outline: 2px solid; } .unit.lit { outline: 1px dashed; } .map, .pane, .legend svg, .threads, .grid canvas { forced-color-adjust: none; } }
+@media print { .hint, .read, .mini { display: none; } .scroll { max-height: none; overflow: visible; } .pane { position: static; background: none; } .stage { break-inside: avoid; } }
+@media (forced-colors: active) { button[aria-pressed="true"]:not(.unit) { background: Highlight; color: HighlightText; forced-color-adjust: none; } .unit.pinned { outline: 2px solid; } .unit.lit { outline: 1px dashed; } .map, .pane, .legend svg, .threads, .grid canvas, .mini canvas { forced-color-adjust: none; } }
 `;
 
 function made(...texts) {

@@ -2,7 +2,7 @@
  * asks for nothing. */
 
 const FROM = /from "\.\/([\w-]+\.js)"/g, PREFIX = "alignd/";
-const STYLE = "body { margin: 0 auto; max-width: 72rem; padding: 1.5rem clamp(1rem, 4vw, 3rem); background: #faf9f6; color: #1d1c24; font: 15px/1.5 system-ui, sans-serif } svg { max-width: 100% } alignd-attention + alignd-attention { margin-top: 1.5rem } @media (prefers-color-scheme: dark) { body { background: #131218; color: #ecebf2 } }";
+const STYLE = "html { color-scheme: light dark } body { margin: 0 auto; max-width: 72rem; padding: 1.5rem clamp(1rem, 4vw, 3rem); background: #faf9f6; color: #1d1c24; font: 15px/1.5 system-ui, sans-serif } svg { max-width: 100% } alignd-attention + alignd-attention { margin-top: 1.5rem } @media (prefers-color-scheme: dark) { body { background: #131218; color: #ecebf2 } }";
 /* Scripts and styles of the file itself, and nothing from elsewhere. */
 const POLICY = "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 const START = `import "${PREFIX}element.js"; const result = JSON.parse(document.getElementById("result").textContent); for (const view of document.querySelectorAll("alignd-attention")) view.result = result;`;

@@ -2,10 +2,10 @@
 import { hasHead } from "./sentence.js";
 
 const TASKS = {
-  translation: { act: "Translate", result: "Translation", word: "translated word" },
-  parsing: { act: "Parse", result: "Logical form", word: "symbol of the result" },
+  translation: { act: "Translate", result: "Translation" },
+  parsing: { act: "Parse", result: "Logical form" },
 };
-const OTHER = { act: "Run", result: "Result", word: "word of the result" };
+const OTHER = { act: "Run", result: "Result" };
 const EXAMPLES = {
   en: ["She gave him the book that he had lost.", "A boy plays in the snow.", "Where is the train station?", "Who wrote this letter?"],
   de: ["Die Katze, die auf dem Sofa liegt, schläft.", "Wo ist der Bahnhof?", "Ein Junge spielt im Schnee."],
@@ -35,4 +35,5 @@ export const pairsOf = (models, languages) => languages.flatMap(({ code, targets
   .filter((target) => !models.some((model) => translates(model) && without(model.source) === without(code) && (model.variants || without(model.target) === without(target))))
   .map((target) => ({ name: `${code} \u2192 ${target}`, source: code, target, task: "translation", pair: true, alignment_head: models.filter(translates).every(hasHead) })));
 
-export const reverses = (model, other) => translates(model) && translates(other) && model.source === other.target && model.target === other.source;
+/* The model, or the pair, that translates between two languages; undefined: there is none. */
+export const modelFor = (models, source, target) => models.find((model) => translates(model) && model.source === source && model.target === target);

@@ -1,32 +1,68 @@
-/* Threads between the words of two lines: one for each weight that counts. Only lines that do not wrap have them. */
+/* Threads between the words of two texts, wherever their lines break: one for each weight that counts, over both texts, drawn for what is on the screen. */
 import { svg } from "./dom.js";
 
-const LEAST = 0.05;
-/* Are all of them on one line? */
-function straight(words) {
-  const boxes = words.flatMap((word) => [...word.getClientRects()]);
-  return boxes.length === words.length && boxes.every((box) => box.top < boxes[0].bottom && box.bottom > boxes[0].top);
-}
-const middle = (word, box) => { const mine = word.getBoundingClientRect(); return mine.left + mine.width / 2 - box.left; };
+const LEAST = 0.05, MARGIN = 200; /* px above and below the window that are drawn, too */
 
-/* above, below: elements; weights [below][above]; end: the number of the one above that is </s>, or -1. The picture follows the size of `place`, which shall hold all of them. light(test): those
- * of which test(i, j) is true stand out; without a test, all are alike. */
+/* Where a word is within a box: of one that is broken, its longer part. */
+function placeOf(word, box) {
+  const parts = [...word.getClientRects()], part = parts.reduce((a, b) => (b.width > a.width ? b : a), parts[0] ?? box);
+  return { x: part.left + part.width / 2 - box.left, top: part.top - box.top, bottom: part.bottom - box.top };
+}
+
+/* place: the element that holds both texts, and gets the picture; above, below: their words; weights [below][above]; end: the number of the one
+ * above that is </s>, or -1. light(test): those of which test(i, j) is true stand out; without a test, all are alike. */
 export function threads(place, above, below, weights, end) {
-  const paths = weights.flatMap((row, i) => row.flatMap((w, j) => (w < LEAST ? [] : [{ i, j, node: svg("path", { class: j === end && "rest", pathLength: 1, "data-cell": `${i} ${j}`, vars: { "--w": w.toFixed(3) } }) }])));
-  const root = svg("svg", { class: "threads", "aria-hidden": "true" }, paths.map(({ node }) => node));
-  function draw() {
-    place.classList.toggle("threaded", straight(above) && straight(below));
+  const links = weights.flatMap((row, i) => row.flatMap((w, j) => (w < LEAST || !above[j] || !below[i] ? [] : [{ i, j, w, node: null }])));
+  const root = svg("svg", { class: "threads", "aria-hidden": "true" });
+  let test = null, waits = false, seen = false;
+
+  function measure() {
     const box = root.getBoundingClientRect();
-    if (!box.height) return;
-    for (const { i, j, node } of paths) {
-      const from = middle(above[j], box), to = middle(below[i], box), h = box.height;
-      node.setAttribute("d", `M${from} 0C${from} ${h * 0.55} ${to} ${h * 0.45} ${to} ${h}`);
+    if (!box.width) return false;
+    const from = above.map((word) => placeOf(word, box)), to = below.map((word) => placeOf(word, box));
+    for (const link of links) {
+      const a = from[link.j], b = to[link.i], y = a.bottom - 2, h = Math.max(b.top + 2 - y, 8);
+      Object.assign(link, { top: y, low: y + h, d: `M${a.x.toFixed(1)} ${y.toFixed(1)}C${a.x.toFixed(1)} ${(y + h * 0.55).toFixed(1)} ${b.x.toFixed(1)} ${(y + h * 0.45).toFixed(1)} ${b.x.toFixed(1)} ${(y + h).toFixed(1)}` });
+    }
+    const lines = (words) => new Set(words.map((one) => Math.round(one.top))).size;
+    root.classList.toggle("wraps", lines(from) + lines(to) > 3);
+    return true;
+  }
+  function make(link) {
+    link.node = svg("path", { class: link.j === end && "rest", pathLength: 1, d: link.d, "data-cell": `${link.i} ${link.j}`, vars: { "--w": link.w.toFixed(3) } });
+    link.node.classList.toggle("on", !!test?.(link.i, link.j));
+    root.append(link.node);
+  }
+  /* Those on the screen have a path, the others have none. */
+  function show() {
+    waits = false;
+    if (!seen || !root.isConnected) return;
+    const { top } = root.getBoundingClientRect(), from = -MARGIN - top, to = innerHeight + MARGIN - top;
+    for (const link of links) {
+      const visible = link.low > from && link.top < to;
+      if (visible && !link.node) make(link);
+      else if (!visible && link.node) { link.node.remove(); link.node = null; }
     }
   }
-  new ResizeObserver(draw).observe(place);
-  function light(test) {
-    root.classList.toggle("lit", !!test);
-    for (const { i, j, node } of paths) node.classList.toggle("on", !!test?.(i, j));
+  function draw() {
+    if (!seen || !measure()) return;
+    for (const { node, d } of links) node?.setAttribute("d", d);
+    show();
   }
-  return { root, light };
+  const soon = () => { if (!waits) { waits = true; requestAnimationFrame(show); } };
+  new IntersectionObserver(([{ isIntersecting }]) => {
+    if (isIntersecting === seen) return;
+    seen = isIntersecting;
+    (seen ? addEventListener : removeEventListener)("scroll", soon, { passive: true });
+    if (seen) draw();
+    else for (const link of links) { link.node?.remove(); link.node = null; }
+  }, { rootMargin: `${MARGIN}px` }).observe(place);
+  new ResizeObserver(draw).observe(place);
+  place.append(root);
+
+  return { root, draw, light(which) {
+    test = which;
+    root.classList.toggle("lit", !!test);
+    for (const { i, j, node } of links) node?.classList.toggle("on", !!test?.(i, j));
+  } };
 }

@@ -1,6 +1,7 @@
 /* Shows errors where they occurred, with a way to continue. */
 import { el, button } from "./dom.js";
 import { useKey } from "./api.js";
+import { t } from "./say.js";
 
 const KEPT = "Your text is still here.";
 /* status: a title, where the server's own words are not one, and what to do about it. */
@@ -18,7 +19,7 @@ const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?
 /* Counts down in a note, and then does it, unless the note has gone by then. */
 function countDown(seconds, act) {
   const note = el("span", { class: "count", "aria-hidden": "true" });
-  const say = () => { note.textContent = `Trying again in ${seconds} s`; };
+  const say = () => { note.textContent = t("Trying again in {0} s", seconds); };
   const timer = setInterval(() => {
     seconds--;
     if (seconds > 0 && note.isConnected && note.checkVisibility()) return say();
@@ -32,17 +33,17 @@ function countDown(seconds, act) {
 /* Asks for the key of the server, and then does it. */
 function askKey(act) {
   const key = el("input", { type: "password", id: "key", autocomplete: "off", required: true });
-  return el("form", { class: "again", onsubmit: (event) => { event.preventDefault(); useKey(key.value.trim()); act(); } }, el("label", {}, "Key ", key), el("button", { class: "primary" }, "Use it"));
+  return el("form", { class: "again", onsubmit: (event) => { event.preventDefault(); useKey(key.value.trim()); act(); } }, el("label", {}, t("Key "), key), el("button", { class: "primary" }, t("Use it")));
 }
 
 /* Shows an error at a place; again: what tries once more. A busy server is asked again by itself, one out of reach when the network is back. */
 export function fail(place, error, again) {
   const [title, advice] = WORDS[error.status] ?? ["", ""];
-  place.replaceChildren(el("strong", {}, title || sentence(error.message)), advice && el("span", {}, advice));
+  place.replaceChildren(el("strong", {}, title ? t(title) : sentence(error.message)), advice && el("span", {}, t(advice)));
   place.hidden = false;
   if (!again) return;
   if (error.status === 401 || error.status === 403) return place.append(askKey(again));
-  const row = el("span", { class: "again" }, button("Try again", again));
+  const row = el("span", { class: "again" }, button(t("Try again"), again));
   place.append(row);
   if (error.status === 429 || error.status === 503) row.append(countDown(Math.max(1, error.retryAfter), again));
   if (error.status === 0) addEventListener("online", () => { if (row.isConnected && row.checkVisibility()) again(); }, { once: true });

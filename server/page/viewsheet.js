@@ -14,6 +14,8 @@ progress { accent-color: var(--accent); width: min(16rem, 50%); }
 .lean i { position: absolute; inset: .125rem auto .125rem 50%; width: calc(var(--p) * 50%); background: var(--accent); }
 .lean .less i { inset-inline: auto 50%; background: var(--warn); }
 td.lean { text-align: start; }
+.fits { width: 100%; max-width: 44rem; }
+.fits th, .fits td { white-space: normal; overflow-wrap: anywhere; padding-inline: .25rem; }
 .legend, .read { color: var(--muted); font-size: var(--s0); }
 .file { display: inline-flex; align-items: center; min-height: 2.25rem; padding: .25rem .875rem; border: 1px solid var(--line); border-radius: 8px; background: var(--card); color: var(--ink); font-size: inherit; cursor: pointer; position: relative; }
 .file:hover { border-color: var(--accent); color: var(--accent); }

@@ -1,15 +1,15 @@
 /* The view that asks why a word was written: source words left out, another word in its place, source or what was written before. */
 import { direction, el, group, keys, note, number, percent, roving, toggle } from "./dom.js";
 import { colours } from "./colour.js";
-import { heatMap, sheet } from "./heatmap.js";
+import { largeMap } from "./heatmap.js";
 import { contrast, contrastName, known, leaveOneOut, lossView, MOST, sourceAndBefore, sourceWords, targetWords } from "./influence.js";
 import { legend, NAMES } from "./map.js";
+import { t } from "./say.js";
 import { END, probability, tokensOf } from "./sentence.js";
 import { useViewSheet } from "./viewsheet.js";
 import { waiting } from "./waiting.js";
 
 useViewSheet();
-const MARGIN = 24; /* px beside a map */
 const name = (word) => el("b", { dir: "auto" }, word);
 const chance = (logProb) => percent(Math.exp(Math.min(0, logProb)));
 const isMark = (word) => /^[\p{P}\p{S}]+$/u.test(word.surface);
@@ -41,10 +41,9 @@ function lossRows({ columns, whole, left }, i) {
 
 function lossMap(found, s, panel) {
   const read = el("output", { class: "read", "aria-live": "polite" }), palette = colours(), { rows, columns, whole, left } = found;
-  const map = heatMap(lossView(found, s), { room: panel.clientWidth - MARGIN, colours: palette, name: "Left out", onSay: (cell) => read.replaceChildren(...(cell ? [name(rows[cell.i].surface), " without ", name(columns[cell.j].surface),
-    `: ${chance(left[cell.j][cell.i])} instead of ${chance(whole[cell.i])}`] : [])) });
-  map.id = "loss-map";
-  return [sheet(map), read, legend("word's probability is lost", palette)];
+  const map = largeMap(lossView(found, s), { id: "loss-map", room: panel.clientWidth, colours: palette, name: "Left out", of: ({ from: [top, side] }) => ({ onSay: (cell) => read.replaceChildren(...(cell ? [name(rows[cell.i + top].surface), t(" without "), name(columns[cell.j + side].surface),
+    t(": {0} instead of {1}", chance(left[cell.j + side][cell.i + top]), chance(whole[cell.i + top]))] : [])) }) });
+  return [map, read, legend("word's probability is lost", palette)];
 }
 
 function leftOut(panel, app, s) {
@@ -68,10 +67,10 @@ const alternatives = (s, row) => (s.top_k?.[tokensOf(row)[0]] ?? []).map(({ toke
 
 function contrastTable({ columns, favours, looks }, [mine, other], look) {
   const most = Math.max(1, ...favours.map(Math.abs)), heads = ["Source word", "In favour of", ...(looks ? [mine, other].map((word) => `${NAMES[look]} of \u201c${word}\u201d`) : [])];
-  return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Source words" }, el("table", { dir: direction(columns[0]?.surface ?? "") }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col", dir: "auto" }, head)))),
+  return el("table", { class: "fits", dir: direction(columns[0]?.surface ?? "") }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col", dir: "auto" }, head)))),
     el("tbody", {}, columns.map((column, j) => el("tr", {}, el("th", { scope: "row", dir: "auto" }, column.surface),
       el("td", { class: "lean" }, el("span", { class: favours[j] < 0 ? "track less" : "track", "aria-hidden": "true" }, el("i", { vars: { "--p": Math.abs(favours[j] / most).toFixed(3) } })), `${number(Math.abs(favours[j]))} ${favours[j] < 0 ? other : mine}`),
-      looks?.map((row) => el("td", {}, percent(row[j]))))))));
+      looks?.map((row) => el("td", {}, percent(row[j])))))));
 }
 
 function contrastOf(place, app, s, { i, other }) {

@@ -2,7 +2,8 @@
 import { rmSync } from "node:fs";
 import { startDaemon } from "../clients/daemon.mjs";
 import { begin, end, link, program, translated, visit } from "./browser.mjs";
-import { measureHeads, measureMap, measurePointer, median, randomModel } from "./measure.mjs";
+import { wordsOf } from "./lengths.mjs";
+import { measureHeads, measureKey, measureMap, measurePointer, median, randomModel } from "./measure.mjs";
 
 const RUNS = 15, MODEL = "transformer-alignment-layer";
 const say = (what, value, unit) => console.log(`${what.padEnd(64)} ${value.toFixed(0).padStart(8)} ${unit}`);
@@ -29,6 +30,12 @@ say("first paint", median(visits.map(({ paint }) => paint)), "ms");
 say("first translation drawn, the API's time included", median(visits.map(({ ready }) => ready)), "ms");
 say(`the page's ${visits[0].files} files`, visits[0].plain, "bytes");
 say("the same as sent, with headers", visits[0].sent, "bytes");
+
+await visit(`#${new URLSearchParams({ t: wordsOf(300), m: "en-fr" })}`, async (page) => {
+  await translated(page);
+  await page.locator("#result[aria-busy=false]").waitFor();
+  say("300 words: a key pressed, until it is seen", await measureKey(page, RUNS), "ms");
+});
 
 const random = randomModel(), daemon = await startDaemon(program, [random.model, `tests/golden/${MODEL}`]);
 for (const n of [40, 80]) {

@@ -1,7 +1,8 @@
 /* Debian's chromium before a daemon, for the tests of the page and for its pictures. */
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { startDaemon } from "../clients/daemon.mjs";
 
 const require = createRequire(import.meta.url);
@@ -46,6 +47,15 @@ function seeThrough() {
   };
 }
 
+/* FILES=FOLDER: the page as its files are there, not as they were built into the program. */
+const TYPES = { js: "text/javascript", css: "text/css", svg: "image/svg+xml", html: "text/html" };
+const POLICY = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+const fromFiles = (context) => context.route((url) => /^\/(page\/[\w.-]+|embed\.js|)$/.test(url.pathname), (route) => {
+  const path = new URL(route.request().url()).pathname, name = basename(path) || "index.html";
+  if (!existsSync(join(process.env.FILES, name)) || !/^http:\/\/127/.test(route.request().url())) return route.fallback();
+  return route.fulfill({ path: join(process.env.FILES, name), contentType: `${TYPES[name.split(".").at(-1)]}; charset=utf-8`, headers: { "Content-Security-Policy": POLICY, "Access-Control-Allow-Origin": "*", "Cache-Control": "no-cache" } });
+});
+
 async function slowDown(context, page) {
   await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: SLOW });
   await context.route((url) => !/^\/(page\/|embed\.js|$)/.test(url.pathname), async (route) => {
@@ -63,7 +73,8 @@ export async function visit(hash, body, { width = 1024, height = 900, theme = "l
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(message.text()); });
   page.on("pageerror", (error) => wrong.push(String(error)));
   page.on("request", (request) => { if (!/^(data|blob):/.test(request.url()) && ![daemon.url, ...also].includes(new URL(request.url()).origin)) wrong.push(`request to ${request.url()}`); });
-  page.setDefaultTimeout(60000); /* a machine that does much else; a bound, not a measure */
+  page.setDefaultTimeout(Number(process.env.PATIENCE_MS ?? 60000)); /* a machine that does much else; a bound, not a measure */
+  if (process.env.FILES && daemon.stop) await fromFiles(context);
   if (SLOW) await slowDown(context, page);
   await page.addInitScript(seeThrough);
   try {
@@ -85,6 +96,12 @@ export async function violations(page) {
   return found.violations.map((v) => `${v.id}: ${v.nodes[0].html} ${v.nodes[0].failureSummary}`);
 }
 
+/* Opens "How it decodes", and chooses there. */
+export async function how(page) { if (!(await page.locator("#how").evaluate((node) => node.open))) await page.locator("#how summary").click(); }
+export async function set(page, name, value) {
+  await how(page);
+  await page.locator(`#${name}`).selectOption(value);
+}
 export const translated = (page) => page.locator(".target .unit").first().waitFor();
 export const text = (locator) => locator.evaluate((node) => node.textContent);
 export const target = (page, word) => page.locator(".target .unit", { hasText: new RegExp(`^${word}$`) }).first();

@@ -42,6 +42,20 @@ export async function measureMap(page, runs) {
   return { cells: found[0].cells, ms: median(found.map(({ ms }) => ms)), api_ms: median(found.map(({ api }) => api)) };
 }
 
+/* From a key that is pressed in a text of so many words, whose translation is there, to the frame that shows it: a median, in ms. */
+export const measureKey = (page, runs) => page.evaluate(async (count) => {
+  const box = document.getElementById("text"), times = [];
+  box.focus();
+  box.setSelectionRange(box.value.length, box.value.length);
+  for (let run = 0; run < count; run++) {
+    const began = performance.now();
+    document.execCommand("insertText", false, "a");
+    await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+    times.push(performance.now() - began);
+  }
+  return times.sort((a, b) => a - b)[times.length >> 1];
+}, runs);
+
 /* From the pointer's coming upon a cell of the map to the frame that says what it holds: a median, in ms. */
 export const measurePointer = (page, runs) => page.evaluate(async (count) => {
   const { shadowRoot } = document.querySelector("#map-view"), map = shadowRoot.querySelector(".map"), box = map.getBoundingClientRect(), { layout } = map, times = [];

@@ -6,7 +6,9 @@ before(begin);
 after(end);
 
 await import("./test_views.mjs");
+await import("./test_translator.mjs");
 await import("./test_pairs.mjs");
+await import("./test_speech.mjs");
 await import("./test_truth.mjs");
 await import("./test_scripts.mjs");
 await import("./test_trouble.mjs");
@@ -18,4 +20,5 @@ await import("./test_why.mjs");
 await import("./test_take.mjs");
 await import("./test_corpus.mjs");
 await import("./test_element.mjs");
+await import("./test_docs.mjs");
 await import("./test_speed.mjs");

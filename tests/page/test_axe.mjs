@@ -73,7 +73,7 @@ const ANSWERED = {
   "source or before": [{ v: "why", w: "from" }, see("#panel .cover")],
   links: [{ v: "links", g: "0-0 1p0" }, see("#links-map")],
   corpus: [{ v: "corpus" }, corpus, see("#row-1")],
-  "several sentences": [{ t: `${sentence} Where is the train station?` }, see(".pair", 1)],
+  "several sentences": [{ t: `${sentence} Where is the train station?` }, see("#next")],
   "a pair": [{ m: "de \u2192 fr", t: "Un garçon joue dans la neige." }, see("#through")],
   "another language": [{ t: "Un garçon joue dans la neige avec son chien." }, see("#language button")],
   "heads, cross": [heads("cross.0.1"), see("#heads-view .grid")],
@@ -81,7 +81,9 @@ const ANSWERED = {
   "heads, decoder": [heads("decoder.0.1"), see("#heads-view .grid")],
   history: [{}, press("A boy plays in the snow."), click("#history summary"), see("#history li")],
   "too long": [{ t: "a ".repeat(60000) }, see("#text-error")],
-  "no text": [{ t: "" }, see("#reading .state")],
+  "a pair that is missing": [{}, (page) => page.locator("#to").selectOption("ja"), see("#missing")],
+  "how it decodes": [{}, click("#how summary"), see("#strategy")],
+  "no text": [{ t: "" }, see(".state")],
 };
 
 test("axe: every state of a server that answers", () => visit("", async (page) => {
@@ -91,7 +93,7 @@ test("axe: every state of a server that answers", () => visit("", async (page) =
   for (const [name, [fields, ...steps]] of Object.entries(ANSWERED)) {
     await page.keyboard.press("Escape");
     await page.evaluate((hash) => { location.hash = hash; }, link({ v: "map", ...fields }));
-    await page.locator(".reading:not(.busy)").waitFor();
+    await page.locator(".reading:not(.busy)").waitFor({ state: "attached" });
     for (const step of steps) await step(page);
     await check(page, name);
   }
@@ -115,7 +117,7 @@ test("axe: every state of a server that does not answer", () => {
   let reply;
   const answer = (route) => (reply ? route.fulfill(reply) : route.abort());
   const refused = async (page, [name, [says]]) => {
-    await page.locator("#reading .state", { hasText: says }).waitFor();
+    await page.locator(".state", { hasText: says }).waitFor();
     await check(page, name);
   };
   return visit(link({}), async (page) => {

@@ -88,7 +88,7 @@ test("corpus: a line of two sentences is asked about as a whole, until its text 
   await page.locator("#panel .card .line", { hasText: translation }).waitFor();
   await page.locator("#text").press("Control+Enter");
   await page.waitForFunction(() => !location.hash.includes("whole"));
-  await page.locator("#reading .line.target").nth(1).waitFor();
+  await page.locator("#which", { hasText: "Sentence 1 of 2" }).waitFor();
 }));
 
 test("corpus: a file that is dropped; of a long one the first 1,000 lines, in batches; stopped, and asked again", () => visit(link({ v: "corpus" }), async (page) => {

@@ -43,7 +43,8 @@ test("links: another token and a forced look are in the link; Back takes them ba
 
 test("links: a sentence of several, its own translation, a comparison", () => visit(link({ t: "She is late. He waits for her.", v: "ask" }), async (page) => {
   await translated(page);
-  await page.locator(".target .unit").last().click();
+  await page.locator("#next").click();
+  await target(page, "attend").waitFor();
   await page.locator("#reference").fill("Il attend.");
   await page.getByRole("button", { name: "Score it" }).click();
   await page.locator("#panel .card").nth(1).waitFor();

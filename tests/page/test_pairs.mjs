@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
 import { renamedFolder } from "./folders.mjs";
-import { program, sourceWords, target, text, translated, views, visit } from "./browser.mjs";
+import { program, set, sourceWords, target, text, translated, views, visit } from "./browser.mjs";
 
 const PAIR = "de \u2192 fr", TEXT = "Un garçon joue dans la neige.";
 let folder, daemon;
@@ -30,7 +30,7 @@ test("pairs: in the list of models; translated with the attention of both, and t
   await translated(page);
   assert.deepEqual(await served(page), ["en-fr", "de-en", PAIR]);
   await page.locator("#text").fill(TEXT);
-  await page.locator("#model").selectOption(PAIR);
+  await set(page, "model", PAIR);
   await target(page, "neige").waitFor();
   const reply = await ask(), { text: made, pivot_text: between, sentences: [s] } = reply.translations[0];
   assert.deepEqual(reply.pivot, ["de-en", "en-fr"]);
@@ -60,11 +60,11 @@ test("pairs: every view opens; nothing is offered that two models cannot answer"
     if (view === "export") assert.match(await text(page.locator("#panel pre")), /\/translate -d [^]*"source":"de","target":"fr"/);
   }
   assert.equal(await page.locator("#answer > *").count(), 0);
-  await page.locator("#strategy").selectOption("greedy"); /* one model would stream */
+  await set(page, "strategy", "greedy"); /* one model would stream */
   await page.waitForFunction(() => location.hash.includes("s=greedy"));
   await page.locator(".reading:not(.busy)").waitFor();
   assert.match(await text(page.locator("#through")), /^By way of English/);
-  await page.locator("#model").selectOption("en-fr");
+  await set(page, "model", "en-fr");
   await page.locator("#through").waitFor({ state: "detached" });
 }, { daemon }));
 

@@ -81,10 +81,10 @@ test("9: Tab, and arrows within lines of words, reach every control of each view
         if (seen === "end") break;
         assert.equal(seen, "", `${view}: a focus that cannot be seen`);
       }
-      for (const group of await page.locator("#reading .line, .strip:has(button), .words").all()) { /* one stop; arrows go on */
+      for (const group of await page.locator("#result, #reading .line, .strip:has(button), .words").all()) { /* one stop; arrows go on */
         await group.locator("[tabindex='0']").focus();
         await page.keyboard.press("Home");
-        for (let left = await group.locator("button").count(); left > 0; left--) {
+        for (let left = await group.locator("button, .unit, .word").count(); left > 0; left--) {
           await page.evaluate(() => { window.deepFocus().dataset.reached = ""; });
           await page.keyboard.press("ArrowRight");
         }
@@ -106,8 +106,10 @@ test("9: by keyboard alone: text, model, search, width, examples, history", () =
   await tabTo(page, "#text");
   await press(page, "Control+a");
   await page.keyboard.type(sentence);
-  await press(page, "Enter");
+  await press(page, "Control+Enter");
   await page.locator("#history li").waitFor({ state: "attached" }); /* the first visit already shows this sentence */
+  await tabTo(page, "#how summary");
+  await press(page, "Enter");
   await tabTo(page, "#beam");
   await press(page, "ArrowUp", "Enter");
   await page.waitForFunction(() => location.hash.includes("b=6"));
@@ -117,7 +119,7 @@ test("9: by keyboard alone: text, model, search, width, examples, history", () =
   await tabTo(page, "#model", "Shift+Tab");
   await press(page, "ArrowDown");
   await page.waitForFunction(() => location.hash.includes("m=fr-en"));
-  await tabTo(page, "#examples button:nth-child(3)");
+  await tabTo(page, "#examples button:nth-child(3)", "Shift+Tab");
   await press(page, "Enter");
   await target(page, "snow").waitFor();
   await tabTo(page, "#history summary");

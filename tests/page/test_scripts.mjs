@@ -70,7 +70,7 @@ test("9: right to left: the matrix's columns and labels", () => there(he({}), as
   for (const box of await boxes(tops)) assert.ok(box.top >= map.y - 1 && box.right <= map.x + map.width + 1, "column names lie within the picture");
   const cell = await page.locator("#panel .map rect").nth(1).boundingBox(); /* row 0, column 0 */
   assert.ok(Math.abs(cell.y - map.y - head) < 4 && cell.x > map.x + map.width / 2);
-  for (const box of await boxes(sides)) assert.ok(box.left >= map.x - 1 && box.right <= map.x + (await page.locator("#panel .sides").boundingBox()).width, "row names lie left of the cells");
+  for (const box of await boxes(sides)) assert.ok(box.left >= map.x - 1 && box.right <= map.x + (await page.locator("#panel .map").evaluate((svg) => svg.layout.left)), "row names lie left of the cells");
 
   await page.locator("#panel .map").focus();
   await page.keyboard.press("ArrowLeft");
@@ -169,7 +169,7 @@ test("9: a model without attention: every view opens", () => there(link({ t: "to
 test("7: a model that parses: its words, what it copies", () => visit("#" + new URLSearchParams({ t: "What is the population of Zurich?", m: "geoquery", v: "diagnostics" }), async (page) => {
   await target(page, "zurich").waitFor();
   assert.equal(await text(page.locator("#go")), "Parse");
-  assert.equal(await page.locator("#reading").getAttribute("aria-label"), "Logical form");
+  assert.equal(await page.locator("#result").getAttribute("aria-label"), "Logical form");
   assert.match(await text(page.locator("#panel .card").nth(2)), /^Copied words.*zurich/);
   assert.match(await text(page.locator("#panel .card").nth(0)), /Nothing is repeated/);
   assert.doesNotMatch(await text(page.locator("main")), /translat|left out\?|repeated\?/i);

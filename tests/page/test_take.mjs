@@ -37,7 +37,7 @@ test("links by hand: made with the mouse and the keyboard, sure and possible, dr
   await page.keyboard.press("Space"); /* sure, possible, none */
   assert.equal(await line(page), "0-0 4-4");
   await page.locator("#text").fill("A boy plays in the snow."); /* another text has none */
-  await page.keyboard.press("Enter");
+  await page.keyboard.press("Control+Enter");
   await sourceWords(page).filter({ hasText: "boy" }).waitFor();
   await page.waitForFunction(() => document.getElementById("pharaoh")?.value === "");
 }));
@@ -60,7 +60,7 @@ test("links by hand: loaded from a file, taken from the model, compared with it;
   await page.locator("#pharaoh").fill("3-3");
   await page.locator("#pharaoh").blur();
   assert.deepEqual(await drawn(page), ["3-3"]);
-  await page.getByRole("button", { name: "Clear" }).click();
+  await page.locator("#panel").getByRole("button", { name: "Clear" }).click();
   assert.deepEqual(await drawn(page), []);
 }));
 

@@ -11,7 +11,7 @@ import { link, program, sentence, text, translated, violations, visit } from "./
 const refusal = (status, code, error, seconds) => ({ status, json: { error, code }, ...(seconds && { headers: { "Retry-After": String(seconds) } }) });
 const busy = (seconds) => refusal(429, "queue_full", "the queue is full", seconds);
 const loading = refusal(503, "unavailable", "the models are still loading", 1);
-const state = (page, words) => page.locator("#reading .state", { hasText: words }).waitFor();
+const state = (page, words) => page.locator(".state", { hasText: words }).waitFor();
 const bothThemes = async (hash, body, options) => { for (const theme of ["light", "dark"]) await visit(hash, body, { ...options, theme, bypassCSP: true }); };
 
 /* Answers the first `times` requests for a path with a reply, or with none at all; later ones come through. */
@@ -23,13 +23,13 @@ function hinder(pattern, reply, times = Infinity) {
 }
 
 test("9: an empty text", () => bothThemes(link({ t: "" }), async (page) => {
-  await state(page, "See what each word was made from");
+  await state(page, /^Translation$/);
   assert.equal(await page.locator("#detail").isVisible(), false);
   assert.deepEqual(await violations(page), []);
   await page.getByRole("button", { name: sentence }).click();
   await translated(page);
   await page.locator("#text").fill("");
-  await state(page, "See what each word was made from");
+  await state(page, /^Translation$/);
 }));
 
 test("9: the models are still loading", () => bothThemes(link({}), async (page) => {
@@ -53,7 +53,7 @@ test("9: a busy server: counts down, then asks again by itself; or at once", asy
   }, { before: hinder("**/translate", busy(590), 1), expected: /429/ });
   await visit(link({}), async (page) => {
     await translated(page);
-    assert.equal(await page.locator("#reading .state").count(), 0);
+    assert.equal(await page.locator(".state").count(), 0);
   }, { before: hinder("**/translate", busy(2), 1), expected: /429/ });
 });
 

@@ -1,0 +1,62 @@
+/* A file that is translated whole: chosen or dropped, how far it is, what it warns of, and the translation to save or to read beside the source. */
+import { button, el, find } from "./dom.js";
+import * as api from "./api.js";
+import { save } from "./save.js";
+import { t } from "./say.js";
+import { count } from "./speak.js";
+import { fail } from "./trouble.js";
+
+const LINES = ["srt", "vtt", "txt"], SHOWN = 200; /* formats whose lines are shown side by side; lines of them */
+const BELOW = ["txt", "srt", "vtt", "md", "html"]; /* formats that can have both languages in one file */
+let running = null;
+
+/* Lines of source and translation, one beside the other: those of files whose lines stay in their places. */
+function bilingual(source, made) {
+  const lines = [source, made].map((text) => text.replace(/^\ufeff/, "").split(/\r?\n/)), rows = [];
+  for (let k = 0; k < Math.max(lines[0].length, lines[1].length) && rows.length < SHOWN; k++) {
+    const [a = "", b = ""] = [lines[0][k], lines[1][k]];
+    if (a !== b) rows.push(el("tr", {}, el("th", { scope: "row" }, k + 1), el("td", { dir: "auto" }, a), el("td", { dir: "auto" }, b)));
+  }
+  return el("table", { class: "both" }, el("caption", { class: "sr" }, t("Both languages")), el("thead", {}, el("tr", {}, [t("Line"), t("Source"), t("Translation")].map((says) => el("th", { scope: "col" }, says)))), el("tbody", {}, rows));
+}
+
+/* app: of app.js. file: a File. */
+export async function translateFile(app, file, { below = false } = {}) {
+  running?.abort();
+  const mine = (running = new AbortController()), place = find("files"), bar = el("progress", { max: 1, value: 0, "aria-label": t("Progress") }), said = el("span", { role: "status" }), warnings = el("ul", { class: "notes" }), made = el("div");
+  const close = button(t("Close"), () => { mine.abort(); place.hidden = true; place.replaceChildren(); find("file").focus(); }, { id: "close-file", class: "quiet" }), cancel = button(t("Cancel"), () => mine.abort(), { id: "cancel-file" });
+  const row = el("div", { class: "again" }, bar, said, cancel);
+  place.hidden = false;
+  place.replaceChildren(el("div", { class: "again" }, el("h2", {}, el("bdi", {}, file.name)), close), row, warnings, made);
+  said.textContent = t("Sending");
+  const { source, target } = app.pair(), again = () => translateFile(app, file, { below });
+  let done = 0;
+  try {
+    for await (const [name, data] of api.translateFile(file, { source, target, ...(below && { bilingual: "below" }) }, { signal: mine.signal })) {
+      if (name === "sentence") {
+        done++;
+        Object.assign(bar, { max: done + data.left, value: done });
+        said.textContent = t("{0} of {1} sentences", count(done), count(done + data.left));
+      } else if (name === "warning") {
+        warnings.append(el("li", {}, data.line ? t("Line {0}: {1}", data.line, data.message) : data.message));
+      } else if (name === "result") {
+        const { format, text, file_name: title } = data;
+        bar.remove();
+        cancel.remove();
+        said.textContent = t("{0} sentences translated, format {1}.", count(done), format);
+        const saves = button(t("Save {0}", title), () => save(title, new Blob([text], { type: "text/plain;charset=utf-8" })), { id: "save-file", class: "primary" });
+        row.append(saves, BELOW.includes(format) && !below ? button(t("Both languages in one file"), () => translateFile(app, file, { below: true }), { id: "both-file" }) : "");
+        saves.focus();
+        made.replaceChildren(LINES.includes(format) && !below ? bilingual(await file.text(), text) : el("pre", { tabindex: 0, "aria-label": t("Translation") }, text.slice(0, 4000)));
+      }
+    }
+  } catch (error) {
+    if (mine.signal.aborted) {
+      if (running === mine && place.contains(row)) row.replaceChildren(t("Cancelled. "), button(t("Translate it again"), again, { id: "again-file" }));
+      return;
+    }
+    const wrong = el("p", { class: "error", role: "alert" });
+    row.replaceWith(wrong);
+    fail(wrong, error, error.status === 400 || error.status === 413 ? undefined : again);
+  }
+}

@@ -1,0 +1,7 @@
+/* What is said, in the reader's language: English is in the modules, other languages are in a file each (de.js, fr.js), by the English. */
+
+let words = {}, code = "en";
+/* {0}, {1}, ... stand for the values. */
+export const t = (text, ...values) => (words[text] ?? text).replace(/\{(\d)\}/g, (_, k) => values[k]);
+export const spoken = () => code;
+export function use(one, list) { [code, words] = [one, list]; }

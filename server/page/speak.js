@@ -1,0 +1,43 @@
+/* The page's own language, and the names of others in it. */
+import { spoken, t, use } from "./say.js";
+
+const FILES = { de: () => import("./de.js"), fr: () => import("./fr.js") };
+export const LANGUAGES = ["en", ...Object.keys(FILES)];
+
+function wanted() {
+  try {
+    const kept = localStorage.getItem("alignd-language");
+    if (LANGUAGES.includes(kept)) return kept;
+  } catch { /* storage is forbidden */ }
+  return navigator.languages.map((one) => one.split("-")[0]).find((one) => LANGUAGES.includes(one)) ?? "en";
+}
+/* Loads the reader's language; the page stays English where that fails. */
+export async function speak() {
+  const one = wanted();
+  try {
+    if (FILES[one]) use(one, (await FILES[one]()).default);
+  } catch { /* the file cannot be loaded */ }
+  document.documentElement.lang = spoken();
+}
+export function speakNext(one) {
+  try { localStorage.setItem("alignd-language", one); } catch { /* it is chosen again after a reload */ }
+  location.reload();
+}
+/* The English of index.html: texts of elements, and these attributes. */
+export function translatePage() {
+  if (spoken() === "en") return;
+  for (const node of document.querySelectorAll("[data-say]")) node.textContent = t(node.textContent);
+  for (const name of ["aria-label", "placeholder", "title"]) for (const node of document.querySelectorAll(`[${name}]`)) node.setAttribute(name, t(node.getAttribute(name)));
+}
+
+const names = new Map();
+/* A language's name in the reader's language; its code where it has none. */
+export function languageName(one) {
+  if (!names.has(one)) {
+    let name;
+    try { name = new Intl.DisplayNames([spoken()], { type: "language" }).of(one); } catch { /* a code of our own, such as x-geoquery */ }
+    names.set(one, name ?? one);
+  }
+  return names.get(one);
+}
+export const count = (n) => n.toLocaleString(spoken());

@@ -1,0 +1,42 @@
+/* /docs: navigation, a form that sends each request, and examples that work. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { text, violations, visit } from "./browser.mjs";
+
+test("docs: one operation at a time, found by its name; its request is sent and answered; low, and axe finds nothing", () => visit("docs", async (page) => {
+  await page.locator("section.shown#translate form").waitFor();
+  assert.equal(await page.locator("section:visible").count(), 1);
+  await page.locator("#translate").getByRole("button", { name: "Send" }).click();
+  await page.locator("#translate .reply", { hasText: /^200 [^]*"translations"/ }).waitFor();
+  await page.locator("#filter").fill("/languages");
+  await page.locator("nav a:visible", { hasText: "get /languages" }).first().click();
+  await page.locator("section.shown#languages").waitFor();
+  await page.locator("#languages").getByRole("button", { name: "Send" }).click();
+  await page.locator("#languages .reply", { hasText: /^200 [^]*"code": "en"/ }).waitFor();
+  assert.deepEqual((await violations(page)).filter((one) => !one.startsWith("heading-order")), []); /* the headings of what is not shown are missing */
+  assert.ok(await page.evaluate(() => document.documentElement.scrollHeight) < 6000);
+  for (const width of [390, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}`);
+  }
+}, { bypassCSP: true }));
+
+/* Those that change what a server has, or need what this one lacks, are answered by an error of the API. */
+test("docs: every example in JSON is answered by 200, or by an error that names what is missing", () => visit("docs", async (page) => {
+  await page.locator("section.shown#translate form").waitFor();
+  const found = await page.evaluate(async () => {
+    const replies = [];
+    for (const section of document.querySelectorAll("section[data-method=post]")) {
+      for (const pre of section.querySelectorAll("pre:not(.reply)")) {
+        const [, body] = / -d '([^]*)'$/.exec(pre.textContent) ?? [];
+        if (body === undefined) continue;
+        const reply = await fetch(section.dataset.path, { method: "POST", body: body.replaceAll("'\\''", "'"), headers: { "Content-Type": "application/json" } });
+        replies.push([section.id, reply.status, (await reply.text()).slice(0, 120)]);
+      }
+    }
+    return replies;
+  });
+  assert.ok(found.length > 5, `${found.length}`);
+  assert.deepEqual(found.filter(([, status]) => status !== 200 && ![400, 403, 404, 405].includes(status)), []);
+  assert.deepEqual(found.filter(([id, status]) => ["translate", "attention", "detect"].includes(id) && status !== 200), []);
+}, { expected: /40[0345]/ }));
