@@ -117,17 +117,12 @@ START_TEST(ten_thousand_members_are_refused) {
     enum { MANY = 10000 };
     static char names[MANY][8];
     static struct member many[MANY];
-    static const char *const formats[][2] = {{"a.tar.gz", "gzip"}, {"a.zip", ""}};
     for (size_t i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof names[i], "m%zu", i);
         many[i] = (struct member){names[i], "", 0, NULL};
     }
-    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-        const char *archive = put_archive(folder.path, formats[f][0], *formats[f][1] ? "gnutar" : "zip", formats[f][1], many, MANY);
-        const char *into = import_say(&arena, "%s/into%zu", folder.path, f);
-        ck_assert_int_eq(mkdir(into, 0700), 0);
-        expect(archive_unpack(archive, into, &archive_usual, NULL, &err), "has more than 5000 members");
-    }
+    const char *archive = put_archive(folder.path, "a.tar.gz", "gnutar", "gzip", many, MANY);
+    expect(archive_unpack(archive, inside(), &archive_usual, NULL, &err), "has more than 5000 members");
 }
 END_TEST
 
