@@ -11,7 +11,8 @@ static const struct {
     Suite *(*make)(void);
 } suites[] = {SUITES(ENTRY)};
 
-/* The golden suite shares one process: with a sanitizer, a process for each of its thousand tests takes ten times as long as the tests. */
+/* The golden suite shares one process: with a sanitizer, a process for each of its thousand tests takes ten times as long as the
+ * tests. */
 static bool shares_process(const char *name) {
     return strcmp(name, "golden") == 0;
 }
