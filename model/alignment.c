@@ -195,38 +195,55 @@ static int look_at_target(const struct sentence *sentence, const struct looks *l
     const struct decoder *decoder = &sentence->translator->decoder;
     const struct decoder_shape *shape = &decoder->shape;
     const int *tokens = sentence->hypotheses[0].tokens;
+    size_t opened = sentence->translator->opening_count;
+    int begin = opened > 0 ? sentence->opening[opened - 1] : DECODER_FIRST;
+    const struct look_set *self = &looks->parts[LOOKS_DECODER];
+    size_t heads = self->layers * self->heads;
     size_t steps = looks->target, together = shape->state > 0 ? 1 : ROWS;
     if (looks->parts[LOOKS_CROSS].layers == 0)
         return 0;
     struct arena_mark mark = arena_mark(scratch);
-    const float **past = arena_alloc(scratch, steps, sizeof *past);
+    const float **past = arena_alloc(scratch, opened + steps, sizeof *past);
+    float *wide =
+        arena_alloc(scratch, opened > 0 ? ROWS * heads * (opened + steps) : 0, sizeof *wide); /* with the opening's columns */
     float *added = arena_alloc(scratch, steps * shape->past, sizeof *added);
     float *state = arena_zalloc(scratch, shape->state, sizeof *state);
     struct row *rows = arena_alloc(scratch, ROWS, sizeof *rows);
     float *readouts = arena_alloc(scratch, ROWS * shape->readout, sizeof *readouts);
     float *attention = arena_alloc(scratch, looks->source, sizeof *attention); /* nothing reads it */
     int status = arena_failed(scratch) ? error_memory(err) : 0;
+    if (status == 0 && opened > 0)
+        memcpy(past, sentence->opening_past, opened * sizeof *past);
+    if (status == 0 && opened > 0 && shape->state > 0)
+        memcpy(state, sentence->first_state, shape->state * sizeof *state);
     for (size_t i = 0; status == 0 && i < steps; i++)
-        past[i] = added + i * shape->past;
+        past[opened + i] = added + i * shape->past;
     for (size_t first = 0, count; status == 0 && first < steps; first += count) {
         count = steps - first < together ? steps - first : together;
         for (size_t r = 0; r < count; r++) {
             size_t step = first + r;
-            int token = step == 0 ? DECODER_FIRST : tokens[step - 1];
-            rows[r] = (struct row){
-                .token = sentence->copies && step > 0 ? copies_input(sentence->copies, token) : token,
-                .step = step,
-                .memory = sentence->memory,
-                .copies = sentence->copies,
-                .forced = sentence_forced(sentence, step),
-                .past = shape->past > 0 ? past : NULL,
-                .added = shape->past > 0 ? added + step * shape->past : NULL,
-                .state = state,
-                .attention = attention,
-                .readout = readouts + r * shape->readout,
-                .looks = {.self = weights_at(looks, LOOKS_DECODER, step), .cross = weights_at(looks, LOOKS_CROSS, step)}};
+            int token = step == 0 ? begin : tokens[step - 1];
+            float *seen = weights_at(looks, LOOKS_DECODER, step);
+            rows[r] = (struct row){.token = sentence->copies && step > 0 ? copies_input(sentence->copies, token) : token,
+                                   .step = opened + step,
+                                   .memory = sentence->memory,
+                                   .copies = sentence->copies,
+                                   .forced = sentence_forced(sentence, step),
+                                   .past = shape->past > 0 ? past : NULL,
+                                   .added = shape->past > 0 ? added + step * shape->past : NULL,
+                                   .state = state,
+                                   .attention = attention,
+                                   .readout = readouts + r * shape->readout,
+                                   .looks = {.self = seen && opened > 0 ? wide + r * heads * (opened + steps) : seen,
+                                             .cross = weights_at(looks, LOOKS_CROSS, step)}};
         }
         status = decoder_step(decoder, rows, count, scratch, err);
+        for (size_t r = 0; status == 0 && opened > 0 && self->layers > 0 && r < count; r++) {
+            size_t own = first + r + 1; /* columns of the answer's tokens */
+            for (size_t h = 0; h < heads; h++)
+                memcpy(weights_at(looks, LOOKS_DECODER, first + r) + h * own, rows[r].looks.self + h * (opened + own) + opened,
+                       own * sizeof *wide);
+        }
     }
     arena_release(scratch, mark);
     return status;

@@ -36,7 +36,8 @@ struct encoding {
     size_t *lengths;          /* [n] */
     struct encoded encoded;
     float *keys, *values, *copy_keys, *copy_gates, *states;
-    void *parts; /* the encoder's progress, if it divides its work and has begun */
+    float *opening; /* [opening_count, n, G] what the steps before the first have added */
+    void *parts;    /* the encoder's progress, if it divides its work and has begun */
 };
 
 struct batch {
@@ -206,6 +207,82 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
     return e->remembered < e->slots ? MORE : DONE;
 }
 
+/* ---- admission: the opening ---- */
+
+/* One step of count sentences of the group from the i-th on, whose memory begins at this slot. Returns the slot after theirs, 0
+ * after an error. */
+static size_t open_rows(struct batch *batch, size_t step, size_t first, size_t count, size_t slot, struct error *err) {
+    const struct translator *t = batch->translator;
+    const struct decoder_shape *shape = &t->decoder.shape;
+    struct encoding *e = &batch->encoding;
+    struct memory *memories = arena_alloc(&batch->scratch, count, sizeof *memories);
+    const float **past = arena_alloc(&batch->scratch, count * (step + 1), sizeof *past);
+    if (!memories || !past) {
+        error_memory(err);
+        return 0;
+    }
+    for (size_t r = 0; r < count; r++) {
+        const struct sentence *sentence = batch->waiting[first + r];
+        struct row *row = &batch->group[r];
+        size_t length = decoder_slots(&t->decoder, sentence->length);
+        float *attention = arena_alloc(&batch->scratch, length, sizeof *attention); /* nobody reads it */
+        if (!attention) {
+            error_memory(err);
+            return 0;
+        }
+        memories[r] = (struct memory){length, e->keys + slot * shape->key, e->values + slot * shape->value};
+        for (size_t s = 0; s <= step; s++)
+            past[r * (step + 1) + s] = e->opening + (s * e->n + first + r) * shape->past;
+        row->token = step == 0 ? DECODER_FIRST : sentence->opening[step - 1];
+        row->step = step;
+        row->memory = &memories[r];
+        row->copies = sentence->copies;
+        row->forced = NULL;
+        row->past = shape->past > 0 ? past + r * (step + 1) : NULL;
+        row->added = shape->past > 0 ? e->opening + (step * e->n + first + r) * shape->past : NULL;
+        row->state = e->states + (first + r) * shape->state;
+        row->attention = attention;
+        row->top = NULL;
+        slot += length;
+    }
+    return decoder_step(&t->decoder, batch->group, count, &batch->scratch, err) == 0 ? slot : 0;
+}
+
+/* The decoder reads all of the opening but its last token, which the first step of the search reads. */
+static int read_opening(struct batch *batch, struct error *err) {
+    const struct translator *t = batch->translator;
+    struct encoding *e = &batch->encoding;
+    size_t steps = t->opening_count;
+    if (steps == 0)
+        return 0;
+    struct arena_mark mark = arena_mark(&batch->scratch);
+    e->opening = arena_alloc(&batch->encodings, steps * e->n * t->decoder.shape.past, sizeof(float));
+    bool failed = !e->opening && error_memory(err) != 0;
+    for (size_t step = 0; !failed && step < steps; step++)
+        for (size_t first = 0, slot = 0, count; !failed && first < e->n; first += count) {
+            count = e->n - first < GROUP_ROWS ? e->n - first : GROUP_ROWS;
+            slot = open_rows(batch, step, first, count, slot, err);
+            failed = slot == 0;
+        }
+    arena_release(&batch->scratch, mark);
+    return failed ? -1 : 0;
+}
+
+/* Copies what the opening has added for the i-th sentence of the group, for as long as it is decoded. */
+static int keep_opening(const struct batch *batch, size_t i, struct sentence *sentence) {
+    const struct encoding *e = &batch->encoding;
+    size_t count = batch->translator->opening_count, past = batch->translator->decoder.shape.past;
+    float *own = arena_alloc(&sentence->decoding, count * past, sizeof *own);
+    sentence->opening_past = arena_alloc(&sentence->decoding, count, sizeof *sentence->opening_past);
+    if (!own || !sentence->opening_past)
+        return error_memory(&sentence->error);
+    for (size_t s = 0; s < count; s++) {
+        memcpy(own + s * past, e->opening + (s * e->n + i) * past, past * sizeof *own);
+        sentence->opening_past[s] = own + s * past;
+    }
+    return 0;
+}
+
 /* ---- admission: the search ---- */
 
 /* Copies this many vectors of this size, from the first-th on, for as long as the sentence is decoded. */
@@ -218,11 +295,11 @@ static const float *keep(struct sentence *sentence, const float *from, size_t fi
 
 /* Starts the sentence's search; state: its first. */
 static int start_search(const struct translator *t, struct sentence *sentence, const float *state) {
-    bool resumes = search_resumes(&sentence->options);
+    bool resumes = search_resumes(&sentence->options), looks = sentence->wants_looks && t->opening_count > 0;
     size_t past = sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0; /* a pointer to it */
     sentence->options.keep = sentence_readout(sentence) + past + sentence_top_inline(sentence);
     sentence->options.keep_state = resumes ? t->decoder.shape.state : 0;
-    if (resumes && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.shape.state)))
+    if ((resumes || looks) && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.shape.state)))
         return error_memory(&sentence->error);
     size_t seen = t->decoder.attends ? sentence->length : 0;
     struct search_ids ids = {.end = tokenizer_end(t->target),
@@ -276,6 +353,8 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot) {
         sentence->copies->gates = copy_gates;
     }
     const float *state = e->states + i * size;
+    if (t->opening_count > 0 && keep_opening(batch, i, sentence) != 0)
+        return -1;
     const float *annotations = e->encoded.annotations + slot * t->encoder.annotation; /* with a head, slots are tokens */
     if (soft_alignment_begin(sentence, annotations, &batch->scratch, &sentence->error) != 0 ||
         start_search(t, sentence, state) != 0)
@@ -293,8 +372,11 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot) {
 /* Encodes a part of the first group. When it is done, or has failed, its sentences come to life or are handed back. */
 static void encode_some(struct batch *batch, size_t work) {
     struct error err = {0};
-    if (encode_part(batch, work, &err) == MORE)
+    enum outcome outcome = encode_part(batch, work, &err);
+    if (outcome == MORE)
         return;
+    if (outcome == DONE)
+        read_opening(batch, &err);
     size_t n = batch->encoding.n;
     for (size_t i = 0, slot = 0; i < n; i++) {
         struct sentence *sentence = batch->waiting[i];
@@ -363,13 +445,16 @@ static int find_past(struct batch *batch, struct sentence *sentence, size_t r, s
     memcpy(place, &added, sizeof added);
     if (batch->translator->decoder.shape.past == 0)
         return 0;
-    const float **past = arena_alloc(&batch->scratch, search->step + 1, sizeof *past);
+    size_t opened = batch->translator->opening_count;
+    const float **past = arena_alloc(&batch->scratch, opened + search->step + 1, sizeof *past);
     if (!past)
         return -1;
-    search_past(search, r, past);
-    for (size_t i = 0; i < search->step; i++)
+    if (opened > 0)
+        memcpy(past, sentence->opening_past, opened * sizeof *past);
+    search_past(search, r, past + opened);
+    for (size_t i = opened; i < opened + search->step; i++)
         memcpy(&past[i], past[i] + before, sizeof past[i]);
-    past[search->step] = row->added = added;
+    past[opened + search->step] = row->added = added;
     row->past = past;
     return 0;
 }
@@ -384,9 +469,10 @@ static int lay_out(struct batch *batch, const struct group *group) {
         bool all = search_looks_up(search) || !sentence->targets.ids;
         bool top = output_copies(&t->output) || sentence_top(sentence) > 0;
         for (size_t r = 0; r < search->rows; r++, row++) {
-            int token = search->step == 0 ? DECODER_FIRST : search->tokens[r];
+            int first = t->opening_count > 0 ? sentence->opening[t->opening_count - 1] : DECODER_FIRST;
+            int token = search->step == 0 ? first : search->tokens[r];
             row->token = sentence->copies && search->step > 0 ? copies_input(sentence->copies, token) : token;
-            row->step = search->step;
+            row->step = t->opening_count + search->step;
             row->memory = sentence->memory;
             row->copies = sentence->copies;
             row->targets = all ? NULL : &sentence->targets;

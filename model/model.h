@@ -12,6 +12,7 @@
 #include "model/text/segmenter.h"
 #include "model/text/tokenizer.h"
 #include "model/weights/config.h"
+#include "model/weights/languages.h"
 #include "model/weights/shortlist.h"
 #include "model/weights/weights.h"
 
@@ -23,6 +24,12 @@ struct translator {
     enum opaque_scope scope;                        /* which runs are opaque, unless the caller asks for verbatim */
     struct readable readable;                       /* for the source; set where the scope is OPAQUE_ALL */
     struct labels variants;
+    struct model_languages languages;
+    struct language_ids {
+        int source, target;
+    } * language_ids; /* [languages.count] their tokens */
+    int *opening;     /* [opening_count] decoder.prefix: pieces that begin each translation, which its tokens do not include */
+    size_t opening_count;
     bool *continues; /* [V] pieces that continue a word; NULL where each piece is a word or a character */
     short *bytes;    /* [V] tokenizer_byte of the target's pieces; NULL if it has no byte pieces */
     struct segmenter *segmenter;

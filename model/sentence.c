@@ -311,7 +311,10 @@ static int sentence_init(struct sentence *sentence, const struct prepared *list,
                                   .verbatim = list->text->verbatim,
                                   .text = list->text->text,
                                   .source = span,
+                                  .opening = list->translator->opening,
                                   .options = *list->options};
+    sentence->options.replaces = list->translator->config.defaults.replaces;
+    sentence->options.opening_length = list->translator->opening_count;
     arena_init(&sentence->arena, QUESTION_BYTES);
     arena_limit(&sentence->arena, list->arena->budget);
     int result = opaque_within(&list->text->held, span.begin, span.end, &sentence->arena, &sentence->held, err);
@@ -504,6 +507,20 @@ int translator_prepare(const struct translator *translator, const char *text, si
 
 /* ---- what is given ---- */
 
+/* Puts a token before those of the text. */
+static int put_label(struct sentence *sentence, int id, struct error *err) {
+    struct token *tokens = arena_alloc(&sentence->arena, sentence->length + 1, sizeof *tokens);
+    if (!tokens)
+        return error_memory(err);
+    tokens[0] = (struct token){.id = id, .piece = tokenizer_piece(sentence->translator->source, id)};
+    memcpy(tokens + 1, sentence->tokens, sentence->length * sizeof *tokens);
+    sentence->tokens = tokens;
+    sentence->length++;
+    sentence->labelled = true;
+    limit_target(sentence);
+    return 0;
+}
+
 int translator_choose_variant(struct sentence *sentence, const char *variant, struct error *err) {
     const struct translator *t = sentence->translator;
     size_t i = 0;
@@ -511,16 +528,17 @@ int translator_choose_variant(struct sentence *sentence, const char *variant, st
         i++;
     if (i == t->variants.count)
         return error_set(err, ERROR_INPUT, "model \"%.60s\" has no variant \"%.60s\"", t->config.name, variant);
-    struct token *tokens = arena_alloc(&sentence->arena, sentence->length + 1, sizeof *tokens);
-    if (!tokens)
-        return error_memory(err);
-    tokens[0] = (struct token){.id = t->variants.ids[i], .piece = tokenizer_piece(t->source, t->variants.ids[i])};
-    memcpy(tokens + 1, sentence->tokens, sentence->length * sizeof *tokens);
-    sentence->tokens = tokens;
-    sentence->length++;
-    sentence->labelled = true;
-    limit_target(sentence);
-    return 0;
+    return put_label(sentence, t->variants.ids[i], err);
+}
+
+int translator_choose_languages(struct sentence *sentence, const char *source, const char *target, struct error *err) {
+    const struct translator *t = sentence->translator;
+    const struct model_language *from = model_languages_find(&t->languages, source),
+                                *to = model_languages_find(&t->languages, target);
+    if (!from || !to)
+        return error_set(err, ERROR_INPUT, "model \"%.60s\" has no language \"%.60s\"", t->config.name, from ? target : source);
+    sentence->opening = &t->language_ids[to - t->languages.all].target;
+    return put_label(sentence, t->language_ids[from - t->languages.all].source, err);
 }
 
 /* Makes the translation begin with a text. what: "target" or "prefix". */
@@ -675,6 +693,7 @@ size_t sentence_max_bytes(const struct sentence *sentence) {
         size_t steps = 1 + (o->max_length > o->prefix_length ? o->max_length : o->prefix_length);
         looks = (sentence_looks(sentence, steps) + steps * shape->past) * sizeof(float);
     }
+    looks += t->opening_count * (shape->past * sizeof(float) + sizeof(float *));
     if (__builtin_mul_overflow(slots, each * sizeof(float), &seen) ||
         __builtin_mul_overflow(search_max_shown(o) / PAST_TOGETHER + 1, sentence_past_block(sentence), &past) ||
         __builtin_add_overflow(seen, past, &bytes) ||

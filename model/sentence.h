@@ -49,12 +49,13 @@ struct sentence {
     struct sentence_amounts *amounts; /* NULL if it has none, or they are not compared */
     bool untranslated;                /* the model can read few or no letters of it: its translation is its own text */
     struct search_options options;
-    bool usual_length;                         /* options.max_length is the model's, not the caller's */
-    bool replace_unknowns;                     /* for translator_render; the caller's */
-    bool wants_alignment;                      /* hypotheses have the rows of the model's alignment head; the caller's */
-    bool wants_looks;                          /* the answer has the weights of all heads (struct looks); the caller's */
-    const char *given;                         /* the translation begins with this text, whose tokens are options.prefix and */
-    struct token *given_tokens;                /* [options.prefix_length] */
+    bool usual_length;          /* options.max_length is the model's, not the caller's */
+    bool replace_unknowns;      /* for translator_render; the caller's */
+    bool wants_alignment;       /* hypotheses have the rows of the model's alignment head; the caller's */
+    bool wants_looks;           /* the answer has the weights of all heads (struct looks); the caller's */
+    const int *opening;         /* [translator's opening_count] tokens that the decoder reads before its first step */
+    const char *given;          /* the translation begins with this text, whose tokens are options.prefix and */
+    struct token *given_tokens; /* [options.prefix_length] */
     struct forced_attention *forced_attention; /* [forced_count] at most one a step */
     size_t forced_count;
     const atomic_bool *cancelled; /* decoding stops when it turns true; NULL: it does not stop */
@@ -77,6 +78,7 @@ struct sentence {
     struct copies *copies;     /* target tokens that no vocabulary has (model/network/output.h), for phrases and models that copy */
     struct target_ids targets; /* the search chooses from these */
     const float *first_state;  /* of the decoder, where the search may come back to it */
+    const float **opening_past;  /* [opening_count] what the steps of the opening have added, [G] each */
     const float *alignment_keys; /* [T, A] of the alignment head, where it is wanted */
     size_t first_row;            /* place in its batch */
 };
@@ -115,6 +117,11 @@ bool translator_holds(const struct translator *translator);
  * must come first of all changes. The default of max_length counts it. Returns -1 with ERROR_INPUT (the model lacks the variant) or
  * ERROR_MEMORY. */
 int translator_choose_variant(struct sentence *sentence, const char *variant, struct error *err);
+
+/* Models of many languages: the source begins with the token of its language, and the decoder reads that of the target's before its
+ * first step; both are codes or aliases of the model's (translator_info). It must come first of all changes. Returns -1 with
+ * ERROR_INPUT (the model lacks one of them) or ERROR_MEMORY. */
+int translator_choose_languages(struct sentence *sentence, const char *source, const char *target, struct error *err);
 
 /* Makes a prepared sentence score this target text instead (search_forced). target: valid UTF-8. Returns -1 with ERROR_LENGTH if it
  * has more than TRANSLATOR_MAX_TARGET tokens, or ERROR_INPUT if the model only copies and the source lacks one of them. */

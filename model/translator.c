@@ -103,7 +103,7 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
         return error_set(err, ERROR_FORMAT, "tokenizer: the vocabulary has no </s>");
     if (config_copies(&t->config) && tokenizer_unknown(t->target) < 0)
         return error_set(err, ERROR_FORMAT, "tokenizer: the model copies words, but the target vocabulary has no <unk>");
-    if (!t->config.decoder.first_zero && tokenizer_begin(t->target) < 0)
+    if (t->config.decoder.first_input == FIRST_BOS && tokenizer_begin(t->target) < 0)
         return error_set(err, ERROR_FORMAT, "tokenizer: first_input is bos, but the target vocabulary has no <s>");
     if (t->characters && (tokenizer_begin(t->characters) < 0 || tokenizer_end(t->characters) < 0))
         return error_set(err, ERROR_FORMAT,
@@ -117,11 +117,64 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
     return 0;
 }
 
+/* The id of any piece, also of one that no text becomes; -1: the vocabulary lacks it. */
+static int find_piece(const struct tokenizer *tokenizer, const char *piece) {
+    for (size_t id = 0; id < tokenizer_size(tokenizer); id++)
+        if (strcmp(tokenizer_piece(tokenizer, (int)id), piece) == 0)
+            return (int)id;
+    return -1;
+}
+
+/* Finds the tokens of the model's languages. A translation begins with that of its target. */
+static int open_languages(struct translator *t, struct error *err) {
+    size_t count = t->languages.count;
+    if (count == 0)
+        return 0;
+    if (strcmp(t->config.decoder.prefix, "none") != 0)
+        return error_set(err, ERROR_FORMAT, "languages: cannot be there beside decoder.prefix");
+    if (t->variants.count > 0)
+        return error_set(err, ERROR_FORMAT, "languages: the vocabulary has labels of languages, too, such as >>%.60s<<",
+                         t->variants.names[0]);
+    t->language_ids = calloc(count, sizeof *t->language_ids);
+    if (!t->language_ids)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        const struct model_language *language = &t->languages.all[i];
+        struct language_ids *ids = &t->language_ids[i];
+        *ids = (struct language_ids){find_piece(t->source, language->source), find_piece(t->target, language->target)};
+        if (ids->source < 0 || ids->target < 0)
+            return error_set(err, ERROR_FORMAT, "languages.%s: the vocabulary has no piece \"%s\"", language->code,
+                             ids->source < 0 ? language->source : language->target);
+    }
+    t->opening = &t->language_ids[0].target; /* until a sentence's is chosen */
+    t->opening_count = 1;
+    return 0;
+}
+
+/* Finds the pieces of decoder.prefix. */
+static int open_opening(struct translator *t, struct error *err) {
+    char pieces[CONFIG_NAME_BYTES], *rest = pieces, *piece;
+    memcpy(pieces, t->config.decoder.prefix, sizeof pieces);
+    if (strcmp(pieces, "none") == 0)
+        return 0;
+    t->opening = calloc(CONFIG_NAME_BYTES, sizeof *t->opening);
+    if (!t->opening)
+        return error_memory(err);
+    while ((piece = strsep(&rest, " ")) != NULL) {
+        int id = find_piece(t->target, piece);
+        if (id < 0)
+            return error_set(err, ERROR_FORMAT, "decoder.prefix: the target vocabulary has no piece \"%s\"", piece);
+        t->opening[t->opening_count++] = id;
+    }
+    return 0;
+}
+
 static int load_network(struct translator *t, struct error *err) {
     size_t source = tokenizer_size(t->source), target = tokenizer_size(t->target);
     const struct kernels *kernels = t->backend.kernels;
+    int first = t->config.decoder.first_input == FIRST_EOS ? tokenizer_end(t->target) : tokenizer_begin(t->target);
     if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, err) != 0 ||
-        decoder_init(&t->decoder, &t->config, target, tokenizer_begin(t->target), t->weights, kernels, err) != 0 ||
+        decoder_init(&t->decoder, &t->config, target, first, t->weights, kernels, err) != 0 ||
         output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) !=
             0 ||
         alignment_init(&t->alignment, &t->config, t->weights, kernels, err) != 0 ||
@@ -237,7 +290,7 @@ int translator_pack(const struct translator *translator, const char *folder, con
 static int translator_load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
     char path[4096];
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
-        path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
+        model_languages_read(path, &t->languages, err) != 0 || path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
         return -1;
     if (open_vocabularies(t, folder, err) != 0)
         return -1;
@@ -245,7 +298,7 @@ static int translator_load(struct translator *t, const char *folder, const struc
     bool translates = strcmp(t->config.task, "translation") == 0; /* a logical form need not have its question's numbers */
     t->segmenter = segmenter_open(t->config.source, err);
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
-    if (!t->weights || check_vocabularies(t, err) != 0 ||
+    if (!t->weights || check_vocabularies(t, err) != 0 || open_languages(t, err) != 0 || open_opening(t, err) != 0 ||
         (translates && (number_words_open(t->config.source, &t->source_numbers, err) != 0 ||
                         number_words_open(t->config.target, &t->target_numbers, err) != 0)) ||
         choose_compute(t, options->compute, err) != 0 || (listed && open_shortlist(t, folder, err) != 0) ||
@@ -303,21 +356,28 @@ void translator_free(struct translator *translator) {
     labels_done(&translator->variants);
     readable_done(&translator->readable);
     free(translator->quality);
+    if (translator->languages.count == 0)
+        free(translator->opening);
+    free(translator->language_ids);
+    model_languages_done(&translator->languages);
     free(translator->continues);
     free(translator->bytes);
     free(translator);
 }
 
 /* The facts that the configuration tells. */
-static struct translator_info info_of(const struct model_config *c, const struct labels *variants) {
+static struct translator_info info_of(const struct model_config *c, const struct labels *variants,
+                                      const struct model_languages *languages) {
+    bool many = languages->count > 0;
     return (struct translator_info){.name = c->name,
+                                    .languages = many ? languages : NULL,
                                     .source = c->source,
                                     .target = c->target,
                                     .task = c->task,
                                     .max_source_tokens = c->limits.max_source_tokens,
                                     .max_target_ratio = c->limits.max_target_ratio,
-                                    .variants = (const char *const *)variants->names,
-                                    .variant_count = variants->count,
+                                    .variants = many ? languages->codes : (const char *const *)variants->names,
+                                    .variant_count = many ? languages->count : variants->count,
                                     .beam_size = c->defaults.beam_size,
                                     .length_penalty = c->defaults.length_penalty,
                                     .lists = c->defaults.shortlist,
@@ -325,8 +385,13 @@ static struct translator_info info_of(const struct model_config *c, const struct
                                     .attention_trained = c->decoder.alignment_trained};
 }
 
+const char *translator_language(const struct translator_info *info, const char *name) {
+    const struct model_language *found = info->languages ? model_languages_find(info->languages, name) : NULL;
+    return found ? found->code : NULL;
+}
+
 struct translator_info translator_info(const struct translator *t) {
-    struct translator_info info = info_of(&t->config, &t->variants);
+    struct translator_info info = info_of(&t->config, &t->variants, &t->languages);
     struct weights_linears linears = weights_linears(t->weights);
     info.architecture = t->architecture;
     info.compute = compute_name(t->backend.compute);
@@ -358,13 +423,14 @@ struct translator_card {
     enum stored stored;
     bool quality;
     struct labels variants;
+    struct model_languages languages;
 };
 
 static int card_read(struct translator_card *card, const char *folder, struct error *err) {
     const struct model_config *c = &card->config;
     char path[4096];
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &card->config, err) != 0 ||
-        path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
+        model_languages_read(path, &card->languages, err) != 0 || path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
         return -1;
     struct weights *weights = weights_open(path, err);
     if (!weights)
@@ -403,14 +469,16 @@ struct translator_card *translator_card_read(const char *folder, struct error *e
 }
 
 void translator_card_free(struct translator_card *card) {
-    if (card)
+    if (card) {
         labels_done(&card->variants);
+        model_languages_done(&card->languages);
+    }
     free(card);
 }
 
 struct translator_info translator_card_info(const struct translator_card *card) {
     const struct model_config *c = &card->config;
-    struct translator_info info = info_of(c, &card->variants);
+    struct translator_info info = info_of(c, &card->variants, &card->languages);
     info.storage = card->storage;
     info.parameters = card->parameters;
     info.quality = card->quality;

@@ -26,6 +26,7 @@
 #include <stddef.h>
 
 struct translator;
+struct model_languages; /* model/weights/languages.h */
 
 /* The facts that GET /models shows. The translator owns the strings. */
 struct translator_info {
@@ -39,12 +40,13 @@ struct translator_info {
     double max_target_ratio;
     size_t beam_size; /* config.json's defaults of requests */
     double length_penalty;
-    bool lists;                  /* config.json's default of struct translator_options.shortlist */
-    bool source_end;             /* the encoder reads </s>, so attention has a last column for it */
-    bool shortlist;              /* in use */
-    bool attention;              /* false: hypotheses have none, and their attention rows are empty */
-    bool attention_trained;      /* attention shows which words are translated; false for a head that was never trained to */
-    const char *const *variants; /* [variant_count] of the target language (translator_choose_variant) */
+    bool lists;             /* config.json's default of struct translator_options.shortlist */
+    bool source_end;        /* the encoder reads </s>, so attention has a last column for it */
+    bool shortlist;         /* in use */
+    bool attention;         /* false: hypotheses have none, and their attention rows are empty */
+    bool attention_trained; /* attention shows which words are translated; false for a head that was never trained to */
+    const struct model_languages *languages; /* that it reads and writes, any of them to any other; NULL: source and target */
+    const char *const *variants; /* [variant_count] of the target language (translator_choose_variant), or the codes of languages */
     size_t variant_count;
     bool alignment_head; /* hypotheses have its rows, if sentence.wants_alignment */
     bool heads;          /* hypotheses have looks, if sentence.wants_looks */
@@ -85,6 +87,8 @@ void translator_setup(void);
 struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
+/* The code of this name among the model's languages, as the model's string; name: a code or an alias. NULL: it has none. */
+const char *translator_language(const struct translator_info *info, const char *name);
 /* Writes the packed weights to FOLDER/packed-COMPUTE-PROCESSOR.bin, which a later translator_open with the same compute type on
  * such a processor maps instead of packing, with the same results bit by bit. sha256: as in struct translator_options. path
  * [bytes]: the file's. -1 with ERROR_INPUT (nothing is packed: OpenBLAS multiplies), ERROR_FILE or ERROR_MEMORY. */

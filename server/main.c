@@ -107,9 +107,9 @@ struct daemon {
 /* On failure the old content stays in use. */
 static void report_reload(const char *what, int result, const struct error *error) {
     if (result == 0)
-        log_event(LOG_INFO, "reloaded", "what=%s", what);
+        log_event(LOG_INFO, "reloaded", log_text("what", what));
     else
-        log_event(LOG_ERROR, "reload_failed", "what=%s reason=%s", what, error->message);
+        log_event(LOG_ERROR, "reload_failed", log_text("what", what), log_text("reason", error->message));
 }
 
 /* After the catalog is closed, the daemon is stopping and not ready. */
@@ -214,7 +214,7 @@ static void tell_ready(const struct daemon *daemon, const char *address) {
     enum log_format format = LOG_TEXT;
     log_parse_format(daemon->options->log_format, &format);
     struct model_set *models = catalog_acquire(daemon->service->catalog);
-    log_event(LOG_INFO, "ready", "models=%zu workers=%zu", models->count, daemon->options->workers);
+    log_event(LOG_INFO, "ready", log_count("models", models->count), log_count("workers", daemon->options->workers));
     if (isatty(STDERR_FILENO) && format == LOG_TEXT && address)
         greet(daemon, address, models);
     model_set_release(models);
@@ -233,10 +233,10 @@ static const char *tell_addresses(const struct daemon *daemon, const struct http
     const char *address, *first = NULL;
     bool admin;
     for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++) {
-        log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", "address=%s", address);
+        log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", log_text("address", address));
         if (!admin && !daemon->service->keys && !is_of_this_machine(address))
-            log_event(LOG_WARN, "open_to_everybody", "address=%s reason=%s", address,
-                      "anybody may translate: --api-keys is not set");
+            log_event(LOG_WARN, "open_to_everybody", log_text("address", address),
+                      log_text("reason", "anybody may translate: --api-keys is not set"));
         if (!admin && !first)
             first = address;
     }
@@ -269,7 +269,7 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
         int number;
         while ((number = signals_wait()) == SIGHUP)
             reload_all(daemon, http);
-        log_event(LOG_INFO, "draining", "signal=%s", number == SIGTERM ? "SIGTERM" : "SIGINT");
+        log_event(LOG_INFO, "draining", log_text("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
         *clean = drain(daemon, http, workers);
     }
     http_stop(http);
@@ -302,8 +302,8 @@ static struct service_options service_options(const struct options *options) {
 
 /* shipped: the models to serve if the options name none. */
 static int serve(const struct options *options, const struct shipped *shipped, bool *clean, struct error *err) {
-    size_t label_count;
-    const char *const *labels = api_labels(&label_count);
+    const char *labels[API_MOST_LABELS];
+    const size_t label_count = api_labels(labels);
     struct service service = {.options = service_options(options)};
     const struct daemon daemon = {.options = options,
                                   .folders = shipped->directory ? &shipped->folders : &options->models,
@@ -419,7 +419,7 @@ static int serve_shipped(struct options *options, struct shipped *shipped, struc
         return -1;
     if (!options->default_model && shipped->usual && !(options->default_model = strdup(shipped->usual)))
         return error_memory(err);
-    log_event(LOG_INFO, "models_found", "directory=%s models=%zu", shipped->directory, shipped->folders.count);
+    log_event(LOG_INFO, "models_found", log_text("directory", shipped->directory), log_count("models", shipped->folders.count));
     return 0;
 }
 
@@ -435,7 +435,7 @@ static int run_daemon(struct options *options, int *status, struct error *err) {
     }
     shipped_done(&shipped);
     if (result == 0)
-        log_event(clean ? LOG_INFO : LOG_WARN, "stopped", "clean=%s", clean ? "true" : "false");
+        log_event(clean ? LOG_INFO : LOG_WARN, "stopped", log_text("clean", clean ? "true" : "false"));
     *status = clean ? EXIT_SUCCESS : EXIT_FAILURE;
     return result;
 }
@@ -472,7 +472,7 @@ static int main_run(struct options *options) {
         log_set_format(format);
     int result = run_command(options, &status, &error);
     if (result != 0 && format == LOG_JSON)
-        log_event(LOG_ERROR, "failed", "message=%s", error.message);
+        log_event(LOG_ERROR, "failed", log_text("message", error.message));
     else if (result != 0) {
         char line[sizeof error.message + 16];
         snprintf(line, sizeof line, "alignd: %s", error.message);

@@ -12,14 +12,12 @@
 #include "server/models/loaded_model.h"
 #include "server/models/variant.h"
 #include "server/outfile.h"
-#include "server/resume.h"
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,7 +40,8 @@ struct offline {
 
 /* The variant that --variant selects in this model; NULL: none. */
 static const char *variant_of(const struct options *options, const struct translator_info *info) {
-    const char *variant = options->variant ? variant_for(info, options->variant) : NULL;
+    const char *asked = options->variant ? options->variant : info->languages ? options->to : NULL;
+    const char *variant = asked ? variant_for(info, asked) : NULL;
     return variant ? variant : variant_usual(info);
 }
 
@@ -86,9 +85,6 @@ struct stream {
     struct offline *run;
     const struct links_kind *links; /* aligning */
     FILE *in, *out;
-    struct share share;       /* part of the input; its end UINT64_MAX: everything */
-    size_t before;            /* lines of the input before the first one that is read */
-    uint64_t passed;          /* bytes of the share that have been read */
     struct batch_line *lines; /* [window], the ring */
     size_t window;
 
@@ -101,7 +97,6 @@ struct stream {
 
     /* only for the writer until it has ended */
     size_t sentences, target_tokens;
-    struct resume resume;
     bool shown; /* progress is shown on a terminal that does not show the output */
     struct headway headway;
     int64_t began_us, shown_us;
@@ -136,11 +131,6 @@ static void release_line(struct batch_line *line) {
     free(line->target);
 }
 
-/* The number, counted from 1, of a line that is read or written. */
-static size_t line_number(const struct stream *stream, size_t index) {
-    return stream->before + index + 1;
-}
-
 /* ---- reading lines ---- */
 
 /* Returns 1 for a line, without its line feed, 0 at the end, or -1. */
@@ -156,12 +146,9 @@ static int read_text(FILE *file, size_t number, char **text, size_t *length, str
 }
 
 static int read_texts(struct stream *stream, struct batch_line *line, struct error *err) {
-    size_t number = line_number(stream, stream->read);
-    if (stream->passed >= stream->share.end - stream->share.begin)
-        return 0;
+    size_t number = stream->read + 1;
     int source = read_text(stream->in, number, &line->source, &line->source_length, err);
     line->source_bytes = line->source_length + (source == 1 && !feof(stream->in));
-    stream->passed += line->source_bytes;
     if (source < 0 || !stream->run->target)
         return source;
     int target = read_text(stream->run->target, number, &line->target, &line->target_length, err);
@@ -192,7 +179,7 @@ static int direction_prepare(struct direction *direction, struct error *err) {
         request->split = true;
         return request_prepare(request, request->loaded->translator, &input, err);
     }
-    return error_set(err, refused.code, "line %zu: %s", line_number(stream, stream->read), refused.message);
+    return error_set(err, refused.code, "line %zu: %s", stream->read + 1, refused.message);
 }
 
 static int prepare_line(struct batch_line *line, struct error *err) {
@@ -209,7 +196,8 @@ static int prepare_line(struct batch_line *line, struct error *err) {
                                         .target_length = there ? line->target_length : line->source_length};
         request->loaded = loaded_model_acquire(stream->run->models[i]);
         request->variant = variant_of(stream->run->options, &stream->run->models[i]->info);
-        request->number = (uint32_t)(stream->before + stream->read);
+        request->language = variant_source(&stream->run->models[i]->info, stream->run->options->from);
+        request->number = (uint32_t)stream->read;
         request->texts = &direction->text;
         request->text_count = 1;
         request->target_name = "target";
@@ -325,15 +313,14 @@ static int print_answer(struct batch_line *line, FILE *out, struct error *err) {
     return links_print(stream->links, directions, stream->run->directions, out, err);
 }
 
-/* Prints the line, unless one of its sentences failed, and counts it, also in the checkpoint. */
+/* Prints the line, unless one of its sentences failed, and counts it. */
 static int write_line(struct stream *stream, struct batch_line *line, struct error *err) {
     for (size_t i = 0; !line->skipped && i < stream->run->directions; i++) {
         const struct request *request = &line->directions[i].request;
         for (size_t j = 0; j < request->job_count; j++) {
             const struct sentence *sentence = request->jobs[j].sentence;
             if (sentence->error.code != ERROR_NONE)
-                return error_set(err, sentence->error.code, "line %zu: %s", line_number(stream, stream->written),
-                                 sentence->error.message);
+                return error_set(err, sentence->error.code, "line %zu: %s", stream->written + 1, sentence->error.message);
             stream->sentences++;
             stream->target_tokens += sentence->hypotheses[0].length + sentence->hypotheses[0].ended;
         }
@@ -346,10 +333,37 @@ static int write_line(struct stream *stream, struct batch_line *line, struct err
 
     stream->headway.done += line->source_bytes;
     stream->headway.lines++;
-    if (line->source_bytes > line->source_length)
-        line->source[line->source_length] = '\n';
-    resume_note(&stream->resume, line->source, line->source_bytes, line->skipped);
-    return resume_save(&stream->resume, stream->out, false, err);
+    return 0;
+}
+
+static const double least_seconds = 1; /* earlier an estimate would be a guess */
+
+void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]) {
+    memset(line, 0, HEADWAY_BYTES);
+    FILE *out = fmemopen(line, HEADWAY_BYTES - 1, "w");
+    if (!out)
+        return;
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%zu", headway->lines);
+    for (int i = 0; i < length; i++) /* 1,234,567 */
+        fprintf(out, "%s%c", i > 0 && (length - i) % 3 == 0 ? "," : "", digits[i]);
+    fputs(" lines", out);
+    if (headway->seconds >= least_seconds)
+        fprintf(out, ", %.0f per second", (double)headway->lines / headway->seconds);
+    if (headway->of_bytes > 0) {
+        double share = (double)headway->done / (double)headway->of_bytes;
+        share = share > 1 ? 1 : share; /* the input has grown meanwhile */
+        fprintf(out, ", %.0f%%", 100 * share);
+        if (headway->done > 0 && headway->seconds >= least_seconds) { /* 2:05, 2:02:05 */
+            unsigned long long left = (unsigned long long)(headway->seconds / share * (1 - share) + 0.5);
+            unsigned long long hours = left / 3600, minutes = left / 60 % 60;
+            if (hours > 0)
+                fprintf(out, ", %llu:%02llu:%02llu left", hours, minutes, left % 60);
+            else
+                fprintf(out, ", %llu:%02llu left", minutes, left % 60);
+        }
+    }
+    fclose(out);
 }
 
 /* Pads the text to overwrite the previous content of the terminal's line. */
@@ -381,8 +395,6 @@ static void *write_all(void *argument) {
     show_progress(stream, true);
     if (error.code == ERROR_NONE && fflush(stream->out) != 0)
         error_set(&error, ERROR_FILE, "cannot write: %s", strerror(errno));
-    if (error.code == ERROR_NONE)
-        resume_save(&stream->resume, stream->out, true, &error);
     if (error.code != ERROR_NONE)
         stream_fail(stream, &error);
     return NULL;
@@ -390,30 +402,12 @@ static void *write_all(void *argument) {
 
 /* ---- all lines ---- */
 
-/* Moves the input to the first line to be read. */
-static int open_share(struct stream *stream, struct error *err) {
-    const struct options *options = stream->run->options;
-    const struct translator_info *info = &stream->run->models[0]->info;
-    bool whole = options->shard.count == 0;
-    stream->share = (struct share){.end = UINT64_MAX};
-    if ((!whole || options->checkpoint) &&
-        share_find(stream->in, options->shard.index, whole ? 1 : options->shard.count, &stream->share, err) != 0)
-        return -1;
-    const struct resume_run run = {options, info, variant_of(options, info), &stream->share, stream->in, stream->out};
-    if (resume_begin(&stream->resume, &run, err) != 0)
-        return -1;
-    stream->before = stream->share.lines + stream->resume.at.lines;
-    stream->passed = stream->resume.at.input_bytes;
-    stream->run->skipped = stream->resume.at.skipped;
-
-    /* The size of the rest of the input, if it is a file. */
+/* How much of the input there is to read, if it is a file; otherwise 0. */
+static uint64_t input_bytes(FILE *in) {
     struct stat status;
-    off_t at = ftello(stream->in);
-    if (stream->share.end != UINT64_MAX)
-        stream->headway.of_bytes = stream->share.end - (uint64_t)at;
-    else if (at >= 0 && fstat(fileno(stream->in), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > at)
-        stream->headway.of_bytes = (uint64_t)(status.st_size - at);
-    return 0;
+    off_t at = ftello(in);
+    bool file = at >= 0 && fstat(fileno(in), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > at;
+    return file ? (uint64_t)(status.st_size - at) : 0;
 }
 
 static int run_stream(struct stream *stream, struct error *err) {
@@ -427,8 +421,7 @@ static int run_stream(struct stream *stream, struct error *err) {
     if (stream->error.code != ERROR_NONE)
         return error_set(err, stream->error.code, "%s", stream->error.message);
     if (run->skipped > 0)
-        fprintf(stderr, "alignd: %zu of %zu lines were skipped\n", run->skipped,
-                stream->before - stream->share.lines + stream->read);
+        fprintf(stderr, "alignd: %zu of %zu lines were skipped\n", run->skipped, stream->read);
     if (run->options->stats) {
         double seconds = (double)(clock_us() - stream->began_us) / 1e6;
         fprintf(stderr, "sentences=%zu target_tokens=%zu seconds=%.3f tokens_per_second=%.1f\n", stream->sentences,
@@ -445,16 +438,14 @@ static int run_lines(struct offline *run, struct error *err) {
                             .links = options->links ? links_kind_find(options->links) : NULL,
                             .in = stdin,
                             .out = run->out,
+                            .headway.of_bytes = input_bytes(stdin),
                             .shown = isatty(STDERR_FILENO) && !isatty(fileno(run->out))};
     pthread_mutex_init(&stream.lock, NULL);
     pthread_cond_init(&stream.room, NULL);
     pthread_cond_init(&stream.ready, NULL);
     stream.lines = calloc(stream.window, sizeof *stream.lines);
-    int result = stream.lines ? open_share(&stream, err) : error_memory(err);
-    if (result == 0)
-        result = run_stream(&stream, err);
+    int result = stream.lines ? run_stream(&stream, err) : error_memory(err);
     free(stream.lines);
-    resume_done(&stream.resume);
     pthread_cond_destroy(&stream.ready);
     pthread_cond_destroy(&stream.room);
     pthread_mutex_destroy(&stream.lock);
@@ -483,7 +474,10 @@ static int find_format(struct work *work, struct error *err) {
     work->document.format = options->format ? document_find(options->format) : document_guess(options->file, NULL);
     if (!work->document.format) {
         char all[DOCUMENT_NAMES_BYTES];
+        const char *why = options->format ? NULL : document_refusal(options->file);
         document_names(all);
+        if (why)
+            return error_set(err, ERROR_INPUT, "%s: %s", work->name, why);
         return options->format
                    ? error_set(err, ERROR_INPUT, "--format must be one of %s, got \"%.60s\"", all, options->format)
                    : error_set(err, ERROR_INPUT,
@@ -558,6 +552,7 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     enum request_input input;
     request->loaded = loaded_model_acquire(model);
     request->variant = variant_of(work->options, &model->info);
+    request->language = variant_source(&model->info, work->options->from);
     ask_translation(run, request);
     request->split = request->aligns = true;
     request->texts = arena_zalloc(&request->arena, work->html.count, sizeof *request->texts);
@@ -598,8 +593,13 @@ static int print_document(struct work *work, FILE *out, struct error *err) {
     if (!text)
         return -1;
     fwrite(text, 1, length, out);
-    for (size_t i = 0; i < work->notes.count; i++)
-        fprintf(stderr, "alignd: %s: line %zu: %s\n", work->name, work->notes.all[i].line, work->notes.all[i].message);
+    for (size_t i = 0; i < work->notes.count; i++) {
+        const struct document_note *note = &work->notes.all[i];
+        fprintf(stderr, "alignd: %s: ", work->name);
+        if (note->line > 0)
+            fprintf(stderr, "line %zu: ", note->line);
+        fprintf(stderr, "%s\n", note->message);
+    }
     return fflush(out) == 0 && !ferror(out) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
 }
 
@@ -638,6 +638,10 @@ static int check_models(const struct offline *run, struct error *err) {
         return error_set(err, ERROR_INPUT, "--variant: model \"%s\" has no variant \"%.60s\"", first->name, options->variant);
     for (size_t i = 0; i < run->directions; i++) {
         const struct translator_info *info = &run->models[i]->info;
+        if (info->languages && (!variant_of(options, info) || !variant_source(info, options->from)))
+            return error_set(err, ERROR_INPUT,
+                             "--from and --to are missing: model \"%s\" translates between %zu languages, such as %s", info->name,
+                             info->variant_count, info->variants[0]);
         if (variant_must_be(info) && !variant_of(options, info))
             return error_set(err, ERROR_INPUT, "--variant NAME is missing: model \"%s\" writes %zu languages, such as %s",
                              info->name, info->variant_count, info->variants[0]);
@@ -694,36 +698,10 @@ static int run_with_models(struct offline *run, struct metrics *metrics, struct 
 
 /* ---- the run ---- */
 
-/* With a checkpoint, the output is written in place, and the checkpoint says which part of it is kept. Another run that writes the
- * same file would damage it, and so would a run that uses it as input or checkpoint. */
-static int open_to_continue(struct offline *run, struct error *err) {
-    const struct options *options = run->options;
-    struct stat in, out;
-    if (outfile_open_in_place(&run->output, options->output, err) != 0)
-        return -1;
-    run->out = run->output.file;
-    const char *same = NULL;
-    if (outfile_same(STDIN_FILENO, fileno(run->out)))
-        same = "the input";
-    else if (stat(options->checkpoint, &in) == 0 && fstat(fileno(run->out), &out) == 0 && in.st_dev == out.st_dev &&
-             in.st_ino == out.st_ino)
-        same = "the checkpoint";
-    if (same)
-        return error_set(err, ERROR_INPUT, "--output %.100s is also %s: with --checkpoint they must be two files", options->output,
-                         same);
-    if (flock(fileno(run->out), LOCK_EX | LOCK_NB) == 0)
-        return 0;
-    return error_set(err, ERROR_FILE, "cannot lock %s: %s", options->output,
-                     errno == EWOULDBLOCK ? "another run is writing it" : strerror(errno));
-}
-
 static int open_files(struct offline *run, struct error *err) {
     const struct options *options = run->options;
     if (options->target && !(run->target = fopen(options->target, "re")))
         return error_set(err, ERROR_FILE, "cannot open %s: %s", options->target, strerror(errno));
-    run->out = stdout;
-    if (options->checkpoint)
-        return open_to_continue(run, err);
     if (options->output && outfile_open(&run->output, options->output, err) != 0)
         return -1;
     run->out = options->output ? run->output.file : stdout;
@@ -771,8 +749,7 @@ int offline_run(const struct options *options, size_t *skipped, struct error *er
     if (run.target)
         fclose(run.target);
 
-    /* Keep the output only if the run is complete or can be continued. */
-    int closed = outfile_close(&run.output, result == 0 || options->checkpoint, err);
+    int closed = outfile_close(&run.output, result == 0, err);
     scheduler_free(run.scheduler);
     metrics_free(metrics);
     return result == 0 ? closed : result;

@@ -4,10 +4,23 @@
 #define ALIGND_OFFLINE_H
 
 #include "server/options.h"
+#include <stdint.h>
 
 /* Translates the document options->file, or else the lines of stdin, in order, until the end of the input. skipped: the number of
  * lines that are longer than the model accepts; they are reported on stderr and are empty in the output. Returns -1 if the run
  * fails; earlier lines may then have been written, but no part of a document. */
 int offline_run(const struct options *options, size_t *skipped, struct error *err);
+
+/* The progress of a run over lines, which a terminal shows. */
+struct headway {
+    size_t lines;            /* written */
+    double seconds;          /* since the run began */
+    uint64_t done, of_bytes; /* of the input; of_bytes 0: its length is unknown */
+};
+
+enum { HEADWAY_BYTES = 96 };
+
+/* "1,234 lines, 512 per second, 37%, 2:05 left"; unknown parts are left out. */
+void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MOST_SHARDS = 1000000, MOST_ITEMS = 32, MOST_GLOSSARIES = 1000, MOST_TEXTS = 1000 };
+enum { MOST_ITEMS = 32, MOST_GLOSSARIES = 1000, MOST_TEXTS = 1000 };
 
 #define FIELD(name)                          offsetof(struct options, name)
 #define TEXT(name)                           OPTION_STRING, FIELD(name), 0, 0, NULL
@@ -42,7 +42,8 @@ static const struct option rows[] = {
      OPTION_BATCH, PLAIN(FOLDERS, models)},
     {"models", "DIR", NULL, "folder of model folders, searched by name and languages (default: the models that came with alignd)",
      OPTION_BATCH | COMMAND_PACK, TEXT(directory)},
-    {"from", "CODE", NULL, "language of the source; with --to instead of --model", OPTION_BATCH, TEXT(from)},
+    {"from", "CODE", NULL, "language of the source; with --to instead of --model, or for a model of many languages", OPTION_BATCH,
+     TEXT(from)},
     {"to", "CODE", NULL, "language of the target", OPTION_BATCH, TEXT(to)},
     {"model-memory", "SIZE", "0",
      "memory for all loaded models together; unused ones are unloaded, least recently used first; 0: no limit", COMMAND_SERVE,
@@ -150,16 +151,6 @@ static const struct option rows[] = {
     {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
      SWITCH(split_sentences)},
     {"output", "FILE", NULL, "write the translation to FILE (default: standard output)", COMMAND_TRANSLATE, TEXT(output)},
-    {"shard", "K/N", NULL,
-     "translate only the K-th of N shares of the input, counted from 0; the input must be a file, and shares are whole lines of "
-     "about equal size; their concatenated outputs are the output for the whole input",
-     COMMAND_TRANSLATE, PLAIN(SHARD, shard)},
-    {"checkpoint", "FILE", NULL,
-     "keep the progress in FILE, and continue from it if FILE exists, after any end of the last run; needs --output and a file as "
-     "the input",
-     COMMAND_TRANSLATE, TEXT(checkpoint)},
-    {"checkpoint-s", "TIME", "10s", "time between two checkpoints; 0: one after each line", COMMAND_TRANSLATE,
-     NUMBER(SECONDS, checkpoint_s, 0, 1e6)},
     {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words with the most attention)",
      COMMAND_TRANSLATE, SWITCH(keep_unknowns)},
     {"verbatim", NULL, NULL,
@@ -242,14 +233,14 @@ const struct option_command *option_command_nth(size_t i) {
         {"translate", COMMAND_TRANSLATE, "translate lines, or a document",
          "alignd translate --model MODEL [options] < source > target\n"
          "alignd translate --from CODE --to CODE [options] < source > target\n"
-         "alignd translate --model MODEL [--format FORMAT] [--output FILE] FILE\n"
-         "alignd translate --model MODEL --shard K/N --checkpoint FILE --output FILE < source\n"},
+         "alignd translate --model MODEL [--format FORMAT] [--output FILE] FILE\n"},
         {"attention", COMMAND_ATTENTION, "align the words of line pairs (Pharaoh format)",
          "alignd attention --model MODEL --target FILE [options] < source\n"
          "alignd attention --model MODEL --model OPPOSITE --target FILE [options] < source\n"},
         {"pack", COMMAND_PACK, "pack weights into a file in the model's folder, so that loading is faster and daemons share memory",
          "alignd pack --model MODEL [--model MODEL ...] [--compute TYPE] [--shortlist]\n"},
-        {"import", COMMAND_IMPORT, "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot) or Hugging Face (MarianMT)",
+        {"import", COMMAND_IMPORT,
+         "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot), Hugging Face (MarianMT), CTranslate2 or Argos",
          "alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE] [options]\n"
          "alignd import FOLDER | ARCHIVE.zip | ARCHIVE.tar.gz [options]\n"
          "alignd import MODEL.npz SOURCE_VOCABULARY TARGET_VOCABULARY [SHORTLIST] [options]\n"},
@@ -489,24 +480,6 @@ static int set_real(const struct option *option, const char *name, const char *v
     return 0;
 }
 
-static int set_shard(const char *name, const char *value, struct option_shard *field, struct error *err) {
-    size_t numbers[2];
-    const char *at = value;
-    bool valid = true;
-    for (size_t i = 0; valid && i < 2; i++) {
-        char *end = NULL;
-        unsigned long long number = isdigit((unsigned char)*at) ? strtoull(at, &end, 10) : MOST_SHARDS + 1ULL;
-        valid = number <= MOST_SHARDS && *end == (i == 0 ? '/' : '\0');
-        numbers[i] = (size_t)number;
-        at = valid ? end + 1 : at;
-    }
-    if (!valid || numbers[0] >= numbers[1])
-        return error_set(err, ERROR_INPUT, "%s must be K/N with K from 0 to N - 1 and N at most %d, got \"%.60s\"", name,
-                         MOST_SHARDS, value);
-    *field = (struct option_shard){numbers[0], numbers[1]};
-    return 0;
-}
-
 static int set_list(const struct option *option, const char *name, const char *value, struct name_list *list, struct error *err) {
     static const struct {
         const char *separator, *what;
@@ -604,8 +577,6 @@ int option_set(const struct option *option, const char *name, const char *value,
         *(enum translator_shortlist *)field = on ? SHORTLIST_ON : strcmp(value, "model") == 0 ? SHORTLIST_OF_MODEL : SHORTLIST_OFF;
         return 0;
     }
-    case OPTION_SHARD:
-        return set_shard(name, value, field, err);
     case OPTION_ORIGINS:
         return set_origins(option, name, value, field, err);
     case OPTION_FOLDERS:

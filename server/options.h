@@ -20,11 +20,6 @@ enum command {
     COMMAND_IMPORT = 1 << 6
 };
 
-/* --shard K/N */
-struct option_shard {
-    size_t index, count; /* index < count */
-};
-
 /* Fields of options that do not belong to the command are zero. */
 struct options {
     enum command command;
@@ -78,10 +73,7 @@ struct options {
     double max_target_ratio;
     bool allow_unknowns, no_shortlist;
 
-    /* translating lines */
-    char *output, *checkpoint; /* files; NULL: stdout, none */
-    size_t checkpoint_s;       /* the minimum time between two checkpoints */
-    struct option_shard shard; /* the share of the input; count 0: all of it */
+    char *output; /* of a translation: a file; NULL: stdout */
 };
 
 /* ---- the table ---- */
@@ -109,7 +101,6 @@ enum option_kind {
     OPTION_MODE,         /* size_t: octal permissions */
     OPTION_SWITCH,       /* bool */
     OPTION_SHORTLIST,    /* enum translator_shortlist: a switch that "model" leaves to the model */
-    OPTION_SHARD,        /* struct option_shard */
     /* struct name_list, to which values are appended, separated by: */
     OPTION_FOLDERS,    /* ':' */
     OPTION_ADDRESSES,  /* ',' */

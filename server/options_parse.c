@@ -229,10 +229,6 @@ static int check(const struct options *options, struct error *err) {
         return error_set(err, ERROR_INPUT, "--model must be given at most twice in this mode, once for each direction");
 
     bool document = options->file || options->format;
-    if (options->checkpoint && !options->output)
-        return error_set(err, ERROR_INPUT, "--output FILE is missing: --checkpoint needs an output that it can truncate");
-    if (document && (options->checkpoint || options->shard.count > 0))
-        return error_set(err, ERROR_INPUT, "--shard and --checkpoint are for lines, not for documents");
     if (options->bilingual && !document)
         return error_set(err, ERROR_INPUT, "--bilingual needs a document: name its FILE, or --format");
     if (options->keys.count > 0 && !document)
@@ -328,8 +324,6 @@ static const char usage[] =
     "  alignd translate --model MODEL [options] < source > target   translate lines\n"
     "  alignd translate --model MODEL [--format FORMAT] FILE        translate a document: subtitles, JSON, Markdown,\n"
     "                                                               HTML, gettext's PO, XLIFF, text\n"
-    "  alignd translate --model MODEL --shard K/N --checkpoint FILE --output FILE < source\n"
-    "                                                               translate a share of a corpus; continue after a crash\n"
     "  alignd attention --model MODEL --target FILE < source        align the words of line pairs (Pharaoh format); with a\n"
     "                                                               second --model for the opposite direction, by both\n"
     "  alignd pack --model MODEL [--model MODEL ...] [--compute TYPE]\n"

@@ -75,14 +75,15 @@ static int open_new(struct outfile *output, bool there) {
     return open(elsewhere ? elsewhere : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-/* flags: for open, if file->path is NULL and the file is written in place. */
-static int open_at(struct outfile *output, const char *name, const char *path, int flags, struct error *err) {
-    struct outfile opened = {.name = name, .path = path ? strdup(path) : NULL};
+int outfile_open(struct outfile *output, const char *name, struct error *err) {
+    char path[PATH_MAX];
+    bool whole = find_file(name, path);
+    struct outfile opened = {.name = name, .path = whole ? strdup(path) : NULL};
     struct stat former;
     int descriptor = -1;
-    if (path && !opened.path)
+    if (whole && !opened.path)
         return error_memory(err);
-    if (path) {
+    if (whole) {
         bool there = stat(path, &former) == 0;
         if (!there || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
             descriptor = open_new(&opened, there);
@@ -91,12 +92,12 @@ static int open_at(struct outfile *output, const char *name, const char *path, i
                 errno = 0;
             fchmod(descriptor, former.st_mode & 07777);
         }
-    } else {
-        descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
+    } else { /* a file that the shell has opened with >> keeps growing */
+        descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
     }
     if (descriptor < 0)
         error_set(err, ERROR_FILE, "cannot open %.150s: %s", name, strerror(errno));
-    else if ((opened.file = fdopen(descriptor, path ? "w+" : "r+")) != NULL) {
+    else if ((opened.file = fdopen(descriptor, whole ? "w+" : "r+")) != NULL) {
         *output = opened;
         return 0;
     } else {
@@ -108,17 +109,6 @@ static int open_at(struct outfile *output, const char *name, const char *path, i
     free(opened.temporary);
     free(opened.path);
     return -1;
-}
-
-int outfile_open(struct outfile *output, const char *path, struct error *err) {
-    char found[PATH_MAX];
-    if (find_file(path, found))
-        return open_at(output, path, found, 0, err);
-    return open_at(output, path, NULL, O_APPEND, err); /* a file that the shell has opened with >> is appended to */
-}
-
-int outfile_open_in_place(struct outfile *output, const char *path, struct error *err) {
-    return open_at(output, path, NULL, 0, err);
 }
 
 /* ---- closing ---- */
@@ -181,10 +171,4 @@ int outfile_close(struct outfile *output, bool keep, struct error *err) {
     free(output->path);
     *output = (struct outfile){.file = NULL};
     return result;
-}
-
-bool outfile_same(int descriptor, int other) {
-    struct stat a, b;
-    return fstat(descriptor, &a) == 0 && fstat(other, &b) == 0 && S_ISREG(a.st_mode) && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
 }

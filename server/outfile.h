@@ -18,18 +18,13 @@ struct outfile {
     char *temporary;  /* the temporary path; NULL: none */
 };
 
-/* Opens the file at path to be written as a whole. Returns -1 with ERROR_FILE or ERROR_MEMORY; then nothing is open and nothing has
- * changed. */
-int outfile_open(struct outfile *output, const char *path, struct error *err);
-/* Opens or creates the file for reading and writing, and keeps its content. */
-int outfile_open_in_place(struct outfile *output, const char *path, struct error *err);
+/* Opens the file of this name to be written as a whole. Returns -1 with ERROR_FILE or ERROR_MEMORY; then nothing is open and
+ * nothing has changed. */
+int outfile_open(struct outfile *output, const char *name, struct error *err);
 
 /* Closes it. keep: it replaces the file once all of it is on the disk; otherwise the file stays as if it had never been opened,
  * unless it was written in place. Returns -1 with ERROR_FILE or ERROR_MEMORY if it could not be written; the old content is then
  * still there. */
 int outfile_close(struct outfile *output, bool keep, struct error *err);
-
-/* Whether both descriptors refer to the same regular file. */
-bool outfile_same(int descriptor, int other);
 
 #endif

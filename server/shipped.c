@@ -231,7 +231,7 @@ int named_models_find(struct options *options, struct error *err) {
         if (result == 0)
             result = find_named(&place, &models->names[i], err);
     }
-    if (result == 0 && options->from)
+    if (result == 0 && options->from && models->count == 0) /* otherwise they are those of a model of many languages */
         result = find_languages(options, &place, err);
     shipped_done(&place);
     return result;

@@ -45,8 +45,6 @@
     X(options) \
     X(health) \
     X(shipped) \
-    X(share) \
-    X(checkpoint) \
     X(outfile) \
     X(headway) \
     X(compress) \
@@ -87,6 +85,7 @@
     X(markdown) \
     X(po) \
     X(xliff) \
+    X(office) \
     X(subtitles) \
     X(xml) \
     X(language) \
@@ -115,6 +114,7 @@
     X(words) \
     X(import_readers) \
     X(import) \
+    X(ctranslate2) \
 /* clang-format on */
 
 #define DECLARE(name) Suite *name##_suite(void);

@@ -1,5 +1,6 @@
 #include "model/import/import.h"
 #include "model/import/archive.h"
+#include "model/import/ctranslate2.h"
 #include "model/import/folder.h"
 #include "model/import/huggingface.h"
 #include "model/import/marian.h"
@@ -111,7 +112,7 @@ static int open_path(struct import *import, const char *path, const char **out, 
         length--;
     if (!(*out = arena_copy(&import->arena, path, length)))
         return error_memory(err);
-    if (parts_refuse(*out, &import->arena, err) != 0)
+    if (parts_refuse(*out, err) != 0)
         return -1;
     if (is_folder(*out))
         return 0;
@@ -130,7 +131,7 @@ static int open_path(struct import *import, const char *path, const char **out, 
     if (inner != folder)
         import->inner = source_name(inner);
     *out = inner;
-    return parts_refuse(inner, &import->arena, err);
+    return 0;
 }
 
 /* A compressed file's contents, under its name without the ending. */
@@ -168,7 +169,7 @@ static int expand_pair(struct import *import, const char *paths[2], struct error
 
 /* A file's or folder's name without what says how it is packed. */
 static const char *stem(const char *name, struct arena *arena) {
-    static const char *const endings[] = {".gz", ".zst", ".tar", ".tgz", ".zip", ".npz", ".bin"};
+    static const char *const endings[] = {".gz", ".zst", ".tar", ".tgz", ".zip", ".npz", ".bin", ".argosmodel"};
     size_t length = strlen(name);
     const char *copy = arena_copy(arena, name, length);
     for (size_t i = 0; copy && i < sizeof endings / sizeof *endings; i++)
@@ -400,6 +401,24 @@ static int convert_huggingface(struct import *import, const char *folder, const 
                : -1;
 }
 
+static int convert_ctranslate2(struct import *import, const char **name, struct error *err) {
+    const struct import_options *o = import->options;
+    struct ctranslate2_parts parts;
+    const struct ctranslate2_options options = {.preparation = o->preparation ? o->preparation : "none", .alignment = o->alignment};
+    if (ctranslate2_find(import->paths, o->path_count, &import->arena, &parts, err) != 0)
+        return -1;
+    if (import->inner && strcmp(parts.name, import->inner) != 0)
+        parts.name = import->inner;
+    if (!parts.source || !parts.target) {
+        const char *shown = stem(source_name(import->shown), &import->arena);
+        if (!origin_languages(stem(parts.name, &import->arena), &import->arena, &parts.source, &parts.target) && shown)
+            origin_languages(shown, &import->arena, &parts.source, &parts.target);
+    }
+    return begin_config(import, parts.source, parts.target, family_tokens[FAMILY_OPUS], 3, name, err) == 0
+               ? ctranslate2_convert(&parts, &options, &import->arena, &import->conversion, err)
+               : -1;
+}
+
 /* ---- the report ---- */
 
 /* Labels such as >>fra<< in the list of pieces. */
@@ -423,6 +442,11 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
     const json_t *decoder = json_object_get(c->config, "decoder"), *trained = json_object_get(decoder, "alignment_trained");
     if (json_is_null(json_object_get(c->config, "attention")) && json_is_false(trained))
         fprintf(import->said, "its attention was not trained to align: weights.align_head gives it an alignment head\n");
+    size_t languages = json_object_size(json_object_get(c->config, "languages"));
+    if (languages)
+        fprintf(import->said, "it translates between %zu languages: requests choose with source and target\n", languages);
+    if (*c->origin.licence)
+        fprintf(import->said, "licence: %s\n", c->origin.licence);
     fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n", out, c->tensors.count, import_thousands(&import->arena, weights),
             c->has_shortlist ? ", a shortlist" : "", c->has_quality ? ", a quality model" : "");
 }
@@ -470,7 +494,13 @@ static int convert(struct import *import, const char *into, const char **out, ui
             return -1;
     if (o->name && check_name(import, into, o->name, out, err) != 0)
         return -1;
-    if (o->path_count == 1 && parts_huggingface(import->paths[0], &import->arena, &folder)) {
+    bool ctranslate2 = false;
+    for (size_t i = 0; i < o->path_count; i++)
+        ctranslate2 |= ctranslate2_is(import->paths[i], &import->arena);
+    if (ctranslate2) {
+        if (convert_ctranslate2(import, &name, err) != 0)
+            return -1;
+    } else if (o->path_count == 1 && parts_huggingface(import->paths[0], &import->arena, &folder)) {
         if (convert_huggingface(import, folder, &name, err) != 0)
             return -1;
     } else if (parts_find(import->paths, o->path_count, stem(source_name(import->shown), &import->arena), &import->arena, &parts,
@@ -511,7 +541,7 @@ int import_run(const struct import_options *options, char **said, struct error *
         goto done;
     }
     for (size_t i = 0; i < options->path_count; i++) /* before any folder is made */
-        if (parts_refuse(options->paths[i], &import.arena, &inner) != 0)
+        if (parts_refuse(options->paths[i], &inner) != 0)
             goto done;
     if (make_folders(into, &import.arena, &import.made, &inner) != 0)
         goto done;

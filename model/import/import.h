@@ -1,5 +1,6 @@
 /* Converts foreign models to model folders: Marian's and Nematus's, OPUS-MT's and Firefox's packages, Hugging Face's MarianMT
- * folders. Foreign files are never executed, and the folder appears only when it is complete. */
+ * folders, CTranslate2's folders and the packages of Argos that contain one. Foreign files are never executed, and the folder
+ * appears only when it is complete. */
 #ifndef ALIGND_IMPORT_H
 #define ALIGND_IMPORT_H
 

@@ -169,27 +169,11 @@ bool parts_huggingface(const char *path, struct arena *arena, const char **folde
     return beside && config && source_exists(config);
 }
 
-int parts_refuse(const char *path, struct arena *arena, struct error *err) {
-    static const char *const files[] = {"shared_vocabulary.txt", "shared_vocabulary.json", "source_vocabulary.txt",
-                                        "source_vocabulary.json"};
-    struct listing listing;
+int parts_refuse(const char *path, struct error *err) {
     if (strstr(path, "://"))
         return error_set(err, ERROR_INPUT, "%s: is an address: download it first", path);
     if (!source_exists(path))
         return error_set(err, ERROR_FILE, "%s: does not exist", path);
-    if (!is_folder(path))
-        return 0;
-    if (list_folder(path, arena, &listing, err) != 0)
-        return -1;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (lists(&listing, files[i]) && lists(&listing, "model.bin"))
-            return error_set(err, ERROR_FORMAT,
-                             "%s: is a CTranslate2 model (it has model.bin and %s), which cannot be imported: give the model that "
-                             "it was made of",
-                             path, files[i]);
-    const char *inner = path_join(arena, path, "model/model.bin");
-    if (inner && lists(&listing, "metadata.json") && source_exists(inner))
-        return error_set(err, ERROR_FORMAT, "%s: is a package of Argos, whose CTranslate2 model cannot be imported", path);
     return 0;
 }
 

@@ -42,8 +42,8 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
 
 /* True if the path is a Hugging Face folder or a file in one; folder: that folder. */
 bool parts_huggingface(const char *path, struct arena *arena, const char **folder);
-/* Refuses formats that cannot be imported by their names: CTranslate2's folders, and Argos's packages, which contain one. */
-int parts_refuse(const char *path, struct arena *arena, struct error *err);
+/* Refuses a path that does not exist, and an address. */
+int parts_refuse(const char *path, struct error *err);
 
 /* name: the model's; firefox: it is one of Mozilla's. */
 int origin_find(const char *folder, const char *name, bool firefox, const char *card, struct arena *arena, struct origin *out,

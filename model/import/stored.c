@@ -103,7 +103,13 @@ static float number_at(const struct stored *stored, const unsigned char *bytes) 
         memcpy(&both, bytes, sizeof both);
         return (float)both;
     case STORED_I8:
-        return (float)(int8_t)*bytes * (stored->quantised ? stored->scale : 1);
+        return (float)(int8_t)*bytes;
+    case STORED_I16:
+        memcpy(&half, bytes, sizeof half);
+        return (float)(int16_t)half;
+    case STORED_I32:
+        memcpy(&bits, bytes, sizeof bits);
+        return (float)(int32_t)bits;
     case STORED_OTHER:
         break;
     }
@@ -112,12 +118,15 @@ static float number_at(const struct stored *stored, const unsigned char *bytes) 
 
 int stored_numbers(const struct stored *stored, uint64_t first, size_t count, float *out, struct error *err) {
     unsigned char bytes[CHUNK * sizeof(double)];
+    uint64_t row = stored->row_scales && count > 0 ? stored_count(stored) / stored->shape[0] : 1; /* numbers of a row */
     for (size_t done = 0, step; done < count; done += step) {
         step = count - done < CHUNK ? count - done : CHUNK;
         if (stored_bytes(stored, first + done, step, bytes, err) != 0)
             return -1;
         for (size_t i = 0; i < step; i++) {
             float value = number_at(stored, bytes + i * stored->item);
+            if (stored->quantised)
+                value *= stored->row_scales ? stored->row_scales[(first + done + i) / row] : stored->scale;
             if (!isfinite(value))
                 return error_set(err, ERROR_FORMAT, "%s: has values that are not numbers", stored->name);
             out[done + i] = value;

@@ -5,7 +5,7 @@
 
 #include "model/import/source.h"
 
-enum stored_kind { STORED_F32, STORED_F16, STORED_BF16, STORED_F64, STORED_I8, STORED_OTHER };
+enum stored_kind { STORED_F32, STORED_F16, STORED_BF16, STORED_F64, STORED_I8, STORED_I16, STORED_I32, STORED_OTHER };
 enum { STORED_MOST_DIMS = 8 };
 
 struct safetensors;
@@ -15,11 +15,12 @@ struct stored {
     const char *type; /* as messages say it: float32, int8 */
     enum stored_kind kind;
     size_t dims, shape[STORED_MOST_DIMS];
-    size_t item;     /* bytes of a number */
-    bool quantised;  /* int8 that stands for other numbers: each is q * scale */
-    float scale;     /* of quantised ones; 1 / the multiplier in the file */
-    bool transposed; /* of a matrix [R, C]: the numbers lie as those of [C, R] */
-    int file;        /* where they are, from the byte `at` on ... */
+    size_t item;             /* bytes of a number */
+    bool quantised;          /* int8 or int16 that stand for other numbers: each is q * scale */
+    float scale;             /* of quantised ones; 1 / the multiplier in the file */
+    const float *row_scales; /* [shape[0]] in the place of scale, where each row has its own; NULL: none has */
+    bool transposed;         /* of a matrix [R, C]: the numbers lie as those of [C, R] */
+    int file;                /* where they are, from the byte `at` on ... */
     uint64_t at;
     const unsigned char *data; /* ... or in memory, if this is not NULL */
 };
@@ -33,9 +34,9 @@ struct container {
     struct safetensors *mapped; /* NULL: none */
 };
 
-/* The three readers, and the Hugging Face container of model/weights. work: a folder for unpacking, in which they leave no files.
- * Each checks the complete list before it reads a number. They return -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; then
- * nothing is open, and messages begin with the path. */
+/* Three of the readers (the fourth is in ctranslate2.h), and the Hugging Face container of model/weights. work: a folder for
+ * unpacking, in which they leave no files. Each checks the complete list before it reads a number. They return -1 with ERROR_FILE,
+ * ERROR_FORMAT or ERROR_MEMORY; then nothing is open, and messages begin with the path. */
 int npz_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out, struct error *err);
 int marian_bin_open(const char *path, struct arena *arena, struct container *out, struct error *err);
 int pickle_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out,

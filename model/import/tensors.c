@@ -96,8 +96,9 @@ static const struct stored *take(struct tensors *tensors, const char *name, bool
                      stored_shape(tensors->arena, wanted, dims));
         return NULL;
     }
-    if (found->kind == STORED_OTHER || (found->kind == STORED_I8 && !found->quantised)) {
-        tensors_fail(tensors, "%s: holds %s; only models of floating-point numbers, or of intgemm's int8, can be converted",
+    bool whole = found->kind == STORED_I8 || found->kind == STORED_I16 || found->kind == STORED_I32;
+    if (found->kind == STORED_OTHER || (whole && !found->quantised)) {
+        tensors_fail(tensors, "%s: holds %s; only models of floating-point numbers, or of int8 with a scale, can be converted",
                      found->name, found->type);
         return NULL;
     }
@@ -442,14 +443,16 @@ static size_t pack(enum storage_kind kind, const float *numbers, size_t rows, si
 
 static int write_given(const struct output *output, const struct made *made, const struct places *places, void *room,
                        import_stop stop, struct error *err) {
-    uint64_t count = (uint64_t)made->rows * made->columns;
+    uint64_t count = (uint64_t)made->rows * made->columns, first = (uint64_t)made->given_row * made->columns;
+    const float *scales = made->given->row_scales;
     for (uint64_t done = 0, step; done < count; done += step) {
         step = count - done < BLOCK ? count - done : BLOCK;
-        if (import_interrupted(stop, err) != 0 || stored_bytes(made->given, done, (size_t)step, room, err) != 0 ||
+        if (import_interrupted(stop, err) != 0 || stored_bytes(made->given, first + done, (size_t)step, room, err) != 0 ||
             put(output, output->data + places->numbers + done, room, (size_t)step, err) != 0)
             return -1;
     }
-    if (put(output, output->data + places->scale, &made->given->scale, sizeof(float), err) != 0)
+    if (put(output, output->data + places->scale, scales ? scales + made->given_row : &made->given->scale,
+            (scales ? made->rows : 1) * sizeof(float), err) != 0)
         return -1;
     return made->input_scale > 0 ? put(output, output->data + places->input_scale, &made->input_scale, sizeof(float), err) : 0;
 }
@@ -459,7 +462,7 @@ static int write_made(const struct output *output, const struct made *made, enum
     size_t columns = made->columns ? made->columns : 1, rows = BLOCK / columns ? BLOCK / columns : 1;
     if (rows > made->rows)
         rows = made->rows ? made->rows : 1;
-    if (made->dims == 1)
+    if (made->dims == 1 || made->exact)
         kind = STORAGE_FLOAT32; /* vectors are few, and biases are added to float32 sums */
     struct loaded loaded = {.count = 0};
     size_t room = rows * columns > BLOCK ? rows * columns : BLOCK;
@@ -497,7 +500,7 @@ static int write_made(const struct output *output, const struct made *made, enum
 static size_t lay_out(const struct tensors *tensors, enum storage_kind kind, struct slot *slots, struct places *places) {
     size_t count = 0;
     for (const struct made *made = tensors->made; made; made = made->next, places++) {
-        enum storage_kind own = made->dims == 2 ? kind : STORAGE_FLOAT32;
+        enum storage_kind own = made->dims == 2 && !made->exact ? kind : STORAGE_FLOAT32;
         slots[count++] = (struct slot){made->name,
                                        storages[own].dtype,
                                        storages[own].item,
@@ -507,8 +510,9 @@ static size_t lay_out(const struct tensors *tensors, enum storage_kind kind, str
                                        &places->numbers};
         if (own != STORAGE_INT8)
             continue;
+        bool one = made->given && !made->given->row_scales;
         slots[count++] = (struct slot){
-            import_say(tensors->arena, "%s.scale", made->name), "F32", 4, 1, {made->given ? 1 : made->rows, 0}, 0, &places->scale};
+            import_say(tensors->arena, "%s.scale", made->name), "F32", 4, 1, {one ? 1 : made->rows, 0}, 0, &places->scale};
         if (made->given && made->input_scale > 0)
             slots[count++] = (struct slot){
                 import_say(tensors->arena, "%s.input_scale", made->name), "F32", 4, 1, {1, 0}, 0, &places->input_scale};

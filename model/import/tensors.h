@@ -29,6 +29,8 @@ struct made {
     bool identity;              /* ones on the diagonal where there are no patches, and not zeros */
     struct patch *patches, **last;
     const struct stored *given; /* the same matrix as int8 in the file, kept as it is with storage int8; NULL: none */
+    size_t given_row;           /* the row of it that is the first here; more than 0 only where each row has its own scale */
+    bool exact;                 /* float32 whatever the storage: a matrix that is added, not multiplied with */
     float input_scale;          /* of given: what inputs are multiplied with before they are rounded; 0: the file does not say */
     struct made *next;
 };

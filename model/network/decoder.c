@@ -11,7 +11,7 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
     const struct decoder_config *c = &config->decoder;
     *decoder = (struct decoder){.kernels = kernels,
                                 .vocabulary = vocabulary,
-                                .first = c->first_zero ? DECODER_FIRST : first,
+                                .first = c->first_input == FIRST_ZERO ? DECODER_FIRST : first,
                                 .shape = {.input = c->embedding}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i]->has(c->style))

@@ -36,7 +36,7 @@ struct decoder {
     void *own;                  /* what its kind has loaded */
 };
 
-/* first: the id of <s>. */
+/* first: the id of <s> or </s>, as decoder.first_input of config.json says. */
 int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first, struct weights *weights,
                  const struct kernels *kernels, struct error *err);
 void decoder_done(struct decoder *decoder);

@@ -9,8 +9,8 @@
 
 /* ---- positions ---- */
 
-/* init (NULL: nothing to do) makes the table. beyond (NULL: the last row serves for all): x += p of a position after the table's
- * end. */
+/* init (NULL: nothing to do) makes the table, of positions->rows unless it sets another number. beyond (NULL: the last row serves
+ * for all): x += p of a position after the table's end. */
 struct positions_kind {
     const char *name;
     int (*init)(struct positions *positions, const char *parameter, struct weights *weights, struct error *err);
@@ -36,7 +36,7 @@ static int make_sinusoids(struct positions *positions, const char *parameter, st
         return weights_fail(weights);
     }
     for (size_t t = 0; t < positions->rows; t++)
-        add_sinusoids(positions, t, positions->made + t * positions->size);
+        add_sinusoids(positions, positions->offset + t, positions->made + t * positions->size);
     positions->table = positions->made;
     return 0;
 }
@@ -44,6 +44,22 @@ static int make_sinusoids(struct positions *positions, const char *parameter, st
 static int load_learned(struct positions *positions, const char *parameter, struct weights *weights, struct error *err) {
     positions->table = weights_get(weights, parameter, positions->rows, positions->size, err);
     return positions->table ? 0 : -1;
+}
+
+/* Row 0 is position 0, so that the first token has row `offset`. */
+static int load_stored(struct positions *positions, const char *parameter, struct weights *weights, struct error *err) {
+    size_t rows = weights_rows(weights, parameter);
+    const float *table = weights_get(weights, parameter, rows, positions->size, err);
+    if (!table)
+        return -1;
+    if (rows <= positions->offset) {
+        error_set(err, ERROR_FORMAT, "tensor %s: has %zu positions, and the first token has position %zu", parameter, rows,
+                  positions->offset);
+        return weights_fail(weights);
+    }
+    positions->table = table + positions->offset * positions->size;
+    positions->rows = rows - positions->offset;
+    return 0;
 }
 
 static int use_alibi(struct positions *positions, const char *parameter, struct weights *weights, struct error *err) {
@@ -55,17 +71,18 @@ static int use_alibi(struct positions *positions, const char *parameter, struct 
 static const struct positions_kind positions_kinds[] = {
     {"sinusoidal", make_sinusoids, add_sinusoids},
     {"learned", load_learned, NULL},
+    {"stored", load_stored, NULL},
     {"alibi", use_alibi, NULL},
     {"none", NULL, NULL},
 };
 
-int positions_init(struct positions *positions, const char *kind, const char *parameter, size_t rows, size_t size,
-                   struct weights *weights, struct error *err) {
-    *positions = (struct positions){.size = size, .rows = rows};
-    positions->kind = TABLE_FIND(positions_kinds, parameter, kind, err);
+int positions_init(struct positions *positions, const struct positions_options *options, struct weights *weights,
+                   struct error *err) {
+    *positions = (struct positions){.size = options->size, .rows = options->rows, .offset = options->offset};
+    positions->kind = TABLE_FIND(positions_kinds, options->parameter, options->kind, err);
     if (!positions->kind)
         return weights_fail(weights);
-    return positions->kind->init ? positions->kind->init(positions, parameter, weights, err) : 0;
+    return positions->kind->init ? positions->kind->init(positions, options->parameter, weights, err) : 0;
 }
 
 void positions_done(struct positions *positions) {
@@ -77,7 +94,7 @@ void positions_add(const struct positions *positions, const struct kernels *kern
     if (!positions->table)
         return;
     if (position >= positions->rows && positions->kind->beyond) {
-        positions->kind->beyond(positions, position, x);
+        positions->kind->beyond(positions, positions->offset + position, x);
         return;
     }
     size_t row = position < positions->rows ? position : positions->rows - 1;
@@ -112,13 +129,15 @@ void stack_init(struct stack *stack, const char *side, const struct blocks_confi
                             .size = size,
                             .filter = config->filter,
                             .pre = strcmp(config->norm, "pre") == 0,
-                            .scale = config->embedding_scale ? sqrtf((float)size) : 1};
+                            .scale = config->embedding_scale ? sqrtf((float)size) : 1,
+                            .epsilon = (float)config->epsilon};
     snprintf(name, sizeof name, "%s.activation", side);
     stack->activation = activation_find(name, config->activation, err);
     if (!stack->activation)
         weights_fail(weights);
     snprintf(name, sizeof name, "%s.positions", side);
-    positions_init(&stack->positions, config->positions, name, positions, size, weights, err);
+    positions_init(&stack->positions,
+                   &(struct positions_options){config->positions, name, size, positions, config->position_offset}, weights, err);
     if (stack->pre)
         block_norm(&stack->top, stack, side, weights, err);
 }
@@ -152,6 +171,7 @@ void block_norm(struct norm *norm, const struct stack *stack, const char *prefix
     snprintf(gain, sizeof gain, "%s.norm.gain", prefix);
     snprintf(shift, sizeof shift, "%s.norm.shift", prefix);
     norm_init(norm, norm_kind_find(prefix, "block", NULL), &(struct norm_names){gain, shift, stack->size, 0}, weights, err);
+    norm->epsilon = stack->epsilon;
 }
 
 const float *block_read(const struct stack *stack, const struct norm *norm, size_t rows, const float *x, float *u) {

@@ -19,19 +19,26 @@ struct positions_kind;
 struct positions {
     const struct positions_kind *kind;
     size_t size, rows;  /* d; of the table */
+    size_t offset;      /* the position of the first row of the table, or of the first token in a stored one */
     const float *table; /* [rows, d], owned by the weights, or `made`; NULL: nothing is added */
     float *made;        /* owned */
     bool alibi;         /* scores fall with the distance instead (model/network/attention.h) */
 };
 
-/* parameter: the name of the table of learned positions; errors call a kind that is not known by it, too. rows: how many learned
- * positions there are. Errors as weights_linear's; call positions_done in any case. */
-int positions_init(struct positions *positions, const char *kind, const char *parameter, size_t rows, size_t size,
-                   struct weights *weights, struct error *err);
+struct positions_options {
+    const char *kind;
+    const char *parameter; /* the name of the table in the weights; errors call a kind that is not known by it, too */
+    size_t size, rows;     /* d; how many learned positions there are. A stored table has as many as it has */
+    size_t offset;         /* the position of the first token: sinusoidal or stored */
+};
+
+/* Errors as weights_linear's; call positions_done in any case. */
+int positions_init(struct positions *positions, const struct positions_options *options, struct weights *weights,
+                   struct error *err);
 /* A zeroed one is allowed. */
 void positions_done(struct positions *positions);
 
-/* x [d] += p(position). All positions after the last learned one count as the last one. */
+/* x [d] += p(offset + position). All positions after the last one of a table in the weights count as that. */
 void positions_add(const struct positions *positions, const struct kernels *kernels, size_t position, float *x);
 
 /* ---- the stack: what all its layers share ---- */
@@ -51,7 +58,8 @@ struct stack {
     bool pre;                 /* norm "pre" */
     bool half;                /* rows are kept for later steps as binary16; false: float32 */
     const struct activation *activation;
-    float scale; /* of embeddings */
+    float scale;   /* of embeddings */
+    float epsilon; /* of norms */
     struct positions positions;
     struct norm top; /* "pre" */
 };

@@ -81,7 +81,9 @@ static int new_rows(struct search *search) {
 int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
                 struct arena *arena, struct error *err) {
     const struct search_kind *kind = options->strategy;
-    size_t rows = kind->max_rows(options), ended = rows > options->n_best ? rows : options->n_best;
+    size_t rows = kind->max_rows(options),
+           most = options->replaces ? 2 * rows : rows; /* before the last step nearly all have ended */
+    size_t ended = most > options->n_best ? most : options->n_best;
     size_t longest = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
     bool minds_repetition = options->no_repeat_ngram > 0 || options->repetition_penalty > 1;
     assert(rows >= 1 && rows <= SEARCH_MAX_ROWS && options->max_length >= 1);
@@ -332,9 +334,12 @@ struct decision search_last(const struct search *search, size_t row) {
 
 /* ---- results ---- */
 
-/* The merit divided by length^length_penalty. */
+double search_divisor(const struct search *search, size_t length) {
+    return pow((double)(length + search->options.opening_length), search->options.length_penalty);
+}
+
 static double normalised(const struct search *search, const struct search_node *last) {
-    return last->merit / pow((double)last->depth, search->options.length_penalty);
+    return last->merit / search_divisor(search, last->depth);
 }
 
 /* Wu et al. 2016 add beta * the sum over j of log(min(1, sum over i of a_ij)). A token outside the window for good counts as
@@ -531,12 +536,47 @@ static size_t beam_max_rows(const struct search_options *options) {
     return options->beam_size;
 }
 
+static bool beam_replaces(const struct search *search) {
+    return search->options.replaces && search->kind == &search_beam;
+}
+
 /* The tree also shows continuations for which the finished hypotheses leave no place. */
 static size_t beam_wanted(const struct search *search) {
+    if (beam_replaces(search))
+        return 2 * search->options.beam_size;
     return search->options.tree ? search->options.beam_size : search->options.beam_size - search->ended_count;
 }
 
+/* All places stay: each of the best k continuations that ends leaves its place to one of the next k that does not. */
+static int beam_replace(struct search *search, const struct distribution *rows, struct error *err) {
+    struct candidate all[2 * SEARCH_MAX_ROWS], best[2 * SEARCH_MAX_ROWS], chosen[2 * SEARCH_MAX_ROWS] = {{0}};
+    size_t k = search->options.beam_size, found = 0, count = 0, next = k;
+    bool last = search->step + 1 == search->options.max_length;
+    for (size_t r = 0; r < search->rows; r++) {
+        size_t n = search_best(search, rows, r, 2 * k, best);
+        for (size_t i = 0; i < n; i++)
+            search_insert(all, &found, 2 * k, best[i]);
+    }
+    for (size_t i = 0; i < k && i < found; i++) {
+        chosen[count++] = all[i];
+        if (last || all[i].token != search->ids.end)
+            continue;
+        while (next < found && all[next].token == search->ids.end)
+            next++;
+        if (next < found)
+            chosen[count++] = all[next++];
+    }
+    if (search_prune_others(search, rows, chosen, count) != 0)
+        return search_fail(search, err);
+    int result = search_extend(search, rows, chosen, count, err);
+    if (search->ended_count >= k)
+        search->rows = 0;
+    return result;
+}
+
 static int beam_advance(struct search *search, const struct distribution *rows, struct error *err) {
+    if (beam_replaces(search))
+        return beam_replace(search, rows, err);
     struct candidate chosen[SEARCH_MAX_ROWS], best[SEARCH_MAX_ROWS];
     size_t k = search->options.beam_size - search->ended_count, count = 0;
     for (size_t r = 0; r < search->rows; r++) {

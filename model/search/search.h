@@ -62,6 +62,12 @@ struct search_options {
      * state that the step left. */
     size_t keep, keep_state;
     struct sampling sampling;
+    /* beam: a hypothesis that ends leaves its place to the next best path, and the search is over when beam_size of them have ended
+     * (CTranslate2's rule); otherwise the place is gone (Marian's). */
+    bool replaces;
+    /* Tokens that the decoder read before the first one is chosen, and that are not part of the answer: they count in the length by
+     * which scores are divided. */
+    size_t opening_length;
     size_t no_repeat_ngram; /* no sequence of this many tokens may occur twice; 0: off */
     /* The log-probability of a token that is on the path already, but not in the prefix, is multiplied by this (Keskar et al. 2019
      * divide logits, whose sign is arbitrary); up to 1: off. */

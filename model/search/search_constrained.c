@@ -329,7 +329,7 @@ static void add(struct search *search, struct constrained *own, const struct can
     progress_take(phrases, &own->paths.now[c->row], c->token, trial);
     if (c->token != search->ids.end && !phrase_paths_fit(search, &own->paths, trial, search->step + 1))
         return;
-    if (!(c->merit / pow((double)(search->step + 1), search->options.length_penalty) >= own->floor))
+    if (!(c->merit / search_divisor(search, search->step + 1) >= own->floor))
         return;
     size_t i = own->first;
     while (i < own->count && own->options[i].candidate.token != c->token)

@@ -69,7 +69,7 @@ static int exact_start(struct search *search) {
     if (!exact)
         return -1;
     exact->levels = longest - options->prefix_length + 1;
-    exact->scale = pow((double)longest, -options->length_penalty);
+    exact->scale = 1 / search_divisor(search, longest);
     exact->frames = arena_zalloc(search->arena, exact->levels, sizeof *exact->frames);
     exact->best = arena_zalloc(search->arena, options->n_best, sizeof *exact->best);
     if (arena_failed(search->arena))

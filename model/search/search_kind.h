@@ -64,7 +64,7 @@ struct candidate search_candidate(const struct search *search, size_t row, int t
 /* The same of a given token, without bans and penalties. */
 struct candidate search_given(const struct search *search, const struct distribution *rows, size_t row, int token);
 
-/* Makes these continuations, at most SEARCH_MAX_ROWS, the next rows; those that are over become hypotheses. */
+/* Makes these continuations the next rows, of which there are at most SEARCH_MAX_ROWS; those that are over become hypotheses. */
 int search_extend(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count,
                   struct error *err);
 /* Ends the search without a result. */
@@ -72,6 +72,8 @@ int search_fail(struct search *search, struct error *err);
 
 /* A path is over at </s> or, unless the target is given, at the length limit. */
 bool search_is_over(const struct search *search, const struct search_node *node);
+/* What the merit of a path of so many tokens is divided by: length^length_penalty. */
+double search_divisor(const struct search *search, size_t length);
 /* The score of a path that is over. */
 double search_score(const struct search *search, const struct search_node *last);
 /* Allocates the attention row and the alternatives of one row. -1: out of memory. */

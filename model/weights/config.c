@@ -60,7 +60,7 @@ size_t config_readout_size(const struct model_config *config) {
 /* The file as it is read, before names of choices become values. */
 struct raw_config {
     size_t format;
-    char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES];
+    char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES], finished[CONFIG_NAME_BYTES];
     char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES], values[CONFIG_NAME_BYTES];              /* of the attention */
     char capitals[CONFIG_NAME_BYTES], lowercase[CONFIG_NAME_BYTES], punctuation[CONFIG_NAME_BYTES]; /* on which sides */
     char initial_cell[CONFIG_NAME_BYTES], preparation[CONFIG_NAME_BYTES];
@@ -205,6 +205,8 @@ static bool is_known(const char *section, const char *name) {
         if (own && strcmp(own, name) == 0)
             return true;
     }
+    if (*section == '\0' && strcmp(name, "languages") == 0) /* model/weights/languages.c reads it */
+        return true;
     for (size_t i = 1; *section == '\0' && i < SECTIONS; i++) {
         if (strcmp(sections[i], name) == 0)
             return true;
@@ -274,7 +276,10 @@ static void set_choices(struct raw_config *raw) {
     config->decoder.initial_state = strcmp(raw->initial_state, "zero") == 0   ? INITIAL_ZERO
                                     : strcmp(raw->initial_state, "last") == 0 ? INITIAL_LAST
                                                                               : INITIAL_MEAN;
-    config->decoder.first_zero = strcmp(raw->first_input, "zero") == 0;
+    config->decoder.first_input = strcmp(raw->first_input, "zero") == 0  ? FIRST_ZERO
+                                  : strcmp(raw->first_input, "eos") == 0 ? FIRST_EOS
+                                                                         : FIRST_BOS;
+    config->defaults.replaces = strcmp(raw->finished, "replaced") == 0;
     config->decoder.initial_cell = strcmp(raw->initial_cell, "state") == 0;
 }
 

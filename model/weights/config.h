@@ -13,7 +13,9 @@ enum { CONFIG_NAME_BYTES = 64, CONFIG_MAX_LAYERS = 16 };
 struct blocks_config {
     size_t heads, filter; /* H; f, of the feed-forward */
     char activation[CONFIG_NAME_BYTES], norm[CONFIG_NAME_BYTES], positions[CONFIG_NAME_BYTES];
-    bool embedding_scale; /* embeddings times sqrt(d) */
+    bool embedding_scale;   /* embeddings times sqrt(d) */
+    size_t position_offset; /* the position of the first token */
+    double epsilon;         /* of the blocks' norms */
 };
 
 /* Names of table rows (cells, scores, styles, readouts) stay strings: the module that owns the table finds the row. */
@@ -50,13 +52,16 @@ struct tokenizer_side {
     bool lowers;                    /* capitals: "lowered" (model/text/tokenizer.h) instead of "kept" */
 };
 
+enum first_input { FIRST_BOS, FIRST_ZERO, FIRST_EOS };
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
 
 struct decoder_config {
     char style[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES], readout[CONFIG_NAME_BYTES];
     size_t layers, embedding, hidden, readout_size;
     bool input_feeding, initial_projection;
-    bool first_zero; /* first_input: "zero" instead of "bos" */
+    char prefix[CONFIG_NAME_BYTES]; /* pieces, with spaces between them, that begin each translation and are not part of it; "none"
+                                     */
+    enum first_input first_input;   /* the embedding of <s>, zeros, or the embedding of </s> */
     enum initial_state initial_state;
     bool residual;
     char normalization[CONFIG_NAME_BYTES]; /* for its cells, initial projections and readout */
@@ -101,6 +106,7 @@ struct model_config {
         bool shortlist;
         size_t beam_size;
         double length_penalty;
+        bool replaces; /* finished: "replaced" (struct search_options) instead of "kept" */
     } defaults;
 };
 

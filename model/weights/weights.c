@@ -313,6 +313,11 @@ const float *weights_get(struct weights *weights, const char *name, size_t rows,
     return parameter->values;
 }
 
+size_t weights_rows(const struct weights *weights, const char *name) {
+    const struct tensor *tensor = safetensors_find(weights->file, name);
+    return tensor && tensor->dims > 0 ? tensor->shape[0] : 0;
+}
+
 int weights_table(struct weights *weights, const char *name, size_t rows, size_t cols, struct weights_table *table,
                   struct error *err) {
     *table = (struct weights_table){0};

@@ -27,6 +27,9 @@ const struct backend *weights_backend(const struct weights *weights);
  * error, it returns NULL at once, so that a whole model can be loaded before errors are checked. */
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err);
 
+/* The rows of a parameter whose number the model leaves to the file; 0 if there is none of this name, or it has no rows. */
+size_t weights_rows(const struct weights *weights, const char *name);
+
 /* A parameter [rows, cols] that is read row by row, such as an embedding. It stays as it is stored; each row is expanded when it is
  * read, to the values that weights_get gives. Lives as long as the weights; thread-safe. */
 struct weights_table {

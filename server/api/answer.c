@@ -400,7 +400,7 @@ static void put_detected(const struct request *request, const struct text *text,
     if (text->model == first->model && text->second == first->second)
         return;
     const struct served_model *last = text->second ? text->second : text->model;
-    writer_strings(out, "model", last->info.name, "source", text->model->info.source, NULL);
+    writer_strings(out, "model", last->info.name, "source", text->language ? text->language : text->model->info.source, NULL);
     if (!text->second)
         return;
     writer_begin_array(out, "pivot");

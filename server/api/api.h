@@ -6,7 +6,6 @@
 #include "server/api/cache.h"
 #include "server/api/kept_files.h"
 #include "server/api/keys.h"
-#include "server/api/limits.h"
 #include "server/base/metrics.h"
 #include "server/base/name_list.h"
 #include "server/decode/scheduler.h"
@@ -152,6 +151,9 @@ void api_init(void);
 const char *api_method(const char *method);
 /* Returns the i-th route, or NULL after the last. */
 const struct route *api_route(size_t i);
+/* The labels of metrics and log lines: one for each path, and "other". Returns how many there are. */
+enum { API_MOST_LABELS = 128 };
+size_t api_labels(const char *labels[API_MOST_LABELS]);
 /* Returns NULL if no such path exists. If no row of the path has the method, returns the first row. index: the place of the path's
  * label in api_labels; unknown paths share the last one. */
 const struct route *api_find(const char *path, const char *method, size_t *index);
@@ -161,7 +163,6 @@ enum { API_METHODS_BYTES = 64 };
 void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]);
 /* The part of the path, [length] bytes, for which the route has braces. NULL if the route has no braces. */
 const char *api_path_part(const struct route *route, const char *path, size_t *length);
-const char *const *api_labels(size_t *count);
 /* The value of the header that lists the reply's warnings: "language, numbers". */
 enum { API_WARNINGS_BYTES = 128 };
 void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]);
@@ -236,7 +237,7 @@ void api_fail_unready(enum service_state state, struct reply *reply);
 /* Replies 503: all models have been taken out of service. */
 void api_fail_modelless(struct reply *reply);
 /* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client is over its rate
- * (limits.h) and would have to wait that many seconds. Each is counted. */
+ * (keys.h) and would have to wait that many seconds. Each is counted. */
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);
@@ -298,11 +299,6 @@ void api_deepl_make_glossary(const struct service *service, const struct call *c
 void api_deepl_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
                                struct reply *reply);
-void api_deepl_multilingual_glossaries(const struct service *service, const struct call *call, struct request *request,
-                                       struct reply *reply);
-void api_deepl_make_multilingual(const struct service *service, const struct call *call, struct request *request,
-                                 struct reply *reply);
-void api_deepl_multilingual(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_deepl_change_multilingual(const struct service *service, const struct call *call, struct request *request,
                                    struct reply *reply);
 void api_deepl_dictionary_entries(const struct service *service, const struct call *call, struct request *request,

@@ -514,7 +514,7 @@ static void fail_internal(const struct request *request, const struct error *err
         api_fail_memory(reply);
         return;
     }
-    log_event(LOG_ERROR, "internal_error", "id=%s message=%s", request->id, error->message);
+    log_event(LOG_ERROR, "internal_error", log_text("id", request->id), log_text("message", error->message));
     api_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
 }
 

@@ -107,7 +107,9 @@ static int read_format(const struct api_field *const *sent, enum document_dialec
                    ? 0
                    : api_refuse(reply, "output_format", "output_format must be that of the file, %s, got \"%.60s\"",
                                 order->document->name, name);
-    const char *dot = file_name ? strrchr(file_name, '.') : NULL;
+    const char *dot = file_name ? strrchr(file_name, '.') : NULL, *why = document_refusal(file_name);
+    if (why)
+        return api_refuse(reply, "file", "%s", why);
     if (dot && dot[1])
         return api_refuse(reply, "file", "a file of the type \"%.*s\" cannot be translated; supported types: %s",
                           (int)utf8_clip(dot, strlen(dot), 20), dot, all);
@@ -289,14 +291,43 @@ void api_deepl_document_start(const struct service *service, const struct call *
 
 /* ---- the answer ---- */
 
-/* The last event of a stream, which is one line. */
+/* As of RFC 4648. Returns NULL if memory runs out. */
+static char *encode_base64(const char *bytes, size_t length, struct arena *arena) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *text = arena_alloc(arena, length / 3 + 2, 4), *out = text;
+    for (size_t at = 0; text && at < length; at += 3) {
+        size_t left = length - at;
+        unsigned value = (unsigned)(unsigned char)bytes[at] << 16;
+        value |= left > 1 ? (unsigned)(unsigned char)bytes[at + 1] << 8 : 0;
+        value |= left > 2 ? (unsigned)(unsigned char)bytes[at + 2] : 0;
+        *out++ = digits[value >> 18];
+        *out++ = digits[value >> 12 & 63];
+        *out++ = left > 1 ? digits[value >> 6 & 63] : '=';
+        *out++ = left > 2 ? digits[value & 63] : '=';
+        if (!budget_step(arena->budget, at % 192 == 0))
+            return NULL;
+    }
+    if (text)
+        *out = '\0';
+    return text;
+}
+
+/* The last event of a stream, which is one line. A file that is no text is in base64. */
 static void reply_event(const struct service *service, const struct order *order, const struct plan_answer *file,
-                        struct reply *reply) {
+                        struct arena *arena, struct reply *reply) {
     const struct document_order *own = order->own;
+    const char *encoded = order->document->archive ? encode_base64(file->text, file->length, arena) : NULL;
+    if (order->document->archive && !encoded) {
+        api_fail_memory(reply);
+        return;
+    }
     struct writer w = api_begin_answer(service);
     writer_begin_object(&w, NULL);
     writer_strings(&w, "file_name", own->file_name, "format", order->document->name, NULL);
-    writer_string_of(&w, "text", file->text, file->length);
+    if (encoded)
+        writer_string(&w, "base64", encoded);
+    else
+        writer_string_of(&w, "text", file->text, file->length);
     writer_end_object(&w);
     api_reply_answer(service, reply, &w);
 }
@@ -345,7 +376,10 @@ void api_document_finish(const struct service *service, struct request *request,
     const struct plan *plan = request->plan;
     if (!file)
         return;
-    (request->streamed ? reply_event : reply_file)(service, plan->order, file, reply);
+    if (request->streamed)
+        reply_event(service, plan->order, file, &request->arena, reply);
+    else
+        reply_file(service, plan->order, file, reply);
     if (reply->status == STATUS_OK)
         reply->warnings = plan->warnings->codes | codes_of(plan->order->notes);
 }
@@ -387,12 +421,13 @@ void api_put_document_warnings(const struct request *request, struct writer *w) 
         writer_put(w, "event: warning\ndata: ", 21);
         writer_begin_object(w, NULL);
         writer_strings(w, "code", notes->all[i].code, "message", notes->all[i].message, NULL);
-        writer_count(w, "line", notes->all[i].line);
+        if (notes->all[i].line > 0)
+            writer_count(w, "line", notes->all[i].line);
         writer_end_object(w);
         writer_put(w, "\n\n", 2);
     }
     for (size_t i = 0; warning && i < request->text_count; i++) {
-        bool found = line_seek(&cursor, request->texts[i].source, request->texts[i].source_length);
+        bool found = !plan->document->archive && line_seek(&cursor, request->texts[i].source, request->texts[i].source_length);
         for (; warning && warning->text == i; warning = warning->next) {
             writer_put(w, "event: warning\ndata: ", 21);
             warning_begin(w, warning);

@@ -7,6 +7,7 @@
 #include "server/base/writer.h"
 #include "server/decode/render.h"
 #include <jansson.h>
+#include <stddef.h>
 
 /* True, once, if jansson has lacked memory on this thread. What it read then may be incomplete and look complete. */
 bool api_lacked_memory(void);
@@ -169,5 +170,21 @@ void microsoft_languages(const struct call *call, struct request *request, struc
 
 /* The error object of alignd's own dialect: {"error","code","field"}. */
 void dialect_put_error(struct writer *w, const struct dialect_error *error);
+
+/* ---- the page ---- */
+
+/* The files of server/page/, made part of the program by server/page/embed.sh. */
+struct page_file {
+    const char *path, *type; /* its path on the server, its content type */
+    const char *etag;        /* a hash of its bytes, in quotes */
+    const unsigned char *bytes;
+    size_t length;
+};
+
+extern const struct page_file page_files[];
+extern const size_t page_file_count;
+
+/* Returns NULL if the page has no such path. */
+const struct page_file *page_find(const char *path);
 
 #endif

@@ -14,6 +14,7 @@
 /* The models of one text. */
 struct choice {
     struct served_model *model;  /* reads the text */
+    const char *language;        /* of the source, for a model of many languages */
     const char *variant;         /* the first model's; NULL: none */
     struct served_model *second; /* translates the first model's output; NULL: none */
     const char *second_variant;
@@ -21,22 +22,22 @@ struct choice {
     double confidence;    /* 0 to 1 */
 };
 
-enum { MISFIT = 2 * LANGUAGE_FAR, PAIRS_BYTES = 240 };
+enum { MISFIT = 4 * LANGUAGE_FAR, PAIRS_BYTES = 240 };
 
 static int target_distance(const struct translator_info *info, const char *code) {
     return variant_for(info, code) ? 0 : language_distance(info->target, code);
 }
 
 /* The distance of a model from the requested languages. A field that is missing fits any model. A folder that cannot be read has no
- * languages. */
+ * languages. Of two that are equally near, a model of many languages comes after a model of one pair. */
 static int misfit(const struct translator_info *info, const struct api_form *form) {
     if (form->model ? strcmp(form->model, info->name) != 0 : !*info->source)
         return MISFIT;
     if (form->variant && !variant_for(info, form->variant))
         return MISFIT;
-    int source = form->source ? language_distance(info->source, form->source) : 0;
+    int source = form->source ? plan_source_distance(info, form->source) : 0;
     int target = form->target_language ? target_distance(info, form->target_language) : 0;
-    return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : MISFIT;
+    return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? 2 * (source + target) + (info->languages != NULL) : MISFIT;
 }
 
 static bool matches(const struct translator_info *info, const struct api_form *form) {
@@ -149,6 +150,11 @@ static int choose(const struct service *service, const struct api_form *form, co
     if (!last)
         return fail_model(models, form, reply);
 
+    choice->language = variant_source(&choice->model->info, form->source);
+    if (last->info.languages && !choice->language)
+        return api_refuse(reply, "source", "source is missing: model \"%.60s\" reads %zu languages, such as %.60s", last->info.name,
+                          last->info.variant_count, last->info.variants[0]);
+
     /* the default is the variant of the model's own target */
     const char *code = form->variant ? form->variant : form->target_language;
     const char *variant = code ? variant_for(&last->info, code) : NULL;
@@ -166,21 +172,17 @@ static int choose_detected(const struct service *service, struct api_form *form,
                            struct reply *reply) {
     /* the languages from which one model, or else two, can reach the target */
     const struct model_set *models = request->models;
-    const char **codes = arena_alloc(&request->arena, 2 * models->count + 1, sizeof *codes);
+    const char **codes = arena_alloc(&request->arena, 2 * plan_sources(models) + 1, sizeof *codes);
     bool pairs = !form->model && !form->variant && form->target_language;
     size_t code_count = 0;
     for (size_t i = 0; codes && i < 2 * models->count; i++) {
         const struct translator_info *info = &models->all[i % models->count]->info;
         struct api_pivot pivot;
-        size_t known = 0;
         if (i < models->count ? !matches(info, form)
-                              : !pairs || !*info->source ||
+                              : !pairs || !*info->source || info->languages ||
                                     !api_find_pivot(models, service->options.pivot, info->source, form->target_language, &pivot))
             continue;
-        while (known < code_count && !language_same(codes[known], info->source))
-            known++;
-        if (known == code_count)
-            codes[code_count++] = info->source;
+        plan_add_sources(info, codes, &code_count);
     }
     struct choice *chosen = arena_zalloc(&request->arena, code_count + 1, sizeof *chosen); /* for each code */
     if (!codes || !chosen) {
@@ -204,6 +206,14 @@ static int choose_detected(const struct service *service, struct api_form *form,
         form->choices[i].confidence = guess.confidence / 100;
     }
     return 0;
+}
+
+/* The model that is named reads many languages. */
+static bool names_many(const struct model_set *models, const struct api_form *form) {
+    for (size_t i = 0; form->model && i < models->count; i++)
+        if (strcmp(models->all[i]->info.name, form->model) == 0)
+            return models->all[i]->info.languages != NULL;
+    return false;
 }
 
 /* Sets form->choices [count], and the request's model and variant, which are those that write the first text's translation. If
@@ -235,13 +245,14 @@ static int choose_models(const struct service *service, struct api_form *form, s
                                     pairs);
         form->model = usual_fits ? usual : NULL;
     }
-    bool detects = !form->source && (automatic || (form->target_language && !form->model));
+    bool detects = !form->source && (automatic || (form->target_language && !form->model) || names_many(request->models, form));
     if (detects ? choose_detected(service, form, count, request, reply) != 0
                 : choose(service, form, request->models, &form->choices[0], reply) != 0)
         return -1;
     for (size_t i = 1; !detects && i < count; i++)
         form->choices[i] = form->choices[0];
     request->model = form->choices[0].second ? form->choices[0].second : form->choices[0].model;
+    request->language = form->choices[0].second ? NULL : form->choices[0].language;
     request->variant = form->choices[0].second ? form->choices[0].second_variant : form->choices[0].variant;
     return 0;
 }
@@ -420,7 +431,9 @@ static struct plan *make_plan(const struct api_form *form, struct request *reque
         items[i] = (struct plan_item){.source = text->source,
                                       .length = text->source_length,
                                       .model = request->model,
-                                      .source_language = text->model ? text->model->info.source : info->source,
+                                      .source_language = text->language ? text->language
+                                                         : text->model  ? text->model->info.source
+                                                                        : info->source,
                                       .target_language = form->target_language ? form->target_language : info->target,
                                       .texts = &request->texts[i],
                                       .count = 1};
@@ -502,6 +515,7 @@ static int copy_texts(const struct api_form *form, size_t count, struct request 
         text->target_length = json_string_length(target);
         text->model = choice->model;
         text->variant = choice->variant;
+        text->language = choice->language;
         text->second = choice->second;
         text->second_variant = choice->second_variant;
         text->detected = choice->detected;
@@ -625,15 +639,19 @@ static void native_finish(const struct service *service, const char *array_name,
     const struct text *first = request->text_count > 0 && request->texts[0].second ? request->texts : NULL; /* two models */
     struct writer w = api_begin_answer(service);
     writer_begin_object(&w, NULL);
-    writer_strings(&w, "model", info->name, "source", first ? first->model->info.source : info->source, "target", info->target,
-                   NULL);
+    bool many = request->language && request->variant; /* the languages are the request's, not the model's */
+    writer_strings(&w, "model", info->name, "source",
+                   first  ? first->model->info.source
+                   : many ? request->language
+                          : info->source,
+                   "target", many ? request->variant : info->target, NULL);
     if (first) {
         writer_begin_array(&w, "pivot");
         writer_string(&w, NULL, first->model->info.name);
         writer_string(&w, NULL, first->second->info.name);
         writer_end_array(&w);
     }
-    if (request->variant)
+    if (request->variant && !many)
         writer_string(&w, "variant", request->variant);
     if (request->search.strategy == &search_sample)
         writer_integer(&w, "seed", (int64_t)request->search.sampling.seed);

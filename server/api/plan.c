@@ -23,13 +23,14 @@ static void add_code(const char *code, struct plan_codes *codes) {
     snprintf(codes->all[codes->count++], VARIANT_CODE_BYTES, "%s", code);
 }
 
-/* source NULL: the targets of all sources. */
-static void add_targets(const struct model_set *models, const char *source, struct plan_codes *codes) {
+/* source NULL: the targets of all sources. pairs: only of models of one pair, or one source. */
+static void add_targets(const struct model_set *models, const char *source, bool pairs, struct plan_codes *codes) {
     char code[VARIANT_CODE_BYTES];
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
         bool several = variant_must_be(info);
-        if (!plan_translates(info) || (source && !language_same(info->source, source)))
+        bool reads = !source || (info->languages ? variant_source(info, source) != NULL : language_same(info->source, source));
+        if (!plan_translates(info) || !reads || (pairs && info->languages))
             continue;
         for (size_t v = 0; several && v < info->variant_count; v++) {
             variant_code(info->variants[v], code);
@@ -44,7 +45,7 @@ static void add_targets(const struct model_set *models, const char *source, stru
 static int make_codes(const struct model_set *models, struct arena *arena, struct plan_codes *codes) {
     size_t most = 0;
     for (size_t i = 0; i < models->count; i++)
-        most += 2 + models->all[i]->info.variant_count;
+        most += 2 + 2 * models->all[i]->info.variant_count;
     *codes = (struct plan_codes){.all = arena_alloc(arena, most, sizeof *codes->all)};
     return codes->all ? 0 : -1;
 }
@@ -52,11 +53,14 @@ static int make_codes(const struct model_set *models, struct arena *arena, struc
 int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena, struct plan_codes *codes) {
     if (make_codes(models, arena, codes) != 0)
         return -1;
-    for (size_t i = 0; sources && i < models->count; i++)
-        if (plan_translates(&models->all[i]->info))
-            add_code(models->all[i]->info.source, codes);
+    for (size_t i = 0; sources && i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        size_t count = info->languages ? info->variant_count : 1;
+        for (size_t c = 0; plan_translates(info) && c < count; c++)
+            add_code(info->languages ? info->variants[c] : info->source, codes);
+    }
     if (targets)
-        add_targets(models, NULL, codes);
+        add_targets(models, NULL, false, codes);
     return 0;
 }
 
@@ -64,13 +68,13 @@ int plan_targets(const struct model_set *models, const char *source, const char 
                  struct plan_codes *codes) {
     if (make_codes(models, arena, codes) != 0)
         return -1;
-    add_targets(models, source, codes);
+    add_targets(models, source, false, codes);
 
     /* languages that two models reach, except the source itself */
     size_t direct = codes->count;
     for (size_t i = 0; i < direct; i++)
         if (!pivot || language_distance(codes->all[i], pivot) < LANGUAGE_FAR)
-            add_targets(models, codes->all[i], codes);
+            add_targets(models, codes->all[i], true, codes);
     for (size_t i = direct; i < codes->count; i++)
         if (language_same(codes->all[i], source))
             memmove(codes->all[i], codes->all[--codes->count], VARIANT_CODE_BYTES);
@@ -97,18 +101,32 @@ static const char *find_language(const struct model_set *models, const char *ask
     return variant ? variant : nearest;
 }
 
+size_t plan_sources(const struct model_set *models) {
+    size_t count = 0;
+    for (size_t i = 0; i < models->count; i++)
+        count += 1 + (models->all[i]->info.languages ? models->all[i]->info.variant_count : 0);
+    return count;
+}
+
+void plan_add_sources(const struct translator_info *info, const char **codes, size_t *count) {
+    size_t own = info->languages ? info->variant_count : 1;
+    for (size_t i = 0; i < own; i++) {
+        const char *code = info->languages ? info->variants[i] : info->source;
+        size_t j = 0;
+        while (j < *count && !language_same(codes[j], code))
+            j++;
+        if (j == *count)
+            codes[(*count)++] = code;
+    }
+}
+
 struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, bool markup, const struct model_set *models) {
     /* the models' source languages without duplicates */
-    const char **codes = calloc(models->count + 1, sizeof *codes);
-    size_t count = 0, length = 0;
-    for (size_t i = 0; codes && i < models->count; i++) {
-        const struct translator_info *info = &models->all[i]->info;
-        size_t j = 0;
-        while (j < count && !language_same(codes[j], info->source))
-            j++;
-        if (plan_translates(info) && j == count)
-            codes[count++] = info->source;
-    }
+    size_t most = plan_sources(models), count = 0, length = 0;
+    const char **codes = calloc(most + 1, sizeof *codes);
+    for (size_t i = 0; codes && i < models->count; i++)
+        if (plan_translates(&models->all[i]->info))
+            plan_add_sources(&models->all[i]->info, codes, &count);
 
     /* all items, each with a line feed after it */
     for (size_t i = 0; i < item_count; i++)
@@ -131,6 +149,12 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
 
 /* ---- the models of a pair of languages ---- */
 
+int plan_source_distance(const struct translator_info *info, const char *code) {
+    if (info->languages)
+        return variant_source(info, code) ? 0 : LANGUAGE_FAR;
+    return language_distance(info->source, code);
+}
+
 /* A model that writes several languages offers its own language only as a variant. */
 static int target_distance(const struct translator_info *info, const char *code) {
     if (variant_for(info, code))
@@ -145,12 +169,13 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
     for (size_t i = 0; !off && i < models->count && language_distance(target, source) >= LANGUAGE_FAR; i++) {
         struct served_model *second = models->all[i];
         const char *middle = second->info.source;
-        bool meets = plan_translates(&second->info) && language_distance(middle, source) >= LANGUAGE_FAR &&
+        bool meets = plan_translates(&second->info) && !second->info.languages &&
+                     language_distance(middle, source) >= LANGUAGE_FAR &&
                      (!through || language_distance(middle, through) < LANGUAGE_FAR);
         int far = meets ? target_distance(&second->info, target) : LANGUAGE_FAR;
         for (size_t j = 0; far < LANGUAGE_FAR && j < models->count; j++) { /* the nearest first model for this second model */
             const struct translator_info *info = &models->all[j]->info;
-            int from = plan_translates(info) ? language_distance(info->source, source) : LANGUAGE_FAR;
+            int from = plan_translates(info) && !info->languages ? language_distance(info->source, source) : LANGUAGE_FAR;
             int to = from < LANGUAGE_FAR ? target_distance(info, middle) : LANGUAGE_FAR;
             if (from >= LANGUAGE_FAR || to >= LANGUAGE_FAR || from + to + far >= least)
                 continue;
@@ -161,10 +186,11 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
     return least < 3 * LANGUAGE_FAR;
 }
 
-/* The model that is nearest to the pair of languages (of several, the first) or, if no model fits, two models. */
+/* The model that is nearest to the pair of languages (of several, the first, and a model of one pair before one of many languages)
+ * or, if no model fits, two models. */
 static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target, const struct model_set *models,
                                      const char *pivot, struct plan_reason *reason) {
-    int least = 2 * LANGUAGE_FAR;
+    int least = 4 * LANGUAGE_FAR;
     struct api_pivot found;
     reason->source = find_language(models, source);
     reason->asked = reason->source ? target : source;
@@ -176,14 +202,16 @@ static enum plan_refusal choose_item(struct plan_item *item, const char *source,
     item->model = item->second = NULL;
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
-        int from = plan_translates(info) ? language_distance(info->source, source) : LANGUAGE_FAR;
+        int from = plan_translates(info) ? plan_source_distance(info, source) : LANGUAGE_FAR;
         int to = from < LANGUAGE_FAR ? target_distance(info, target) : LANGUAGE_FAR;
-        if (from < LANGUAGE_FAR && to < LANGUAGE_FAR && from + to < least) {
-            least = from + to;
+        int far = 2 * (from + to) + (info->languages != NULL);
+        if (from < LANGUAGE_FAR && to < LANGUAGE_FAR && far < least) {
+            least = far;
             item->model = models->all[i];
         }
     }
     item->variant = item->model ? variant_for(&item->model->info, target) : NULL;
+    item->language = item->model ? variant_source(&item->model->info, source) : NULL;
     if (item->model || language_same(reason->source, reason->target))
         return PLAN_OK;
     if (!api_find_pivot(models, pivot, source, target, &found))
@@ -255,6 +283,7 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
         } else {
             item->model = items[before].model;
             item->variant = items[before].variant;
+            item->language = items[before].language;
             item->second = items[before].second;
             item->second_variant = items[before].second_variant;
         }
@@ -339,6 +368,7 @@ static int make_texts(struct plan *plan, struct request *request) {
         for (size_t j = 0; j < item->count; j++, text++) {
             text->model = item->model;
             text->variant = item->variant;
+            text->language = item->language;
             text->second = item->second;
             text->second_variant = item->second_variant;
             text->twin = twin ? &twin->texts[j] : NULL;

@@ -18,6 +18,7 @@ struct plan_item {
     const char *source; /* [length], valid UTF-8 */
     size_t length;
     struct served_model *model;  /* NULL: it is in the target language already and is not translated */
+    const char *language;        /* of the source, for a model of many languages; NULL: the model has one pair */
     const char *variant;         /* the model's variant; NULL: none */
     struct served_model *second; /* the second model, which translates the first one's output, and its variant; NULL: none */
     const char *second_variant;
@@ -72,6 +73,13 @@ int plan_languages(const struct model_set *models, bool sources, bool targets, s
 /* Collects the targets of one source, by one model or two (pivot: as in struct service_options). */
 int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,
                  struct plan_codes *codes);
+
+/* How far a model's source is from this one: language_distance of its own, or 0 or LANGUAGE_FAR for one of many languages. */
+int plan_source_distance(const struct translator_info *info, const char *code);
+/* At most so many source languages do the models have together. */
+size_t plan_sources(const struct model_set *models);
+/* Adds those of a model, each once, to codes [count], where there is room for them. */
+void plan_add_sources(const struct translator_info *info, const char **codes, size_t *count);
 
 /* Copies the strings of an array, or the one string, to items: [count] >= 1 of them, all strings. Returns -1 if memory is out. */
 int plan_read(struct plan *plan, const json_t *strings, size_t count, struct arena *arena);

@@ -1,6 +1,6 @@
-/* The endpoints: one table has a row for each path and method. openapi.json documents what each path does, accepts and returns. */
+/* The endpoints: one table has a row for each path and method. What a path does, takes and gives, openapi.json says. This file
+ * serves that description and the page. */
 #include "server/api/endpoint.h"
-#include "server/api/page.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +34,9 @@ static const struct route routes[] = {
     {"/v2/glossaries/{id}", "GET", ACCESS_USER, api_deepl_glossary, NULL, &dialect_deepl},
     {"/v2/glossaries/{id}", "DELETE", ACCESS_USER, api_deepl_remove_glossary, NULL, &dialect_deepl},
     {"/v2/glossaries/{id}/entries", "GET", ACCESS_USER, api_deepl_entries, NULL, &dialect_deepl},
-    {"/v3/glossaries", "GET", ACCESS_USER, api_deepl_multilingual_glossaries, NULL, &dialect_deepl},
-    {"/v3/glossaries", "POST", ACCESS_USER, api_deepl_make_multilingual, NULL, &dialect_deepl},
-    {"/v3/glossaries/{id}", "GET", ACCESS_USER, api_deepl_multilingual, NULL, &dialect_deepl},
+    {"/v3/glossaries", "GET", ACCESS_USER, api_deepl_glossaries, NULL, &dialect_deepl},
+    {"/v3/glossaries", "POST", ACCESS_USER, api_deepl_make_glossary, NULL, &dialect_deepl},
+    {"/v3/glossaries/{id}", "GET", ACCESS_USER, api_deepl_glossary, NULL, &dialect_deepl},
     {"/v3/glossaries/{id}", "PATCH", ACCESS_USER, api_deepl_change_multilingual, NULL, &dialect_deepl},
     {"/v3/glossaries/{id}", "DELETE", ACCESS_USER, api_deepl_remove_glossary, NULL, &dialect_deepl},
     {"/v3/glossaries/{id}/entries", "GET", ACCESS_USER, api_deepl_dictionary_entries, NULL, &dialect_deepl},
@@ -65,53 +65,6 @@ static const struct route routes[] = {
 };
 enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
 
-/* The labels of metrics and log lines, one for each path. All other paths share the last label, since clients may send any path. */
-static const char *const labels[] = {
-    "/translate",
-    "/attention",
-    "/documents",
-    "/translate_file",
-    "/download_file/{file}",
-    "/models",
-    "/models/reload",
-    "/models/{name}",
-    "/health",
-    "/ready",
-    "/metrics",
-    "/detect",
-    "/languages",
-    "/frontend/settings",
-    "/v2/translate",
-    "/v2/languages",
-    "/v2/usage",
-    "/v2/glossary-language-pairs",
-    "/v2/glossaries",
-    "/v2/glossaries/{id}",
-    "/v2/glossaries/{id}/entries",
-    "/v3/glossaries",
-    "/v3/glossaries/{id}",
-    "/v3/glossaries/{id}/entries",
-    "/v3/glossaries/{id}/dictionaries",
-    "/v2/document",
-    "/v2/document/{id}",
-    "/v2/document/{id}/result",
-    "/language/translate/v2",
-    "/language/translate/v2/",
-    "/language/translate/v2/languages",
-    "/language/translate/v2/detect",
-    "/breaksentence",
-    "/sts/v1.0/issueToken",
-    "/imme",
-    "/kiss",
-    "/deeplx",
-    "/spec",
-    "/openapi.json",
-    "/docs",
-    "/",
-    "other",
-};
-enum { LABEL_COUNT = sizeof labels / sizeof labels[0] };
-
 const char *api_method(const char *method) {
     static const char *const known[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -125,11 +78,24 @@ const struct route *api_route(size_t i) {
     return i < ROUTE_COUNT ? &routes[i] : NULL;
 }
 
-static size_t label_of(const char *path) {
-    for (size_t i = 0; i < LABEL_COUNT - 1; i++)
-        if (strcmp(labels[i], path) == 0)
-            return i;
-    return LABEL_COUNT - 1;
+/* Rows of one path are neighbours. All paths without a route share the last label, since clients may send any. */
+size_t api_labels(const char *labels[API_MOST_LABELS]) {
+    _Static_assert(sizeof routes / sizeof *routes < API_MOST_LABELS, "all labels fit");
+    size_t count = 0;
+    for (size_t i = 0; i < ROUTE_COUNT; i++)
+        if (i == 0 || strcmp(routes[i - 1].path, routes[i].path) != 0)
+            labels[count++] = routes[i].path;
+    labels[count++] = "other";
+    return count;
+}
+
+/* The place of the route's label; route NULL: that of all other paths. */
+static size_t label_of(const struct route *route) {
+    const struct route *last = route ? route : &routes[ROUTE_COUNT - 1];
+    size_t label = !route;
+    for (const struct route *row = routes; row < last; row++)
+        label += strcmp(row[0].path, row[1].path) != 0;
+    return label;
 }
 
 /* Compares segment by segment. part: NULL, or receives the segment that matches the braces. */
@@ -172,13 +138,13 @@ static const struct route *of_method(const struct route *route, const char *meth
 const struct route *api_find(const char *path, const char *method, size_t *index) {
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         if (path_fits(routes[i].path, path, NULL, NULL)) {
-            *index = label_of(routes[i].path);
+            *index = label_of(&routes[i]);
             return of_method(&routes[i], method);
         }
     }
-    bool file = page_find(path) != NULL;
-    *index = file ? label_of("/") : LABEL_COUNT - 1;
-    return file ? &routes[ROUTE_COUNT - 1] : NULL;
+    const struct route *page = page_find(path) ? &routes[ROUTE_COUNT - 1] : NULL;
+    *index = label_of(page);
+    return page;
 }
 
 void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]) {
@@ -194,8 +160,8 @@ void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]) {
 
 bool api_writes(const struct route *route) {
     return route->start == api_deepl_make_glossary || route->start == api_deepl_remove_glossary ||
-           route->start == api_deepl_make_multilingual || route->start == api_deepl_change_multilingual ||
-           route->start == api_deepl_set_dictionary || route->start == api_deepl_remove_dictionary;
+           route->start == api_deepl_change_multilingual || route->start == api_deepl_set_dictionary ||
+           route->start == api_deepl_remove_dictionary;
 }
 
 bool api_detaches(const struct route *route) {
@@ -215,11 +181,6 @@ bool api_is_for_administrators(const struct route *route) {
             return true;
     }
     return false;
-}
-
-const char *const *api_labels(size_t *count) {
-    *count = LABEL_COUNT;
-    return labels;
 }
 
 enum scheduler_verdict api_submit(const struct service *service, struct request *request) {
@@ -268,4 +229,71 @@ void api_page(const struct service *service, const struct call *call, struct req
         made.length = file->length;
     }
     *reply = made;
+}
+
+/* ---- the description of the API ----
+ *
+ * openapi.json is for programs and docs.html, which docs.py writes from it, for people. Both are part of the program; tests compare
+ * the first with the tables of routes and fields. The version, and whether there are API keys, are set when they are sent. */
+
+/* The page has one stylesheet, and one script, which sends requests to this server only. */
+static const char docs_policy[] = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
+                                  "form-action 'none'; frame-ancestors 'self'";
+
+/* Writes text, replacing every occurrence of one string by another. */
+static void put_replaced(struct writer *w, const char *text, size_t length, const char *what, const char *with) {
+    for (const char *end = text + length, *found; text < end; text = found + strlen(what)) {
+        found = memmem(text, (size_t)(end - text), what, strlen(what));
+        writer_put(w, text, (size_t)((found ? found : end) - text));
+        if (!found)
+            return;
+        writer_put(w, with, strlen(with));
+    }
+}
+
+/* Writes JSON without the white space between its parts. */
+static void put_compact(struct writer *w, const char *json, size_t length) {
+    const char *begin = json, *end = json + length;
+    bool inside = false; /* a whole string */
+    for (const char *c = json; c < end; c++) {
+        if (inside && *c == '\\')
+            c++;
+        else if (*c == '"')
+            inside = !inside;
+        else if (!inside && (*c == ' ' || *c == '\n')) {
+            writer_put(w, begin, (size_t)(c - begin));
+            begin = c + 1;
+        }
+    }
+    writer_put(w, begin, (size_t)(end - begin));
+}
+
+void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)call;
+    (void)request;
+    const struct page_file *file = page_find("/openapi.json");
+    struct writer compact = {.most = SIZE_MAX}, versioned = {.most = SIZE_MAX}, w = {.most = SIZE_MAX};
+    put_compact(&compact, (const char *)file->bytes, file->length);
+    put_replaced(&versioned, compact.bytes, compact.length, "\"version\":\"VERSION\"", "\"version\":\"" ALIGND_VERSION "\"");
+    /* without API keys, users need none */
+    put_replaced(&w, versioned.bytes, versioned.length, ",{}]", service->keys ? "]" : ",{}]");
+    if (writer_ended(&compact) || writer_ended(&versioned))
+        writer_fail(&w);
+    writer_done(&compact);
+    writer_done(&versioned);
+    api_reply_json(reply, &w);
+}
+
+void api_docs(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)service;
+    (void)call;
+    (void)request;
+    const struct page_file *file = page_find("/docs");
+    struct writer w = {.most = SIZE_MAX};
+    put_replaced(&w, (const char *)file->bytes, file->length, "<h1>alignd VERSION</h1>", "<h1>alignd " ALIGND_VERSION "</h1>");
+    api_reply_json(reply, &w);
+    if (reply->status == STATUS_OK) {
+        reply->content_type = "text/html; charset=utf-8";
+        reply->policy = docs_policy;
+    }
 }

@@ -276,7 +276,7 @@ static const struct {
     [WARNING_LANGUAGE] = {"language", check_language, false}, [WARNING_UNTRANSLATED] = {"untranslated", check_untranslated, false},
     [WARNING_UNKNOWN] = {"unknown", check_unknowns, false},   [WARNING_SHORTENED] = {"shortened", check_omissions, false},
     [WARNING_NUMBERS] = {"numbers", check_numbers, false},    [WARNING_DOUBTFUL] = {"doubtful", check_doubt, true},
-    [WARNING_ENCODING] = {"encoding", NULL, false},
+    [WARNING_ENCODING] = {"encoding", NULL, false},           [WARNING_CHANGED] = {"changed", NULL, false},
 };
 
 /* codes: a bit for each warning to check. */

@@ -22,6 +22,7 @@ enum warning_code {
     WARNING_NUMBERS,      /* the translation has different numbers */
     WARNING_DOUBTFUL,     /* the model's own estimate is low */
     WARNING_ENCODING,     /* the document is not UTF-8; its encoding was guessed */
+    WARNING_CHANGED,      /* a document was changed beside its text: a signature was removed, for example */
     WARNING_CODES
 };
 

@@ -2,10 +2,9 @@
 #include "server/base/log.h"
 #include "model/base/utf8.h"
 #include "server/base/clock.h"
-#include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 2048, END_BYTES = 2, KEY_BYTES = 32, WAITING_BYTES = 1 << 16, LAST_MS = 1000 };
+enum { LINE_BYTES = 2048, END_BYTES = 2, WAITING_BYTES = 1 << 16, LAST_MS = 1000 };
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static const char *const format_names[] = {"text", "json"};
@@ -108,7 +107,7 @@ static void *write_all(void *none) {
             write_line(line, (size_t)(end - line));
         }
         if (lost > 0)
-            log_event(LOG_WARN, "log_lines_dropped", "lines=%zu", lost);
+            log_event(LOG_WARN, "log_lines_dropped", log_count("lines", lost));
     }
 }
 
@@ -219,55 +218,7 @@ static void put_field(struct line *line, const char *key, const char *value, boo
     line->full = false;
 }
 
-/* Prints the argument of the conversion that follows a %, and returns the end of the conversion. An integer argument is read with
- * its size; gcc and clang pass signed and unsigned integers of one size alike. */
-static const char *convert(const char *at, va_list *arguments, char *out, size_t room) {
-    char *end = NULL;
-    int precision = *at == '.' ? (int)strtol(at + 1, &end, 10) : -1;
-    const char *size = end ? end : at, *kind = size + strspn(size, "lz");
-    if (*kind == 's') {
-        snprintf(out, room, "%.*s", precision, va_arg(*arguments, const char *));
-    } else if (*kind == 'f') {
-        snprintf(out, room, "%.*f", precision, va_arg(*arguments, double));
-    } else if (*kind == 'g') {
-        snprintf(out, room, "%.*g", precision, va_arg(*arguments, double));
-    } else {
-        assert(strchr("diux", *kind));
-        bool is_signed = *kind == 'd' || *kind == 'i';
-        long long number = kind - size == 2 ? va_arg(*arguments, long long)
-                           : *size == 'z'   ? va_arg(*arguments, ssize_t)
-                           : *size == 'l'   ? va_arg(*arguments, long)
-                           : is_signed      ? va_arg(*arguments, int)
-                                            : (long long)va_arg(*arguments, unsigned);
-        snprintf(out, room, *kind == 'x' ? "%llx" : is_signed ? "%lld" : "%llu", number);
-    }
-    return kind + 1;
-}
-
-static void put_fields(struct line *line, const char *at, va_list *arguments) {
-    while (*at) {
-        char key[KEY_BYTES], value[LOG_VALUE_BYTES] = "";
-        size_t length = strcspn(at, "=");
-        assert(at[length] == '=' && length < KEY_BYTES);
-        memcpy(key, at, length);
-        key[length] = '\0';
-        at += length + 1;
-        bool number = false;
-        for (length = 0; *at && *at != ' '; length += strlen(value + length)) {
-            if (*at != '%') {
-                snprintf(value + length, LOG_VALUE_BYTES - length, "%c", *at++);
-                continue;
-            }
-            bool first = at[-1] == '=' && length == 0;
-            at = convert(at + 1, arguments, value + length, LOG_VALUE_BYTES - length);
-            number = first && (*at == ' ' || *at == '\0') && strchr("diufg", at[-1]) && !strchr(value, 'n'); /* nan, inf */
-        }
-        put_field(line, key, value, number);
-        at += *at == ' ';
-    }
-}
-
-void log_event(enum log_level level, const char *event, const char *format, ...) {
+void log_fields(enum log_level level, const char *event, const struct log_field *fields, size_t count) {
     if (level > threshold)
         return;
     struct line line = {.length = 0};
@@ -281,10 +232,18 @@ void log_event(enum log_level level, const char *event, const char *format, ...)
     put_field(&line, "time", time, false);
     put_field(&line, "level", level_names[level], false);
     put_field(&line, "event", event, false);
-    va_list arguments;
-    va_start(arguments, format);
-    put_fields(&line, format, &arguments);
-    va_end(arguments);
+    for (size_t i = 0; i < count; i++) {
+        const struct log_field *field = &fields[i];
+        char value[LOG_VALUE_BYTES];
+        if (field->kind == LOG_FIELD_COUNT)
+            snprintf(value, sizeof value, "%zu", field->count);
+        else if (field->kind == LOG_FIELD_REAL)
+            snprintf(value, sizeof value, "%.3f", field->real);
+        else
+            snprintf(value, sizeof value, "%s", field->text);
+        put_field(&line, field->key, value,
+                  field->kind == LOG_FIELD_COUNT || (field->kind == LOG_FIELD_REAL && isfinite(field->real)));
+    }
     if (line_format == LOG_JSON)
         line.text[line.length++] = '}';
     line.text[line.length++] = '\n';

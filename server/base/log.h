@@ -8,6 +8,7 @@
 #define ALIGND_LOG_H
 
 #include "model/base/error.h"
+#include <stddef.h>
 #include <stdint.h>
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
@@ -20,11 +21,34 @@ void log_set_format(enum log_format format); /* the default is LOG_TEXT */
 int log_parse_level(const char *name, enum log_level *level);
 int log_parse_format(const char *name, enum log_format *format);
 
-/* format: the fields, "key=%s key=%zu", separated by spaces. Values are escaped where necessary, and a value that consists of one
- * numeric conversion is a number in JSON. Conversions: d i u x (with l, ll or z), f g, s, with or without a precision. Values are
- * truncated to LOG_VALUE_BYTES, and a field for which the line has no room is omitted. */
+/* A field of a line. A text is escaped where necessary and truncated to LOG_VALUE_BYTES; a finite number is a number in JSON. */
+struct log_field {
+    const char *key;
+    enum { LOG_FIELD_TEXT, LOG_FIELD_COUNT, LOG_FIELD_REAL } kind;
+    union {
+        const char *text;
+        size_t count;
+        double real; /* written with three decimals */
+    };
+};
 enum { LOG_VALUE_BYTES = 512 };
-__attribute__((format(printf, 3, 4))) void log_event(enum log_level level, const char *event, const char *format, ...);
+
+static inline struct log_field log_text(const char *key, const char *text) {
+    return (struct log_field){.key = key, .kind = LOG_FIELD_TEXT, .text = text};
+}
+static inline struct log_field log_count(const char *key, size_t count) {
+    return (struct log_field){.key = key, .kind = LOG_FIELD_COUNT, .count = count};
+}
+static inline struct log_field log_real(const char *key, double real) {
+    return (struct log_field){.key = key, .kind = LOG_FIELD_REAL, .real = real};
+}
+
+/* log_event(LOG_INFO, "ready", log_count("models", 2), log_text("folder", "weights")) writes a line. A field for which the line has
+ * no room is left out. */
+#define log_event(level, event, ...)                                                                                               \
+    log_fields(level, event, (const struct log_field[]){__VA_ARGS__},                                                              \
+               sizeof((const struct log_field[]){__VA_ARGS__}) / sizeof(struct log_field))
+void log_fields(enum log_level level, const char *event, const struct log_field *fields, size_t count);
 
 /* Writes a line unchanged; it must have less than 2 kB and no line feed. */
 void log_message(const char *text);

@@ -57,7 +57,7 @@ struct metrics {
     size_t endpoint_count;
     struct endpoint_metrics *endpoints;
     struct histogram queue, step, rows, chores[CHORE_KINDS];
-    gauge requests_in_flight, rows_live, decoding_bytes, chores_waiting, reply_bytes, model_sets;
+    gauge gauges[GAUGES];
     counter admitted[PRIORITIES], cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
     counter reloads[2], loads[2], unloads, cache_misses, cache_hits; /* [2]: failure, success */
 
@@ -111,6 +111,10 @@ void metrics_free(struct metrics *metrics) {
     free(metrics);
 }
 
+const char *metrics_endpoint(const struct metrics *metrics, size_t index) {
+    return metrics->endpoint_names[index];
+}
+
 /* ---- counting ---- */
 
 static void counter_add(counter *to, uint64_t amount) {
@@ -130,8 +134,8 @@ static void observe(struct histogram *histogram, int64_t value) {
     gauge_add(&histogram->sum, value);
 }
 
-void metrics_request_began(struct metrics *metrics) {
-    gauge_add(&metrics->requests_in_flight, 1);
+void metrics_add(struct metrics *metrics, enum metrics_gauge which, int64_t difference) {
+    gauge_add(&metrics->gauges[which], difference);
 }
 
 void metrics_request_ended(struct metrics *metrics, size_t endpoint, struct model_metrics *model, unsigned status,
@@ -142,7 +146,7 @@ void metrics_request_ended(struct metrics *metrics, size_t endpoint, struct mode
     while (i < STATUS_COUNT - 1 && statuses[i] != code)
         i++;
     assert(statuses[i] == code);
-    gauge_add(&metrics->requests_in_flight, -1);
+    metrics_add(metrics, GAUGE_REQUESTS_IN_FLIGHT, -1);
     counter_add(&metrics->endpoints[endpoint].requests[i], 1);
     observe(&metrics->endpoints[endpoint].durations, duration_us);
     if (model)
@@ -172,22 +176,6 @@ void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us) {
     observe(&metrics->rows, (int64_t)rows);
 }
 
-void metrics_rows_changed(struct metrics *metrics, int64_t difference) {
-    gauge_add(&metrics->rows_live, difference);
-}
-
-void metrics_decoding_changed(struct metrics *metrics, int64_t bytes) {
-    gauge_add(&metrics->decoding_bytes, bytes);
-}
-
-void metrics_chores_changed(struct metrics *metrics, int64_t difference) {
-    gauge_add(&metrics->chores_waiting, difference);
-}
-
-void metrics_replies_changed(struct metrics *metrics, int64_t difference) {
-    gauge_add(&metrics->reply_bytes, difference);
-}
-
 void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t duration_us) {
     observe(&metrics->chores[kind], duration_us);
 }
@@ -213,10 +201,6 @@ void metrics_tokens(struct model_metrics *model, size_t source, size_t target, s
     counter_add(&model->source_tokens, source);
     counter_add(&model->target_tokens, target);
     counter_add(&model->unknown_tokens, unknown);
-}
-
-void metrics_model_sets_changed(struct metrics *metrics, int64_t difference) {
-    gauge_add(&metrics->model_sets, difference);
 }
 
 void metrics_reloaded(struct metrics *metrics, bool success) {
@@ -395,11 +379,13 @@ static const struct family families[] = {
     {"queue_duration_seconds", HISTOGRAM, "Time that a sentence waited in the queue.", ONE(queue)},
     {"step_duration_seconds", HISTOGRAM, "One decoder step for all live rows of a worker.", ONE(step)},
     {"step_rows", HISTOGRAM, "Rows in a decoder step.", ONE(rows)},
-    {"requests_in_flight", GAUGE, "Requests not yet answered.", ONE(requests_in_flight)},
-    {"rows_live", GAUGE, "Rows being decoded.", ONE(rows_live)},
-    {"decoding_bytes", GAUGE, "Memory that the sentences being decoded may need until they are done.", ONE(decoding_bytes)},
-    {"chores_waiting", GAUGE, "Large requests waiting to be read and large replies waiting to be written.", ONE(chores_waiting)},
-    {"reply_bytes", GAUGE, "Memory of replies that clients have not read yet.", ONE(reply_bytes)},
+    {"requests_in_flight", GAUGE, "Requests not yet answered.", ONE(gauges[GAUGE_REQUESTS_IN_FLIGHT])},
+    {"rows_live", GAUGE, "Rows being decoded.", ONE(gauges[GAUGE_ROWS_LIVE])},
+    {"decoding_bytes", GAUGE, "Memory that the sentences being decoded may need until they are done.",
+     ONE(gauges[GAUGE_DECODING_BYTES])},
+    {"chores_waiting", GAUGE, "Large requests waiting to be read and large replies waiting to be written.",
+     ONE(gauges[GAUGE_CHORES_WAITING])},
+    {"reply_bytes", GAUGE, "Memory of replies that clients have not read yet.", ONE(gauges[GAUGE_REPLY_BYTES])},
     {"chore_duration_seconds", HISTOGRAM, "Time to read one large request or to write one large reply.",
      EACH(chores, "kind", chore_kinds)},
     {"cancelled_total", COUNTER, "Accepted requests that were not decoded to the end.", EACH(cancelled, "reason", cancel_reasons)},
@@ -418,7 +404,8 @@ static const struct family families[] = {
     {"model_loaded", GAUGE, "1: the model is in memory; 0: it is loaded on demand.", AS(LOADED)},
     {"models_bytes", GAUGE, "Memory of the models.", NOW(model_bytes)},
     {"model_memory_bytes", GAUGE, "Limit on the memory of all models; 0: no limit.", NOW(model_memory)},
-    {"model_sets", GAUGE, "Sets of models in memory: in service, being loaded, or still used by older requests.", ONE(model_sets)},
+    {"model_sets", GAUGE, "Sets of models in memory: in service, being loaded, or still used by older requests.",
+     ONE(gauges[GAUGE_MODEL_SETS])},
     {"models_reloads_total", COUNTER, "Completed reloads of the models.", EACH(reloads, "result", results)},
     {"model_loads_total", COUNTER, "Models loaded on demand.", EACH(loads, "result", results)},
     {"model_unloads_total", COUNTER, "Models unloaded because they were idle or room was needed.", ONE(unloads)},

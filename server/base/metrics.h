@@ -41,8 +41,20 @@ enum metrics_chore { CHORE_PREPARATION, CHORE_RENDERING, CHORE_KINDS };
 /* endpoints [endpoint_count]: labels, which outlive the metrics. */
 struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_count, struct error *err);
 void metrics_free(struct metrics *metrics);
+const char *metrics_endpoint(const struct metrics *metrics, size_t index); /* its label */
 
-void metrics_request_began(struct metrics *metrics);
+/* Values that rise and fall. */
+enum metrics_gauge {
+    GAUGE_REQUESTS_IN_FLIGHT, /* metrics_request_ended subtracts one */
+    GAUGE_ROWS_LIVE,
+    GAUGE_DECODING_BYTES, /* memory that live sentences may need */
+    GAUGE_CHORES_WAITING,
+    GAUGE_REPLY_BYTES, /* of replies that clients have not read */
+    GAUGE_MODEL_SETS,
+    GAUGES
+};
+void metrics_add(struct metrics *metrics, enum metrics_gauge which, int64_t difference);
+
 /* endpoint: index of its label; model: the model that answered, or NULL; status: 0 if the client left without a reply (code
  * "499"). */
 void metrics_request_ended(struct metrics *metrics, size_t endpoint, struct model_metrics *model, unsigned status,
@@ -54,10 +66,6 @@ void metrics_slow(struct metrics *metrics, enum metrics_slow reason);
 /* Counts an admitted sentence and the time that it waited. */
 void metrics_queued(struct metrics *metrics, struct model_metrics *model, enum priority priority, int64_t duration_us);
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
-void metrics_rows_changed(struct metrics *metrics, int64_t difference);
-void metrics_decoding_changed(struct metrics *metrics, int64_t bytes);     /* memory that live sentences may need */
-void metrics_chores_changed(struct metrics *metrics, int64_t difference);  /* waiting requests */
-void metrics_replies_changed(struct metrics *metrics, int64_t difference); /* bytes of unread replies */
 void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t duration_us);
 
 /* The counters that all models of this name share over time. The first call makes them. NULL with ERROR_MEMORY. */
@@ -66,8 +74,7 @@ void metrics_tokens(struct model_metrics *model, size_t source, size_t target, s
 /* Counts a load that has ended, with or without success, or an unloaded model. */
 void metrics_model_loaded(struct metrics *metrics, bool success);
 void metrics_model_unloaded(struct metrics *metrics);
-/* Counts a change in the number of sets of models in memory, or a reload that has ended. */
-void metrics_model_sets_changed(struct metrics *metrics, int64_t difference);
+/* Counts a reload that has ended. */
 void metrics_reloaded(struct metrics *metrics, bool success);
 
 /* Counts a lookup in the answer cache. */

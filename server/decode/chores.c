@@ -151,7 +151,7 @@ static void hand_over(struct chores *chores, struct chore *chore) {
     chores->count--;
     chores->bytes -= chore->bytes;
     meter_observe(&chores->meter, (double)chore->bytes, chores->count, clock_us());
-    metrics_chores_changed(chores->options.metrics, -1);
+    metrics_add(chores->options.metrics, GAUGE_CHORES_WAITING, -1);
     pthread_cond_signal(&chores->ready);
 }
 
@@ -248,7 +248,7 @@ bool chores_submit(struct chores *chores, struct chore *chore) {
         chores->count++;
         chores->bytes += chore->bytes;
         chores->pending[chore->kind]++;
-        metrics_chores_changed(chores->options.metrics, 1);
+        metrics_add(chores->options.metrics, GAUGE_CHORES_WAITING, 1);
         dispatch(chores);
     }
     pthread_mutex_unlock(&chores->lock);

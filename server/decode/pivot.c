@@ -69,31 +69,14 @@ static int go_on(struct request *request, struct text *text, struct guard *guard
 
 int pivot_go_on(struct request *request, struct error *err) {
     struct guard guard;
-    size_t count = 0;
     int result = guard_open(&guard, request->protection, err);
     for (size_t i = 0; result == 0 && i < request->text_count; i++) {
         struct text *text = &request->texts[i];
-        if (!text->second || text->count == 0)
-            continue;
-        result = go_on(request, text, &guard, err);
-        count += text->count;
+        if (text->second && text->count > 0)
+            result = go_on(request, text, &guard, err);
     }
     guard_done(&guard);
-    if (result != 0)
-        return -1;
-
-    struct job *jobs = arena_zalloc(&request->arena, count, sizeof *jobs);
-    if (!jobs)
-        return error_memory(err);
-    size_t made = 0;
-    for (size_t i = 0; i < request->text_count; i++) {
-        const struct text *text = &request->texts[i];
-        for (size_t j = 0; text->pivot && j < text->count; j++, made++)
-            job_init(&jobs[made], request, text->pivot->second[j], text->second_loaded, made);
-    }
-    request->jobs = jobs;
-    request->job_count = count;
-    return 0;
+    return result != 0 ? -1 : request_make_jobs(request, true, err);
 }
 
 /* ---- one from two ---- */

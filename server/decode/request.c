@@ -184,6 +184,7 @@ static int prepare_text(struct request *request, struct text *text, const struct
                         enum request_input *input, struct error *err) {
     const struct translator *reader = text->loaded ? text->loaded->translator : translator;
     const char *variant = text->model ? text->variant : request->variant;
+    const char *language = text->model ? text->language : request->language;
     struct translator_text read = {text->source, text->source_length, {0}, request->split, request->verbatim};
     struct search_options options = options_of(request, text);
     *input = REQUEST_PROTECT;
@@ -194,7 +195,8 @@ static int prepare_text(struct request *request, struct text *text, const struct
     if (translator_prepare_text(reader, &read, &options, &request->arena, &text->sentences, &text->count, err) != 0)
         return -1;
     for (size_t i = 0; variant && i < text->count; i++) {
-        if (translator_choose_variant(&text->sentences[i], variant, err) != 0)
+        if ((language ? translator_choose_languages(&text->sentences[i], language, variant, err)
+                      : translator_choose_variant(&text->sentences[i], variant, err)) != 0)
             return -1;
     }
 
@@ -213,7 +215,6 @@ int request_prepare(struct request *request, const struct translator *translator
     struct guard guard;
     *input = REQUEST_PROTECT;
     int result = guard_open(&guard, request->protection, err);
-    size_t count = 0;
     for (size_t i = 0; result == 0 && i < request->text_count; i++) {
         struct text *text = &request->texts[i];
         if (text->twin) {
@@ -221,25 +222,10 @@ int request_prepare(struct request *request, const struct translator *translator
             text->count = text->twin->count;
         } else {
             result = prepare_text(request, text, translator, &guard, input, err);
-            count += text->count;
         }
     }
     guard_done(&guard);
-    if (result != 0)
-        return -1;
-
-    struct job *jobs = arena_zalloc(&request->arena, count, sizeof *jobs);
-    if (!jobs)
-        return error_memory(err);
-    struct job *job = jobs;
-    for (size_t i = 0; i < request->text_count; i++) {
-        const struct text *text = &request->texts[i];
-        for (size_t j = 0; !text->twin && j < text->count; j++, job++)
-            job_init(job, request, &text->sentences[j], text->loaded ? text->loaded : request->loaded, (size_t)(job - jobs));
-    }
-    request->jobs = jobs;
-    request->job_count = count;
-    return 0;
+    return result != 0 ? -1 : request_make_jobs(request, false, err);
 }
 
 /* ---- jobs ---- */
@@ -256,8 +242,15 @@ static void job_measure(struct job *job) {
     job->bytes = sentence_max_bytes(sentence);
 }
 
-void job_init(struct job *job, struct request *request, struct sentence *sentence, const struct loaded_model *model,
-              size_t number) {
+/* Whether the text has sentences for this decoding: a twin's are decoded by its model once, and the second decoding is only of
+ * texts that have a second model. */
+static bool is_decoded(const struct text *text, bool second) {
+    return second ? text->pivot != NULL : !text->twin;
+}
+
+/* Makes the job of a prepared sentence; number: of the job in the request, since each samples on its own. */
+static void job_init(struct job *job, struct request *request, struct sentence *sentence, const struct loaded_model *model,
+                     size_t number) {
     sentence->cancelled = &request->cancelled;
     sentence->replace_unknowns = request->replace_unknowns;
     sentence->wants_alignment = request->aligns;
@@ -265,6 +258,24 @@ void job_init(struct job *job, struct request *request, struct sentence *sentenc
     sentence->options.sampling.stream = (uint64_t)request->number << 32 | (uint64_t)number;
     *job = (struct job){.request = request, .sentence = sentence, .model = model};
     job_measure(job);
+}
+
+int request_make_jobs(struct request *request, bool second, struct error *err) {
+    size_t count = 0, made = 0;
+    for (size_t i = 0; i < request->text_count; i++)
+        count += is_decoded(&request->texts[i], second) ? request->texts[i].count : 0;
+    struct job *jobs = arena_zalloc(&request->arena, count, sizeof *jobs);
+    if (!jobs)
+        return error_memory(err);
+    for (size_t i = 0; i < request->text_count; i++) {
+        const struct text *text = &request->texts[i];
+        const struct loaded_model *model = second ? text->second_loaded : text->loaded ? text->loaded : request->loaded;
+        for (size_t j = 0; is_decoded(text, second) && j < text->count; j++, made++)
+            job_init(&jobs[made], request, second ? text->pivot->second[j] : &text->sentences[j], model, made);
+    }
+    request->jobs = jobs;
+    request->job_count = count;
+    return 0;
 }
 
 struct sentence *job_sentence(const struct job *job) {

@@ -86,6 +86,7 @@ struct text {
     struct served_model *model;        /* the model that reads it, and its variant; NULL: the request's */
     const struct loaded_model *loaded; /* the same in memory, which the request holds; NULL: the request's */
     const char *variant;
+    const char *language;        /* of the source, for a model of many languages, as the model's string; NULL: the request's */
     struct served_model *second; /* the model that translates what the other writes, and its variant; NULL: none */
     const struct loaded_model *second_loaded;
     const char *second_variant;
@@ -119,10 +120,11 @@ struct request {
     struct loaded_model *loaded; /* the same in memory: a reference; NULL: not yet */
     struct held_model *held;     /* all models of its texts */
     struct search_options search;
-    unsigned include;    /* enum include */
-    int digits;          /* significant digits of written weights */
-    const char *variant; /* the variant of the model's target language, in the arena or owned by the model; NULL: none */
-    bool split;          /* cut texts into sentences */
+    unsigned include;     /* enum include */
+    int digits;           /* significant digits of written weights */
+    const char *language; /* of the source, for a model of many languages; NULL: the model has one pair */
+    const char *variant;  /* the variant of the model's target language, in the arena or owned by the model; NULL: none */
+    bool split;           /* cut texts into sentences */
     bool replace_unknowns;
     bool verbatim; /* show the model's own output: keep only what the client protects, check and estimate nothing */
     bool aligns;   /* the answer depends on the alignment */
@@ -183,6 +185,10 @@ enum request_input {
  * done. */
 int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err);
 
+/* Makes a job of each prepared sentence: of those that the texts' models read, as request_prepare does, or of those of the second
+ * decoding (server/decode/pivot.h). Returns -1 with ERROR_MEMORY. */
+int request_make_jobs(struct request *request, bool second, struct error *err);
+
 /* Makes the sentences leave at the next step. Thread-safe; only the first reason counts. */
 void request_cancel(struct request *request, enum cancel_reason reason);
 enum cancel_reason request_reason(const struct request *request);
@@ -202,9 +208,6 @@ size_t job_work(const struct job *job);
 size_t request_work(const struct request *request);
 /* Returns the most bytes that decoding one of its sentences takes. */
 size_t request_decoding_bytes(const struct request *request);
-
-/* Makes the job of a prepared sentence; number: the job's number in the request, since each job samples independently. */
-void job_init(struct job *job, struct request *request, struct sentence *sentence, const struct loaded_model *model, size_t number);
 
 /* Returns the sentence that is decoded for the job now. */
 struct sentence *job_sentence(const struct job *job);

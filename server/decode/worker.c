@@ -151,8 +151,8 @@ static void add_live(struct worker *worker, struct job *job) {
     worker->held[job->express].count++;
     worker->held[job->express].bytes += job->bytes;
     admission_enter(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
-    metrics_rows_changed(metrics, (int64_t)job->rows);
-    metrics_decoding_changed(metrics, (int64_t)job->bytes);
+    metrics_add(metrics, GAUGE_ROWS_LIVE, (int64_t)job->rows);
+    metrics_add(metrics, GAUGE_DECODING_BYTES, (int64_t)job->bytes);
 }
 
 static void remove_live(struct worker *worker, struct job *job) {
@@ -165,8 +165,8 @@ static void remove_live(struct worker *worker, struct job *job) {
     worker->held[job->express].count--;
     worker->held[job->express].bytes -= job->bytes;
     admission_leave(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
-    metrics_rows_changed(metrics, -(int64_t)job->rows);
-    metrics_decoding_changed(metrics, -(int64_t)job->bytes);
+    metrics_add(metrics, GAUGE_ROWS_LIVE, -(int64_t)job->rows);
+    metrics_add(metrics, GAUGE_DECODING_BYTES, -(int64_t)job->bytes);
 }
 
 /* The duration of an encoding is known when all of its parts are done. */

@@ -92,11 +92,12 @@ static int find_all(const struct service *service, const struct call *call, cons
     return -1;
 }
 
-/* ---- answers ---- */
+/* Whether the call is of version 3. */
+static bool is_multilingual(const struct call *call) {
+    return strncmp(call->path, "/v3/", 4) == 0;
+}
 
-/* DeepL's calls for glossaries: what a client makes is its key's, and kept (server/glossaries/glossaries.h). Version 2 of its API
- * has glossaries for a pair of languages. Those of version 3 are dictionaries, each for a pair: glossaries that share an id here.
- */
+/* ---- answers ---- */
 
 static void put_time(struct writer *w, int64_t ms) {
     char text[32], whole[24];
@@ -140,7 +141,7 @@ static void put_multilingual(struct writer *w, struct kept_glossary *const *all,
 }
 
 /* Version 2 does not list glossaries of several dictionaries. */
-static void reply_list(const struct service *service, const struct request *request, bool multilingual, struct reply *reply) {
+void api_deepl_glossaries(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     size_t count;
     struct kept_glossary **all = glossaries_all(service->glossaries, &count);
     if (!all) {
@@ -153,7 +154,7 @@ static void reply_list(const struct service *service, const struct request *requ
     for (size_t i = 0; i < count; i++) {
         if (!is_seen(all[i], api_glossary_owner(request)) || first_of(all, i) != i)
             continue;
-        if (multilingual)
+        if (is_multilingual(call))
             put_multilingual(&w, all, count, i);
         else if (!next_of(all, count, i))
             put_glossary(&w, all[i]);
@@ -162,17 +163,6 @@ static void reply_list(const struct service *service, const struct request *requ
     writer_end_object(&w);
     release_all(all, count);
     api_reply_json(reply, &w);
-}
-
-void api_deepl_glossaries(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    (void)call;
-    reply_list(service, request, false, reply);
-}
-
-void api_deepl_multilingual_glossaries(const struct service *service, const struct call *call, struct request *request,
-                                       struct reply *reply) {
-    (void)call;
-    reply_list(service, request, true, reply);
 }
 
 static void reply_glossary(struct reply *reply, unsigned status, const struct dictionaries *dictionaries, bool multilingual) {
@@ -187,14 +177,7 @@ static void reply_glossary(struct reply *reply, unsigned status, const struct di
 void api_deepl_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     struct dictionaries found;
     if (find_all(service, call, request, &found, reply) == 0)
-        reply_glossary(reply, STATUS_OK, &found, false);
-    dictionaries_done(&found);
-}
-
-void api_deepl_multilingual(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    struct dictionaries found;
-    if (find_all(service, call, request, &found, reply) == 0)
-        reply_glossary(reply, STATUS_OK, &found, true);
+        reply_glossary(reply, STATUS_OK, &found, is_multilingual(call));
     dictionaries_done(&found);
 }
 
@@ -419,8 +402,8 @@ static void fail_change(enum glossaries_verdict verdict, const struct error *err
 }
 
 /* Makes a glossary of one dictionary, or of several. */
-static void make(const struct service *service, const struct call *call, const struct request *request, bool multilingual,
-                 struct reply *reply) {
+void api_deepl_make_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    bool multilingual = is_multilingual(call);
     struct glossary_about about = {.fixed = false};
     struct dictionaries made = {.count = 0};
     struct error error = {0};
@@ -449,15 +432,6 @@ static void make(const struct service *service, const struct call *call, const s
     }
     dictionaries_done(&made);
     json_decref(root);
-}
-
-void api_deepl_make_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    make(service, call, request, false, reply);
-}
-
-void api_deepl_make_multilingual(const struct service *service, const struct call *call, struct request *request,
-                                 struct reply *reply) {
-    make(service, call, request, true, reply);
 }
 
 void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
@@ -606,7 +580,7 @@ void api_deepl_change_multilingual(const struct service *service, const struct c
         change.name = about.name;
     if (root && (!change.name || read_name(root, about.name, reply) == 0) &&
         read_dictionaries(root, &about, request, &given, reply) == 0 && change_glossary(service, call, request, &change, reply))
-        api_deepl_multilingual(service, call, request, reply);
+        api_deepl_glossary(service, call, request, reply);
     dictionaries_done(&given);
     json_decref(root);
 }

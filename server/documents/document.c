@@ -4,6 +4,7 @@
 #include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "server/decode/render.h"
+#include "server/office/office.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
@@ -21,19 +22,63 @@ static int html_read_document(const struct document *document, struct arena *are
     return html_parse(document->source, document->length, arena, out, err);
 }
 
+static struct office_document office_of(const struct document *document) {
+    return (struct office_document){.family = document->format->archive,
+                                    .bytes = {document->source, document->length},
+                                    .language = document->language,
+                                    .bilingual = document->bilingual};
+}
+
+static int archive_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    const struct office_document office = office_of(document);
+    struct office_changes changes = {0};
+    return office_read(&office, arena, out, &changes, err);
+}
+
+static char *archive_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
+                            size_t *out_length, struct error *err) {
+    const struct office_document office = office_of(document);
+    struct office_changes changes = {0};
+    char *out = office_write(&office, (struct html_bytes){written, written_length}, arena, out_length, &changes, err);
+    if (out && changes.signatures)
+        document_note(document, NULL, "changed",
+                      "the digital signatures were removed, because they are not valid for a translation");
+    if (out && changes.accepted)
+        document_note(document, NULL, "changed", "tracked changes were accepted in the paragraphs that were translated");
+    if (out && changes.columns)
+        document_note(document, NULL, "changed", "the names of columns of tables were left, because formulas refer to them");
+    return out;
+}
+
+#define WORD  "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+#define SLIDE "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+#define SHEET "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+#define ODF   "application/vnd.oasis.opendocument."
+#define MACRO ".macroenabled.12"
+
 /* clang-format off */
-/* name, extensions, media types, content type, older encodings, read, finish */
+/* name, extensions, media types, content type, older encodings, read, finish, bilingual, below, archive */
 static const struct document_format formats[] = {
-    {"txt", "txt text", "text/plain", "text/plain; charset=utf-8", false, txt_read, NULL, true, text_below},
-    {"srt", "srt", "application/x-subrip text/srt", "application/x-subrip; charset=utf-8", true, subtitles_read, subtitles_finish, true, NULL},
-    {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", true, subtitles_read, subtitles_finish, true, NULL},
-    {"json", "json arb", "application/json text/json", "application/json; charset=utf-8", false, json_read, json_finish, false, NULL},
-    {"md", "md markdown", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", false, md_read, NULL, true, markdown_below},
-    {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", false, html_read_document, NULL, true, markup_below},
+    {"txt", "txt text", "text/plain", "text/plain; charset=utf-8", false, txt_read, NULL, true, text_below, NULL},
+    {"srt", "srt", "application/x-subrip text/srt", "application/x-subrip; charset=utf-8", true, subtitles_read, subtitles_finish, true, NULL, NULL},
+    {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", true, subtitles_read, subtitles_finish, true, NULL, NULL},
+    {"json", "json arb", "application/json text/json", "application/json; charset=utf-8", false, json_read, json_finish, false, NULL, NULL},
+    {"md", "md markdown", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", false, md_read, NULL, true, markdown_below, NULL},
+    {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", false, html_read_document, NULL, true, markup_below, NULL},
     {"po", "po pot", "text/x-gettext-translation text/x-po application/x-gettext", "text/x-gettext-translation; charset=utf-8", false,
-     po_read, po_finish, false, NULL},
+     po_read, po_finish, false, NULL, NULL},
     {"xliff", "xliff xlf", "application/xliff+xml application/x-xliff+xml", "application/xliff+xml; charset=utf-8", false,
-     xliff_read, xliff_finish, false, NULL},
+     xliff_read, xliff_finish, false, NULL, NULL},
+    {"docx", "docx docm dotx dotm", WORD " application/vnd.ms-word.document" MACRO, WORD, false,
+     archive_read, archive_finish, true, NULL, &office_docx},
+    {"pptx", "pptx pptm ppsx potx", SLIDE " application/vnd.ms-powerpoint.presentation" MACRO, SLIDE, false,
+     archive_read, archive_finish, false, NULL, &office_pptx},
+    {"xlsx", "xlsx xlsm xltx", SHEET " application/vnd.ms-excel.sheet" MACRO, SHEET, false,
+     archive_read, archive_finish, false, NULL, &office_xlsx},
+    {"odt", "odt ott", ODF "text", ODF "text", false, archive_read, archive_finish, true, NULL, &office_odf},
+    {"odp", "odp otp", ODF "presentation", ODF "presentation", false, archive_read, archive_finish, false, NULL, &office_odf},
+    {"ods", "ods ots", ODF "spreadsheet", ODF "spreadsheet", false, archive_read, archive_finish, false, NULL, &office_odf},
+    {"epub", "epub", "application/epub+zip", "application/epub+zip", false, archive_read, archive_finish, false, NULL, &office_epub},
 };
 /* clang-format on */
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
@@ -71,6 +116,24 @@ const struct document_format *document_guess(const char *file_name, const char *
     return NULL;
 }
 
+const char *document_refusal(const char *file_name) {
+    static const struct {
+        const char *extensions, *why;
+    } known[] = {
+        {"pdf",
+         "PDF files cannot be translated: they say where each letter is printed, not what the sentences are. Take out the text "
+         "with pdftotext, or open the file in LibreOffice and save it as odt"},
+        {"doc xls ppt dot xlt pot pps rtf",
+         "files of older versions of Office cannot be translated: save the file as docx, xlsx or "
+         "pptx, by LibreOffice for example (soffice --convert-to docx)"},
+    };
+    const char *dot = file_name ? strrchr(file_name, '.') : NULL;
+    for (size_t i = 0; dot && i < sizeof known / sizeof *known; i++)
+        if (is_among(known[i].extensions, dot + 1, strlen(dot + 1)))
+            return known[i].why;
+    return NULL;
+}
+
 void document_names(char names[DOCUMENT_NAMES_BYTES]) {
     size_t length = 0;
     for (size_t i = 0; i < FORMAT_COUNT && length < DOCUMENT_NAMES_BYTES; i++)
@@ -84,11 +147,11 @@ void document_note(const struct document *document, const char *at, const char *
     char text[sizeof((struct error *)0)->message];
     if (!notes || notes->count == DOCUMENT_MOST_NOTES)
         return;
-    if (!notes->counted || notes->counted > at) {
+    if (at && (!notes->counted || notes->counted > at)) {
         notes->counted = document->source;
         notes->line = 1;
     }
-    for (; notes->counted < at; notes->counted++)
+    for (; at && notes->counted < at; notes->counted++)
         notes->line += *notes->counted == '\n';
     va_list arguments;
     va_start(arguments, format);
@@ -99,7 +162,7 @@ void document_note(const struct document *document, const char *at, const char *
     if (!message || !all)
         return;
     notes->all = all;
-    all[notes->count++] = (struct document_note){code, message, notes->line};
+    all[notes->count++] = (struct document_note){code, message, at ? notes->line : 0};
 }
 
 /* ---- encodings ---- */
@@ -252,7 +315,8 @@ int document_read(const struct document *document, struct arena *arena, struct h
     bool valid = true;
     if (document->length >= HTML_MAX_BYTES)
         return error_set(err, ERROR_LENGTH, "the document is too long");
-    if (!utf8_valid(document->source, document->length) || memchr(document->source, '\0', document->length)) {
+    bool text = !document->format->archive;
+    if (text && (!utf8_valid(document->source, document->length) || memchr(document->source, '\0', document->length))) {
         size_t line = find_invalid(document->source, document->length, true, &valid);
         return error_set(err, ERROR_INPUT, valid ? "line %zu contains a zero byte" : "line %zu is not valid UTF-8", line);
     }

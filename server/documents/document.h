@@ -1,6 +1,7 @@
 /* Documents: files in formats that hold more than sentences. The reader of a format reports the text to translate and everything
  * around it as pieces (server/markup/build.h); html_write inserts the translations. Everything else stays byte for byte, except
- * that HTML is written in one notation (server/markup/markup.h). This module is independent of HTTP.
+ * that HTML is written in one notation (server/markup/markup.h). Archives of XML have a room of their own
+ * (server/office). This module is independent of HTTP.
  *
  * A new format is a file with its functions and a row in the table of document.c. Readers take time and memory linear in the length
  * of any document, and do not recurse. */
@@ -16,6 +17,9 @@ const struct document_format *document_nth(size_t i);
 const struct document_format *document_find(const char *name);
 /* Guesses from a file's name, then from its media type; either may be NULL. */
 const struct document_format *document_guess(const char *file_name, const char *media_type);
+/* Why a file whose name ends so cannot be translated, and what to do instead, as a sentence without a full stop; NULL: nothing is
+ * known of such files. */
+const char *document_refusal(const char *file_name);
 /* All names: "txt, srt, ...". */
 enum { DOCUMENT_NAMES_BYTES = 128 };
 void document_names(char names[DOCUMENT_NAMES_BYTES]);

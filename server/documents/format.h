@@ -7,6 +7,7 @@
 
 struct document_format;
 struct key_globs;
+struct office_family;
 
 /* Something that a user should know about a document although it is translated, such as a place that stayed unchanged. */
 struct document_note {
@@ -35,7 +36,7 @@ struct document {
     struct document_notes *notes; /* of reading and writing it; NULL: not wanted */
 };
 
-/* Adds a note about this place of the source. If memory runs out, the notes' arena has failed. */
+/* Adds a note about this place of the source; NULL: about all of it. If memory runs out, the notes' arena has failed. */
 __attribute__((format(printf, 4, 5))) void document_note(const struct document *document, const char *at, const char *code,
                                                          const char *format, ...);
 
@@ -43,7 +44,8 @@ static inline struct html_builder document_builder(const struct document *docume
     return (struct html_builder){.arena = arena, .document = {document->source, document->length}};
 }
 
-/* The source is valid UTF-8 without zero bytes, and outlives the html. Like html_parse; messages name the line. */
+/* The source is valid UTF-8 without zero bytes, unless it is an archive, and outlives the html. Like html_parse; messages name the
+ * line. */
 typedef int document_reader(const struct document *document, struct arena *arena, struct html *out, struct error *err);
 /* Finishes a document that was written, for example by breaking lines. The result is in the arena. Returns NULL with
  * ERROR_MEMORY. */
@@ -60,6 +62,8 @@ struct document_format {
     document_finisher *finish; /* NULL: nothing is left to do */
     bool bilingual;            /* a document may have the translation below its source */
     html_below *below;         /* in such a document, for each segment; NULL: the finisher does it */
+    /* The file is an archive with text in it (server/office), and not text itself; NULL: it is text. */
+    const struct office_family *archive;
 };
 
 document_reader txt_read, subtitles_read, json_read, md_read, po_read, xliff_read;

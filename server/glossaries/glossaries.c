@@ -310,24 +310,14 @@ struct list {
     size_t count;
 };
 
-/* One write of the file. The last of its waiters frees it. */
-struct writing {
-    size_t waiting;
-    bool done;
-    struct error error; /* ERROR_NONE: the file is durable */
-};
-
 struct glossaries {
     const struct name_list *options;
     char *path;
 
-    pthread_mutex_t lock;   /* protects everything below */
-    pthread_cond_t written; /* a write has ended */
+    pthread_mutex_t changing; /* held from a change of made until its file is durable; taken before lock */
+    pthread_mutex_t lock;     /* protects everything below */
     struct list fixed, made;
-    size_t number;              /* the number of the glossary that was added last */
-    const struct list *writing; /* the list that one of the callers is writing; NULL: none */
-    struct list wanted;         /* replaces `made` once it is written; empty: there is nothing else to write */
-    struct writing *turn;       /* the write of wanted */
+    size_t number; /* of the glossary that came into service last */
 };
 
 static void list_done(struct list *list) {
@@ -424,8 +414,8 @@ struct glossaries *glossaries_open(const struct glossaries_options *options, str
         return NULL;
     }
     glossaries->options = options->fixed;
+    pthread_mutex_init(&glossaries->changing, NULL);
     pthread_mutex_init(&glossaries->lock, NULL);
-    pthread_cond_init(&glossaries->written, NULL);
     if (glossaries_reload(glossaries, err) == 0 && (!glossaries->path || read_made(glossaries, err) == 0))
         return glossaries;
     glossaries_free(glossaries);
@@ -437,8 +427,8 @@ void glossaries_free(struct glossaries *glossaries) {
         return;
     list_done(&glossaries->fixed);
     list_done(&glossaries->made);
-    pthread_cond_destroy(&glossaries->written);
     pthread_mutex_destroy(&glossaries->lock);
+    pthread_mutex_destroy(&glossaries->changing);
     free(glossaries->path);
     free(glossaries);
 }
@@ -475,50 +465,7 @@ struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits
     return found;
 }
 
-/* ---- changes; all functions require the lock, which is released while the file is written ---- */
-
-/* Returns the list on which changes build: `made` as it will be once everything is written. */
-static const struct list *latest(const struct glossaries *glossaries) {
-    return glossaries->wanted.all ? &glossaries->wanted : glossaries->writing ? glossaries->writing : &glossaries->made;
-}
-
-/* Wakes the waiters of a write. Accepts NULL. */
-static void end_writing(struct glossaries *glossaries, struct writing *writing, const struct error *error) {
-    if (!writing)
-        return;
-    writing->error = *error;
-    writing->done = true;
-    pthread_cond_broadcast(&glossaries->written);
-}
-
-/* Writes the wanted list, which includes all changes so far. */
-static void write_wanted(struct glossaries *glossaries) {
-    struct list list = glossaries->wanted;
-    struct writing *turn = glossaries->turn;
-    struct error error = {0};
-    size_t length;
-    glossaries->wanted = (struct list){0};
-    glossaries->turn = NULL;
-    glossaries->writing = &list;
-    pthread_mutex_unlock(&glossaries->lock);
-    char *text = glossary_file_write(list.all, list.count, &length);
-    if (!text)
-        error_memory(&error);
-    else
-        file_replace(glossaries->path, text, length, &error);
-    free(text);
-    pthread_mutex_lock(&glossaries->lock);
-    glossaries->writing = NULL;
-    if (error.code == ERROR_NONE) {
-        list = set_list(glossaries, &glossaries->made, list);
-    } else { /* later changes build on this list, so they fail, too */
-        end_writing(glossaries, glossaries->turn, &error);
-        glossaries->turn = NULL;
-        list_done(&glossaries->wanted);
-    }
-    list_done(&list);
-    end_writing(glossaries, turn, &error);
-}
+/* ---- changes ---- */
 
 static bool is_one_of(const struct kept_glossary *glossary, struct kept_glossary *const *all, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -545,17 +492,30 @@ static bool is_full(const struct list *list, const char *owner, struct error *er
     return true;
 }
 
-/* Replaces old [old_count] by made [count], and returns when the file is durable. Requires the lock. */
+/* Writes the file with this list and puts the list, which is taken over, into service. */
+static int put_into_service(struct glossaries *glossaries, struct list *list, struct error *err) {
+    size_t length;
+    char *text = glossary_file_write(list->all, list->count, &length);
+    int result = text ? file_replace(glossaries->path, text, length, err) : error_memory(err);
+    free(text);
+    if (result == 0) {
+        pthread_mutex_lock(&glossaries->lock);
+        *list = set_list(glossaries, &glossaries->made, *list);
+        pthread_mutex_unlock(&glossaries->lock);
+    }
+    list_done(list);
+    return result;
+}
+
+/* Replaces old [old_count] by made [count]. Called with `changing`, so that the list stays as it is meanwhile. */
 static enum glossaries_verdict change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
                                       struct kept_glossary *const *made, size_t count, struct error *err) {
-    const struct list *now = latest(glossaries);
+    const struct list *now = &glossaries->made;
     struct list list = {.all = calloc(now->count + count + 1, sizeof *list.all)};
-    struct writing *writing = glossaries->turn ? glossaries->turn : calloc(1, sizeof *writing);
-    enum glossaries_verdict verdict = GLOSSARIES_FAILED;
     size_t replaced = 0;
-    if (!list.all || !writing) {
+    if (!list.all) {
         error_memory(err);
-        goto unchanged;
+        return GLOSSARIES_FAILED;
     }
     for (size_t i = 0; i < now->count; i++) {
         if (is_one_of(now->all[i], old, old_count))
@@ -565,32 +525,12 @@ static enum glossaries_verdict change(struct glossaries *glossaries, struct kept
     }
     for (size_t i = 0; i < count; i++)
         list.all[list.count++] = kept_glossary_acquire(made[i]);
-    verdict = replaced < old_count                                     ? GLOSSARIES_UNKNOWN
-              : count > 0 && is_full(&list, made[0]->about.owner, err) ? GLOSSARIES_FULL
-                                                                       : GLOSSARIES_DONE;
-    if (verdict != GLOSSARIES_DONE)
-        goto unchanged;
-    list_done(&glossaries->wanted);
-    glossaries->wanted = list;
-    glossaries->turn = writing;
-    writing->waiting++;
-    while (!writing->done) {
-        if (glossaries->writing)
-            pthread_cond_wait(&glossaries->written, &glossaries->lock);
-        else
-            write_wanted(glossaries);
-    }
-    bool failed = writing->error.code != ERROR_NONE;
-    if (failed)
-        error_set(err, writing->error.code, "%s", writing->error.message);
-    if (--writing->waiting == 0)
-        free(writing);
-    return failed ? GLOSSARIES_FAILED : GLOSSARIES_DONE;
-
-unchanged:
+    enum glossaries_verdict verdict = replaced < old_count                                     ? GLOSSARIES_UNKNOWN
+                                      : count > 0 && is_full(&list, made[0]->about.owner, err) ? GLOSSARIES_FULL
+                                                                                               : GLOSSARIES_DONE;
+    if (verdict == GLOSSARIES_DONE)
+        return put_into_service(glossaries, &list, err) == 0 ? GLOSSARIES_DONE : GLOSSARIES_FAILED;
     list_done(&list);
-    if (writing != glossaries->turn)
-        free(writing);
     return verdict;
 }
 
@@ -608,9 +548,9 @@ static int make_id(char id[GLOSSARY_ID_BYTES], struct error *err) {
 
 enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
                                           struct kept_glossary *const *made, size_t count, struct error *err) {
-    pthread_mutex_lock(&glossaries->lock);
+    pthread_mutex_lock(&glossaries->changing);
     enum glossaries_verdict verdict = change(glossaries, old, old_count, made, count, err);
-    pthread_mutex_unlock(&glossaries->lock);
+    pthread_mutex_unlock(&glossaries->changing);
     return verdict;
 }
 
@@ -629,8 +569,8 @@ enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kep
 
 enum glossaries_verdict glossaries_remove(struct glossaries *glossaries, const char *id, const char *owner, struct error *err) {
     enum glossaries_verdict verdict = GLOSSARIES_FAILED;
-    pthread_mutex_lock(&glossaries->lock);
-    const struct list *made = latest(glossaries);
+    pthread_mutex_lock(&glossaries->changing);
+    const struct list *made = &glossaries->made;
     struct kept_glossary **found = calloc(made->count + 1, sizeof *found);
     size_t count = 0;
     for (size_t i = 0; found && i < made->count; i++)
@@ -640,7 +580,7 @@ enum glossaries_verdict glossaries_remove(struct glossaries *glossaries, const c
         error_memory(err);
     else
         verdict = count > 0 ? change(glossaries, found, count, NULL, 0, err) : GLOSSARIES_UNKNOWN;
-    pthread_mutex_unlock(&glossaries->lock);
+    pthread_mutex_unlock(&glossaries->changing);
     free(found);
     return verdict;
 }

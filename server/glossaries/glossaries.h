@@ -1,6 +1,6 @@
 /* Glossaries that outlive requests: those of --glossary, read again on SIGHUP, and those that clients make, which are kept in one
  * file. A change counts once the complete file has been written beside the old one and renamed: after a crash there is the old file
- * or the new one. Changes that arrive during a write are written together afterwards. All calls are thread-safe. */
+ * or the new one. One change is made after the other. All calls are thread-safe. */
 #ifndef ALIGND_GLOSSARIES_H
 #define ALIGND_GLOSSARIES_H
 
@@ -98,8 +98,8 @@ struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits
                                       const void *context);
 
 enum glossaries_verdict { GLOSSARIES_DONE, GLOSSARIES_FULL, GLOSSARIES_UNKNOWN, GLOSSARIES_FAILED };
-/* Gives the glossary an id and puts it into service. Returns when the file with it is durable, which may take as long as writing it
- * twice. FULL: err says which limit is exceeded. FAILED, with ERROR_FILE or ERROR_MEMORY: nothing has changed. */
+/* Gives the glossary an id and puts it into service. Returns when the file with it is durable; it waits for the changes that came
+ * before. FULL: err says which limit is exceeded. FAILED, with ERROR_FILE or ERROR_MEMORY: nothing has changed. */
 enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err);
 /* Replaces old [old_count] by made [count], which have their ids, in one write. Returns UNKNOWN if one of the old ones is no longer
  * in service, otherwise as above. */

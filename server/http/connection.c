@@ -1,10 +1,12 @@
 #include "server/http/connection.h"
+#include "model/base/file.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/http/tls.h"
 #include <assert.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -258,7 +260,7 @@ int connections_start(struct connections *connections, const struct connections_
     size_t files = raise_file_limit(), others = files / 2 < OTHER_FILES ? files / 2 : OTHER_FILES, most = files - others;
     size_t wanted = options->most > 0 ? options->most : options->requests + MORE_CONNECTIONS;
     if (wanted > most)
-        log_event(LOG_WARN, "few_files", "connections=%zu wanted=%zu files=%zu", most, wanted, files);
+        log_event(LOG_WARN, "few_files", log_count("connections", most), log_count("wanted", wanted), log_count("files", files));
     else
         most = wanted;
     size_t quarter = most / 4, admin = !options->admin ? 0 : quarter < ADMIN_CONNECTIONS ? quarter : ADMIN_CONNECTIONS;
@@ -291,4 +293,126 @@ void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
         {MHD_OPTION_END, 0, NULL},
     };
     memcpy(items, all, sizeof all);
+}
+
+/* ---- the certificate ---- */
+
+enum { MAX_CHAIN = 16, MAX_FILE_BYTES = 1 << 20 }; /* MAX_CHAIN: certificates in the file */
+
+/* Both as PEM: GnuTLS takes over the credentials of a handshake, so each handshake parses its own copy. */
+struct identity {
+    gnutls_datum_t certificate, key;
+};
+
+struct tls {
+    char *certificate, *key; /* file names */
+    pthread_mutex_t lock;    /* guards identity */
+    struct identity identity;
+};
+
+static void wipe(gnutls_datum_t *datum) {
+    if (datum->data)
+        gnutls_memset(datum->data, 0, datum->size);
+    free(datum->data);
+    *datum = (gnutls_datum_t){0};
+}
+
+static void identity_done(struct identity *identity) {
+    wipe(&identity->certificate);
+    wipe(&identity->key);
+}
+
+static int load_file(const char *name, gnutls_datum_t *datum, struct error *err) {
+    char *bytes;
+    size_t size;
+    if (file_read(name, MAX_FILE_BYTES, &bytes, &size, err) != 0)
+        return -1;
+    *datum = (gnutls_datum_t){(unsigned char *)bytes, (unsigned)size};
+    return 0;
+}
+
+/* Finds everything that would make a handshake fail. */
+static int identity_check(const struct tls *tls, const struct identity *identity, struct error *err) {
+    gnutls_certificate_credentials_t credentials;
+    int code = gnutls_certificate_allocate_credentials(&credentials);
+    if (code != 0)
+        return error_memory(err);
+    code = gnutls_certificate_set_x509_key_mem(credentials, &identity->certificate, &identity->key, GNUTLS_X509_FMT_PEM);
+    gnutls_certificate_free_credentials(credentials);
+    if (code >= 0)
+        return 0;
+    return error_set(err, ERROR_FORMAT, "cannot use %.80s with %.80s: %s", tls->certificate, tls->key, gnutls_strerror(code));
+}
+
+int tls_reload(struct tls *tls, struct error *err) {
+    struct identity loaded = {0}, old;
+    if (load_file(tls->certificate, &loaded.certificate, err) != 0 || load_file(tls->key, &loaded.key, err) != 0 ||
+        identity_check(tls, &loaded, err) != 0) {
+        identity_done(&loaded);
+        return -1;
+    }
+    pthread_mutex_lock(&tls->lock);
+    old = tls->identity;
+    tls->identity = loaded;
+    pthread_mutex_unlock(&tls->lock);
+    identity_done(&old);
+    return 0;
+}
+
+struct tls *tls_open(const char *certificate, const char *key, struct error *err) {
+    struct tls *tls = calloc(1, sizeof *tls);
+    if (!tls) {
+        error_memory(err);
+        return NULL;
+    }
+    pthread_mutex_init(&tls->lock, NULL);
+    tls->certificate = strdup(certificate);
+    tls->key = strdup(key);
+    if (!tls->certificate || !tls->key)
+        error_memory(err);
+    else if (tls_reload(tls, err) == 0)
+        return tls;
+    tls_free(tls);
+    return NULL;
+}
+
+void tls_free(struct tls *tls) {
+    if (!tls)
+        return;
+    identity_done(&tls->identity);
+    pthread_mutex_destroy(&tls->lock);
+    free(tls->certificate);
+    free(tls->key);
+    free(tls);
+}
+
+void tls_serve(struct tls *tls, gnutls_session_t session) {
+    gnutls_session_set_ptr(session, tls);
+}
+
+int tls_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *info, gnutls_pcert_st **chain, unsigned *count,
+                 gnutls_ocsp_data_st **stapled, unsigned *stapled_count, gnutls_privkey_t *key, unsigned *flags) {
+    (void)info;
+    struct tls *tls = gnutls_session_get_ptr(session);
+    *chain = gnutls_calloc(MAX_CHAIN, sizeof **chain);
+    if (!*chain)
+        return GNUTLS_E_MEMORY_ERROR;
+    *count = MAX_CHAIN;
+    *stapled = NULL;
+    *stapled_count = 0;
+    *flags = GNUTLS_CERT_RETR_DEINIT_ALL;
+    pthread_mutex_lock(&tls->lock);
+    const struct identity *identity = &tls->identity;
+    int code = gnutls_privkey_init(key);
+    bool made = code == 0;
+    if (code == 0)
+        code = gnutls_privkey_import_x509_raw(*key, &identity->key, GNUTLS_X509_FMT_PEM, NULL, 0);
+    if (code == 0)
+        code = gnutls_pcert_list_import_x509_raw(*chain, count, &identity->certificate, GNUTLS_X509_FMT_PEM, 0);
+    if (code != 0 && made)
+        gnutls_privkey_deinit(*key);
+    pthread_mutex_unlock(&tls->lock);
+    if (code != 0)
+        gnutls_free(*chain);
+    return code == 0 ? 0 : -1;
 }

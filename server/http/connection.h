@@ -15,6 +15,7 @@
 #include "model/base/error.h"
 #include "server/base/metrics.h"
 #include "server/http/guard.h"
+#include <gnutls/abstract.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -105,5 +106,30 @@ void connection_begun(const struct connections *connections, struct MHD_Connecti
 void connection_received(const struct connections *connections, struct MHD_Connection *connection);
 void connection_replying(const struct connections *connections, struct MHD_Connection *connection, int64_t answer_us);
 void connection_idle(const struct connections *connections, struct MHD_Connection *connection);
+
+/* ---- the certificate of HTTPS ----
+ *
+ * It may change while connections are open: each keeps the one that it started with. */
+
+/* TLS 1.2 and 1.3, always with forward secrecy and an authenticated cipher (no CBC), in GnuTLS's syntax. */
+#define TLS_PRIORITIES                                                                                                             \
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:-MAC-ALL:+AEAD:"     \
+    "%SERVER_PRECEDENCE"
+
+struct tls;
+
+/* Both files are PEM: the chain, the server's own certificate first, and its unencrypted key. NULL with ERROR_FILE (cannot be
+ * read), ERROR_FORMAT (not PEM, or the key is not the certificate's) or ERROR_MEMORY. */
+struct tls *tls_open(const char *certificate, const char *key, struct error *err);
+/* No session may be left. Accepts NULL. */
+void tls_free(struct tls *tls);
+
+/* Reads the files again, for new sessions. Returns -1 as tls_open does; the old ones then stay. Thread-safe. */
+int tls_reload(struct tls *tls, struct error *err);
+
+/* Gives the session this certificate. Call it before the handshake; it uses the session's user pointer. */
+void tls_serve(struct tls *tls, gnutls_session_t session);
+/* GnuTLS calls it for the certificate, from any thread, after tls_serve. */
+gnutls_certificate_retrieve_function3 tls_retrieve;
 
 #endif

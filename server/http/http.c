@@ -6,9 +6,9 @@
 #include "server/decode/chores.h"
 #include "server/decode/events.h"
 #include "server/http/body.h"
+#include "server/http/connection.h"
 #include "server/http/guard.h"
 #include "server/http/headers.h"
-#include "server/http/tls.h"
 #include <assert.h>
 #include <microhttpd.h>
 #include <stdio.h>
@@ -114,7 +114,7 @@ static bool keep_request(struct exchange *exchange) {
 
 static void release_reply(struct exchange *exchange) {
     atomic_fetch_sub(&exchange->http->unread, exchange->held);
-    metrics_replies_changed(exchange->http->service->metrics, -(int64_t)exchange->held);
+    metrics_add(exchange->http->service->metrics, GAUGE_REPLY_BYTES, -(int64_t)exchange->held);
     exchange->held = 0;
 }
 
@@ -125,7 +125,7 @@ static void hold_reply(struct exchange *exchange) {
         return;
     exchange->held = exchange->reply.length;
     size_t before = atomic_fetch_add(&exchange->http->unread, exchange->held);
-    metrics_replies_changed(service->metrics, (int64_t)exchange->held);
+    metrics_add(service->metrics, GAUGE_REPLY_BYTES, (int64_t)exchange->held);
     if (before + exchange->held <= service->options.reply_memory)
         return;
     release_reply(exchange);
@@ -169,7 +169,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     sent_trace(connection, exchange->trace);
     exchange->gzip = compress_is_accepted(sent_header(connection, "Accept-Encoding"));
     exchange->request.client = sent_client(connection, http->service->options.client_header); /* or a key's */
-    metrics_request_began(http->service->metrics);
+    metrics_add(http->service->metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     return exchange;
 }
 
@@ -195,7 +195,7 @@ static struct exchange *exchange_fork(const struct exchange *exchange, const str
     memcpy(fork->trace, exchange->trace, sizeof fork->trace);
     memcpy(fork->key_name, exchange->key_name, sizeof fork->key_name);
     fork->request.id = fork->id;
-    metrics_request_began(fork->http->service->metrics);
+    metrics_add(fork->http->service->metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     count_in_flight(fork);
     return fork;
 }
@@ -242,17 +242,15 @@ static void exchange_end(struct exchange *exchange) {
     bool answered = exchange->stage != STAGE_RECEIVING && exchange->stage != STAGE_SUSPENDED;
     unsigned status = answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
     char trace[SENT_TRACE_ID_LENGTH + 1] = "";
-    size_t count;
     if (*exchange->trace)
         memcpy(trace, exchange->trace + SENT_TRACE_ID, SENT_TRACE_ID_LENGTH);
     metrics_request_ended(http->service->metrics, exchange->endpoint, spent->metrics, status, duration_us);
-    log_event(
-        LOG_INFO, "request",
-        "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f model=%s tokens=%zu queue_ms=%.3f decode_ms=%.3f "
-        "trace=%s key=%s",
-        exchange->id, exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
-        (double)duration_us / 1000, *spent->model ? spent->model : "-", spent->tokens, (double)spent->queue_us / 1000,
-        (double)spent->decode_us / 1000, *trace ? trace : "-", *exchange->key_name ? exchange->key_name : "-");
+    log_event(LOG_INFO, "request", log_text("id", exchange->id), log_text("method", exchange->method),
+              log_text("endpoint", metrics_endpoint(http->service->metrics, exchange->endpoint)), log_count("status", status),
+              log_count("sentences", exchange->request.job_count), log_real("duration_ms", (double)duration_us / 1000),
+              log_text("model", *spent->model ? spent->model : "-"), log_count("tokens", spent->tokens),
+              log_real("queue_ms", (double)spent->queue_us / 1000), log_real("decode_ms", (double)spent->decode_us / 1000),
+              log_text("trace", *trace ? trace : "-"), log_text("key", *exchange->key_name ? exchange->key_name : "-"));
 
     bool counted = exchange->whole;
     release_reply(exchange);

@@ -1,6 +1,5 @@
 #include "server/http/listen.h"
 #include "server/http/connection.h"
-#include "server/http/tls.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>

@@ -30,11 +30,15 @@ int html_error_at(struct error *err, const char *document, const char *at, const
 
 /* ---- pieces ---- */
 
+static size_t most_pieces(const struct html_builder *builder) {
+    return builder->most > 0 ? builder->most : HTML_MAX_PIECES;
+}
+
 static struct html_piece *add(struct html_builder *builder, enum html_kind kind, struct html_bytes raw) {
     struct html *html = &builder->html;
     if (builder->failed)
         return NULL;
-    if (html->piece_count == HTML_MAX_PIECES) {
+    if (html->piece_count == most_pieces(builder)) {
         builder->failed = ERROR_INPUT;
         return NULL;
     }
@@ -151,7 +155,7 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
         char where[32] = "";
         if (line > 0)
             snprintf(where, sizeof where, "line %zu: ", line);
-        return error_set(err, ERROR_INPUT, "%sthe document has more than %d texts and marks", where, HTML_MAX_PIECES);
+        return error_set(err, ERROR_INPUT, "%sthe document has more than %zu texts and marks", where, most_pieces(builder));
     }
     assert(builder->depth == 0);
     if (builder->tags)

@@ -31,7 +31,7 @@ struct html_builder {
     struct html_bytes document; /* errors name its lines, if the pieces are part of it */
     size_t line;                /* otherwise errors name this line; 0: none */
     struct html html;
-    size_t room;
+    size_t room, most;             /* most: how many pieces there may be; 0: HTML_MAX_PIECES */
     uint32_t open[HTML_MAX_DEPTH]; /* [depth] pieces: elements that are open */
     size_t depth;
     bool tags;              /* tags were added that html_build must pair */

@@ -167,7 +167,7 @@ struct model_set *model_set_create(size_t generation, struct metrics *metrics) {
     models->metrics = metrics;
     atomic_init(&models->references, 1);
     if (metrics)
-        metrics_model_sets_changed(metrics, 1);
+        metrics_add(metrics, GAUGE_MODEL_SETS, 1);
     return models;
 }
 
@@ -222,7 +222,7 @@ void model_set_release(struct model_set *models) {
     for (size_t i = 0; i < models->count; i++)
         served_model_release(models->all[i]);
     if (models->metrics)
-        metrics_model_sets_changed(models->metrics, -1);
+        metrics_add(models->metrics, GAUGE_MODEL_SETS, -1);
     free(models->all);
     free(models);
 }
@@ -263,7 +263,8 @@ static void unload(struct catalog *catalog, struct served_model *model, const ch
     *gone = model->loaded;
     model->loaded = NULL;
     model->state = MODEL_COLD;
-    log_event(LOG_INFO, "model_unloaded", "model=%s bytes=%zu reason=%s", model->info.name, model->bytes, reason);
+    log_event(LOG_INFO, "model_unloaded", log_text("model", model->info.name), log_count("bytes", model->bytes),
+              log_text("reason", reason));
     metrics_model_unloaded(catalog->metrics);
     unkeep(catalog, model);
 }
@@ -500,7 +501,7 @@ static void load_ordered(struct catalog *catalog, struct served_model *model, bo
     pthread_mutex_unlock(&catalog->lock);
     metrics_model_loaded(catalog->metrics, loaded != NULL);
     if (!loaded)
-        log_event(LOG_ERROR, "model_failed", "model=%s reason=%s", model->info.name, error->message);
+        log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name), log_text("reason", error->message));
     finish_waits(catalog, waits);
     served_model_release(model);
     pthread_mutex_lock(&catalog->lock);
@@ -584,7 +585,7 @@ static int add_folders(const struct catalog *catalog, struct model_set *models, 
         } else if (model_set_add(models, model, &inner) != 0) {
             if (!broken || inner.code != ERROR_INPUT)
                 return error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
-            log_event(LOG_WARN, "model_left_out", "folder=%s reason=%s", folder, inner.message);
+            log_event(LOG_WARN, "model_left_out", log_text("folder", folder), log_text("reason", inner.message));
         }
     }
     return 0;
@@ -642,7 +643,7 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
 static void put_in_service(struct catalog *catalog, struct model_set *models) {
     const char *usual = catalog->options.usual;
     if (usual && !find_name(models, usual))
-        log_event(LOG_WARN, "default_model_missing", "model=%s", usual);
+        log_event(LOG_WARN, "default_model_missing", log_text("model", usual));
     pthread_mutex_lock(&catalog->lock);
     struct model_set *old = catalog->models;
     catalog->models = models;
@@ -711,7 +712,7 @@ enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, st
     if (model->state != MODEL_READY && !has_failed(model))
         order(catalog, model);
     pthread_mutex_unlock(&catalog->lock);
-    log_event(LOG_INFO, "model_added", "model=%s folder=%s", model->info.name, model->folder);
+    log_event(LOG_INFO, "model_added", log_text("model", model->info.name), log_text("folder", model->folder));
     *added = model;
     return CATALOG_DONE;
 }
@@ -726,7 +727,7 @@ enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, s
                                                                                 : CATALOG_REFUSED;
     if (verdict == CATALOG_DONE) {
         name_list_remove(&catalog->added, model->folder);
-        log_event(LOG_INFO, "model_removed", "model=%s", model->info.name);
+        log_event(LOG_INFO, "model_removed", log_text("model", model->info.name));
     }
     end_change(catalog);
     model_set_release(former);
@@ -758,13 +759,15 @@ static void reload(struct catalog *catalog) {
     int64_t began_us = clock_us();
     struct model_set *former = catalog_acquire(catalog), *models = make_set(catalog, former, &error);
     model_set_release(former);
-    long long duration_ms = (clock_us() - began_us) / 1000;
+    size_t duration_ms = (size_t)((clock_us() - began_us) / 1000);
     size_t generation = models ? models->generation : 0;
     if (models) {
         put_in_service(catalog, models);
-        log_event(LOG_INFO, "reloaded", "what=models generation=%zu duration_ms=%lld", generation, duration_ms);
+        log_event(LOG_INFO, "reloaded", log_text("what", "models"), log_count("generation", generation),
+                  log_count("duration_ms", duration_ms));
     } else {
-        log_event(LOG_ERROR, "reload_failed", "what=models duration_ms=%lld reason=%s", duration_ms, error.message);
+        log_event(LOG_ERROR, "reload_failed", log_text("what", "models"), log_count("duration_ms", duration_ms),
+                  log_text("reason", error.message));
     }
     pthread_mutex_lock(&catalog->lock);
     catalog->reloading = models ? "done" : "failed";
@@ -792,7 +795,7 @@ static void check_files(struct catalog *catalog, struct served_model *model) {
                 unload(catalog, model, "files", &gone);
             set_failed(model, &error);
             metrics_model_loaded(catalog->metrics, false);
-            log_event(LOG_ERROR, "model_failed", "model=%s reason=%s", model->info.name, model->error.message);
+            log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name), log_text("reason", model->error.message));
         }
     }
     pthread_mutex_unlock(&catalog->lock);
@@ -833,7 +836,7 @@ bool catalog_reload(struct catalog *catalog, struct reload *reload) {
     }
     catalog->reload_ordered = open;
     if (open)
-        log_event(LOG_INFO, "reload_asked", "what=models"); /* counted before it can begin */
+        log_event(LOG_INFO, "reload_asked", log_text("what", "models")); /* counted before it can begin */
     pthread_cond_broadcast(&catalog->changed);
     pthread_mutex_unlock(&catalog->lock);
     return open;

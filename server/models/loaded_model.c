@@ -2,6 +2,7 @@
 #include "server/models/loaded_model.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { WARM_UP_TOKENS = 8, ARENA_BLOCK_BYTES = 4096, BATCH_BYTES = 64 * 1024, BATCH_ROW_BYTES = 256 };
@@ -101,11 +102,13 @@ struct loaded_model *loaded_model_open(const char *folder, const char *compute, 
     }
     const struct translator_info *info = &model->info;
     if (*info->unmapped)
-        log_event(LOG_WARN, "packed_ignored", "model=%s folder=%s compute=%s reason=%s", info->name, folder, info->compute,
-                  info->unmapped);
-    log_event(LOG_INFO, "model_loaded", "model=%s folder=%s parameters=%zu compute=%s mapped=%zu/%zu duration_ms=%lld bytes=%zu",
-              info->name, folder, info->parameters, info->compute, info->mapped, info->matrices, (long long)(model->load_us / 1000),
-              model->bytes);
+        log_event(LOG_WARN, "packed_ignored", log_text("model", info->name), log_text("folder", folder),
+                  log_text("compute", info->compute), log_text("reason", info->unmapped));
+    char mapped[48];
+    snprintf(mapped, sizeof mapped, "%zu/%zu", info->mapped, info->matrices);
+    log_event(LOG_INFO, "model_loaded", log_text("model", info->name), log_text("folder", folder),
+              log_count("parameters", info->parameters), log_text("compute", info->compute), log_text("mapped", mapped),
+              log_count("duration_ms", (size_t)(model->load_us / 1000)), log_count("bytes", model->bytes));
     return model;
 }
 

@@ -57,6 +57,9 @@ static bool is_same(const char *a, const char *b) {
 
 const char *variant_for(const struct translator_info *info, const char *code) {
     struct language asked, label;
+    const char *known_as = translator_language(info, code);
+    if (known_as)
+        return known_as;
     for (size_t i = 0; i < info->variant_count; i++)
         if (is_same(info->variants[i], code))
             return info->variants[i];
@@ -71,6 +74,10 @@ const char *variant_for(const struct translator_info *info, const char *code) {
         }
     }
     return best;
+}
+
+const char *variant_source(const struct translator_info *info, const char *code) {
+    return info->languages && code ? variant_for(info, code) : NULL;
 }
 
 const char *variant_usual(const struct translator_info *info) {

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The page, and the API's description, as a C table (server/api/page.h): sh embed.sh FILE... > page_files.c. Needs od, sed and cksum.
+# The page, and the API's description, as a C table (server/api/endpoint.h): sh embed.sh FILE... > page_files.c. Needs od, sed and cksum.
 set -eu
 
-printf '/* Made by server/page/embed.sh. */\n#include "server/api/page.h"\n'
+printf '/* Made by server/page/embed.sh. */\n#include "server/api/endpoint.h"\n'
 n=0
 for file in "$@"; do
     printf '\nstatic const unsigned char bytes_%d[] = {\n' "$n"

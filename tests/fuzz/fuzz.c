@@ -23,8 +23,8 @@ static void start(struct service *service) {
     static char program[] = "alignd", flag[] = "--model", folder[sizeof model];
     static struct options options;
     snprintf(folder, sizeof folder, "%s", model);
-    size_t labels;
-    const char *const *names = api_labels(&labels);
+    static const char *names[API_MOST_LABELS];
+    const size_t labels = api_labels(names);
     FUZZ_CHECK(options_parse(&options, 3, (char *const[]){program, flag, folder}, NULL) == 0);
     log_set_level(LOG_ERROR);
     api_init();

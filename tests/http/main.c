@@ -11,13 +11,15 @@
 extern char **environ;
 
 static Suite *(*const suites[])(void) = {
-    translate_suite, attention_suite,   errors_suite,     operations_suite,      hostile_suite,   load_suite,        steady_suite,
-    drain_suite,     command_suite,     batch_mode_suite, strategies_suite,      libre_suite,     forms_suite,       stream_suite,
-    openapi_suite,   glossary_suite,    page_suite,       access_suite,          tls_suite,       listeners_suite,   fairness_suite,
-    slow_suite,      reload_suite,      log_suite,        cache_suite,           memory_suite,    environment_suite, large_suite,
-    replies_suite,   warnings_suite,    amounts_suite,    quality_suite,         alignment_suite, heads_suite,       variant_suite,
-    dialects_suite,  many_models_suite, glossaries_suite, dialect_clients_suite, documents_suite, shipped_suite,     bulk_suite,
-    protect_suite,   routing_suite};
+    translate_suite,      attention_suite,   errors_suite,      operations_suite, hostile_suite,
+    load_suite,           steady_suite,      drain_suite,       command_suite,    batch_mode_suite,
+    strategies_suite,     libre_suite,       forms_suite,       stream_suite,     openapi_suite,
+    glossary_suite,       page_suite,        access_suite,      tls_suite,        listeners_suite,
+    fairness_suite,       slow_suite,        reload_suite,      log_suite,        cache_suite,
+    memory_suite,         environment_suite, large_suite,       replies_suite,    warnings_suite,
+    amounts_suite,        quality_suite,     alignment_suite,   heads_suite,      variant_suite,
+    many_languages_suite, dialects_suite,    many_models_suite, glossaries_suite, dialect_clients_suite,
+    documents_suite,      shipped_suite,     bulk_suite,        protect_suite,    routing_suite};
 
 /* Variables that the user has set for another daemon must not reach those under test. */
 static void clear_settings(void) {

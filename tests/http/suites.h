@@ -47,6 +47,7 @@ Suite *amounts_suite(void);
 Suite *quality_suite(void);
 Suite *heads_suite(void);
 Suite *variant_suite(void);
+Suite *many_languages_suite(void);
 Suite *slow_suite(void);
 Suite *reload_suite(void);
 Suite *many_models_suite(void);

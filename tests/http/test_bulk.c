@@ -1,21 +1,20 @@
-/* alignd translate over a corpus: in shares, with a checkpoint from which it continues, and its progress on a terminal. */
+/* alignd translate over a corpus: in shares, each a file that is there as a whole or not at all, and the progress on a terminal. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/http/terminal.h"
 #include <fcntl.h>
-#include <glob.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LINES = 300, PATH_BYTES = 64, SHARE_BYTES = 48 };
+enum { LINES = 300, PATH_BYTES = 64, COMMAND_BYTES = 256 };
 
-static char folder[PATH_BYTES], output[2 * PATH_BYTES], point[2 * PATH_BYTES];
+static char folder[PATH_BYTES], output[2 * PATH_BYTES];
 static char *source;
 
 /* Lines of many lengths, the last without an end, some of them blank. */
@@ -38,23 +37,12 @@ static void setup(void) {
     strcpy(folder, "/tmp/alignd-bulk-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(output, sizeof output, "%s/output", folder);
-    snprintf(point, sizeof point, "%s/point", folder);
     source = make_source(LINES);
 }
 
-/* Each run that was killed between naming its new checkpoint and renaming it leaves one such file. */
 static void teardown(void) {
-    char pattern[3 * PATH_BYTES];
-    glob_t left;
-    snprintf(pattern, sizeof pattern, "%s.*-*.new", point);
-    if (glob(pattern, 0, NULL, &left) == 0) {
-        for (size_t i = 0; i < left.gl_pathc; i++)
-            unlink(left.gl_pathv[i]);
-        globfree(&left);
-    }
     unlink(output);
-    unlink(point);
-    ck_assert_int_eq(rmdir(folder), 0);
+    ck_assert_int_eq(rmdir(folder), 0); /* there are no other files */
     free(source);
 }
 
@@ -70,63 +58,84 @@ static char *read_output(void) {
 
 /* ---- shares ---- */
 
-static char *translated(const char *const *arguments) {
+static char *translated(const char *const *arguments, const char *input) {
     struct outcome outcome;
-    program_run(arguments, source, &outcome);
+    program_run(arguments, input, &outcome);
     ck_assert_msg(outcome.status == 0, "%s", outcome.err);
     free(outcome.err);
     return outcome.out;
 }
 
-static void check_shares(size_t count, const char *strategy) {
-    char *whole = translated(ARGUMENTS(TRANSLATE, "--strategy", strategy));
-    const char *rest = whole;
-    for (size_t i = 0; i < count; i++) {
-        char share[SHARE_BYTES];
-        snprintf(share, sizeof share, "%zu/%zu", i, count);
-        char *part = translated(ARGUMENTS(TRANSLATE, "--strategy", strategy, "--shard", share));
-        ck_assert_msg(strncmp(rest, part, strlen(part)) == 0, "share %s", share);
-        rest += strlen(part);
-        free(part);
-    }
-    ck_assert_str_eq(rest, "");
-    free(whole);
+/* Returns the index-th of count shares of the source, from 1, as coreutils cuts them. */
+static char *share_of(size_t index, size_t count) {
+    char path[2 * PATH_BYTES], command[COMMAND_BYTES];
+    char *text = calloc(strlen(source) + 1, 1);
+    snprintf(path, sizeof path, "%s/source", folder);
+    snprintf(command, sizeof command, "split -n l/%zu/%zu %s", index, count, path);
+    FILE *out = fopen(path, "w");
+    fputs(source, out);
+    fclose(out);
+    FILE *in = popen(command, "r");
+    ck_assert_ptr_nonnull(in);
+    ck_assert_uint_le(fread(text, 1, strlen(source), in), strlen(source));
+    ck_assert_int_eq(pclose(in), 0);
+    unlink(path);
+    return text;
 }
 
-/* A sample depends on the number of the line. */
+/* The command of docker/slurm and docker/kubernetes/bulk. */
 START_TEST(shares_are_the_whole) {
-    check_shares(1, "greedy");
-    check_shares(3, "sample");
-    check_shares(7, "greedy");
+    static const size_t counts[] = {1, 3, 7};
+    char *whole = translated(ARGUMENTS(TRANSLATE, "--strategy", "greedy"), source);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const char *rest = whole;
+        for (size_t j = 1; j <= counts[i]; j++) {
+            char *share = share_of(j, counts[i]), *part = translated(ARGUMENTS(TRANSLATE, "--strategy", "greedy"), share);
+            ck_assert_msg(strncmp(rest, part, strlen(part)) == 0, "share %zu of %zu", j, counts[i]);
+            rest += strlen(part);
+            free(share);
+            free(part);
+        }
+        ck_assert_str_eq(rest, "");
+    }
+    free(whole);
 }
 END_TEST
 
-/* ---- going on ---- */
+/* ---- a run that is killed ---- */
 
-#define CHECKPOINTED TRANSLATE, "--strategy", "greedy", "--output", output, "--checkpoint", point, "--checkpoint-s", "0"
-
-/* Ends the program as soon as the file at path has so many bytes. True: it came to its end before. */
-static bool run_and_kill(const char *path, size_t bytes) {
-    struct stat status;
-    int in = memory_file(source), out = memory_file(""), err = memory_file(""), wait_status;
-    pid_t pid = program_start(ARGUMENTS(CHECKPOINTED), in, out, err);
-    bool ended = false;
-    for (struct patience patience = {0}; !(ended = waitpid(pid, &wait_status, WNOHANG) == pid);) {
-        if (stat(path, &status) == 0 && (size_t)status.st_size >= bytes)
-            break;
-        patience_wait(&patience, "the file to grow");
+/* The program has begun to write when the file without a name, or its temporary one, has so many bytes: read by /proc. */
+static size_t written_by(pid_t pid) {
+    char path[PATH_BYTES], link[PATH_MAX];
+    for (int fd = 3; fd < 16; fd++) {
+        struct stat status;
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+        ssize_t length = readlink(path, link, sizeof link - 1);
+        if (length > 0 && (link[length] = '\0', strncmp(link, folder, strlen(folder)) == 0) && stat(path, &status) == 0)
+            return (size_t)status.st_size;
     }
-    if (!ended) {
-        kill(pid, SIGKILL);
-        ck_assert_int_eq(waitpid(pid, &wait_status, 0), pid);
-    }
-    close(in);
-    close(out);
-    close(err);
-    return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
+    return 0;
 }
 
-/* As if more had been written than the last checkpoint tells of. */
+/* Ends the program as it writes, with its input still open. */
+static void run_and_kill(void) {
+    int ends[2], out = memory_file(""), err = memory_file(""), wait_status;
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t pid = program_start(ARGUMENTS(TRANSLATE, "--strategy", "greedy", "--output", output), ends[0], out, err);
+    ck_assert_int_eq(write(ends[1], source, strlen(source)), (ssize_t)strlen(source));
+    for (struct patience patience = {0}; written_by(pid) == 0;) {
+        ck_assert_int_eq(waitpid(pid, &wait_status, WNOHANG), 0);
+        patience_wait(&patience, "the file to grow");
+    }
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, &wait_status, 0), pid);
+    ck_assert(WIFSIGNALED(wait_status));
+    close(ends[0]);
+    close(ends[1]);
+    close(out);
+    close(err);
+}
+
 static void add_garbage(void) {
     FILE *out = fopen(output, "a");
     ck_assert_ptr_nonnull(out);
@@ -134,26 +143,19 @@ static void add_garbage(void) {
     fclose(out);
 }
 
-static size_t output_size(void) {
-    struct stat status;
-    return stat(output, &status) == 0 ? (size_t)status.st_size : 0;
-}
-
-START_TEST(nothing_is_lost_nothing_repeated) {
-    char *whole = translated(ARGUMENTS(TRANSLATE, "--strategy", "greedy"));
-    size_t length = strlen(whole), kills = 0;
-    for (size_t target = 1; !run_and_kill(output, target); target = output_size() + length / 17) {
-        add_garbage();
-        kills++;
-    }
-    char *resumed = read_output();
-    ck_assert_str_eq(resumed, whole);
-    ck_assert_uint_ge(kills, 3);
-    free(resumed);
-    ck_assert(run_and_kill(output, SIZE_MAX)); /* all is done: nothing more is */
-    resumed = read_output();
-    ck_assert_str_eq(resumed, whole);
-    free(resumed);
+/* As a task that Kubernetes or Slurm starts again. */
+START_TEST(a_killed_run_leaves_no_output) {
+    char *whole = translated(ARGUMENTS(TRANSLATE, "--strategy", "greedy"), source);
+    run_and_kill();
+    ck_assert_int_ne(access(output, F_OK), 0);
+    free(translated(ARGUMENTS(TRANSLATE, "--strategy", "greedy", "--output", output), source));
+    char *text = read_output();
+    ck_assert_str_eq(text, whole);
+    free(text);
+    run_and_kill();
+    text = read_output();
+    ck_assert_str_eq(text, whole); /* what was there stays */
+    free(text);
     free(whole);
 }
 END_TEST
@@ -166,30 +168,7 @@ static void check_refused(const char *const *arguments, const char *input, const
     outcome_done(&outcome);
 }
 
-START_TEST(what_another_run_left) {
-    run_and_kill(point, 1);
-    char *before = read_output();
-    check_refused(ARGUMENTS(CHECKPOINTED, "--length-penalty", "0.5"), source,
-                  "point is from another run: length_penalty was 1, now 0.5");
-    check_refused(ARGUMENTS(CHECKPOINTED, "--shard", "0/2"), source, "point is from another run: shard was 0/1, now 0/2");
-    char *other = strdup(source);
-    *other = 'x';
-    check_refused(ARGUMENTS(CHECKPOINTED), other, "the input has changed: its first ");
-    free(other);
-    int held = open(output, O_RDWR | O_CLOEXEC);
-    ck_assert_int_eq(flock(held, LOCK_EX), 0);
-    check_refused(ARGUMENTS(CHECKPOINTED), source, "output: another run is writing it\n");
-    close(held);
-    char *after = read_output();
-    ck_assert_str_eq(after, before); /* nobody has touched it */
-    ck_assert_int_eq(truncate(output, 0), 0);
-    check_refused(ARGUMENTS(CHECKPOINTED), source, "output has 0 bytes, but had ");
-    free(before);
-    free(after);
-}
-END_TEST
-
-/* An output without a checkpoint is as > has it: what was there before is gone. */
+/* An output is as > has it: what was there before is gone. */
 START_TEST(output_alone) {
     struct outcome outcome;
     add_garbage();
@@ -248,39 +227,8 @@ START_TEST(onto_itself) {
     close(in);
     text = read_output();
     ck_assert_uint_eq(count_of(text, "\n"), 3);
-    in = open(output, O_RDONLY | O_CLOEXEC);
-    ck_assert_int_eq(program_wait(program_start(ARGUMENTS(CHECKPOINTED), in, log, log)), 1);
-    char *err = read_from_start(log), *same = read_output();
-    ck_assert_ptr_nonnull(strstr(err, "is also the input"));
-    ck_assert_str_eq(same, text);
     free(text);
-    free(same);
-    free(err);
-    close(in);
     close(log);
-}
-END_TEST
-
-/* Neither is waited for. */
-START_TEST(a_checkpoint_is_a_file) {
-    ck_assert_int_eq(mkfifo(point, 0600), 0);
-    check_refused(ARGUMENTS(CHECKPOINTED), source, "point: not a regular file");
-    check_refused(ARGUMENTS(TRANSLATE, "--output", output, "--checkpoint", "/dev/null"), source, "/dev/null: not a regular file");
-    check_refused(ARGUMENTS(TRANSLATE, "--output", output, "--checkpoint", output), source, "is also the checkpoint");
-}
-END_TEST
-
-START_TEST(a_pipe_cannot_be_cut) {
-    int ends[2], out = memory_file(""), err = memory_file("");
-    ck_assert_int_eq(pipe(ends), 0);
-    close(ends[1]);
-    ck_assert_int_eq(program_wait(program_start(ARGUMENTS(TRANSLATE, "--shard", "0/2"), ends[0], out, err)), 1);
-    char *text = read_from_start(err);
-    ck_assert_ptr_nonnull(strstr(text, "alignd: the input must be a file (< FILE), not a pipe"));
-    free(text);
-    close(ends[0]);
-    close(out);
-    close(err);
 }
 END_TEST
 
@@ -312,13 +260,10 @@ Suite *bulk_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_set_timeout(tests, TEST_TIMEOUT_S);
     tcase_add_test(tests, shares_are_the_whole);
-    tcase_add_test(tests, nothing_is_lost_nothing_repeated);
-    tcase_add_test(tests, what_another_run_left);
+    tcase_add_test(tests, a_killed_run_leaves_no_output);
     tcase_add_test(tests, output_alone);
     tcase_add_test(tests, failed_runs_leave_the_output);
     tcase_add_test(tests, onto_itself);
-    tcase_add_test(tests, a_checkpoint_is_a_file);
-    tcase_add_test(tests, a_pipe_cannot_be_cut);
     tcase_add_test(tests, progress_on_a_terminal);
     suite_add_tcase(suite, tests);
     return suite;

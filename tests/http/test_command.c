@@ -253,7 +253,7 @@ START_TEST(help_of_a_command) {
     program_run(ARGUMENTS("translate", "--help"), NULL, &outcome);
     ck_assert_int_eq(outcome.status, 0);
     ck_assert_int_eq(strncmp(outcome.out, "alignd translate: ", 18), 0);
-    ck_assert(strstr(outcome.out, "--checkpoint FILE") && !strstr(outcome.out, "--admin-listen"));
+    ck_assert(strstr(outcome.out, "--output FILE") && !strstr(outcome.out, "--admin-listen"));
     outcome_done(&outcome);
 }
 END_TEST

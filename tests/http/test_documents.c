@@ -203,22 +203,123 @@ START_TEST(other_encodings) {
 }
 END_TEST
 
+/* ---- archives ---- */
+
+static void set_number(char *at, size_t number, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = (char)(unsigned char)(number >> 8 * i);
+}
+
+/* The checksum of ZIP, polynomial 0xedb88320. */
+static uint32_t checksum_of(const char *text) {
+    uint32_t sum = ~0u;
+    for (; *text; text++) {
+        sum ^= (unsigned char)*text;
+        for (size_t bit = 0; bit < 8; bit++)
+            sum = sum >> 1 ^ (sum & 1 ? 0xedb88320u : 0);
+    }
+    return ~sum;
+}
+
+/* An archive with one member, which is stored. Returns its bytes. */
+static size_t make_archive(const char *name, const char *text, char *out) {
+    size_t named = strlen(name), length = strlen(text), local = 30 + named + length, central = 46 + named;
+    char *entry = out + local, *end = entry + central;
+    memset(out, 0, local + central + 22);
+    memcpy(out, "PK\3\4", 4);
+    memcpy(entry, "PK\1\2", 4);
+    memcpy(end, "PK\5\6", 4);
+    memcpy(out + 30, name, named);
+    memcpy(out + 30 + named, text, length);
+    memcpy(entry + 46, name, named);
+    char *const sizes[] = {out + 14, entry + 16};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        set_number(sizes[i], checksum_of(text), 4);
+        set_number(sizes[i] + 4, length, 4);
+        set_number(sizes[i] + 8, length, 4);
+        set_number(sizes[i] + 12, named, 2);
+    }
+    set_number(end + 8, 1, 2);
+    set_number(end + 10, 1, 2);
+    set_number(end + 12, central, 4);
+    set_number(end + 16, local, 4);
+    return local + central + 22;
+}
+
+/* first: a part of the form before others, or "". */
+static void upload_archive(const char *name, const char *part, const char *text, const char *first, struct reply *reply) {
+    static const char tail[] = "\r\n--XX--\r\n";
+    char archive[4096], body[8192];
+    size_t length = make_archive(part, text, archive);
+    size_t head = (size_t)snprintf(body, sizeof body,
+                                   "%s--XX\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n"
+                                   "--XX\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nfr\r\n"
+                                   "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n\r\n",
+                                   first, name);
+    memcpy(body + head, archive, length);
+    memcpy(body + head + length, tail, sizeof tail);
+    client_send(
+        &served,
+        &(struct call){.path = "/documents", .body = body, .length = head + length + sizeof tail - 1, .headers = {MULTIPART}},
+        reply);
+}
+
+#define WORDS(text) "<w:document><w:p><w:r><w:t xml:space=\"preserve\">" text "</w:t></w:r></w:p></w:document>"
+
+/* Archives go to and fro with all their bytes; in a stream they are in base64. */
+START_TEST(archives) {
+    static const char stream[] = "--XX\r\nContent-Disposition: form-data; name=\"stream\"\r\n\r\ntrue\r\n";
+    struct reply reply;
+    char *french = translation(DOG), expected[256], value[HEADER_BYTES];
+    snprintf(expected, sizeof expected, WORDS("%s"), french);
+    upload_archive("a.docx", "word/document.xml", WORDS(DOG), "", &reply);
+    ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body);
+    ck_assert_mem_eq(reply.body, "PK\3\4", 4);
+    ck_assert_ptr_nonnull(memmem(reply.body, reply.length, expected, strlen(expected)));
+    ck_assert(reply_header(&reply, "Content-Disposition", value));
+    ck_assert_ptr_nonnull(strstr(value, "a.fr.docx"));
+    reply_done(&reply);
+
+    upload_archive("a.docx", "word/document.xml", WORDS("12"), stream, &reply);
+    ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body);
+    ck_assert_msg(strstr(reply.body, "\"base64\":\"UEsDB") || strstr(reply.body, "\"base64\": \"UEsDB"), "%s", reply.body);
+    reply_done(&reply);
+
+    upload_archive("a.odt", "word/document.xml", WORDS(DOG), "", &reply);
+    ck_assert_int_eq(reply.status, 400);
+    ck_assert_str_eq(text_at(reply.json, "error"),
+                     "file: the archive is not of the format OpenDocument: it has no part content.xml");
+    reply_done(&reply);
+    upload_archive("a.docx", "word/document.xml", "<w:p>", "", &reply);
+    ck_assert_int_eq(reply.status, 400);
+    ck_assert_str_eq(text_at(reply.json, "error"), "file: word/document.xml: line 1, column 6: missing end tag: w:p");
+    reply_done(&reply);
+    refuse(
+        "a.pdf", "%PDF", FIELDS("target=fr"), 400,
+        "PDF files cannot be translated: they say where each letter is printed, not what the sentences are. Take out the text with "
+        "pdftotext, or open the file in LibreOffice and save it as odt");
+    free(french);
+}
+END_TEST
+
 START_TEST(refusals) {
     const char *const *usual = FIELDS("source=en", "target=fr");
     refuse("a.srt", "1\nnever\n", usual, 400,
            "file: line 2, cue 1: \"never\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
     refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
     refuse("a.txt", "a\n\xff", usual, 400, "file: line 2 is not valid UTF-8");
-    refuse("a.docx", "a", usual, 400,
-           "a file of the type \".docx\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff");
+    refuse("a.exe", "a", usual, 400,
+           "a file of the type \".exe\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff, docx, "
+           "pptx, xlsx, odt, odp, ods, epub");
     refuse("a", "a", usual, 400,
-           "the file's name has no known extension: set format to one of txt, srt, vtt, json, md, html, po, xliff");
+           "the file's name has no known extension: set format to one of txt, srt, vtt, json, md, html, po, xliff, docx, pptx, "
+           "xlsx, odt, odp, ods, epub");
     refuse("a.txt", "a", FIELDS("target=fr", "keys=a"), 400, "keys selects values of JSON files only, and this file is txt");
     refuse("a.json", "{}", FIELDS("target=fr", "keys=a, b..c"), 400, "keys: \"b..c\" is not a path glob: a name is empty");
     refuse("a.srt", "1\n" TIMES "\n\xcf\xf0\xe8\xe2\xe5\xf2\n", usual, 400,
            "file: line 3 is not valid UTF-8, and the file does not look like UTF-16 or Windows-1252: save the file as UTF-8");
     refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400,
-           "format must be one of txt, srt, vtt, json, md, html, po, xliff, got \"doc\"");
+           "format must be one of txt, srt, vtt, json, md, html, po, xliff, docx, pptx, xlsx, odt, odp, ods, epub, got \"doc\"");
     refuse("a.txt", "a", FIELDS("source=en"), 400, "target is missing: the code of the language to translate to");
     refuse("a.txt", "a", FIELDS("target=fr", "target=fr"), 400, "target must be given only once");
     refuse("a.txt", "a", FIELDS("target=fr", "colour=red"), 400, "unknown field \"colour\"");
@@ -644,7 +745,8 @@ START_TEST(deepl_document_ends) {
         {"a.txt", {"target_lang=FR", "output_format=pdf"}, "output_format must be that of the file, txt, got \"pdf\""},
         {"a.exe",
          {"target_lang=FR"},
-         "a file of the type \".exe\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff"},
+         "a file of the type \".exe\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff, docx, pptx, "
+         "xlsx, odt, odp, ods, epub"},
     };
     struct reply handle, reply;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -732,6 +834,7 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, names_and_types);
     tcase_add_test(cases, values_and_notes);
     tcase_add_test(cases, other_encodings);
+    tcase_add_test(cases, archives);
     tcase_add_test(cases, refusals);
     tcase_add_test(cases, bodies_without_file);
     tcase_add_test(cases, long_document);

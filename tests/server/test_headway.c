@@ -1,5 +1,5 @@
-/* server/resume: the progress line of a run over time. */
-#include "server/resume.h"
+/* server/offline: the progress line of a run over time. */
+#include "server/offline.h"
 #include "tests/suites.h"
 
 static const struct {

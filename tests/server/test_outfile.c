@@ -131,17 +131,6 @@ START_TEST(pipes_and_descriptors) {
 }
 END_TEST
 
-START_TEST(in_place) {
-    struct outfile output;
-    put(path, "1234");
-    ck_assert_int_eq(outfile_open_in_place(&output, path, &err), 0);
-    ck_assert(outfile_same(fileno(output.file), fileno(output.file)));
-    fputs("ab", output.file);
-    ck_assert_int_eq(outfile_close(&output, true, &err), 0);
-    check(path, "ab34");
-}
-END_TEST
-
 START_TEST(refused) {
     static const struct {
         const char *path, *message;
@@ -174,7 +163,6 @@ Suite *outfile_suite(void) {
     tcase_add_test(tests, links_stay);
     tcase_add_test(tests, readers_keep_the_old);
     tcase_add_test(tests, pipes_and_descriptors);
-    tcase_add_test(tests, in_place);
     tcase_add_test(tests, refused);
     suite_add_tcase(suite, tests);
     return suite;

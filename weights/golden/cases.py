@@ -21,11 +21,12 @@ class Case:
     tokenizer: dict = field(default_factory=dict)
     output: dict = field(default_factory=dict)
     alignment: dict = field(default_factory=dict)
+    defaults: dict = field(default_factory=dict)
     config: dict = field(init=False)
 
     def __post_init__(self) -> None:
         config = {"format": 1, "name": self.name, "source": "en", "target": "fr", "encoder": self.encoder, "attention": self.attention,
-                  "decoder": self.decoder, "output": {"tied": self.tied, **self.output}, "alignment": self.alignment, "tokenizer": self.tokenizer,
+                  "decoder": self.decoder, "output": {"tied": self.tied, **self.output}, "alignment": self.alignment, "tokenizer": self.tokenizer, "defaults": self.defaults,
                   "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
         object.__setattr__(self, "config", configuration.validate(config))
 
@@ -64,6 +65,7 @@ RECURRENT = (
     Case("luong-feeding-gru", _encoder("gru"), GENERAL, _decoder("luong", "gru", 2, **MEAN, **ATTENTIONAL, input_feeding=True), seed=87),
     Case("luong-feeding-lstm", _encoder("lstm", 2, bidirectional=False, hidden=8), DOT,
          _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL, input_feeding=True, first_input="zero"), tied=True, seed=402),
+    Case("luong-first-eos", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL, first_input="eos"), seed=1),
     Case("luong-no-eos", _encoder("lstm", bidirectional=False, eos=False), GENERAL, _decoder("luong", "gru", **ZERO, **CONCAT), seed=210),
     Case("conditional-additive-gru", _encoder("gru"), ADDITIVE,
          _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, first_input="zero"), seed=19),
@@ -219,7 +221,7 @@ def _transformer(mixer: str, **other) -> dict:
 
 SELF, SSRU, AVERAGE = "self_attention", "ssru", "average"
 SWISH, GELU, PRE, ALIBI = {"activation": "swish"}, {"activation": "gelu"}, {"norm": "pre"}, {"positions": "alibi"}
-LEARNED, NOWHERE, FIRST_ZERO = {"positions": "learned"}, {"positions": "none"}, {"first_input": "zero"}
+LEARNED, STORED, NOWHERE, FIRST_ZERO = {"positions": "learned"}, {"positions": "stored"}, {"positions": "none"}, {"first_input": "zero"}
 TRANSFORMERS = (
     Case("transformer", _attending(), None, _transformer(SELF), tied=True, seed=18),
     Case("transformer-swish-zero", _attending(**SWISH), None, _transformer(SELF, **SWISH, **FIRST_ZERO, heads=4), seed=25),
@@ -248,6 +250,11 @@ TRANSFORMERS = (
     Case("convolutional-average", _convolutional(1, 3), None, _transformer(AVERAGE, average_filter=4), seed=6),
     Case("transformer-copy", _attending(), None, _transformer(SELF), output={"type": "copy"}, seed=44),
     Case("transformer-pointer-generator", _attending(**SWISH), None, _transformer(SSRU), output={"type": "pointer_generator"}, storage="int8", seed=159),
+    Case("transformer-offset", _attending(position_offset=2, epsilon=0.00001, eos=False), None,
+         _transformer(SELF, position_offset=1, epsilon=0.003), tied=True, seed=1),
+    Case("transformer-stored", _attending(**STORED, **PRE, position_offset=2, epsilon=0.00001), None,
+         _transformer(SELF, **STORED, **PRE, epsilon=0.00001, first_input="eos"), seed=1),
+    Case("transformer-replaced", _attending(**PRE, position_offset=1), None, _transformer(SELF, **PRE, position_offset=1), defaults={"finished": "replaced"}, seed=1),
     Case("transformer-words", _attending(), None, _transformer(SELF), tokenizer=WORDS, output={"unknowns": False}, seed=34),
     Case("transformer-alignment", _attending(), None, _transformer(SELF, layers=1), alignment={"size": 5}, seed=5),
     Case("ssru-alignment", _encoder("gru"), None, _transformer(SSRU), alignment={"size": 6}, storage="int8", seed=19),

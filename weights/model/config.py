@@ -37,7 +37,8 @@ KINDS = {"string": str, "file": str, "integer": int, "boolean": bool, "number": 
 NO_FILE = "none"
 # Keys that came after the format had been in use.
 YOUNG = ("alignment.size", "tokenizer.pieces", "tokenizer.target_pieces", "tokenizer.preparation", "tokenizer.capitals", "decoder.alignment_trained", "defaults.compute",
-         "defaults.shortlist", "defaults.beam_size", "defaults.length_penalty")
+         "defaults.shortlist", "defaults.beam_size", "defaults.length_penalty", "defaults.finished", "decoder.prefix", "encoder.position_offset", "encoder.epsilon",
+         "decoder.position_offset", "decoder.epsilon")
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
 SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "defaults")}
 TOP: dict[str, Key] = {}
@@ -87,7 +88,7 @@ def _check(path: str, value: Any, key: Key) -> Any:
 
 def _fill(section: dict, keys: dict[str, Key], prefix: str) -> None:
     for name in section:
-        if name not in keys and not (prefix == "" and name in SECTIONS):
+        if name not in keys and not (prefix == "" and (name in SECTIONS or name == "languages")):
             raise ConfigError(f"{prefix}{name}: unknown key")
     chooser = "style" if "style" in keys else "type"
     for name, key in keys.items():

@@ -29,6 +29,9 @@ def write(folder: Path, model: Model, storage: str, metadata: dict[str, str]) ->
 def load_tensors(model: Model, tensors: dict[str, ndarray]) -> None:
     """Copies every tensor to the parameter of its name; the names and shapes must be exactly the model's."""
     parameters = model.named_tensors()
+    for side in ("encoder", "decoder"):  # a stored table of positions has as many as the file says
+        if model.config[side].get("positions") == "stored" and (table := tensors.get(f"{side}.positions")) is not None:
+            parameters[f"{side}.positions"].data = torch.empty(table.shape)
     if strange := parameters.keys() ^ tensors.keys():
         raise safetensors.FormatError(f"missing or unknown tensors: {', '.join(sorted(strange))}")
     with torch.no_grad():
@@ -46,6 +49,8 @@ def read(folder: Path, searches: bool = True) -> tuple[Model, Tokenizer, Tokeniz
     """-> the model (for inference), the source side's tokenizer, the target side's. searches: PyTorch's searches serve it, which know special tokens by
     their ids."""
     config = read_config(folder)
+    if searches and (config["decoder"]["prefix"] != configuration.NO_FILE or "languages" in config):
+        raise configuration.ConfigError("decoder.prefix, languages: PyTorch's searches do not begin translations with tokens, only alignd does")
     source, target = load(folder, config["tokenizer"])
     model = Model(config, **vocabulary_sizes(folder, config, searches)).eval()
     load_tensors(model, expand(safetensors.read(folder / "model.safetensors")[0]))

@@ -322,7 +322,9 @@ class Decoder(nn.Module):
         return recurrent(decoder["cell"], inputs, decoder["hidden"], decoder["normalization"], transitions)
 
     def embed(self, tokens: Tensor, first: bool) -> Tensor:
-        """tokens [...] -> embeddings; the first input is the bos embedding or a zero vector; a temporary id (weights/model/copies.py) is <unk>."""
+        """tokens [...] -> embeddings; the first input is the embedding of bos or eos, or a zero vector; a temporary id (weights/model/copies.py) is <unk>."""
+        if first and self.config["first_input"] == "eos":
+            tokens = torch.full_like(tokens, EOS)
         y = self.embedding(tokens.masked_fill(tokens >= self.embedding.num_embeddings, UNK))
         return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
 

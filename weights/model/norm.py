@@ -29,13 +29,15 @@ NORMALIZATIONS: dict[str, Kind | None] = {
 
 class Norm(nn.Module):
     """x [.., size] -> [.., size]. first: the size of the first of two kinds of elements; 0: all are of one kind. Without a kind ("none") it
-    is the identity and has no parameters."""
+    is the identity and has no parameters. epsilon: another than the kind's."""
 
-    def __init__(self, name: str, size: int, first: int = 0) -> None:
+    def __init__(self, name: str, size: int, first: int = 0, epsilon: float | None = None) -> None:
         super().__init__()
         self.kind = NORMALIZATIONS[name]
         if self.kind is None:
             return
+        if epsilon is not None:
+            self.kind = self.kind._replace(epsilon=epsilon)
         self.parts = [first, size - first] if self.kind.apart and first else [size]
         self.gain, self.shift = nn.Parameter(torch.ones(size)), nn.Parameter(torch.zeros(size))
 

@@ -2,7 +2,8 @@
 
 The beam follows Marian: each step keeps the best k continuations on unnormalised sums over all open hypotheses of the sentence, where k is
 the beam size less the finished ones; a hypothesis that ends gives up its place; the search ends when k = 0 or at the length limit, where
-open hypotheses join the list as they stand; the list is sorted by log_prob / length^penalty (length counts </s>).
+open hypotheses join the list as they stand; the list is sorted by log_prob / length^penalty (length counts </s>). With defaults.finished `replaced` it follows
+CTranslate2: k stays the beam size, one of the next k that does not end takes the place of each that does, and the search ends when so many have ended.
 """
 
 from __future__ import annotations
@@ -140,6 +141,7 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
          device: torch.device | str = "cpu", words: list[list[int]] | None = None) -> list[list[Hypothesis]]:
     """n-best lists, best first; words as in `encode`. `margin` of the best: the gap to the second, and of every cut between kept and dropped, the least."""
     limits = [max_length(model.config, len(s)) for s in sentences]
+    replaces = model.config["defaults"]["finished"] == "replaced"
     memory, state = encode(model, sentences, words, device)
     finished: list[list[Hypothesis]] = [[] for _ in sentences]
     margins = [math.inf] * len(sentences)
@@ -150,19 +152,25 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
         log_probs, state, weights = model.step(tokens, first, state, memory)
         first = False
         attention = weights.tolist()
-        best = without_unknowns(model, log_probs).topk(min(size + 1, log_probs.shape[1]), dim=1)
+        best = without_unknowns(model, log_probs).topk(min((2 * size if replaces else size) + 1, log_probs.shape[1]), dim=1)
         values, indices = best.values.tolist(), best.indices.tolist()
         by_sentence: dict[int, list[int]] = {}
         for i, row in enumerate(rows):
             by_sentence.setdefault(row.sentence, []).append(i)
         parents, chosen, new_rows = [], [], []
         for sentence, members in by_sentence.items():
-            k = size - len(finished[sentence])
+            k = size if replaces else size - len(finished[sentence])
             candidates = sorted(((rows[i].total + values[i][j], i, indices[i][j], values[i][j])
                                  for i in members for j in range(len(values[i])) if values[i][j] > -math.inf), key=lambda c: (-c[0], c[1], c[2]))
             if len(candidates) > k:
                 margins[sentence] = min(margins[sentence], candidates[k - 1][0] - candidates[k][0])
-            for total, i, token, log_prob in candidates[:k]:
+            taken = candidates[:k]
+            if replaces and len(rows[members[0]].hypothesis.tokens) + 1 < limits[sentence]:
+                ended, others = sum(c[2] == EOS for c in taken), [c for c in candidates[k:2 * k] if c[2] != EOS]
+                taken += others[:ended]
+                if 0 < ended < len(others):
+                    margins[sentence] = min(margins[sentence], others[ended - 1][0] - others[ended][0])
+            for total, i, token, log_prob in taken:
                 old = rows[i].hypothesis
                 hypothesis = Hypothesis(old.tokens + ([token] if token != EOS else []), old.log_probs + [log_prob], token == EOS,
                                         old.attention + [attention[i][:len(sentences[sentence])]])
@@ -172,6 +180,9 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
                 parents.append(i)
                 chosen.append(token)
                 new_rows.append(_Open(sentence, hypothesis, total))
+        if replaces:
+            goes_on = [len(finished[row.sentence]) < size for row in new_rows]
+            parents, chosen, new_rows = ([item for item, on in zip(items, goes_on) if on] for items in (parents, chosen, new_rows))
         selected = torch.tensor(parents, dtype=torch.long, device=device)
         if [row.sentence for row in new_rows] != [row.sentence for row in rows]:  # rows of a sentence share its memory
             memory = memory.select(selected)
@@ -180,6 +191,9 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
         rows = new_rows
     for sentence, hypotheses in enumerate(finished):
         hypotheses.sort(key=lambda h: -h.score(length_penalty))
+        if len(hypotheses) > size:  # several may end in the last step
+            margins[sentence] = min(margins[sentence], hypotheses[size - 1].score(length_penalty) - hypotheses[size].score(length_penalty))
+            del hypotheses[size:]
         scores = [h.score(length_penalty) for h in hypotheses[:2]]
         hypotheses[0].margin = min([margins[sentence]] + ([scores[0] - scores[1]] if len(scores) > 1 else []))
     return finished

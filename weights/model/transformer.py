@@ -20,7 +20,7 @@ from .encoders import State
 from ..training.kernels import Attended, Dropout, suits
 from .norm import Norm
 from .output import Reads
-from .tokenizer import UNK
+from .tokenizer import EOS, UNK
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "swish": functional.silu, "gelu": functional.gelu}
 
@@ -44,20 +44,23 @@ def slopes(heads: int) -> Tensor:
 
 class Input(nn.Module):
     """The first x of a stack: embeddings, times sqrt(d) with embedding_scale, and positions. section: the stack's in config.json; longest: the
-    positions that it has, where they are learned; all places beyond the last are in the last."""
+    positions that it has, where they are learned; all places beyond the last are in the last. A stored table, which begins at place 0, has as many as the
+    file says (weights/model/folder.py); the first token is in place position_offset."""
 
     def __init__(self, section: dict, longest: int) -> None:
         super().__init__()
         self.size, self.kind = section["hidden"], section["positions"]
         self.factor = self.size**0.5 if section["embedding_scale"] else 1.0
-        self.learned = nn.Embedding(longest, self.size) if self.kind == "learned" else None
+        self.offset = section["position_offset"]
+        self.learned = nn.Embedding(longest + self.offset, self.size) if self.kind in ("learned", "stored") else None
 
     def forward(self, embeddings: Tensor, first: int) -> Tensor:
         """embeddings [B, S, d] of places first, first + 1, ... -> x of the same shape."""
+        first += self.offset
         places = torch.arange(first, first + embeddings.shape[1], device=embeddings.device)
         x = self.factor * embeddings
         if self.learned is not None:
-            return x + self.learned(places.clamp(max=self.learned.num_embeddings - 1))
+            return x + self.learned(places.clamp(max=len(self.learned.weight) - 1))
         return x + sinusoids(places.to(x.dtype), self.size) if self.kind == "sinusoidal" else x
 
     def named_tensors(self, name: str) -> dict[str, Tensor]:
@@ -74,7 +77,7 @@ class Residual(nn.Module):
     def __init__(self, section: dict, dropout: float) -> None:
         super().__init__()
         self.before = section["norm"] == "pre"
-        self.norm, self.dropout = Norm("residual", section["hidden"]), Dropout(dropout)
+        self.norm, self.dropout = Norm("residual", section["hidden"], epsilon=section["epsilon"]), Dropout(dropout)
 
     def read(self, x: Tensor) -> Tensor:
         """The input of the block."""
@@ -147,7 +150,7 @@ class Top(nn.Module):
 
     def __init__(self, section: dict) -> None:
         super().__init__()
-        self.norm = Norm("residual" if section["norm"] == "pre" else "none", section["hidden"])
+        self.norm = Norm("residual" if section["norm"] == "pre" else "none", section["hidden"], epsilon=section["epsilon"])
 
     def forward(self, x: Tensor) -> Tensor:
         return self.norm(x)
@@ -305,7 +308,7 @@ MIXERS: dict[str, type[nn.Module]] = {"self_attention": SelfAttention, "ssru": S
 
 class TransformerDecoder(nn.Module):
     """Each layer: what it knows of earlier words, attention to the annotations, a feed-forward. Step t reads the word of step t - 1 in place t; the first a
-    zero vector (first_input zero), or <s>. The attention that is shown is that of one head, alignment_head of alignment_layer (0: the last)."""
+    zero vector (first_input zero), <s> or </s>. The attention that is shown is that of one head, alignment_head of alignment_layer (0: the last)."""
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
@@ -322,6 +325,8 @@ class TransformerDecoder(nn.Module):
 
     def embed(self, tokens: Tensor, first: bool) -> Tensor:
         """As the recurrent decoders'."""
+        if first and self.config["first_input"] == "eos":
+            tokens = torch.full_like(tokens, EOS)
         y = self.embedding(tokens.masked_fill(tokens >= self.embedding.num_embeddings, UNK))
         return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
 

@@ -195,7 +195,8 @@ static void check_added(const struct positions *positions, size_t place, const d
 /* All sines, then all cosines, in the table and beyond it. */
 START_TEST(sinusoids_come_in_halves) {
     struct positions positions;
-    ck_assert_int_eq(positions_init(&positions, "sinusoidal", "encoder.positions", ROWS, D, NULL, NULL), 0);
+    ck_assert_int_eq(
+        positions_init(&positions, &(struct positions_options){"sinusoidal", "encoder.positions", D, ROWS, 0}, NULL, NULL), 0);
     for (size_t place = 0; place < 3 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D / 2; i++) {
@@ -213,7 +214,8 @@ START_TEST(learned_positions_end) {
     struct positions positions;
     float *values = noise(ROWS * D, 1, 5);
     struct weights *weights = parameters_open(positions_header, values, ROWS * D);
-    ck_assert_int_eq(positions_init(&positions, "learned", "encoder.positions", ROWS, D, weights, NULL), 0);
+    ck_assert_int_eq(
+        positions_init(&positions, &(struct positions_options){"learned", "encoder.positions", D, ROWS, 0}, weights, NULL), 0);
     for (size_t place = 0; place < 2 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D; i++)
@@ -226,11 +228,49 @@ START_TEST(learned_positions_end) {
 }
 END_TEST
 
+/* A stored table has as many positions as the file has, the first token the one that is the offset; computed ones begin there, too.
+ */
+START_TEST(positions_begin_at_their_offset) {
+    struct positions positions, from_zero;
+    struct error err = {0};
+    float *values = noise(ROWS * D, 1, 5);
+    struct weights *weights = parameters_open(positions_header, values, ROWS * D);
+    struct positions_options stored = {"stored", "encoder.positions", D, 100, 1},
+                             computed = {"sinusoidal", "encoder.positions", D, ROWS, 2};
+    ck_assert_int_eq(positions_init(&positions, &stored, weights, NULL), 0);
+    for (size_t place = 0; place < 2 * ROWS; place++) {
+        double want[D];
+        for (size_t i = 0; i < D; i++)
+            want[i] = (double)values[(place + 1 < ROWS ? place + 1 : ROWS - 1) * D + i];
+        check_added(&positions, place, want);
+    }
+    positions_done(&positions);
+    stored.offset = ROWS;
+    ck_assert_int_eq(positions_init(&positions, &stored, weights, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.message, "encoder.positions: has 4 positions, and the first token has position 4"));
+
+    ck_assert_int_eq(positions_init(&positions, &computed, NULL, NULL), 0);
+    computed.offset = 0;
+    ck_assert_int_eq(positions_init(&from_zero, &computed, NULL, NULL), 0);
+    for (size_t place = 0; place < 3 * ROWS; place++) { /* beyond the table as well */
+        float x[D] = {0}, y[D] = {0};
+        positions_add(&positions, kernels_choose(), place, x);
+        positions_add(&from_zero, kernels_choose(), place + 2, y);
+        ck_assert_mem_eq(x, y, sizeof x);
+    }
+    positions_done(&positions);
+    positions_done(&from_zero);
+    weights_free(weights);
+    free(values);
+}
+END_TEST
+
 START_TEST(no_positions_add_nothing) {
     static const char *const kinds[] = {"none", "alibi"};
     for (size_t i = 0; i < 2; i++) {
         struct positions positions;
-        ck_assert_int_eq(positions_init(&positions, kinds[i], "encoder.positions", ROWS, D, NULL, NULL), 0);
+        ck_assert_int_eq(
+            positions_init(&positions, &(struct positions_options){kinds[i], "encoder.positions", D, ROWS, 0}, NULL, NULL), 0);
         ck_assert_int_eq(positions.alibi, i == 1);
         check_added(&positions, 3, (const double[D]){0});
         positions_done(&positions);
@@ -242,11 +282,13 @@ START_TEST(strange_positions_are_named) {
     struct positions positions;
     struct error err = {0};
     struct weights *weights = parameters_open("{}", NULL, 0);
-    ck_assert_int_eq(positions_init(&positions, "rotary", "decoder.positions", ROWS, D, weights, &err), -1);
+    ck_assert_int_eq(
+        positions_init(&positions, &(struct positions_options){"rotary", "decoder.positions", D, ROWS, 0}, weights, &err), -1);
     ck_assert_str_eq(err.message, "decoder.positions: rotary is not known");
     ck_assert(weights_failed(weights));
     err = (struct error){0};
-    ck_assert_int_eq(positions_init(&positions, "learned", "decoder.positions", ROWS, D, weights, &err), -1);
+    ck_assert_int_eq(
+        positions_init(&positions, &(struct positions_options){"learned", "decoder.positions", D, ROWS, 0}, weights, &err), -1);
     ck_assert_str_eq(err.message, "tensor decoder.positions: missing");
     positions_done(&positions);
     weights_free(weights);
@@ -263,6 +305,7 @@ Suite *transformer_suite(void) {
     tcase_add_loop_test(cases, forced_weights_are_those_of_all_heads, 0, kernel_sets());
     tcase_add_test(cases, sinusoids_come_in_halves);
     tcase_add_test(cases, learned_positions_end);
+    tcase_add_test(cases, positions_begin_at_their_offset);
     tcase_add_test(cases, no_positions_add_nothing);
     tcase_add_test(cases, strange_positions_are_named);
     suite_add_tcase(suite, cases);

@@ -174,7 +174,7 @@ START_TEST(defaults_are_filled_in) {
     ck_assert(!config.attention.coverage && config.attention.half_width == 0 && config.attention.source_depth == 0);
     ck_assert_uint_eq(config_context_size(&config), config_annotation_size(&config));
     ck_assert_uint_eq(config_positions(&config), 101);
-    ck_assert(!config.decoder.input_feeding && !config.decoder.initial_projection && !config.decoder.first_zero);
+    ck_assert(!config.decoder.input_feeding && !config.decoder.initial_projection && config.decoder.first_input == FIRST_BOS);
     ck_assert_int_eq(config.decoder.initial_state, INITIAL_LAST);
     ck_assert_str_eq(config.decoder.readout, "attentional");
     ck_assert_str_eq(config.output.type, "vocabulary");
@@ -227,7 +227,7 @@ START_TEST(every_key_is_read) {
     ck_assert_uint_eq(config.decoder.embedding, 14);
     ck_assert_uint_eq(config.decoder.hidden, 15);
     ck_assert_int_eq(config.decoder.initial_state, INITIAL_MEAN);
-    ck_assert(config.decoder.initial_projection && config.decoder.first_zero && !config.decoder.input_feeding);
+    ck_assert(config.decoder.initial_projection && config.decoder.first_input == FIRST_ZERO && !config.decoder.input_feeding);
     ck_assert_str_eq(config.attention.normalization, "gates");
     ck_assert_str_eq(config.decoder.normalization, "layer");
     ck_assert_uint_eq(config.decoder.transitions, 3);

@@ -1,5 +1,5 @@
 /* server/api/limits and the meter: rates of clients and of work, with made-up times. */
-#include "server/api/limits.h"
+#include "server/api/keys.h"
 #include "server/base/metrics.h"
 #include "tests/suites.h"
 #include <math.h>

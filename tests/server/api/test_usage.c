@@ -1,5 +1,5 @@
 /* server/api/limits: the daily quota of each key, with made-up times. */
-#include "server/api/limits.h"
+#include "server/api/keys.h"
 #include "tests/suites.h"
 #include <stdio.h>
 

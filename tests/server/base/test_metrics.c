@@ -46,9 +46,9 @@ static void assert_line(const char *line) {
 }
 
 START_TEST(requests) {
-    metrics_request_began(metrics);
-    metrics_request_began(metrics);
-    metrics_request_began(metrics);
+    metrics_add(metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
+    metrics_add(metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
+    metrics_add(metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     metrics_request_ended(metrics, 0, NULL, 200, 3000);
     metrics_request_ended(metrics, 1, NULL, 0, 60000000);
     write_text();
@@ -69,15 +69,15 @@ START_TEST(decoding) {
     metrics_queued(metrics, metrics_model(metrics, "en-fr", NULL), PRIORITY_BATCH, 1000);
     metrics_step(metrics, 4, 700);
     metrics_step(metrics, 5, 700);
-    metrics_rows_changed(metrics, 9);
-    metrics_rows_changed(metrics, -4);
-    metrics_decoding_changed(metrics, 5000);
-    metrics_decoding_changed(metrics, -1000);
-    metrics_chores_changed(metrics, 3);
-    metrics_chores_changed(metrics, -1);
+    metrics_add(metrics, GAUGE_ROWS_LIVE, 9);
+    metrics_add(metrics, GAUGE_ROWS_LIVE, -4);
+    metrics_add(metrics, GAUGE_DECODING_BYTES, 5000);
+    metrics_add(metrics, GAUGE_DECODING_BYTES, -1000);
+    metrics_add(metrics, GAUGE_CHORES_WAITING, 3);
+    metrics_add(metrics, GAUGE_CHORES_WAITING, -1);
     metrics_chore(metrics, CHORE_RENDERING, 2000);
-    metrics_replies_changed(metrics, 70);
-    metrics_replies_changed(metrics, -20);
+    metrics_add(metrics, GAUGE_REPLY_BYTES, 70);
+    metrics_add(metrics, GAUGE_REPLY_BYTES, -20);
     write_text();
     assert_line("alignd_chores_waiting 2");
     assert_line("alignd_reply_bytes 50");
@@ -188,7 +188,7 @@ START_TEST(reloads) {
     metrics_reloaded(metrics, true);
     metrics_reloaded(metrics, false);
     metrics_reloaded(metrics, true);
-    metrics_model_sets_changed(metrics, 1);
+    metrics_add(metrics, GAUGE_MODEL_SETS, 1);
     write_text();
     assert_line("alignd_models_reloads_total{result=\"success\"} 2");
     assert_line("alignd_models_reloads_total{result=\"failure\"} 1");
@@ -214,7 +214,7 @@ START_TEST(by_model) {
     struct model_metrics *counters = load_model(&model, "en-\"fr", "float16");
     write_with(&model);
     ck_assert_ptr_null(strstr(text, "alignd_model_request_duration_seconds_count"));
-    metrics_request_began(metrics);
+    metrics_add(metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     metrics_request_ended(metrics, 0, counters, 200, 3000);
     metrics_queued(metrics, counters, PRIORITY_INTERACTIVE, 1000);
     metrics_queued(metrics, counters, PRIORITY_INTERACTIVE, 60000000);
@@ -242,7 +242,7 @@ END_TEST
 /* Every sample belongs to the family whose TYPE was announced last, and every family is announced once. */
 START_TEST(families_are_announced) {
     char family[128] = "";
-    metrics_request_began(metrics);
+    metrics_add(metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     metrics_request_ended(metrics, 0, NULL, 200, 1);
     write_text();
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {

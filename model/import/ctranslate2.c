@@ -1,0 +1,421 @@
+/* The tensors of CTranslate2's TransformerSpec, and what its flags say. Matrices are [out, in], as ours. In self-attention the rows
+ * of linear_0 are those of query, key and value, one after the other; in cross-attention linear_0 is the query, linear_1 key and
+ * value, linear_2 the output. */
+#include "model/import/ctranslate2.h"
+#include <math.h>
+#include <string.h>
+
+enum { MOST_LAYERS = 1000, MOST_POSITIONS = 1024, FLAGS_MOVED = 5 };
+
+struct converter {
+    struct tensors *tensors;
+    const struct ctranslate2_head *head;
+    struct arena *arena;
+    size_t size, heads; /* d; heads of the spec, where the file does not say */
+};
+
+/* One side of the model. */
+struct side {
+    const char *name; /* encoder or decoder */
+    size_t layers, heads, filter;
+    bool before;  /* norms come before each block */
+    bool scaled;  /* embeddings times sqrt(d) */
+    bool stored;  /* positions are a table in the file */
+    size_t table; /* its rows that are kept */
+    const char *activation;
+};
+
+/* ---- names ---- */
+
+/* Replaces the first occurrence in the buffer. */
+static void replace(struct name *name, const char *from, const char *to) {
+    char *found = strstr(name->text, from);
+    if (found)
+        *name = named("%.*s%s%s", (int)(found - name->text), name->text, to, found + strlen(from));
+}
+
+/* The first revision has the names that OpenNMT-tf gave its variables. */
+static const char *renamed(const char *name, struct arena *arena) {
+    static const char *const pairs[][2] = {{"transformer/", ""},
+                                           {":0", ""},
+                                           {"w_embs", "embeddings/weight"},
+                                           {"kernel", "weight"},
+                                           {"LayerNorm", "layer_norm"},
+                                           {"dense", "projection"},
+                                           {"conv1d_", "linear_"},
+                                           {"conv1d", "linear_0"}};
+    struct name own = named("%s", name);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        replace(&own, pairs[i][0], pairs[i][1]);
+    if (strstr(own.text, "encoder")) {
+        replace(&own, "multi_head", "self_attention");
+    } else {
+        replace(&own, "masked_multi_head", "self_attention");
+        replace(&own, "multi_head", "attention");
+    }
+    return arena_copy(arena, own.text, strlen(own.text));
+}
+
+/* Gives tensors the names of today, and sets those apart that are the scales of others. */
+static void name_tensors(struct converter *c) {
+    struct tensors *t = c->tensors;
+    for (size_t i = 0; i < t->from->count; i++)
+        if (c->head->revision == 1 && !(t->names[i] = renamed(t->names[i], c->arena)))
+            tensors_fail(t, "memory is out");
+    for (size_t i = 0; !t->failed && i < t->from->count; i++)
+        if (t->from->entries[i].quantised)
+            tensors_drop(t, named("%s_scale", t->names[i]).text);
+}
+
+/* ---- flags ---- */
+
+/* The one number of a tensor. False: it is none. */
+static bool number_of(const struct stored *stored, float *value) {
+    struct error ignored = {0};
+    return stored_count(stored) == 1 && stored->kind != STORED_OTHER && stored_numbers(stored, 0, 1, value, &ignored) == 0;
+}
+
+/* A flag of this side, which older files have once for both sides. missing: what it is where the file does not have it. */
+static double flag(struct converter *c, const char *side, const char *name, double missing) {
+    const struct name places[] = {named("%s/%s", side, name), named("%s", name)};
+    for (size_t i = 0; i < (c->head->revision < FLAGS_MOVED ? 2u : 1u); i++) {
+        const struct stored *found = tensors_find(c->tensors, places[i].text);
+        float value;
+        if (!found)
+            continue;
+        tensors_drop(c->tensors, places[i].text);
+        if (!number_of(found, &value)) {
+            tensors_fail(c->tensors, "%s: must be one number", found->name);
+            return missing;
+        }
+        return (double)value;
+    }
+    return missing;
+}
+
+/* What alignd's blocks lack, by the end of the name, unless it is a number that changes nothing. */
+enum harmless { NEVER, ALWAYS, ZERO, ZERO_OR_ONE, HEADS, HEAD_SIZE, QUERY_SCALE };
+static const struct {
+    const char *end;
+    enum harmless harmless;
+    const char *reason;
+} lacking[] = {
+    {"relative_position_keys", NEVER, "relative positions"},
+    {"relative_position_values", NEVER, "relative positions"},
+    {"relative_asymmetric_position_keys", NEVER, "relative positions"},
+    {"relative_left_max_position", NEVER, "relative positions"},
+    {"relative_attention_bias", NEVER, "relative positions, as T5 and MADLAD-400 have them,"},
+    {"relative_attention_max_distance", NEVER, "relative positions, as T5 and MADLAD-400 have them,"},
+    {"rotary_dim", NEVER, "rotary positions"},
+    {"rotary_interleave", ALWAYS, ""},
+    {"rotary_base", ALWAYS, ""},
+    {"rotary_scaling_type", ALWAYS, ""},
+    {"rotary_scaling_factor", ALWAYS, ""},
+    {"alibi", ZERO, "CTranslate2's ALiBi"},
+    {"alibi_use_positive_positions", ALWAYS, ""},
+    {"scale_alibi", ALWAYS, ""},
+    {"multi_query_attention", ZERO, "attention with keys for several heads"},
+    {"num_heads_kv", HEADS, "attention with keys for several heads"},
+    {"head_dim", HEAD_SIZE, "heads that are not d / heads wide"},
+    {"sliding_window", ZERO, "a window of self-attention"},
+    {"queries_scale", QUERY_SCALE, "another scale of queries"},
+    {"scale_outputs", ZERO_OR_ONE, "a scale of the output"},
+    {"embeddings_merge", ALWAYS, ""}, /* matters with several embeddings alone */
+    {"embeddings_1/weight", NEVER, "a source of several factors"},
+    {"layernorm_embedding/gamma", NEVER, "a norm after the embedding, as BART and mBART have it,"},
+    {"project_in/weight", NEVER, "an embedding of another size"},
+    {"project_out/weight", NEVER, "an embedding of another size"},
+    {"ffn/linear_0_noact/weight", NEVER, "a gated feed-forward"},
+};
+
+static bool is_harmless(const struct converter *c, enum harmless kind, const struct stored *stored, size_t heads) {
+    float value;
+    if (kind == ALWAYS || kind == NEVER || !number_of(stored, &value))
+        return kind == ALWAYS;
+    double size = (double)c->size / (double)heads, given = (double)value;
+    return kind == HEADS         ? given == (double)heads
+           : kind == HEAD_SIZE   ? given == size
+           : kind == ZERO_OR_ONE ? given == 0 || given == 1
+           : kind == QUERY_SCALE ? fabs(given * sqrt(size) - 1) < 1e-6
+                                 : given == 0;
+}
+
+/* Refuses by name what alignd's blocks do not have. */
+static void refuse_lacking(struct converter *c, const struct side sides[2]) {
+    struct tensors *t = c->tensors;
+    for (size_t i = 0; !t->failed && i < t->from->count; i++)
+        for (size_t l = 0; t->left[i] && l < sizeof lacking / sizeof *lacking; l++) {
+            const char *name = t->names[i];
+            size_t length = strlen(name), end = strlen(lacking[l].end);
+            bool named_so = source_ends(name, lacking[l].end) && (length == end || name[length - end - 1] == '/');
+            if (!named_so)
+                continue;
+            if (!is_harmless(c, lacking[l].harmless, &t->from->entries[i], sides[!source_begins(name, "encoder")].heads))
+                tensors_fail(t, "%s: the model has %s%s which alignd does not", t->from->entries[i].name, lacking[l].reason,
+                             source_ends(lacking[l].reason, ",") ? "" : ",");
+            t->left[i] = false;
+        }
+}
+
+/* ---- matrices and vectors ---- */
+
+/* Rows first .. first + count - 1 of a matrix. */
+static void matrix(struct converter *c, const struct stored *from, const char *ours, size_t first, size_t count, size_t inputs) {
+    struct made *made = tensors_make(c->tensors, ours, count, inputs);
+    tensors_patch(c->tensors, made, (struct patch){.from = from, .row = first, .rows = count, .columns = inputs});
+    if (from && from->kind == STORED_I8 && (from->row_scales || first == 0)) {
+        made->given = from;
+        made->given_row = first;
+    }
+}
+
+/* Rows of NAME.weight and NAME.bias [outputs, inputs]; zeros in place of a bias that is not there. */
+static void linear_rows(struct converter *c, const char *theirs, const char *ours, size_t outputs, size_t inputs, size_t first,
+                        size_t count) {
+    struct name bias = named("%s/bias", theirs);
+    const struct stored *weight = tensors_matrix(c->tensors, named("%s/weight", theirs).text, outputs, inputs);
+    matrix(c, weight, named("%s.weight", ours).text, first, count, inputs);
+    struct made *made = tensors_make_vector(c->tensors, named("%s.bias", ours).text, count);
+    if (tensors_find(c->tensors, bias.text))
+        tensors_patch(
+            c->tensors, made,
+            (struct patch){.from = tensors_vector(c->tensors, bias.text, outputs), .column = first, .rows = 1, .columns = count});
+}
+
+static void linear(struct converter *c, const char *theirs, const char *ours, size_t outputs, size_t inputs) {
+    linear_rows(c, theirs, ours, outputs, inputs, 0, outputs);
+}
+
+static void norm(struct converter *c, const char *theirs, const char *ours) {
+    static const char *const parts[][2] = {{"gamma", "gain"}, {"beta", "shift"}};
+    if (tensors_find(c->tensors, named("%s/gamma", theirs).text) && !tensors_find(c->tensors, named("%s/beta", theirs).text))
+        tensors_fail(c->tensors, "%s/gamma: the model has norms without beta (RMSNorm), which alignd does not", theirs);
+    for (size_t i = 0; i < 2; i++)
+        tensors_copy_vector(c->tensors, named("%s.norm.%s", ours, parts[i][1]).text,
+                            tensors_vector(c->tensors, named("%s/%s", theirs, parts[i][0]).text, c->size), c->size);
+}
+
+/* ---- the stacks ---- */
+
+static void layer(struct converter *c, const struct side *side, size_t number) {
+    size_t d = c->size;
+    struct name theirs = named("%s/layer_%zu", side->name, number), ours = named("%s.layers.%zu", side->name, number);
+    struct name self = named("%s/self_attention", theirs.text), own = named("%s.self", ours.text);
+    struct name all = named("%s/linear_0", self.text);
+    linear_rows(c, all.text, named("%s.query", own.text).text, 3 * d, d, 0, d);
+    linear_rows(c, all.text, named("%s.key", own.text).text, 3 * d, d, d, d);
+    linear_rows(c, all.text, named("%s.value", own.text).text, 3 * d, d, 2 * d, d);
+    linear(c, named("%s/linear_1", self.text).text, named("%s.output", own.text).text, d, d);
+    norm(c, named("%s/layer_norm", self.text).text, own.text);
+    if (strcmp(side->name, "decoder") == 0) {
+        struct name cross = named("%s/attention", theirs.text), memory = named("%s.cross", ours.text);
+        struct name both = named("%s/linear_1", cross.text);
+        linear(c, named("%s/linear_0", cross.text).text, named("%s.query", memory.text).text, d, d);
+        linear_rows(c, both.text, named("%s.key", memory.text).text, 2 * d, d, 0, d);
+        linear_rows(c, both.text, named("%s.value", memory.text).text, 2 * d, d, d, d);
+        linear(c, named("%s/linear_2", cross.text).text, named("%s.output", memory.text).text, d, d);
+        norm(c, named("%s/layer_norm", cross.text).text, memory.text);
+    }
+    struct name ffn = named("%s/ffn", theirs.text), filter = named("%s.filter", ours.text);
+    linear(c, named("%s/linear_0", ffn.text).text, named("%s.input", filter.text).text, side->filter, d);
+    linear(c, named("%s/linear_1", ffn.text).text, named("%s.output", filter.text).text, d, side->filter);
+    norm(c, named("%s/layer_norm", ffn.text).text, filter.text);
+}
+
+/* A table of more positions than alignd reaches is cut. */
+static void positions(struct converter *c, struct side *side) {
+    struct name theirs = named("%s/position_encodings/encodings", side->name);
+    side->stored = tensors_find(c->tensors, theirs.text) != NULL;
+    if (!side->stored)
+        return;
+    size_t rows = tensors_rows(c->tensors, theirs.text);
+    side->table = rows < MOST_POSITIONS ? rows : MOST_POSITIONS;
+    const struct stored *from = tensors_matrix(c->tensors, theirs.text, rows, c->size);
+    struct made *made = tensors_copy(c->tensors, named("%s.positions", side->name).text, from, side->table, c->size);
+    made->exact = true;
+}
+
+static void stack(struct converter *c, struct side *side) {
+    for (size_t i = 0; i < side->layers && !c->tensors->failed; i++)
+        layer(c, side, i);
+    if (side->before)
+        norm(c, named("%s/layer_norm", side->name).text, side->name);
+    positions(c, side);
+}
+
+static void read_side(struct converter *c, struct side *side) {
+    static const char *const activations[] = {"relu", NULL, "swish", "gelu"};
+    static const char *const names[] = {"relu", "gelu by tanh", "swish", "gelu", "gelu by sigmoid", "tanh", "sigmoid"};
+    double heads = flag(c, side->name, "num_heads", (double)c->heads), kind = flag(c, side->name, "activation", 0);
+    double root = sqrt((double)c->size);
+    const struct stored *scale = tensors_find(c->tensors, named("%s/scale_embeddings", side->name).text);
+    if (!scale)
+        scale = tensors_find(c->tensors, "scale_embeddings");
+    double factor = flag(c, side->name, "scale_embeddings", 1);
+    side->before = flag(c, side->name, "pre_norm", 1) != 0;
+    if (!(heads >= 1 && heads <= (double)c->size))
+        tensors_fail(c->tensors, "%s/num_heads: must be between 1 and %zu, got %g", side->name, c->size, heads);
+    side->heads = heads >= 1 && heads <= (double)c->size ? (size_t)heads : 1;
+    side->activation = kind >= 0 && kind <= 3 ? activations[(size_t)kind] : NULL;
+    if (!side->activation)
+        tensors_fail(c->tensors, "%s/activation: %s is not supported (supported: relu, swish, gelu)", side->name,
+                     kind >= 0 && kind <= 6 ? names[(size_t)kind] : "an unknown one");
+    bool whole = !scale || scale->kind == STORED_I8 || scale->kind == STORED_I16; /* a flag, and not the factor itself */
+    side->scaled = whole ? factor != 0 : factor != 1;
+    if (!whole && factor != 1 && fabs(factor / root - 1) > 1e-6)
+        tensors_fail(c->tensors, "%s/scale_embeddings: must be 1 or the root of the size (%g), got %g", side->name, root, factor);
+    struct name first = named("%s/layer_0/ffn/linear_0/weight", side->name);
+    side->filter = tensors_rows(c->tensors, first.text);
+    while (side->layers < MOST_LAYERS &&
+           tensors_find(c->tensors, named("%s/layer_%zu/ffn/linear_0/weight", side->name, side->layers).text))
+        side->layers++;
+}
+
+/* ---- embeddings and output ---- */
+
+struct words {
+    size_t source, target; /* sizes of the vocabularies */
+    bool shared, tied;
+    bool zero;      /* the decoder begins with a zero vector */
+    long alignment; /* the layer whose attention aligns, from 0, or from the last one, -1, backwards */
+};
+
+/* Both are the same numbers of the file. */
+static bool same(const struct stored *one, const struct stored *other) {
+    return one && other && one->at == other->at && one->kind == other->kind;
+}
+
+static void embeddings(struct converter *c, struct words *words) {
+    static const char decoder[] = "decoder/embeddings/weight", output[] = "decoder/projection/weight";
+    const char *encoder =
+        tensors_find(c->tensors, "encoder/embeddings_0/weight") ? "encoder/embeddings_0/weight" : "encoder/embeddings/weight";
+    words->shared = same(tensors_find(c->tensors, encoder), tensors_find(c->tensors, decoder));
+    words->tied = same(tensors_find(c->tensors, output), tensors_find(c->tensors, decoder));
+    words->source = tensors_rows(c->tensors, encoder);
+    words->target = tensors_rows(c->tensors, decoder);
+    if (words->shared)
+        tensors_drop(c->tensors, encoder);
+    else
+        matrix(c, tensors_matrix(c->tensors, encoder, words->source, c->size), "encoder.embedding", 0, words->source, c->size);
+    matrix(c, tensors_matrix(c->tensors, decoder, words->target, c->size), "decoder.embedding", 0, words->target, c->size);
+    if (words->tied)
+        tensors_drop(c->tensors, output);
+    else
+        matrix(c, tensors_matrix(c->tensors, output, words->target, c->size), "output.weight", 0, words->target, c->size);
+    struct made *bias = tensors_make_vector(c->tensors, "output.bias", words->target);
+    if (tensors_find(c->tensors, "decoder/projection/bias"))
+        tensors_patch(c->tensors, bias,
+                      (struct patch){.from = tensors_vector(c->tensors, "decoder/projection/bias", words->target),
+                                     .rows = 1,
+                                     .columns = words->target});
+    words->zero = flag(c, "decoder", "start_from_zero_embedding", 0) != 0;
+    words->alignment = (long)flag(c, "decoder", "alignment_layer", -1);
+    flag(c, "decoder", "alignment_heads", 1);
+}
+
+/* ---- the configuration ---- */
+
+static json_t *section_of(const struct converter *c, const struct side *side, double epsilon) {
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:i, s:f, s:b}",
+                     strcmp(side->name, "encoder") == 0 ? "type" : "style", "transformer", "layers", (int)side->layers, "embedding",
+                     (int)c->size, "hidden", (int)c->size, "heads", (int)side->heads, "filter", (int)side->filter, "activation",
+                     side->activation, "norm", side->before ? "pre" : "post", "positions", side->stored ? "stored" : "sinusoidal",
+                     "position_offset", side->stored ? 0 : 1, "epsilon", epsilon, "embedding_scale", (int)side->scaled);
+}
+
+static int add_sections(const struct converter *c, const struct side sides[2], const struct words *words,
+                        const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings,
+                        const struct ctranslate2_options *options, bool guided, struct conversion *out, struct error *err) {
+    json_t *encoder = section_of(c, &sides[0], settings->epsilon), *decoder = section_of(c, &sides[1], settings->epsilon);
+    long layers = (long)sides[1].layers, shown = words->alignment < 0 ? layers + words->alignment : words->alignment;
+    int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(words->shared));
+    failed |= json_object_set_new(encoder, "eos", json_boolean(settings->eos));
+    failed |= json_object_set_new(decoder, "mixer", json_string("self_attention"));
+    failed |= json_object_set_new(decoder, "first_input", json_string(words->zero ? "zero" : settings->first_input));
+    failed |= json_object_set_new(decoder, "alignment_layer", json_integer(shown >= 0 && shown < layers - 1 ? shown + 1 : 0));
+    failed |= json_object_set_new(decoder, "alignment_trained", json_boolean(guided));
+    failed |= json_object_set_new(out->config, "encoder", encoder);
+    failed |= json_object_set_new(out->config, "decoder", decoder);
+    failed |= json_object_set_new(out->config, "attention", json_null());
+    failed |= json_object_set_new(out->config, "output", json_pack("{s:b, s:b}", "tied", (int)words->tied, "unknowns", 1));
+    if (parts->segmenters[0])
+        failed |= json_object_set_new(out->tokenizer.section, "preparation", json_string(options->preparation));
+    failed |= json_object_set(out->config, "tokenizer", out->tokenizer.section);
+    if (parts->package)
+        failed |= json_object_set_new(out->config, "defaults", json_pack("{s:i, s:f}", "beam_size", 4, "length_penalty", 0.2));
+    else
+        failed |= json_object_set_new(out->config, "defaults", json_object());
+    failed |= json_object_set_new(json_object_get(out->config, "defaults"), "finished", json_string("replaced"));
+    if (parts->prefix)
+        failed |= json_object_set_new(json_object_get(out->config, "decoder"), "prefix", json_string(parts->prefix));
+    return failed ? error_memory(err) : 0;
+}
+
+/* Only models of an encoder and a decoder. */
+static int check_spec(const char *path, const struct ctranslate2_head *head, size_t *heads, struct error *err) {
+    static const struct {
+        const char *name;
+        size_t heads; /* where the file does not say */
+    } specs[] = {{"TransformerSpec", 8}, {"TransformerBase", 8}, {"TransformerBig", 16}};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        if (strcmp(head->spec, specs[i].name) == 0) {
+            *heads = specs[i].heads;
+            return 0;
+        }
+    return error_set(
+        err, ERROR_FORMAT,
+        "%s: is a model of the kind %.100s: only those of an encoder and a decoder that translate text can be imported "
+        "(TransformerSpec)",
+        path, head->spec);
+}
+
+int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct ctranslate2_options *options, struct arena *arena,
+                        struct conversion *out, struct error *err) {
+    struct ctranslate2_head head;
+    struct ctranslate2_settings settings;
+    struct side sides[2] = {{.name = "encoder"}, {.name = "decoder"}};
+    struct words words = {0};
+    struct converter c = {.tensors = &out->tensors, .head = &head, .arena = arena};
+    const char *path = path_join(arena, parts->folder, "model.bin"), *card;
+    json_t *languages = NULL;
+    if (!path)
+        return error_memory(err);
+    if (ctranslate2_open(path, arena, &out->container, &head, err) != 0 || check_spec(path, &head, &c.heads, err) != 0 ||
+        tensors_init(&out->tensors, &out->container, arena, err) != 0 ||
+        ctranslate2_read_settings(parts, arena, &settings, err) != 0)
+        return -1;
+    if (ctranslate2_read_languages(parts, arena, &languages, err) != 0)
+        return -1;
+    if (languages) {
+        settings.eos = true; /* what such models read ends with it, whoever adds it */
+        if (json_object_set_new(out->config, "languages", languages) != 0)
+            return error_memory(err);
+        json_object_set_new(out->config, "source", json_string("mul"));
+        json_object_set_new(out->config, "target", json_string("mul"));
+    }
+    name_tensors(&c);
+    const struct stored *embedding = tensors_find(c.tensors, "decoder/embeddings/weight");
+    if (!embedding || embedding->dims != 2 || embedding->shape[1] == 0)
+        tensors_fail(c.tensors, "decoder/embeddings/weight: there is no such matrix");
+    c.size = c.tensors->failed ? 1 : embedding->shape[1];
+    for (size_t i = 0; i < 2; i++)
+        read_side(&c, &sides[i]);
+    refuse_lacking(&c, sides);
+    for (size_t i = 0; i < 2 && !c.tensors->failed; i++)
+        stack(&c, &sides[i]);
+    embeddings(&c, &words);
+    tensors_check_left(c.tensors, "unknown, so the model has a part that alignd does not have");
+    if (c.tensors->failed || ctranslate2_read_words(parts, &settings, words.source, words.target, arena, &out->tokenizer, err) != 0)
+        return -1;
+    if (!words.zero && !settings.first_input)
+        return error_set(err, ERROR_FORMAT, "config.json: decoder_start_token must be that of <s> or </s>");
+    if (words.shared && !out->tokenizer.one_list)
+        return error_set(err, ERROR_FORMAT, "source and target have one embedding, but their vocabularies differ");
+    const char *folder = parts->package ? parts->package : parts->folder;
+    if (origin_card(folder, arena, &card, err) != 0 || origin_find(folder, parts->name, false, card, arena, &out->origin, err) != 0)
+        return -1;
+    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0
+                                     : origin_guided(parts->name, false, &(struct mapping){NULL, 0}, card);
+    out->from = parts->name;
+    return add_sections(&c, sides, &words, parts, &settings, options, guided, out, err);
+}

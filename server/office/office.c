@@ -1,0 +1,311 @@
+/* Reads and writes the parts of archives that hold text. */
+#include "server/office/office.h"
+#include "model/base/utf8.h"
+#include "server/office/walk.h"
+#include "server/office/zip.h"
+#include <stdlib.h>
+#include <strings.h>
+
+enum { SCRATCH_BLOCK_BYTES = 64 * 1024, MOST_COLUMNS = 10000 };
+
+/* Names that formulas and tables refer to. */
+struct columns {
+    struct html_bytes *names; /* [count], sorted */
+    size_t count, room;
+};
+
+struct archive {
+    const struct office_document *document;
+    struct zip zip;
+    struct columns columns;
+    struct office_changes *changes;
+    struct arena *arena;
+    struct error *err;
+};
+
+static bool begins(struct html_bytes name, const char *with) {
+    size_t length = strlen(with);
+    return name.length >= length && strncasecmp(name.start, with, length) == 0;
+}
+
+/* Puts the part's name before what is wrong in it. */
+static int fail_in(const struct archive *archive, const struct zip_member *member, const struct error *inner) {
+    bool valid = utf8_valid(member->name.start, member->name.length);
+    int shown = valid ? (int)utf8_clip(member->name.start, member->name.length, ZIP_SHOWN) : 0;
+    if (inner->code == ERROR_MEMORY)
+        return error_memory(archive->err);
+    return error_set(archive->err, inner->code, "%.*s: %s", shown, member->name.start, inner->message);
+}
+
+/* ---- what an archive must not be ---- */
+
+static int unpack(const struct archive *archive, const char *name, struct html_bytes *out) {
+    const struct zip_member *member = zip_find(&archive->zip, name);
+    *out = (struct html_bytes){"", 0};
+    return member ? zip_unpack(member, archive->arena, out, archive->err) : 0;
+}
+
+/* OpenDocument encrypts parts within the archive, and so do shops that sell books. Fonts may be encrypted. */
+static int check_encryption(const struct archive *archive) {
+    struct html_bytes manifest, list;
+    if (unpack(archive, "META-INF/manifest.xml", &manifest) != 0 || unpack(archive, "META-INF/encryption.xml", &list) != 0)
+        return -1;
+    if (memmem(manifest.start, manifest.length, "encryption-data", 15))
+        return error_set(archive->err, ERROR_INPUT, "the file is encrypted with a password: save it without one");
+    for (size_t i = 0; i < archive->zip.count && list.length > 0; i++) {
+        struct html_bytes name = archive->zip.members[i].name;
+        const struct part_rule *rule = office_rule(archive->document->family, name);
+        if (rule && rule->text && memmem(list.start, list.length, name.start, name.length))
+            return error_set(archive->err, ERROR_INPUT, "the book is encrypted (DRM), so its text cannot be read");
+    }
+    return 0;
+}
+
+/* Two members of one name would be one part for some programs and the other for others. */
+static int check_parts(const struct archive *archive) {
+    const struct office_family *family = archive->document->family;
+    bool found = false;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < archive->zip.count; i++) {
+        const struct zip_member *member = &archive->zip.members[i];
+        const struct part_rule *rule = office_rule(family, member->name);
+        if (!rule)
+            continue;
+        found |= rule->text && begins(member->name, family->main);
+        bytes += member->size;
+        for (size_t j = 0; j < i; j++)
+            if (archive->zip.members[j].name.length == member->name.length &&
+                strncasecmp(archive->zip.members[j].name.start, member->name.start, member->name.length) == 0)
+                return error_set(archive->err, ERROR_INPUT, "the archive has two members of one name");
+        if (!budget_step(archive->arena->budget, 1 + i / 256))
+            return error_memory(archive->err);
+    }
+    if (!found)
+        return error_set(archive->err, ERROR_INPUT, "the archive is not of the format %s: it has no part %s", family->name,
+                         *family->main ? family->main : "with text");
+    if (bytes > OFFICE_MOST_BYTES)
+        return error_set(archive->err, ERROR_INPUT, "the parts with text are longer than %d MiB unpacked", OFFICE_MOST_BYTES >> 20);
+    return 0;
+}
+
+/* ---- names of columns ---- */
+
+static int compare_names(const void *a, const void *b) {
+    const struct html_bytes *x = a, *y = b;
+    size_t least = x->length < y->length ? x->length : y->length;
+    int order = least > 0 ? memcmp(x->start, y->start, least) : 0;
+    return order != 0 ? order : x->length < y->length ? -1 : x->length > y->length;
+}
+
+/* A table of a spreadsheet has the names of its columns twice: in its cells and in a part of its own, by which formulas refer to
+ * them. Office repairs files in which they differ. */
+static int read_columns(struct archive *archive, const struct zip_member *member) {
+    struct columns *columns = &archive->columns;
+    struct html_bytes bytes, name;
+    struct xml_scan *scan = arena_alloc(archive->arena, 1, sizeof *scan);
+    struct xml_token token;
+    struct error inner = {0};
+    int read;
+    if (!scan)
+        return error_memory(archive->err);
+    if (zip_unpack(member, archive->arena, &bytes, archive->err) != 0)
+        return -1;
+    xml_scan_begin(scan, bytes, false, archive->arena->budget);
+    while ((read = xml_next(scan, &token, &inner)) > 0 && columns->count < MOST_COLUMNS) {
+        if ((token.kind != XML_START && token.kind != XML_EMPTY) || !bytes_are(xml_local_name(token.name), "tableColumn") ||
+            !xml_attribute(&token, "name", &name))
+            continue;
+        struct xml_token value = {.kind = XML_TEXT, .begin = name.start, .end = name.start + name.length};
+        struct html_bytes *names = arena_grow(archive->arena, columns->names, columns->count, &columns->room, 1, sizeof *names);
+        if (!names)
+            return error_memory(archive->err);
+        columns->names = names;
+        if (xml_decode(scan, &value, archive->arena, &names[columns->count], &inner) != 0)
+            break;
+        columns->count++;
+    }
+    return inner.code == ERROR_NONE ? 0 : fail_in(archive, member, &inner);
+}
+
+static int find_columns(struct archive *archive) {
+    for (size_t i = 0; i < archive->zip.count && archive->document->family == &office_xlsx; i++)
+        if (begins(archive->zip.members[i].name, "xl/tables/") && read_columns(archive, &archive->zip.members[i]) != 0)
+            return -1;
+    if (archive->columns.count > 0)
+        qsort(archive->columns.names, archive->columns.count, sizeof *archive->columns.names, compare_names);
+    return 0;
+}
+
+static bool keeps(const void *owner, const struct paragraph *paragraph) {
+    const struct archive *archive = owner;
+    const struct columns *columns = &archive->columns;
+    if (columns->count == 0 || paragraph->count != 1)
+        return false;
+    bool kept = bsearch(&paragraph->tokens[0].text, columns->names, columns->count, sizeof *columns->names, compare_names) != NULL;
+    archive->changes->columns |= kept;
+    return kept;
+}
+
+/* ---- signatures ---- */
+
+static bool is_signature(const struct zip_member *member) {
+    static const char *const names[] = {"_xmlsignatures/", "META-INF/documentsignatures.xml", "META-INF/macrosignatures.xml",
+                                        "META-INF/signatures.xml"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (begins(member->name, names[i]))
+            return true;
+    return false;
+}
+
+/* Writes a part without the elements that refer to signatures; one that cannot be read stays. */
+static int drop_references(struct archive *archive, const char *name, const char *mark) {
+    struct zip_member *member = zip_find(&archive->zip, name);
+    struct xml_scan *scan = arena_alloc(archive->arena, 1, sizeof *scan);
+    struct html_buffer out = {.arena = archive->arena};
+    struct html_bytes bytes;
+    struct xml_token token;
+    struct error inner = {0};
+    const char *done;
+    int read;
+    if (!member)
+        return 0;
+    if (!scan)
+        return error_memory(archive->err);
+    if (zip_unpack(member, archive->arena, &bytes, &inner) != 0)
+        return inner.code == ERROR_MEMORY ? error_memory(archive->err) : 0;
+    done = bytes.start;
+    html_put(&out, "", 0);
+    xml_scan_begin(scan, bytes, false, archive->arena->budget);
+    while ((read = xml_next(scan, &token, &inner)) > 0) {
+        if (token.kind != XML_EMPTY || !memmem(token.begin, (size_t)(token.end - token.begin), mark, strlen(mark)))
+            continue;
+        html_put(&out, done, (size_t)(token.begin - done));
+        done = token.end;
+    }
+    html_put(&out, done, (size_t)(bytes.start + bytes.length - done));
+    if (read < 0 && inner.code == ERROR_INPUT)
+        return 0;
+    return read < 0 || out.failed ? error_memory(archive->err)
+                                  : zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);
+}
+
+static int drop_signatures(struct archive *archive) {
+    for (size_t i = 0; i < archive->zip.count; i++) {
+        struct zip_member *member = &archive->zip.members[i];
+        member->dropped = is_signature(member);
+        archive->changes->signatures |= member->dropped;
+    }
+    if (!archive->changes->signatures || archive->document->family->odf || archive->document->family->epub)
+        return 0;
+    return drop_references(archive, "_rels/.rels", "/digital-signature/") != 0 ||
+                   drop_references(archive, "[Content_Types].xml", "/_xmlsignatures/") != 0
+               ? -1
+               : 0;
+}
+
+/* ---- parts ---- */
+
+static int open_archive(struct archive *archive, const struct office_document *document, struct arena *arena,
+                        struct office_changes *changes, struct error *err) {
+    *archive = (struct archive){.document = document, .arena = arena, .changes = changes, .err = err};
+    if (zip_open(document->bytes, arena, &archive->zip, err) != 0 || check_encryption(archive) != 0 || check_parts(archive) != 0)
+        return -1;
+    return find_columns(archive);
+}
+
+/* Cells of a spreadsheet have their text elsewhere, unless they say so. */
+static bool has_text(struct html_bytes name, struct html_bytes bytes) {
+    return !begins(name, "xl/worksheets/") || memmem(bytes.start, bytes.length, "inlineStr", 9);
+}
+
+static struct walk_part part_of(const struct archive *archive, const struct part_rule *rule, struct html_bytes bytes) {
+    return (struct walk_part){
+        .bytes = bytes, .grammar = rule->grammar, .language = archive->document->language, .keeps = keeps, .owner = archive};
+}
+
+static int read_part(struct archive *archive, const struct zip_member *member, const struct part_rule *rule,
+                     struct html_builder *builder) {
+    struct arena_mark mark = arena_mark(archive->arena);
+    struct html_bytes bytes;
+    struct error inner = {0};
+    if (zip_unpack(member, archive->arena, &bytes, archive->err) != 0)
+        return -1;
+    if (!has_text(member->name, bytes)) {
+        arena_release(archive->arena, mark);
+        return 0;
+    }
+    const struct walk_part part = part_of(archive, rule, bytes);
+    return walk_read(&part, builder, &inner) == 0 ? 0 : fail_in(archive, member, &inner);
+}
+
+/* Text of a translation is marked, so that the paragraph is written again. */
+static void mark_translated(struct html_buffer *out, const char *text, size_t length) {
+    static const char mark[] = {NOTE_TRANSLATED};
+    html_put(out, mark, 1);
+    html_put(out, text, length);
+}
+
+int office_read(const struct office_document *document, struct arena *arena, struct html *out, struct office_changes *changes,
+                struct error *err) {
+    struct html_builder builder = {.arena = arena, .most = OFFICE_MOST_PIECES};
+    struct archive archive;
+    if (open_archive(&archive, document, arena, changes, err) != 0)
+        return -1;
+    for (size_t i = 0; i < archive.zip.count; i++) {
+        const struct zip_member *member = &archive.zip.members[i];
+        const struct part_rule *rule = office_rule(document->family, member->name);
+        if (rule && rule->text && read_part(&archive, member, rule, &builder) != 0)
+            return -1;
+    }
+    return html_build(&builder, mark_translated, out, err);
+}
+
+/* What is unpacked and written of one part is freed before the next. A part that only states the language was not read before; one
+ * that cannot be read stays. */
+static int write_part(struct archive *archive, struct zip_member *member, const struct part_rule *rule, struct html_bytes *messages,
+                      struct arena *scratch) {
+    struct html_buffer out = {.arena = scratch};
+    struct html_bytes bytes;
+    struct error inner = {0};
+    if (zip_unpack(member, scratch, &bytes, &inner) != 0)
+        return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
+    if (!has_text(member->name, bytes))
+        return 0;
+    const struct walk_part part = part_of(archive, rule, bytes);
+    out.capacity = bytes.length + bytes.length / 4 + 1; /* so that it seldom grows */
+    out.bytes = arena_alloc(scratch, out.capacity, 1);
+    if (!out.bytes)
+        return error_memory(archive->err);
+    html_put(&out, "", 0);
+    if (walk_write(&part, messages, archive->document->bilingual, scratch, &out, &archive->changes->accepted, &inner) != 0)
+        return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
+    if (out.length == bytes.length && memcmp(out.bytes, bytes.start, out.length) == 0)
+        return 0;
+    return zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);
+}
+
+char *office_write(const struct office_document *document, struct html_bytes written, struct arena *arena, size_t *out_length,
+                   struct office_changes *changes, struct error *err) {
+    struct archive archive;
+    struct arena scratch;
+    int result = 0;
+    if (!memchr(written.start, NOTE_TRANSLATED, written.length)) {
+        char *same = arena_copy(arena, document->bytes.start, document->bytes.length);
+        *out_length = document->bytes.length;
+        return same ? same : (error_memory(err), NULL);
+    }
+    if (open_archive(&archive, document, arena, changes, err) != 0 || drop_signatures(&archive) != 0)
+        return NULL;
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    arena_limit(&scratch, arena->budget);
+    for (size_t i = 0; i < archive.zip.count && result == 0; i++) {
+        struct zip_member *member = &archive.zip.members[i];
+        const struct part_rule *rule = office_rule(document->family, member->name);
+        if (rule)
+            result = write_part(&archive, member, rule, &written, &scratch);
+        arena_done(&scratch);
+    }
+    arena_limit(&scratch, NULL);
+    arena_done(&scratch);
+    return result == 0 ? zip_write(&archive.zip, arena, out_length, err) : NULL;
+}

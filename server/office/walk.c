@@ -1,0 +1,591 @@
+/* Finds the paragraphs of a part, and rewrites those that were translated. */
+#include "server/office/walk.h"
+#include "server/markup/piece.h"
+#include <stdlib.h>
+#include <strings.h>
+
+enum {
+    NAME_BYTES = 64,   /* of a canonical name; longer ones have no role */
+    PREFIX_BYTES = 16, /* of a canonical prefix */
+    MOST_PREFIXES = 32,
+    MOST_PARAGRAPHS = 16, /* in each other; those further in are not translated */
+    WORD_BYTES = 32,      /* of what represents a unit in its sentence */
+};
+
+static const struct html_bytes nothing = {"", 0};
+
+/* Bytes of the part that are written anew, in order and without overlaps. */
+struct patch {
+    const char *begin, *end;
+    struct html_bytes bytes;
+};
+
+struct prefix {
+    struct html_bytes name; /* "": that of names without one */
+    const char *canonical;
+};
+
+/* An element that is open. */
+struct element {
+    uint8_t role;
+    const char *begin, *inside; /* its start tag, and what follows that */
+};
+
+/* What the elements around a place are to the paragraph: it is in a run, in a text, in something that is one token. */
+struct state {
+    size_t run, text, skip; /* depths of these elements; 0: it is in none */
+    enum role skipped;      /* the role of the element at that depth */
+    const char *wrap, *close;
+    uint32_t format; /* of the run */
+    bool formatted;  /* the run has one */
+};
+
+struct walk {
+    const struct walk_part *part;
+    struct arena *arena;
+    struct error *err;
+    struct xml_scan scan;
+    struct prefix prefixes[MOST_PREFIXES]; /* [prefix_count] that the root binds */
+    size_t prefix_count;
+    struct element open[HTML_MAX_DEPTH]; /* [scan.depth] */
+    size_t opaque;                       /* the depth of the outermost element that is not translated; 0: none */
+
+    /* The paragraph at this place and its state, after those that it stands in. */
+    struct paragraph *paragraph; /* NULL: there is none */
+    struct state states[MOST_PARAGRAPHS];
+    size_t begun[MOST_PARAGRAPHS]; /* depths of the paragraphs' elements; 0: of a flow of HTML */
+    size_t nested;                 /* so many paragraphs are open */
+    struct paragraph *unused;      /* with the memory of earlier ones */
+
+    struct html_builder *builder; /* reading; otherwise NULL */
+
+    struct html_bytes *messages; /* writing */
+    bool bilingual, accepted;
+    bool changes;          /* the current paragraph has tracked changes */
+    struct patch *patches; /* [patch_count] */
+    size_t patch_count, patch_room;
+    struct html_bytes root_language;
+};
+
+/* ---- names ---- */
+
+static void read_prefixes(struct walk *walk, const struct xml_token *root) {
+    struct xml_attribute attribute;
+    for (const char *at = NULL; walk->prefix_count < MOST_PREFIXES && xml_next_attribute(root, &at, &attribute);) {
+        struct html_bytes name = attribute.name, value = attribute.value;
+        if (name.length < 5 || memcmp(name.start, "xmlns", 5) != 0 || (name.length > 5 && name.start[5] != ':'))
+            continue;
+        for (const struct space_row *space = walk->part->grammar->spaces; space->prefix; space++) {
+            size_t ends = strlen(space->ends);
+            if (value.length < ends || memcmp(value.start + value.length - ends, space->ends, ends) != 0 ||
+                !memmem(value.start, value.length, space->holds, strlen(space->holds)))
+                continue;
+            struct html_bytes prefix = name.length > 5 ? bytes_between(name.start + 6, name.start + name.length) : nothing;
+            walk->prefixes[walk->prefix_count++] = (struct prefix){prefix, space->prefix};
+            break;
+        }
+    }
+}
+
+/* Writes the name with the prefix that the grammar uses. A prefix that the root does not bind is taken for that, too. */
+static struct html_bytes canonical_name(const struct walk *walk, struct html_bytes name, char out[NAME_BYTES]) {
+    struct html_bytes local = xml_local_name(name);
+    struct html_bytes prefix = {name.start, local.length < name.length ? name.length - local.length - 1 : 0};
+    for (size_t i = 0; i < walk->prefix_count; i++) {
+        size_t length = strlen(walk->prefixes[i].canonical);
+        if (!bytes_same(walk->prefixes[i].name, prefix))
+            continue;
+        if (length == 0 || local.length + length + 2 > NAME_BYTES)
+            return local;
+        char *end = mempcpy(out, walk->prefixes[i].canonical, length);
+        *end++ = ':';
+        memcpy(end, local.start, local.length);
+        return (struct html_bytes){out, length + 1 + local.length};
+    }
+    return name;
+}
+
+/* ---- patches ---- */
+
+static int add_patch(struct walk *walk, const char *begin, const char *end, struct html_bytes bytes) {
+    struct patch *patches = arena_grow(walk->arena, walk->patches, walk->patch_count, &walk->patch_room, 1, sizeof *patches);
+    if (!patches)
+        return error_memory(walk->err);
+    walk->patches = patches;
+    patches[walk->patch_count++] = (struct patch){begin, end, bytes};
+    return 0;
+}
+
+/* The first patch at or after a place. */
+static size_t patch_from(const struct walk *walk, const char *at) {
+    size_t low = 0, high = walk->patch_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (walk->patches[middle].begin >= at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void put_range(void *owner, const char *begin, const char *end, struct html_buffer *out) {
+    const struct walk *walk = owner;
+    for (size_t i = patch_from(walk, begin); i < walk->patch_count && walk->patches[i].end <= end; i++) {
+        const struct patch *patch = &walk->patches[i];
+        html_put(out, begin, (size_t)(patch->begin - begin));
+        html_put(out, patch->bytes.start, patch->bytes.length);
+        begin = patch->end;
+    }
+    html_put(out, begin, (size_t)(end - begin));
+}
+
+/* ---- the language ---- */
+
+static bool is_one_of(const char *language, const char *list) {
+    return bytes_among((struct html_bytes){language, strcspn(language, "-_")}, list);
+}
+
+/* What an attribute says of the target language; length 0: nothing. */
+static struct html_bytes language_of(const char *language, enum language_part part) {
+    size_t primary = strcspn(language, "-_");
+    const char *region = language[primary] ? language + primary + 1 : "none";
+    bool is_region = strlen(region) == 2 || strlen(region) == 4;
+    switch (part) {
+    case LANGUAGE_PRIMARY:
+        return (struct html_bytes){language, primary};
+    case LANGUAGE_REGION:
+        return is_region ? (struct html_bytes){region, strlen(region)} : (struct html_bytes){"none", 4};
+    case LANGUAGE_EAST:
+        return is_one_of(language, "zh ja ko") ? (struct html_bytes){language, strlen(language)} : nothing;
+    case LANGUAGE_COMPLEX:
+        return is_one_of(language, "ar he fa ur yi") ? (struct html_bytes){language, strlen(language)} : nothing;
+    default:
+        return (struct html_bytes){language, strlen(language)};
+    }
+}
+
+static bool same_language(struct html_bytes a, struct html_bytes b) {
+    size_t x = 0, y = 0;
+    while (x < a.length && a.start[x] != '-' && a.start[x] != '_')
+        x++;
+    while (y < b.length && b.start[y] != '-' && b.start[y] != '_')
+        y++;
+    return x == y && strncasecmp(a.start, b.start, x) == 0;
+}
+
+/* Values of "lang" in any element are set at the root, and where the language is that of the root. */
+static int set_languages(struct walk *walk, const struct xml_token *tag, struct html_bytes canonical, bool root) {
+    struct xml_attribute attribute;
+    for (const char *at = NULL; xml_next_attribute(tag, &at, &attribute);)
+        for (const struct language_row *row = walk->part->grammar->languages; row->attribute; row++) {
+            if ((row->names && !bytes_among(canonical, row->names)) || !bytes_are(xml_local_name(attribute.name), row->attribute))
+                continue;
+            struct html_bytes value = language_of(walk->part->language, row->part);
+            if (!row->names && root)
+                walk->root_language = attribute.value;
+            bool other = !row->names && !same_language(attribute.value, walk->root_language);
+            if (value.length == 0 || other || attribute.value.length == 0 || bytes_are(attribute.value, "zxx") ||
+                (row->part == LANGUAGE_PRIMARY && bytes_are(attribute.value, "none")))
+                continue;
+            const char *begin = attribute.value.start;
+            if (add_patch(walk, begin, begin + attribute.value.length, value) != 0)
+                return -1;
+        }
+    return 0;
+}
+
+/* ---- paragraphs ---- */
+
+static int begin_paragraph(struct walk *walk, struct html_bytes name, const char *content, size_t depth) {
+    struct paragraph *paragraph = walk->unused;
+    if (paragraph)
+        walk->unused = paragraph->outer;
+    else if (!(paragraph = arena_zalloc(walk->arena, 1, sizeof *paragraph)))
+        return error_memory(walk->err);
+    *paragraph = (struct paragraph){.outer = walk->paragraph,
+                                    .grammar = walk->part->grammar,
+                                    .part = walk->part->bytes.start,
+                                    .name = name,
+                                    .begin = content,
+                                    .run = nothing,
+                                    .text = nothing,
+                                    .tokens = paragraph->tokens,
+                                    .room = paragraph->room,
+                                    .formats = paragraph->formats,
+                                    .format_room = paragraph->format_room};
+    walk->paragraph = paragraph;
+    walk->begun[walk->nested] = depth;
+    walk->states[walk->nested++] = (struct state){0};
+    return 0;
+}
+
+/* Puts the paragraph that is translated in the place of its source. */
+static int write_paragraph(struct walk *walk, const struct paragraph *paragraph, struct html_bytes message) {
+    struct html_buffer out = {.arena = walk->arena};
+    const struct paragraph_writer to = {&out, put_range, walk};
+    bool below = walk->bilingual && paragraph->grammar->line_break;
+    html_put(&out, "", 0);
+    if (below) {
+        put_range(walk, paragraph->begin, paragraph->end, &out);
+        paragraph_write_break(paragraph, &to);
+    }
+    paragraph_write(paragraph, message, below, &to);
+    if (out.failed)
+        return error_memory(walk->err);
+    walk->patch_count = patch_from(walk, paragraph->begin);
+    return add_patch(walk, paragraph->begin, paragraph->end, (struct html_bytes){out.bytes, out.length});
+}
+
+static int take_message(struct walk *walk, const struct paragraph *paragraph) {
+    struct html_bytes *messages = walk->messages;
+    const char *end = memchr(messages->start, NOTE_MESSAGE, messages->length);
+    struct html_bytes message = {messages->start, end ? (size_t)(end - messages->start) : messages->length};
+    size_t taken = message.length + (end ? 1 : 0);
+    *messages = (struct html_bytes){messages->start + taken, messages->length - taken};
+    if (!memchr(message.start, NOTE_TRANSLATED, message.length))
+        return 0;
+    walk->accepted |= walk->changes;
+    return write_paragraph(walk, paragraph, message);
+}
+
+static int end_paragraph(struct walk *walk, const char *end) {
+    struct paragraph *paragraph = walk->paragraph;
+    int result = 0;
+    paragraph->end = end;
+    walk->paragraph = paragraph->outer;
+    walk->nested--;
+    if (paragraph_has_words(paragraph) && !(walk->part->keeps && walk->part->keeps(walk->part->owner, paragraph))) {
+        paragraph_settle(paragraph);
+        if (walk->builder)
+            paragraph_read(paragraph, walk->builder);
+        else
+            result = take_message(walk, paragraph);
+    }
+    if (!walk->paragraph)
+        walk->changes = false;
+    paragraph->outer = walk->unused;
+    walk->unused = paragraph;
+    return result;
+}
+
+/* ---- tokens ---- */
+
+static struct inline_token *add(struct walk *walk, enum inline_kind kind, const char *begin, const char *end) {
+    const struct state *state = &walk->states[walk->nested - 1];
+    struct inline_token *token = paragraph_add(walk->paragraph, kind, begin, end, walk->arena);
+    if (!token) {
+        error_memory(walk->err);
+        return NULL;
+    }
+    token->in_run = state->run > 0;
+    token->format = state->format;
+    return token;
+}
+
+static int add_text(struct walk *walk, const char *begin, const char *end, struct html_bytes text) {
+    struct paragraph *paragraph = walk->paragraph;
+    struct state *state = &walk->states[walk->nested - 1];
+    const struct inline_format bare = {.bare = true, .raw = nothing};
+    if (!walk->part->grammar->mixed && state->run == 0 && paragraph_format(paragraph, &bare, walk->arena, &state->format) != 0)
+        return error_memory(walk->err);
+    struct inline_token *token = add(walk, INLINE_TEXT, begin, end);
+    if (!token)
+        return -1;
+    token->text = text;
+    return 0;
+}
+
+/* An element that is one token, from its start to its end. */
+static int add_whole(struct walk *walk, enum role role, const struct xml_token *tag, const char *begin, const char *end) {
+    bool separates = role == ROLE_BREAK || (role == ROLE_OPAQUE && walk->part->grammar->html);
+    struct inline_token *token = add(walk, separates ? INLINE_BREAK : INLINE_UNIT, begin, end);
+    const char *key = role == ROLE_FIELD ? "fldCharType" : walk->part->grammar->key;
+    if (!token)
+        return -1;
+    if (role == ROLE_FIELD || role == ROLE_RANGE_START || role == ROLE_RANGE_END) {
+        token->role = (uint8_t)role;
+        xml_attribute(tag, key, &token->key);
+    }
+    struct html_bytes type;
+    if (role == ROLE_BREAK && !xml_attribute(tag, "type", &type)) /* not the end of a page or a column */
+        token->role = ROLE_BREAK;
+    if (role != ROLE_WORD)
+        return 0;
+
+    /* One that holds nothing but a word is a word of the sentence. */
+    const char *inside = memchr(begin, '>', (size_t)(end - begin)), *close = memrchr(begin, '<', (size_t)(end - begin));
+    struct html_bytes word = inside && close > inside ? bytes_between(inside + 1, close) : nothing;
+    bool plain = word.length > 0 && word.length <= WORD_BYTES;
+    for (size_t i = 0; i < word.length && plain; i++)
+        plain = !html_is_space(word.start[i]) && !strchr("<>&", word.start[i]);
+    if (plain) {
+        token->kind = INLINE_WORD;
+        token->text = word;
+    }
+    return 0;
+}
+
+/* ---- tags ---- */
+
+static void begin_run(struct walk *walk, struct state *state, const struct xml_token *tag) {
+    state->run = walk->scan.depth;
+    state->formatted = false;
+    if (walk->paragraph->run.length == 0)
+        walk->paragraph->run = tag->name;
+}
+
+/* A run without a format has one, too. */
+static int note_format(struct walk *walk, struct html_bytes raw) {
+    struct state *state = &walk->states[walk->nested - 1];
+    struct inline_format format = {.raw = nothing};
+    if (raw.length > 0 &&
+        paragraph_clean_format(walk->part->grammar, raw, walk->part->language, walk->arena, &format.raw, walk->err) != 0)
+        return -1;
+    state->formatted = true;
+    return paragraph_format(walk->paragraph, &format, walk->arena, &state->format) == 0 ? 0 : error_memory(walk->err);
+}
+
+/* A start tag, or a tag without content, in a paragraph and not within a token. empty: nothing ends it later. */
+static int read_inline(struct walk *walk, enum role role, const struct xml_token *tag) {
+    struct state *state = &walk->states[walk->nested - 1];
+    struct paragraph *paragraph = walk->paragraph;
+    bool empty = tag->kind == XML_EMPTY;
+    struct inline_token *token;
+    if ((state->wrap || state->close) && role != ROLE_CONTENT) { /* it is copied with the element around it */
+        if (!empty) {
+            state->skip = walk->scan.depth;
+            state->skipped = ROLE_DROPPED;
+        }
+        return 0;
+    }
+    if (role != ROLE_FORMAT && state->run > 0 && !state->formatted && note_format(walk, nothing) != 0)
+        return -1;
+    switch (role) {
+    case ROLE_RUN:
+        if (!empty && state->run == 0)
+            begin_run(walk, state, tag);
+        return 0;
+    case ROLE_TEXT:
+        if (paragraph->text.length == 0) {
+            paragraph->text = tag->name;
+            paragraph->spaced = !(tag->name.length > 2 && memcmp(tag->name.start, "a:", 2) == 0);
+        }
+        state->text = empty ? state->text : walk->scan.depth;
+        return 0;
+    case ROLE_CONTAINER:
+        if (empty)
+            return add_whole(walk, role, tag, tag->begin, tag->end);
+        token = add(walk, INLINE_OPEN, tag->begin, tag->end);
+        if (token)
+            token->name = xml_local_name(tag->name);
+        return token ? 0 : -1;
+    case ROLE_CONTENT:
+        if (!empty && state->wrap) {
+            token = add(walk, INLINE_OPEN, state->wrap, tag->end);
+            state->wrap = NULL;
+            return token ? 0 : -1;
+        }
+        return 0;
+    case ROLE_WRAP:
+        state->wrap = empty ? state->wrap : tag->begin;
+        return 0;
+    case ROLE_TRANSPARENT:
+        walk->changes = true;
+        return 0;
+    case ROLE_SPACE:
+        return add_text(walk, tag->begin, tag->end, (struct html_bytes){" ", 1});
+    case ROLE_HYPHEN:
+        return add_text(walk, tag->begin, tag->end, (struct html_bytes){"\u2011", 3});
+    default:
+        break;
+    }
+    if (role == ROLE_DROPPED && tag->name.length > 4)
+        walk->changes |= bytes_are(xml_local_name(tag->name), "del") || bytes_are(xml_local_name(tag->name), "moveFrom");
+    if (!empty) { /* the token is added at its end */
+        state->skip = walk->scan.depth;
+        state->skipped = role;
+        return 0;
+    }
+    if (role == ROLE_LEAD && paragraph->count == 0)
+        paragraph->begin = tag->end;
+    if (role == ROLE_FORMAT)
+        return state->run > 0 ? note_format(walk, bytes_between(tag->begin, tag->end)) : 0;
+    if (role == ROLE_DROPPED || role == ROLE_LEAD)
+        return 0;
+    return add_whole(walk, role, tag, tag->begin, tag->end);
+}
+
+/* The end of the element that was skipped as a whole. */
+static int end_skipped(struct walk *walk, const struct element *element, const struct xml_token *end) {
+    struct state *state = &walk->states[walk->nested - 1];
+    enum role role = state->skipped;
+    const struct xml_token start = {XML_START, element->begin, element->inside, {element->begin + 1, end->name.length}};
+    state->skip = 0;
+    if (role == ROLE_FORMAT)
+        return state->run > 0 ? note_format(walk, bytes_between(element->begin, end->end)) : 0;
+    if (role == ROLE_LEAD && walk->paragraph->count == 0)
+        walk->paragraph->begin = end->end;
+    if (role == ROLE_LEAD || role == ROLE_DROPPED)
+        return 0;
+    return add_whole(walk, role, &start, element->begin, end->end);
+}
+
+static int end_inline(struct walk *walk, const struct element *element, const struct xml_token *tag) {
+    struct state *state = &walk->states[walk->nested - 1];
+    size_t depth = walk->scan.depth + 1;
+    if (state->skip > 0)
+        return state->skip == depth ? end_skipped(walk, element, tag) : 0;
+    switch (element->role) {
+    case ROLE_RUN:
+        state->run = state->run == depth ? 0 : state->run;
+        state->format = 0;
+        return 0;
+    case ROLE_TEXT:
+        state->text = state->text == depth ? 0 : state->text;
+        return 0;
+    case ROLE_CONTAINER:
+        return add(walk, INLINE_CLOSE, tag->begin, tag->end) ? 0 : -1;
+    case ROLE_CONTENT:
+        state->close = tag->begin;
+        return 0;
+    case ROLE_WRAP: {
+        const char *close = state->close, *wrap = state->wrap;
+        state->close = state->wrap = NULL;
+        if (close)
+            return add(walk, INLINE_CLOSE, close, tag->end) ? 0 : -1;
+        return wrap ? (add(walk, INLINE_UNIT, wrap, tag->end) ? 0 : -1) : 0;
+    }
+    default:
+        return 0;
+    }
+}
+
+static bool in_token(const struct walk *walk) {
+    return walk->paragraph && walk->states[walk->nested - 1].skip > 0;
+}
+
+/* Blocks of HTML separate what would be one paragraph otherwise. */
+static int read_boundary(struct walk *walk, const struct xml_token *tag) {
+    if (walk->paragraph && end_paragraph(walk, tag->begin) != 0)
+        return -1;
+    return begin_paragraph(walk, nothing, tag->end, 0);
+}
+
+static int read_start(struct walk *walk, const struct xml_token *tag) {
+    char buffer[NAME_BYTES];
+    bool root = walk->scan.depth == (tag->kind == XML_START ? 1 : 0), empty = tag->kind == XML_EMPTY;
+    if (root)
+        read_prefixes(walk, tag);
+    struct html_bytes canonical = canonical_name(walk, tag->name, buffer);
+    enum role role = grammar_role(walk->part->grammar, canonical, tag);
+    size_t depth = walk->scan.depth;
+    if (!empty)
+        walk->open[depth - 1] = (struct element){(uint8_t)role, tag->begin, tag->end};
+    if (!walk->builder && set_languages(walk, tag, canonical, root) != 0)
+        return -1;
+    if (walk->opaque > 0)
+        return 0;
+    bool within = in_token(walk), dropped = within && walk->states[walk->nested - 1].skipped != ROLE_NONE;
+    if (role == ROLE_OPAQUE && !empty && !dropped) {
+        walk->opaque = depth;
+        if (walk->paragraph && !within)
+            return read_inline(walk, role, tag);
+        return 0;
+    }
+    if (role == ROLE_PARAGRAPH && (!walk->paragraph || (within && !dropped)) && walk->nested < MOST_PARAGRAPHS)
+        return empty ? 0 : begin_paragraph(walk, tag->name, tag->end, depth);
+    if (role == ROLE_BOUNDARY && !within)
+        return read_boundary(walk, tag);
+    if (!walk->paragraph || within)
+        return 0;
+    return read_inline(walk, role == ROLE_PARAGRAPH ? ROLE_NONE : role, tag);
+}
+
+static int read_end(struct walk *walk, const struct xml_token *tag) {
+    size_t depth = walk->scan.depth + 1;
+    const struct element *element = &walk->open[depth - 1];
+    if (walk->opaque == depth)
+        walk->opaque = 0;
+    if (walk->opaque > 0 || !walk->paragraph)
+        return 0;
+    if (walk->begun[walk->nested - 1] == depth)
+        return end_paragraph(walk, tag->begin);
+    if (element->role == ROLE_BOUNDARY && !in_token(walk))
+        return read_boundary(walk, tag);
+    return end_inline(walk, element, tag);
+}
+
+static int read_text(struct walk *walk, const struct xml_token *token) {
+    const struct element *parent = walk->scan.depth > 0 ? &walk->open[walk->scan.depth - 1] : NULL;
+    if (!walk->builder && parent && parent->role == ROLE_LANGUAGE && walk->opaque == 0) {
+        struct html_bytes language = {walk->part->language, strlen(walk->part->language)};
+        return add_patch(walk, token->begin, token->end, language);
+    }
+    if (!walk->paragraph || walk->opaque > 0 || in_token(walk))
+        return 0;
+    struct html_bytes text;
+    if (!walk->part->grammar->mixed && walk->states[walk->nested - 1].text == 0)
+        return 0;
+    if (xml_decode(&walk->scan, token, walk->arena, &text, walk->err) != 0)
+        return -1;
+    return add_text(walk, token->begin, token->end, text);
+}
+
+static int walk_all(struct walk *walk) {
+    struct xml_token token;
+    const char *root = walk->part->grammar->root;
+    bool first = true;
+    int read;
+    xml_scan_begin(&walk->scan, walk->part->bytes, walk->part->grammar->doctype, walk->arena->budget);
+    while ((read = xml_next(&walk->scan, &token, walk->err)) > 0) {
+        bool start = token.kind == XML_START || token.kind == XML_EMPTY;
+        if (start && first && root && !bytes_are(xml_local_name(token.name), root))
+            return 0;
+        first &= !start;
+        int result = start                     ? read_start(walk, &token)
+                     : token.kind == XML_END   ? read_end(walk, &token)
+                     : token.kind != XML_OTHER ? read_text(walk, &token)
+                     : walk->part->grammar->html && walk->paragraph && !in_token(walk) && walk->opaque == 0
+                         ? (add(walk, INLINE_UNIT, token.begin, token.end) ? 0 : -1)
+                         : 0;
+        if (result != 0)
+            return -1;
+    }
+    if (read < 0)
+        return -1;
+    while (walk->paragraph) /* after the last block */
+        if (end_paragraph(walk, walk->scan.end) != 0)
+            return -1;
+    return 0;
+}
+
+int walk_read(const struct walk_part *part, struct html_builder *builder, struct error *err) {
+    struct walk *walk = arena_zalloc(builder->arena, 1, sizeof *walk);
+    if (!walk)
+        return error_memory(err);
+    walk->part = part;
+    walk->arena = builder->arena;
+    walk->err = err;
+    walk->builder = builder;
+    walk->root_language = nothing;
+    return walk_all(walk);
+}
+
+int walk_write(const struct walk_part *part, struct html_bytes *messages, bool bilingual, struct arena *arena,
+               struct html_buffer *out, bool *accepted, struct error *err) {
+    struct walk *walk = arena_zalloc(arena, 1, sizeof *walk);
+    if (!walk)
+        return error_memory(err);
+    walk->part = part;
+    walk->arena = arena;
+    walk->err = err;
+    walk->messages = messages;
+    walk->bilingual = bilingual;
+    walk->root_language = nothing;
+    if (walk_all(walk) != 0)
+        return -1;
+    *accepted |= walk->accepted;
+    put_range(walk, part->bytes.start, part->bytes.start + part->bytes.length, out);
+    return out->failed ? error_memory(err) : 0;
+}

@@ -1,0 +1,239 @@
+/* Reads tags and texts in their order, and checks that tags nest. */
+#include "server/office/xml_scan.h"
+#include "model/base/utf8.h"
+#include "model/text/character.h"
+#include "server/markup/build.h"
+#include "server/markup/piece.h"
+#include <strings.h>
+
+enum { NAME_SHOWN = 40, STEP_BYTES = 64 /* of a token: a step of the budget */, MOST_REFERENCE = 40 };
+
+static int refuse(const struct xml_scan *scan, const char *at, const char *what, struct html_bytes name, struct error *err) {
+    int shown = (int)utf8_clip(name.start, name.length, NAME_SHOWN);
+    return html_error_at(err, scan->begin, at, "%s%s%.*s", what, shown > 0 ? " " : "", shown, name.start);
+}
+
+static int refuse_at(const struct xml_scan *scan, const char *at, const char *what, struct error *err) {
+    return html_error_at(err, scan->begin, at, "%s", what);
+}
+
+void xml_scan_begin(struct xml_scan *scan, struct html_bytes document, bool doctype, struct budget *budget) {
+    static const char mark[] = "\xef\xbb\xbf";
+    scan->begin = scan->at = document.start;
+    scan->end = document.start + document.length;
+    scan->budget = budget;
+    scan->doctype = doctype;
+    scan->rooted = false;
+    scan->depth = 0;
+    if (bytes_begin(scan->at, scan->end, mark))
+        scan->begin = scan->at += 3;
+}
+
+/* The bytes must be UTF-8 without control characters, which XML does not have and the notation of messages uses. */
+static int check_bytes(const struct xml_scan *scan, const char *begin, const char *end, struct error *err) {
+    for (const char *at = begin; at < end; at++)
+        if ((unsigned char)*at < ' ' && *at != '\n' && *at != '\t' && *at != '\r')
+            return refuse_at(scan, begin, "there is a control character", err);
+    return utf8_valid(begin, (size_t)(end - begin)) ? 0 : error_set(err, ERROR_INPUT, "it is not valid UTF-8");
+}
+
+static struct html_bytes name_at(const char *at, const char *end) {
+    const char *begin = at;
+    while (at < end && !html_is_space(*at) && !strchr("<>/=\"'&", *at))
+        at++;
+    return bytes_between(begin, at);
+}
+
+/* Returns the end of a tag, past its '>'; values in quotes may hold others. NULL: the tag is incomplete. */
+static const char *tag_end(const char *at, const char *end) {
+    while (at < end && *at != '>' && *at != '<') {
+        if (*at == '"' || *at == '\'') {
+            at = memchr(at + 1, *at, (size_t)(end - at) - 1);
+            if (!at)
+                return NULL;
+        }
+        at++;
+    }
+    return at < end && *at == '>' ? at + 1 : NULL;
+}
+
+/* Values and inner declarations may hold '>'. */
+static const char *doctype_end(const char *at, const char *end) {
+    bool inside = false; /* of the brackets */
+    while (at < end && (inside || *at != '>')) {
+        bool comment = bytes_begin(at, end, "<!--"), quote = *at == '"' || *at == '\'';
+        const char *found = comment ? memmem(at + 4, (size_t)(end - at) - 4, "-->", 3)
+                            : quote ? memchr(at + 1, *at, (size_t)(end - at) - 1)
+                                    : at;
+        if (!found)
+            return NULL;
+        inside = comment || quote ? inside : *at == '[' ? true : *at == ']' ? false : inside;
+        at = found + (comment ? 3 : 1);
+    }
+    return at < end ? at + 1 : NULL;
+}
+
+static int check_encoding(const struct xml_scan *scan, const struct xml_token *declaration, struct error *err) {
+    struct html_bytes encoding;
+    if (bytes_begin(declaration->begin, declaration->end, "<?xml ") && xml_attribute(declaration, "encoding", &encoding) &&
+        !(encoding.length == 5 && strncasecmp(encoding.start, "utf-8", 5) == 0) &&
+        !(encoding.length == 8 && strncasecmp(encoding.start, "us-ascii", 8) == 0))
+        return refuse(scan, declaration->begin, "the encoding must be UTF-8, got", encoding, err);
+    return 0;
+}
+
+/* Everything that begins with "<!" or "<?". */
+static int read_other(struct xml_scan *scan, struct xml_token *token, struct error *err) {
+    static const char *const others[][2] = {{"<!--", "-->"}, {"<?", "?>"}, {"<![CDATA[", "]]>"}};
+    const char *begin = scan->at;
+    token->kind = XML_OTHER;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (!bytes_begin(begin, scan->end, others[i][0]))
+            continue;
+        const char *content = begin + strlen(others[i][0]);
+        const char *close = memmem(content, (size_t)(scan->end - content), others[i][1], strlen(others[i][1]));
+        if (!close)
+            return refuse_at(scan, begin, i == 2 ? "a CDATA section has no end" : "a comment or an instruction has no end", err);
+        scan->at = token->end = close + strlen(others[i][1]);
+        if (i != 2)
+            return check_encoding(scan, token, err) == 0 ? 1 : -1;
+        *token = (struct xml_token){.kind = XML_CDATA, .begin = content, .end = close};
+        return 1;
+    }
+    const char *end = scan->doctype && !scan->rooted && (size_t)(scan->end - begin) > 9 && strncasecmp(begin, "<!doctype", 9) == 0
+                          ? doctype_end(begin + 9, scan->end)
+                          : NULL;
+    if (!end)
+        return refuse_at(scan, begin, "declarations, such as a document type, are not allowed here", err);
+    scan->at = token->end = end;
+    return 1;
+}
+
+static int read_tag(struct xml_scan *scan, struct xml_token *token, struct error *err) {
+    const char *begin = scan->at;
+    bool is_end = scan->end - begin > 1 && begin[1] == '/';
+    token->name = name_at(begin + 1 + is_end, scan->end);
+    const char *end = token->name.length > 0 ? tag_end(token->name.start + token->name.length, scan->end) : NULL;
+    if (!end)
+        return refuse_at(scan, begin, "incomplete tag", err);
+    scan->at = token->end = end;
+    if (is_end) {
+        token->kind = XML_END;
+        if (scan->depth == 0 || !bytes_same(scan->open[scan->depth - 1], token->name))
+            return refuse(scan, begin, "mismatched end tag:", token->name, err);
+        scan->depth--;
+        return 1;
+    }
+    if (scan->depth == 0 && scan->rooted)
+        return refuse(scan, begin, "there is a second root:", token->name, err);
+    scan->rooted = true;
+    token->kind = end[-2] == '/' ? XML_EMPTY : XML_START;
+    if (token->kind == XML_EMPTY)
+        return 1;
+    if (scan->depth == HTML_MAX_DEPTH)
+        return html_error_at(err, scan->begin, begin, "elements nest deeper than %d", HTML_MAX_DEPTH);
+    scan->open[scan->depth++] = token->name;
+    return 1;
+}
+
+int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err) {
+    const char *begin = scan->at;
+    *token = (struct xml_token){.kind = XML_TEXT, .begin = begin};
+    if (begin == scan->end) {
+        if (scan->depth > 0)
+            return refuse(scan, begin, "missing end tag:", scan->open[scan->depth - 1], err);
+        return scan->rooted ? 0 : refuse_at(scan, begin, "there are no elements", err);
+    }
+    int read = 1;
+    if (*begin != '<') {
+        const char *next = memchr(begin, '<', (size_t)(scan->end - begin));
+        scan->at = token->end = next ? next : scan->end;
+    } else if (scan->end - begin > 1 && (begin[1] == '!' || begin[1] == '?')) {
+        read = read_other(scan, token, err);
+    } else {
+        read = read_tag(scan, token, err);
+    }
+    if (read < 0 || check_bytes(scan, begin, scan->at, err) != 0)
+        return -1;
+    return budget_step(scan->budget, 1 + (size_t)(scan->at - begin) / STEP_BYTES) ? 1 : error_memory(err);
+}
+
+/* ---- attributes ---- */
+
+struct html_bytes xml_local_name(struct html_bytes name) {
+    const char *colon = memchr(name.start, ':', name.length);
+    return colon ? bytes_between(colon + 1, name.start + name.length) : name;
+}
+
+bool xml_next_attribute(const struct xml_token *tag, const char **at, struct xml_attribute *out) {
+    const char *end = tag->end - 1, *begin = *at ? *at : tag->name.start ? tag->name.start + tag->name.length : tag->begin + 5;
+    const char *from = begin;
+    while (from < end && (html_is_space(*from) || *from == '/'))
+        from++;
+    const char *equals = memchr(from, '=', (size_t)(end - from)), *open = equals ? equals + 1 : end;
+    while (open < end && html_is_space(*open))
+        open++;
+    const char *close = open < end && strchr("\"'", *open) ? memchr(open + 1, *open, (size_t)(end - open) - 1) : NULL;
+    if (!close)
+        return false;
+    while (equals > from && html_is_space(equals[-1]))
+        equals--;
+    *out = (struct xml_attribute){begin, close + 1, bytes_between(from, equals), bytes_between(open + 1, close)};
+    *at = close + 1;
+    return true;
+}
+
+bool xml_attribute(const struct xml_token *tag, const char *name, struct html_bytes *value) {
+    struct xml_attribute attribute;
+    for (const char *at = NULL; xml_next_attribute(tag, &at, &attribute);)
+        if (bytes_are(xml_local_name(attribute.name), name) || bytes_are(attribute.name, name)) {
+            *value = attribute.value;
+            return true;
+        }
+    return false;
+}
+
+/* ---- references ---- */
+
+/* Puts the character of the reference at `at`. Returns the bytes of the reference, or 0. */
+static size_t put_reference(struct html_buffer *out, const char *at, const char *end) {
+    static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
+    char bytes[4];
+    int32_t character;
+    for (size_t i = 0; i < 5; i++)
+        if (bytes_begin(at, end, names[i])) {
+            html_put(out, &"&<>\"'"[i], 1);
+            return strlen(names[i]);
+        }
+    size_t length = html_reference(at, end, &character);
+    bool control = character < ' ' && character != '\n' && character != '\t' && character != '\r';
+    if (length == 0 || control || character == 0xfffe || character == 0xffff)
+        return 0;
+    html_put(out, bytes, character_put(character, bytes));
+    return length;
+}
+
+int xml_decode(const struct xml_scan *scan, const struct xml_token *token, struct arena *arena, struct html_bytes *out,
+               struct error *err) {
+    const char *at = token->begin, *end = token->end;
+    *out = bytes_between(at, end);
+    if (token->kind == XML_CDATA || !memchr(at, '&', out->length))
+        return 0;
+    struct html_buffer text = {.arena = arena};
+    while (at < end) {
+        const char *mark = memchr(at, '&', (size_t)(end - at)), *plain_end = mark ? mark : end;
+        html_put(&text, at, (size_t)(plain_end - at));
+        at = plain_end;
+        if (!mark)
+            break;
+        size_t length = put_reference(&text, at, end);
+        if (length == 0)
+            return refuse(scan, at, "unknown reference:", bytes_between(at, end - at > MOST_REFERENCE ? at + MOST_REFERENCE : end),
+                          err);
+        at += length;
+    }
+    if (text.failed)
+        return error_memory(err);
+    *out = (struct html_bytes){text.bytes, text.length};
+    return 0;
+}

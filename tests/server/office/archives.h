@@ -1,0 +1,24 @@
+/* Archives for tests: made of texts, translated without a model, and looked into. */
+#ifndef ALIGND_TESTS_OFFICE_ARCHIVES_H
+#define ALIGND_TESTS_OFFICE_ARCHIVES_H
+
+#include "tests/server/documents/fake.h"
+
+struct entry {
+    const char *name, *text; /* name NULL: the last */
+    bool stored;             /* not compressed */
+};
+
+/* An archive with these members, [*length] bytes; the caller frees it. */
+char *archive_make(const struct entry *entries, size_t *length);
+/* The document of this format, translated, in the arena; the test fails where it cannot be read. */
+struct html_bytes archive_translate(struct document document, enum fake_kind kind, struct arena *arena);
+/* What a member holds, as a string in the arena. */
+const char *archive_text(struct html_bytes archive, const char *name, struct arena *arena);
+
+/* A file of this format whose part holds `before` gets `after` there. */
+void archive_expect(const char *format, const char *part, enum fake_kind kind, const char *before, const char *after);
+/* An archive is refused with this message. */
+void archive_refused(const char *format, const char *bytes, size_t length, const char *message);
+
+#endif

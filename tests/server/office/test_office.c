@@ -1,0 +1,496 @@
+/* Office documents and books: formats follow their words, and whatever holds no text stays. */
+#include "tests/server/office/archives.h"
+#include "tests/suites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define P(content) "<w:p>" content "</w:p>"
+#define T(text)    "<w:t xml:space=\"preserve\">" text "</w:t>"
+#define R(text)    "<w:r><w:t xml:space=\"preserve\">" text "</w:t></w:r>"
+#define B(text)    "<w:r><w:rPr><w:b/></w:rPr><w:t xml:space=\"preserve\">" text "</w:t></w:r>"
+#define BODY(content)                                                                                                              \
+    "<w:document xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\">" content "</w:document>"
+#define WORD(kind, before, after) archive_expect("docx", "word/document.xml", kind, BODY(before), BODY(after))
+
+/* ---- docx ---- */
+
+START_TEST(formats_follow_their_words) {
+    WORD(FAKE_UPPER, P(R("a dog")), P(R("A DOG")));
+    WORD(FAKE_REVERSED, P(R("a ") B("big dog") R(" sleeps here")), P(R("HERE SLEEPS ") B("DOG BIG") R(" A")));
+    WORD(FAKE_REVERSED, P("<w:pPr><w:jc/></w:pPr>" B("One") R(" two three")), P("<w:pPr><w:jc/></w:pPr>" R("THREE TWO ") B("ONE")));
+    WORD(FAKE_UPPER, P(R("12 ") B("34")), P(R("12 ") B("34"))); /* no words: as it was */
+    WORD(FAKE_UPPER, P("<w:r><w:t>a &amp; b &lt; c</w:t></w:r>"), P(R("A &amp; B &lt; C")));
+}
+END_TEST
+
+/* Runs that differ only in what proofing tools note are one. */
+START_TEST(runs_merge) {
+    WORD(FAKE_UPPER,
+         P("<w:r w:rsidR=\"1\"><w:t xml:space=\"preserve\">a </w:t></w:r><w:proofErr w:type=\"spellStart\"/>"
+           "<w:r><w:rPr><w:lang w:val=\"en-GB\"/></w:rPr><w:t>d</w:t></w:r><w:r><w:rPr><w:noProof/></w:rPr><w:t>og</w:t></w:r>"),
+         P(R("A DOG")));
+    WORD(FAKE_REVERSED,
+         P(R("see a ") "<w:r><w:rPr><w:b/><w:lang w:val=\"en-US\"/></w:rPr><w:t>big</w:t></w:r><w:r><w:rPr><w:b/></w:rPr>"
+                       "<w:t xml:space=\"preserve\"> dog</w:t></w:r>" R(" now")),
+         P(R("NOW ") B("DOG BIG") R(" A SEE")));
+}
+END_TEST
+
+START_TEST(links_and_breaks) {
+    WORD(FAKE_REVERSED, P(R("see ") "<w:hyperlink r:id=\"r1\">" B("the page") "</w:hyperlink>" R(" now please")),
+         P(R("PLEASE NOW ") "<w:hyperlink r:id=\"r1\">" B("PAGE THE") "</w:hyperlink>" R(" SEE")));
+    WORD(FAKE_REVERSED, P("<w:r><w:t>a b</w:t><w:tab/><w:t>c d</w:t><w:br/><w:t>12</w:t></w:r>"),
+         P("<w:r><w:t xml:space=\"preserve\">B A</w:t><w:tab/><w:t xml:space=\"preserve\">D C</w:t><w:br/>"
+           "<w:t xml:space=\"preserve\">12</w:t></w:r>"));
+    WORD(FAKE_REVERSED, P(R("a dog") "<w:r><w:footnoteReference w:id=\"2\"/></w:r>" R(" runs")),
+         P("<w:r>" T("RUNS DOG") "<w:footnoteReference w:id=\"2\"/>" T(" A") "</w:r>"));
+    WORD(FAKE_REVERSED, P("<w:bookmarkStart w:id=\"1\" w:name=\"b\"/>" R("one two") "<w:bookmarkEnd w:id=\"1\"/>" R(" three")),
+         P(R("THREE ") "<w:bookmarkStart w:id=\"1\" w:name=\"b\"/>" R("TWO ONE") "<w:bookmarkEnd w:id=\"1\"/>"));
+    WORD(FAKE_UPPER, P("<w:sdt><w:sdtPr><w:id/></w:sdtPr><w:sdtContent>" R("a dog") "</w:sdtContent></w:sdt>"),
+         P("<w:sdt><w:sdtPr><w:id/></w:sdtPr><w:sdtContent>" R("A DOG") "</w:sdtContent></w:sdt>"));
+}
+END_TEST
+
+#define MARK(type)        "<w:fldChar w:fldCharType=\"" type "\"/>"
+#define FIELD(type)       "<w:r>" MARK(type) "</w:r>"
+#define INSTRUCTION(text) "<w:instrText>" text "</w:instrText>"
+#define CODE(text)        "<w:r>" INSTRUCTION(text) "</w:r>"
+
+/* The result of a field is translated, and its code is not. */
+START_TEST(fields) {
+    WORD(FAKE_REVERSED, P(R("see ") FIELD("begin") CODE("REF a b") FIELD("separate") B("page one") FIELD("end") R(" now please")),
+         P("<w:r>" T("PLEASE NOW ") MARK("begin") INSTRUCTION("REF a b") MARK("separate") "</w:r>" B("ONE PAGE") "<w:r>" MARK("end")
+               T(" SEE") "</w:r>"));
+    WORD(FAKE_REVERSED, P(R("page ") FIELD("begin") CODE("PAGE") FIELD("separate") R("3") FIELD("end") R(" of many")),
+         P("<w:r>" T("MANY OF ") MARK("begin") INSTRUCTION("PAGE") MARK("separate") T("3") MARK("end") T(" PAGE") "</w:r>"));
+    /* one that goes on in the next paragraph */
+    WORD(FAKE_UPPER, P(FIELD("begin") CODE("TOC") FIELD("separate") R("a b")) P(R("c d") FIELD("end")),
+         P("<w:r>" MARK("begin") INSTRUCTION("TOC") MARK("separate") T("A B") "</w:r>") P("<w:r>" T("C D") MARK("end") "</w:r>"));
+    WORD(FAKE_UPPER, P("<w:fldSimple w:instr=\"PAGE\">" R("3") "</w:fldSimple>" R(" pages")),
+         P("<w:fldSimple w:instr=\"PAGE\">" R("3") "</w:fldSimple>" R(" PAGES")));
+}
+END_TEST
+
+/* The accepted text is translated. */
+START_TEST(tracked_changes) {
+    struct arena arena;
+    struct document_notes notes = {.arena = &arena};
+    size_t length;
+    char *bytes =
+        archive_make((const struct entry[]){{"word/document.xml",
+                                             BODY(P(R("a ") "<w:del w:id=\"1\"><w:r><w:delText>cat"
+                                                            "</w:delText></w:r></w:del><w:ins w:id=\"2\">" R("dog") "</w:ins>")),
+                                             false},
+                                            {NULL, NULL, false}},
+                     &length);
+    arena_init(&arena, 1 << 14);
+    struct html_bytes out = archive_translate(
+        (struct document){.format = document_find("docx"), .source = bytes, .length = length, .notes = &notes}, FAKE_UPPER, &arena);
+    ck_assert_str_eq(archive_text(out, "word/document.xml", &arena), BODY(P(R("A DOG"))));
+    ck_assert_uint_eq(notes.count, 1);
+    ck_assert_str_eq(notes.all[0].code, "changed");
+    ck_assert_uint_eq(notes.all[0].line, 0);
+    arena_done(&arena);
+    free(bytes);
+}
+END_TEST
+
+#define BOXED(content) "<w:pict><w:txbxContent>" content "</w:txbxContent></w:pict>"
+#define BOX(content)   "<w:r>" BOXED(content) "</w:r>"
+
+/* Paragraphs in a paragraph: text boxes. */
+START_TEST(text_boxes) {
+    WORD(FAKE_REVERSED, P(R("one two") BOX(P(R("in a box")) P(R("12"))) R(" three")),
+         P("<w:r>" T("THREE TWO") BOXED(P(R("BOX A IN")) P(R("12"))) T(" ONE") "</w:r>"));
+    WORD(FAKE_REVERSED, P(BOX(P(R("in a box")))), P(BOX(P(R("BOX A IN")))));
+    WORD(FAKE_UPPER,
+         P("<w:r><w:pict>"
+           "<w:t>a</w:t>"
+           "</w:pict></w:r>" R("b")),
+         P("<w:r><w:pict><w:t>a</w:t></w:pict>" T("B") "</w:r>"));
+}
+END_TEST
+
+/* A document may call its namespaces as it likes. */
+START_TEST(other_prefixes) {
+    static const char head[] = "<n:document xmlns:n=\"http://purl.oclc.org/ooxml/wordprocessingml/main\">";
+    char before[512], after[512];
+    snprintf(before, sizeof before, "%s<n:p><n:r><n:rPr><n:b/></n:rPr><n:t>a</n:t></n:r></n:p></n:document>", head);
+    snprintf(after, sizeof after, "%s<n:p><n:r><n:rPr><n:b/></n:rPr><n:t xml:space=\"preserve\">A</n:t></n:r></n:p></n:document>",
+             head);
+    archive_expect("docx", "word/document.xml", FAKE_UPPER, before, after);
+}
+END_TEST
+
+START_TEST(language) {
+    struct arena arena;
+    size_t length;
+    char *bytes =
+        archive_make((const struct entry[]){{"word/document.xml", BODY(P(R("a"))), false},
+                                            {"word/styles.xml", BODY("<w:lang w:val=\"en-US\" w:eastAsia=\"ja-JP\"/>"), false},
+                                            {NULL, NULL, false}},
+                     &length);
+    arena_init(&arena, 1 << 14);
+    struct document document = {.format = document_find("docx"), .source = bytes, .length = length, .language = "pt-BR"};
+    struct html_bytes out = archive_translate(document, FAKE_UPPER, &arena);
+    ck_assert_str_eq(archive_text(out, "word/styles.xml", &arena), BODY("<w:lang w:val=\"pt-BR\" w:eastAsia=\"ja-JP\"/>"));
+    arena_done(&arena);
+    free(bytes);
+}
+END_TEST
+
+START_TEST(both_languages) {
+    struct arena arena;
+    size_t length;
+    char *bytes = archive_make(
+        (const struct entry[]){{"word/document.xml",
+                                BODY(P("<w:pPr><w:jc/></w:pPr>" R("a ")
+                                           B("dog") "<w:r><w:footnoteReference w:id=\"2\"/></w:r>" R(" runs here now")) P(R("12"))),
+                                false},
+                               {NULL, NULL, false}},
+        &length);
+    arena_init(&arena, 1 << 14);
+    struct document document = {.format = document_find("docx"), .source = bytes, .length = length, .bilingual = true};
+    struct html_bytes out = archive_translate(document, FAKE_UPPER, &arena);
+    ck_assert_str_eq(archive_text(out, "word/document.xml", &arena),
+                     BODY(P("<w:pPr><w:jc/></w:pPr>" R("a ") B("dog") "<w:r><w:footnoteReference w:id=\"2\"/></w:r>" R(
+                         " runs here now") "<w:r><w:br/></w:r>" R("A ") B("DOG") R(" RUNS HERE NOW")) P(R("12"))));
+    arena_done(&arena);
+    free(bytes);
+}
+END_TEST
+
+/* ---- pptx and xlsx ---- */
+
+START_TEST(slides) {
+    archive_expect("pptx", "ppt/slides/slide1.xml", FAKE_REVERSED,
+                   "<p:sld><a:p><a:pPr/><a:r><a:rPr lang=\"en-US\" b=\"1\" dirty=\"0\"/><a:t>big</a:t></a:r><a:r>"
+                   "<a:rPr lang=\"en-US\" dirty=\"0\" err=\"1\"/><a:t> dogs run far</a:t></a:r><a:br/><a:fld><a:t>x</a:t></a:fld>"
+                   "<a:endParaRPr lang=\"en-US\"/></a:p></p:sld>",
+                   "<p:sld><a:p><a:pPr/><a:r><a:rPr lang=\"fr\"/><a:t>FAR RUN DOGS </a:t></a:r><a:r><a:rPr lang=\"fr\" b=\"1\"/>"
+                   "<a:t>BIG</a:t></a:r><a:br/><a:fld><a:t>x</a:t></a:fld><a:endParaRPr lang=\"fr\"/></a:p></p:sld>");
+}
+END_TEST
+
+START_TEST(sheets) {
+    archive_expect("xlsx", "xl/sharedStrings.xml", FAKE_UPPER,
+                   "<sst><si><t>a dog</t></si><si><r><t xml:space=\"preserve\">big </t></r><r><rPr><b/></rPr><t>cat</t></r></si>"
+                   "<si><t>12</t></si></sst>",
+                   "<sst><si><t>a dog</t></si><si><r><t xml:space=\"preserve\">big </t></r><r><rPr><b/></rPr><t>cat</t></r></si>"
+                   "<si><t>12</t></si></sst>"); /* of no namespace that is known */
+#define SST(content) "<sst xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">" content "</sst>"
+    archive_expect(
+        "xlsx", "xl/sharedStrings.xml", FAKE_UPPER,
+        SST("<si><t>a dog</t></si><si><r><t xml:space=\"preserve\">a big </t></r><r><rPr><b/></rPr><t>cat</t></r></si>"
+            "<si><t>12</t></si>"),
+        SST("<si><t xml:space=\"preserve\">A DOG</t></si><si><r><t xml:space=\"preserve\">A BIG </t></r><r><rPr><b/></rPr>"
+            "<t xml:space=\"preserve\">CAT</t></r></si><si><t>12</t></si>"));
+    archive_expect(
+        "xlsx", "xl/worksheets/sheet1.xml", FAKE_UPPER,
+        "<x:worksheet xmlns:x=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"><x:c t=\"inlineStr\"><x:f>a</x:f>"
+        "<x:is><x:t>a dog</x:t></x:is></x:c></x:worksheet>",
+        "<x:worksheet xmlns:x=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"><x:c t=\"inlineStr\"><x:f>a</x:f>"
+        "<x:is><x:t xml:space=\"preserve\">A DOG</x:t></x:is></x:c></x:worksheet>");
+}
+END_TEST
+
+/* Formulas refer to columns of tables by their names. */
+START_TEST(names_of_columns) {
+    struct arena arena;
+    struct document_notes notes = {.arena = &arena};
+    size_t length;
+    char *bytes = archive_make(
+        (const struct entry[]){{"xl/sharedStrings.xml", SST("<si><t>Big price</t></si><si><t>a dog</t></si>"), false},
+                               {"xl/tables/table1.xml", "<table><tableColumn id=\"1\" name=\"Big price\"/></table>", false},
+                               {NULL, NULL, false}},
+        &length);
+    arena_init(&arena, 1 << 14);
+    struct html_bytes out = archive_translate(
+        (struct document){.format = document_find("xlsx"), .source = bytes, .length = length, .notes = &notes}, FAKE_UPPER, &arena);
+    ck_assert_str_eq(archive_text(out, "xl/sharedStrings.xml", &arena),
+                     SST("<si><t>Big price</t></si><si><t xml:space=\"preserve\">A DOG</t></si>"));
+    ck_assert_uint_eq(notes.count, 1);
+    arena_done(&arena);
+    free(bytes);
+}
+END_TEST
+
+/* ---- OpenDocument ---- */
+
+#define ODF(content)              "<office:document-content>" content "</office:document-content>"
+#define TEXT(kind, before, after) archive_expect("odt", "content.xml", kind, ODF(before), ODF(after))
+
+START_TEST(open_document) {
+    TEXT(FAKE_REVERSED, "<text:p text:style-name=\"P1\">a <text:span text:style-name=\"T1\">big dog</text:span> runs here</text:p>",
+         "<text:p text:style-name=\"P1\">HERE RUNS <text:span text:style-name=\"T1\">DOG BIG</text:span> A</text:p>");
+    TEXT(FAKE_REVERSED, "<text:h>a b<text:tab/>c<text:s text:c=\"2\"/>d<text:line-break/>12</text:h>",
+         "<text:h>B A<text:tab/>D C<text:line-break/>12</text:h>");
+    TEXT(FAKE_REVERSED,
+         "<text:p>a dog<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>it is big</text:p>"
+         "</text:note-body></text:note> runs</text:p>",
+         "<text:p>RUNS DOG<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>BIG IS IT</text:p>"
+         "</text:note-body></text:note> A</text:p>");
+    TEXT(
+        FAKE_UPPER,
+        "<text:tracked-changes><text:p>old</text:p></text:tracked-changes><text:p/><text:p>a<office:annotation><text:p>why</text:p>"
+        "</office:annotation></text:p>",
+        "<text:tracked-changes><text:p>old</text:p></text:tracked-changes><text:p/><text:p>A<office:annotation><text:p>why</text:p>"
+        "</office:annotation></text:p>");
+    TEXT(FAKE_UPPER,
+         "<table:table-cell office:value-type=\"date\"><text:p>May 1</text:p></table:table-cell>"
+         "<table:table-cell office:value-type=\"string\"><text:p>May 1</text:p></table:table-cell>",
+         "<table:table-cell office:value-type=\"date\"><text:p>May 1</text:p></table:table-cell>"
+         "<table:table-cell office:value-type=\"string\"><text:p>MAY 1</text:p></table:table-cell>");
+    TEXT(FAKE_UPPER, "<style:text-properties fo:language=\"en\" fo:country=\"US\"/><text:p>a</text:p>",
+         "<style:text-properties fo:language=\"fr\" fo:country=\"none\"/><text:p>A</text:p>");
+}
+END_TEST
+
+/* ---- EPUB ---- */
+
+#define PAGE(kind, before, after) archive_expect("epub", "OEBPS/a.xhtml", kind, "<html>" before "</html>", "<html>" after "</html>")
+
+START_TEST(books) {
+    PAGE(FAKE_REVERSED,
+         "<head><title>A book</title><style>p {}</style></head><body><p>a <em>big dog</em> runs<br/>far away</p></body>",
+         "<head><title>BOOK A</title><style>p {}</style></head><body><p>RUNS <em>DOG BIG</em> A<br/>AWAY FAR</p></body>");
+    PAGE(FAKE_REVERSED, "<body><div>one two<p>a <img src=\"x\"/> b</p>three four</div></body>",
+         "<body><div>TWO ONE<p>B A <img src=\"x\"/></p>FOUR THREE</div></body>");
+    PAGE(FAKE_REVERSED, "<body><p>a dog<a href=\"#n\"><sup>1</sup></a> runs</p><pre>a b</pre><p>see <code>x</code> now</p></body>",
+         "<body><p>RUNS DOG<a href=\"#n\"><sup>1</sup></a> A</p><pre>a b</pre><p>NOW <code>x</code> SEE</p></body>");
+    PAGE(FAKE_UPPER, "<body><p>a&#160;b &eacute; &mdash; c</p><p lang=\"en\" translate=\"no\">x</p></body>",
+         "<body><p>A\u00a0B \u00e9 \u2014 C</p><p lang=\"en\" translate=\"no\">x</p></body>");
+    archive_expect("epub", "a.ncx", FAKE_UPPER, "<ncx><navLabel><text>a b</text></navLabel></ncx>",
+                   "<ncx><navLabel><text>A B</text></navLabel></ncx>");
+    archive_expect(
+        "epub", "a.xhtml", FAKE_UPPER,
+        "<!DOCTYPE html [<!ENTITY x \"y\">]><html lang=\"en-US\"><body><p lang=\"en\">a</p><p lang=\"de\">b</p></body></html>",
+        "<!DOCTYPE html [<!ENTITY x \"y\">]><html lang=\"fr\"><body><p lang=\"fr\">A</p><p lang=\"de\">B</p></body></html>");
+}
+END_TEST
+
+START_TEST(language_of_a_book) {
+    struct arena arena;
+    size_t length;
+    char *bytes = archive_make((const struct entry[]){{"a.xhtml", "<html><body>a</body></html>", false},
+                                                      {"b.opf", "<package><dc:language>en</dc:language></package>", false},
+                                                      {NULL, NULL, false}},
+                               &length);
+    arena_init(&arena, 1 << 14);
+    struct html_bytes out = archive_translate((struct document){.format = document_find("epub"), .source = bytes, .length = length},
+                                              FAKE_UPPER, &arena);
+    ck_assert_str_eq(archive_text(out, "b.opf", &arena), "<package><dc:language>fr</dc:language></package>");
+    arena_done(&arena);
+    free(bytes);
+}
+END_TEST
+
+/* ---- archives ---- */
+
+static const struct entry usual[] = {
+    {"[Content_Types].xml", "<Types><Override PartName=\"/_xmlsignatures/sig1.xml\"/></Types>", true},
+    {"word/document.xml", BODY(P(R("a dog"))), false},
+    {"word/media/a.png", "not text at all", true},
+    {"word/vbaProject.bin", "macros macros macros macros", false},
+    {NULL, NULL, false}};
+
+/* What is not translated has the same bytes; if nothing is, so has the whole. */
+START_TEST(other_members_stay) {
+    struct arena arena;
+    size_t length, out_length;
+    char *bytes = archive_make(usual, &length);
+    struct document document = {.format = document_find("docx"), .source = bytes, .length = length, .language = FAKE_LANGUAGE};
+    struct html html;
+    arena_init(&arena, 1 << 14);
+    struct html_bytes out = archive_translate(document, FAKE_UPPER, &arena);
+    const char *media = memmem(bytes, length, "word/media", 10), *directory = memmem(bytes, length, "PK\1\2", 4);
+    ck_assert_ptr_nonnull(memmem(out.start, out.length, media - 30, (size_t)(directory - media) + 30)); /* to the end of the last */
+    ck_assert_mem_eq(out.start, bytes, 90);
+    ck_assert_str_eq(archive_text(out, "word/vbaProject.bin", &arena), "macros macros macros macros");
+
+    ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
+    ck_assert_uint_eq(html.count, 1);
+    struct html_translation none = {0};
+    const char *same = document_write(&document, &html, &none, &arena, &out_length, NULL);
+    ck_assert_uint_eq(out_length, length);
+    ck_assert_mem_eq(same, bytes, length);
+    arena_done(&arena);
+    free(bytes);
+}
+END_TEST
+
+START_TEST(signatures) {
+    static const struct entry entries[] = {
+        {"_rels/.rels", "<r><Relationship Type=\"x/digital-signature/origin\" Target=\"s\"/><Relationship Type=\"y\"/></r>", false},
+        {"[Content_Types].xml", "<Types><Override PartName=\"/_xmlsignatures/sig1.xml\"/><Default/></Types>", false},
+        {"_xmlsignatures/sig1.xml", "<s/>", false},
+        {"word/document.xml", BODY(P(R("a dog"))), false},
+        {NULL, NULL, false}};
+    struct arena arena;
+    struct document_notes notes = {.arena = &arena};
+    size_t length;
+    char *bytes = archive_make(entries, &length);
+    arena_init(&arena, 1 << 14);
+    struct html_bytes out = archive_translate(
+        (struct document){.format = document_find("docx"), .source = bytes, .length = length, .notes = &notes}, FAKE_UPPER, &arena);
+    ck_assert_ptr_null(archive_text(out, "_xmlsignatures/sig1.xml", &arena));
+    ck_assert_str_eq(archive_text(out, "_rels/.rels", &arena), "<r><Relationship Type=\"y\"/></r>");
+    ck_assert_str_eq(archive_text(out, "[Content_Types].xml", &arena), "<Types><Default/></Types>");
+    ck_assert_uint_eq(notes.count, 1);
+    ck_assert_str_eq(notes.all[0].code, "changed");
+    arena_done(&arena);
+    free(bytes);
+}
+END_TEST
+
+/* Parts that only state the language or refer to signatures stay if they cannot be read. */
+START_TEST(unreadable_parts_stay) {
+    static const struct entry entries[] = {{"_rels/.rels", "<r><x Type=\"/digital-signature/\"/></s>", false},
+                                           {"_xmlsignatures/sig1.xml", "<s/>", false},
+                                           {"word/styles.xml", "<a><w:lang w:val=\"en\"/></b>", false},
+                                           {"word/document.xml", BODY(P(R("a dog"))), false},
+                                           {NULL, NULL, false}};
+    struct arena arena;
+    size_t length;
+    char *bytes = archive_make(entries, &length);
+    arena_init(&arena, 1 << 14);
+    struct html_bytes out = archive_translate((struct document){.format = document_find("docx"), .source = bytes, .length = length},
+                                              FAKE_UPPER, &arena);
+    ck_assert_str_eq(archive_text(out, "word/document.xml", &arena), BODY(P(R("A DOG"))));
+    ck_assert_str_eq(archive_text(out, "word/styles.xml", &arena), entries[2].text);
+    ck_assert_str_eq(archive_text(out, "_rels/.rels", &arena), entries[0].text);
+    arena_done(&arena);
+    free(bytes);
+}
+END_TEST
+
+/* Sets bytes of the first header that begins so. */
+static void set_bytes(char *bytes, size_t length, const char *signature, size_t offset, const char *value, size_t count) {
+    char *at = memmem(bytes, length, signature, 4);
+    memcpy(at + offset, value, count);
+}
+
+#define CENTRAL "PK\1\2"
+
+/* Each archive is the usual one with some bytes changed. */
+START_TEST(archives_that_are_refused) {
+    static const struct {
+        const char *signature;
+        size_t offset;
+        const char *value;
+        size_t count;
+        const char *message;
+    } cases[] = {
+        {CENTRAL, 42, "\377\0\0\0", 4,
+         "\"[Content_Types].xml\" in the archive is not where the directory says: the file is damaged or incomplete"},
+        {CENTRAL, 20, "\377\377\377\0", 4,
+         "\"[Content_Types].xml\" in the archive is not where the directory says: the file is damaged or incomplete"},
+        {CENTRAL, 46, "../", 3, "the archive is damaged: a member has a name that is empty, too long, or leads out of the archive"},
+        {CENTRAL, 46, "/", 1, "the archive is damaged: a member has a name that is empty, too long, or leads out of the archive"},
+        {"PK\5\6", 10, "\377\377", 2, "the archive has more than 10000 members"},
+        {"PK\5\6", 4, "\1", 1, "archives of several files are not supported"},
+        {"PK\5\6", 16, "\377\377", 2, "the archive is damaged: its directory is not where its end says"},
+        {"PK\5\6", 0, "PK\5\5", 4, "the archive is damaged: it has no directory at its end, so the file is incomplete"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t length;
+        char *bytes = archive_make(usual, &length);
+        set_bytes(bytes, length, cases[i].signature, cases[i].offset, cases[i].value, cases[i].count);
+        archive_refused("docx", bytes, length, cases[i].message);
+        free(bytes);
+    }
+    archive_refused("docx", "", 0, "the file is not an archive of this format, which begins with \"PK\"");
+    archive_refused(
+        "docx", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 8,
+        "the file is encrypted with a password, or of an older version of Office (doc, xls, ppt): save it without a password "
+        "in the current format");
+}
+END_TEST
+
+static void refuse_entries(const char *format, const struct entry *entries, const char *message) {
+    size_t length;
+    char *bytes = archive_make(entries, &length);
+    archive_refused(format, bytes, length, message);
+    free(bytes);
+}
+
+/* Parts that cannot be read, and archives of other kinds. */
+START_TEST(parts_that_are_refused) {
+    refuse_entries("docx", (const struct entry[]){{"content.xml", "<a/>", false}, {NULL, NULL, false}},
+                   "the archive is not of the format docx: it has no part word/document");
+    refuse_entries("docx", (const struct entry[]){{"word/document.xml", "<a>\n<b></a>", false}, {NULL, NULL, false}},
+                   "word/document.xml: line 2, column 4: mismatched end tag: a");
+    refuse_entries("docx", (const struct entry[]){{"word/document.xml", "<!DOCTYPE a><a/>", false}, {NULL, NULL, false}},
+                   "word/document.xml: line 1, column 1: declarations, such as a document type, are not allowed here");
+    refuse_entries("docx", (const struct entry[]){{"word/document.xml", BODY(P(R("&x;"))), false}, {NULL, NULL, false}},
+                   "word/document.xml: line 1, column 120: unknown reference: &x;");
+    refuse_entries(
+        "docx",
+        (const struct entry[]){{"word/document.xml", "<?xml version='1.0' encoding='UTF-16'?><a/>", false}, {NULL, NULL, false}},
+        "word/document.xml: line 1, column 1: the encoding must be UTF-8, got UTF-16");
+    refuse_entries(
+        "docx",
+        (const struct entry[]){{"word/document.xml", "<a/>", false}, {"WORD/document.xml", "<a/>", false}, {NULL, NULL, false}},
+        "the archive has two members of one name");
+    refuse_entries("odt",
+                   (const struct entry[]){{"content.xml", "<a/>", false},
+                                          {"META-INF/manifest.xml", "<m><manifest:encryption-data/></m>", false},
+                                          {NULL, NULL, false}},
+                   "the file is encrypted with a password: save it without one");
+    refuse_entries("epub",
+                   (const struct entry[]){{"O/a.xhtml", "<html/>", false},
+                                          {"META-INF/encryption.xml", "<c><CipherReference URI=\"O/a.xhtml\"/></c>", false},
+                                          {NULL, NULL, false}},
+                   "the book is encrypted (DRM), so its text cannot be read");
+}
+END_TEST
+
+/* A part that is compressed far more than text can be. */
+START_TEST(bombs) {
+    size_t length, room = (size_t)3 << 20;
+    char *text = malloc(room + 1);
+    memset(text, ' ', room);
+    memcpy(text, "<a>", 3);
+    memcpy(text + room - 4, "</a>", 5);
+    const struct entry entries[] = {{"word/document.xml", text, false}, {NULL, NULL, false}};
+    char *bytes = archive_make(entries, &length);
+    archive_refused("docx", bytes, length, "\"word/document.xml\" in the archive is compressed more than 250 times");
+    free(bytes);
+    char *at = memmem(bytes = archive_make(usual, &length), length, "word/document.xml", 17);
+    at[17 + 5] ^= 1; /* a bit of the data */
+    archive_refused(
+        "docx", bytes, length,
+        "\"word/document.xml\" in the archive is damaged: its contents do not have the checksum that the directory states");
+    free(bytes);
+    free(text);
+}
+END_TEST
+
+Suite *office_suite(void) {
+    Suite *suite = suite_create("office");
+    TCase *tests = tcase_create("office");
+    tcase_add_test(tests, formats_follow_their_words);
+    tcase_add_test(tests, runs_merge);
+    tcase_add_test(tests, links_and_breaks);
+    tcase_add_test(tests, fields);
+    tcase_add_test(tests, tracked_changes);
+    tcase_add_test(tests, text_boxes);
+    tcase_add_test(tests, other_prefixes);
+    tcase_add_test(tests, language);
+    tcase_add_test(tests, both_languages);
+    tcase_add_test(tests, slides);
+    tcase_add_test(tests, sheets);
+    tcase_add_test(tests, names_of_columns);
+    tcase_add_test(tests, open_document);
+    tcase_add_test(tests, books);
+    tcase_add_test(tests, language_of_a_book);
+    tcase_add_test(tests, other_members_stay);
+    tcase_add_test(tests, signatures);
+    tcase_add_test(tests, unreadable_parts_stay);
+    tcase_add_test(tests, archives_that_are_refused);
+    tcase_add_test(tests, parts_that_are_refused);
+    tcase_add_test(tests, bombs);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
