@@ -19,7 +19,7 @@ test("docs: one operation at a time, found by its name; its request is sent and 
     await page.setViewportSize({ width, height: 900 });
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}`);
   }
-}, { bypassCSP: true }));
+}, { bypassCSP: true, expected: /404/ })); /* the browser asks for an icon */
 
 /* Those that change what a server has, or need what this one lacks, are answered by an error of the API. */
 test("docs: every example in JSON is answered by 200, or by an error that names what is missing", () => visit("docs", async (page) => {

@@ -140,7 +140,7 @@ test("links: the question mark explains each view, with a sentence to try", asyn
       await page.locator("#show-help").click();
       await page.locator("#help dt").first().waitFor();
       const tabs = await page.locator(".tabs button").allTextContents();
-      assert.deepEqual(await page.locator("#help dt").allTextContents(), tabs);
+      assert.deepEqual(await page.locator("#help dt").allTextContents(), [...tabs, "The lines under the words"]);
       assert.deepEqual(await violations(page), []);
       await page.locator("#help a").nth(5).click();
       await page.locator(".cover").waitFor();
