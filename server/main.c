@@ -4,6 +4,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/worker.h"
+#include "server/get_command.h"
 #include "server/health.h"
 #include "server/http/http.h"
 #include "server/import.h"
@@ -408,7 +409,7 @@ static int run_offline(struct options *options, int *status, struct error *err) 
     int result = named_models_find(options, err);
     if (result == 0)
         result = offline_run(options, &skipped, err);
-    *status = skipped > 0 ? EXIT_SKIPPED : EXIT_SUCCESS;
+    *status = result == 0 && skipped > 0 ? EXIT_SKIPPED : EXIT_SUCCESS;
     return result;
 }
 
@@ -439,7 +440,7 @@ static int run_daemon(struct options *options, int *status, struct error *err) {
     return result;
 }
 
-/* status: the exit status if nothing fails. */
+/* status: the exit status if nothing fails, or if it is not EXIT_SUCCESS, of what failed. */
 static int run_command(struct options *options, int *status, struct error *err) {
     switch (options->command) {
     case COMMAND_SERVE:
@@ -453,6 +454,12 @@ static int run_command(struct options *options, int *status, struct error *err) 
         return named_models_find(options, err) == 0 ? pack(options, err) : -1;
     case COMMAND_IMPORT:
         return import_command(options, err);
+    case COMMAND_GET:
+        return get_command(options, status, err);
+    case COMMAND_MODELS:
+        return models_command(options, status, err);
+    case COMMAND_REMOVE:
+        return remove_command(options, status, err);
     case COMMAND_TRANSLATE:
     case COMMAND_ATTENTION:
         break;
@@ -478,7 +485,7 @@ static int main_run(struct options *options) {
         log_message(line);
     }
     log_stop();
-    return result == 0 ? status : EXIT_FAILURE;
+    return result == 0 || status != EXIT_SUCCESS ? status : EXIT_FAILURE;
 }
 
 static int print(const char *text) {

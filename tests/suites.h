@@ -45,6 +45,8 @@
     X(options) \
     X(health) \
     X(shipped) \
+    X(records) \
+    X(download) \
     X(share) \
     X(checkpoint) \
     X(outfile) \

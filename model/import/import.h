@@ -4,6 +4,7 @@
 #define ALIGND_IMPORT_H
 
 #include "model/base/error.h"
+#include "model/import/origin.h"
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@ struct import_options {
     bool unknowns;                          /* searches may choose <unk> */
     bool no_shortlist;                      /* it is left out */
     size_t shortlist_first, shortlist_best; /* of a shortlist of text: so many first ids, so many targets of a word; 0: 100 */
+    const struct import_origin *origin;     /* NULL: it was not downloaded */
     const volatile sig_atomic_t *stop;      /* set by a signal handler: gives up; NULL: never */
 };
 
