@@ -4,6 +4,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/worker.h"
+#include "server/get/installed.h"
 #include "server/get_command.h"
 #include "server/health.h"
 #include "server/http/http.h"
@@ -103,6 +104,7 @@ struct daemon {
     const struct options *options;
     const struct name_list *folders; /* of models that are loaded at the start */
     const char *directory;           /* of the models; NULL: each was named */
+    bool gets;                       /* downloaded models are served */
     struct service *service;
 };
 
@@ -199,6 +201,7 @@ static void greet(const struct daemon *daemon, const char *address, const struct
                                       .tls = daemon->options->tls_cert != NULL,
                                       .keys = daemon->service->keys != NULL,
                                       .directory = daemon->directory,
+                                      .gets = daemon->gets,
                                       .usual = daemon->options->default_model,
                                       .models = names,
                                       .model_count = models->count};
@@ -309,9 +312,11 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     const struct daemon daemon = {.options = options,
                                   .folders = shipped->directory ? &shipped->folders : &options->models,
                                   .directory = shipped->directory ? shipped->directory : options->directory,
+                                  .gets = shipped->downloaded != NULL,
                                   .service = &service};
     const struct catalog_options models = {.folders = daemon.folders,
-                                           .directory = options->directory,
+                                           .directory = shipped->downloaded ? shipped->downloaded : options->directory,
+                                           .downloads = shipped->downloaded != NULL,
                                            .usual = options->default_model,
                                            .compute = options->compute,
                                            .shortlist = options->shortlist,
@@ -413,12 +418,28 @@ static int run_offline(struct options *options, int *status, struct error *err) 
     return result;
 }
 
-/* Serves the models that came with alignd. The first one answers requests that name neither a model nor languages. */
+/* Serves the models that came with alignd, and those that were downloaded. The first one answers requests that name neither a model
+ * nor languages. */
 static int serve_shipped(struct options *options, struct shipped *shipped, struct error *err) {
-    if (shipped_find(shipped, err) != 0)
+    struct installed_list found = {NULL, 0};
+    const char *usual;
+    if (models_find(shipped, err) != 0 || (shipped->downloaded && installed_list(shipped->downloaded, &found, err) != 0))
         return -1;
-    if (!options->default_model && shipped->usual && !(options->default_model = strdup(shipped->usual)))
-        return error_memory(err);
+    if (found.count > 0)
+        log_event(LOG_INFO, "downloaded_models_found", "directory=%s models=%zu", shipped->downloaded, found.count);
+    usual = shipped->usual;
+    for (size_t i = 0; usual && i < found.count; i++) { /* it takes the place of the shipped one for its languages */
+        char pair[sizeof found.models->source + sizeof found.models->target];
+        snprintf(pair, sizeof pair, "%s-%s", found.models[i].source, found.models[i].target);
+        if (strcmp(pair, shipped->usual) == 0)
+            usual = found.models[i].name;
+    }
+    int result = 0;
+    if (!options->default_model && usual && !(options->default_model = strdup(usual)))
+        result = error_memory(err);
+    installed_list_done(&found);
+    if (result != 0 || shipped->folders.count == 0)
+        return result;
     log_event(LOG_INFO, "models_found", "directory=%s models=%zu", shipped->directory, shipped->folders.count);
     return 0;
 }

@@ -13,22 +13,25 @@
 struct shipped {
     char *directory;          /* that contains them all */
     struct name_list folders; /* paths, in the order in which they are served: en-fr first, then the others by name */
-    const char *usual;        /* the model for requests that name neither a model nor languages: en-fr; NULL: it is missing */
+    char *downloaded;  /* the folder of downloaded models, which go before these (models_find); NULL: it was not looked for */
+    const char *usual; /* the model for requests that name neither a model nor languages: en-fr; NULL: it is missing */
 };
 
 /* -1 with ERROR_FILE if there are none, with a message that says where they were looked for; or ERROR_MEMORY. Zeroed then. */
 int shipped_find(struct shipped *shipped, struct error *err);
 /* The same for the program at this path. */
 int shipped_find_beside(const char *program, struct shipped *shipped, struct error *err);
+/* The same with the folder of downloaded models, which may be missing; -1 if there are models in neither. */
+int models_find(struct shipped *shipped, struct error *err);
 void shipped_done(struct shipped *shipped);
 
 /* ---- models by name ---- */
 
 /* Replaces names in options->models by folders. A name that is neither a model folder nor a path is looked up in
- * options->directory, or else among the models that came with alignd: it is a model's name, or languages such as "en-fr". If
- * options->from and options->to are set, the models must translate from one to the other; without models the nearest one that does
- * is found, as the daemon does, and options->variant is set if it writes several languages. -1 with ERROR_INPUT and a message that
- * lists the models; or ERROR_FILE or ERROR_MEMORY. */
+ * options->directory, or else among the models that were downloaded and those that came with alignd: it is a model's name, or
+ * languages such as "en-fr". If options->from and options->to are set, the models must translate from one to the other; without
+ * models the nearest one that does is found, as the daemon does, and options->variant is set if it writes several languages. -1
+ * with ERROR_INPUT and a message that lists the models; or ERROR_FILE or ERROR_MEMORY. */
 int named_models_find(struct options *options, struct error *err);
 
 /* ---- the greeting ---- */
@@ -38,6 +41,7 @@ struct greeting {
     const char *address;       /* as of http_address: "127.0.0.1:8080", "unix:/run/alignd.socket" */
     bool tls, keys;            /* TCP speaks HTTPS; requests need an API key */
     const char *directory;     /* of the models; NULL: each was named */
+    bool gets;                 /* models that are downloaded will be served */
     const char *const *models; /* [model_count] names; the first dozen is listed */
     size_t model_count;
     const char *usual; /* the model for requests that name none; NULL: requests must name one */

@@ -12,9 +12,12 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import urllib.request
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 
@@ -336,11 +339,55 @@ def test_models_are_listed_and_removed(mirror, tmp_path):
     assert run("models", ALIGND_MODELS=str(tmp_path)).stdout.count("\n") == 1
 
 
-def test_the_usual_folder(mirror, tmp_path):
-    if os.access("/var/lib", os.W_OK):
-        pytest.skip("this user may write to /var/lib")
-    assert run("get", "en-fr", "--mirror", mirror.url, HOME=str(tmp_path)).returncode == DONE
-    assert (tmp_path / ".local/share/alignd/models/en-fr/config.json").exists()
+@pytest.fixture
+def home() -> Iterator[dict]:
+    """A user who may not write to /var/lib: arguments for subprocess."""
+    with tempfile.TemporaryDirectory() as folder:
+        user = 65534 if os.geteuid() == 0 else os.geteuid()
+        os.chown(folder, user, -1)
+        yield {"env": environment(HOME=folder), "user": user, "group": user, "extra_groups": []} if os.geteuid() == 0 else {"env": environment(HOME=folder)}
+
+
+def names(url: str) -> dict[str, str]:
+    with urllib.request.urlopen(f"{url}/models") as reply:
+        return {model["name"]: model["state"] for model in json.load(reply)["models"]}
+
+
+def test_downloaded_models_are_served_before_shipped_ones(mirror, pair, home):
+    mirror.add_pair("en", "cs", pair)
+    arguments = [ALIGND, "get", "en-fr", "en-cs", "--mirror", mirror.url]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120, **home)
+    assert done.returncode == DONE, done.stderr
+    models = Path(home["env"]["HOME"]) / ".local/share/alignd/models"
+    assert (models / "en-fr/config.json").exists() and (models / "en-cs/config.json").exists()
+    listed = subprocess.run([ALIGND, "models"], capture_output=True, text=True, **home).stdout.splitlines()
+    assert [line.split()[:3] for line in listed if line.startswith("en-fr ")] == [["en-fr", "en-fr", "mozilla"], ["en-fr", "en-fr", "shipped"]]
+    source = subprocess.run([ALIGND, "translate", "--model", "en-cs"], input="a boy", capture_output=True, text=True, **home)
+    assert source.returncode == 0, source.stderr
+    daemon = subprocess.Popen([ALIGND, "--listen", "127.0.0.1:0", "--workers", "1"], stderr=subprocess.PIPE, text=True, **home)
+    try:
+        log = ""
+        while "event=ready" not in log:
+            line = daemon.stderr.readline()
+            assert line, log
+            log += line
+        assert "event=model_replaced model=en-fr" in log and "downloaded_models_found" in log
+        url = "http://" + re.search(r"address=(127.0.0.1:[0-9]+)", log)[1]
+        before = names(url)
+        assert before["en-cs"] == before["en-fr"] == "cold" and before["de-en"] == "ready"
+        with urllib.request.urlopen(f"{url}/models") as reply:
+            model = next(model for model in json.load(reply)["models"] if model["name"] == "en-fr")
+        assert (model["from"], model["version"], model["licence"]) == ("mozilla", "3.0", "MPL-2.0")
+        assert "text" in ask(url, text="What did you do?", source="en", target="cs")["translations"][0]
+        assert ask(url, text="What did you do?")["model"] == "en-fr" and names(url)["en-fr"] == "ready"
+        subprocess.run([ALIGND, "remove", "en-fr"], check=True, capture_output=True, **home)
+        daemon.send_signal(signal.SIGHUP)
+        while "what=models generation=2" not in daemon.stderr.readline():
+            pass
+        assert "text" in ask(url, text="What did you do?")["translations"][0]  # the shipped one again
+    finally:
+        daemon.terminate()
+        daemon.wait(30)
 
 
 def test_the_variable_names_the_folder(mirror, tmp_path):

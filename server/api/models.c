@@ -30,6 +30,18 @@ static void put_card(struct writer *w, const struct translator_info *info) {
     writer_end_object(w);
 }
 
+/* What a model that was downloaded says of itself. */
+static void put_origin(struct writer *w, const struct model_origin *origin) {
+    if (*origin->from)
+        writer_string(w, "from", origin->from);
+    if (*origin->version)
+        writer_string(w, "version", origin->version);
+    if (*origin->licence)
+        writer_string(w, "licence", origin->licence);
+    if (*origin->attribution)
+        writer_string(w, "attribution", origin->attribution);
+}
+
 /* The reason of a failure names files, and is shown to administrators only. */
 static void put_model(struct writer *w, const struct service *service, struct served_model *model, bool administrator) {
     struct model_view view = catalog_view(service->catalog, model);
@@ -37,6 +49,7 @@ static void put_model(struct writer *w, const struct service *service, struct se
     writer_string(w, "name", model->info.name);
     if (model->card)
         put_card(w, &model->info);
+    put_origin(w, &model->origin);
     writer_string(w, "state", model_state_name(view.state));
     if (view.state == MODEL_FAILED && administrator)
         writer_string(w, "reason", view.error.message);

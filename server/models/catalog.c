@@ -87,6 +87,7 @@ static struct served_model *read_model(const struct catalog *catalog, const char
     if (model->card) {
         model->info = translator_card_info(model->card);
         model->bytes = loaded_model_estimate(model->card, &catalog->loading);
+        model_origin_read(model->folder, &model->origin);
     } else if (broken && inner.code != ERROR_MEMORY) {
         const char *slash = strrchr(model->folder, '/');
         const char *name = slash && slash[1] ? slash + 1 : model->folder;
@@ -584,6 +585,38 @@ static int add_folders(const struct catalog *catalog, struct model_set *models, 
     return 0;
 }
 
+/* Whether a model that was downloaded is for the same languages, or has the same name. */
+static bool is_replaced(const struct model_set *models, const struct served_model *model) {
+    for (size_t i = 0; i < models->count; i++) {
+        const struct translator_info *with = &models->all[i]->info, *is = &model->info;
+        if (strcmp(with->name, is->name) == 0 || (models->all[i]->card && strcmp(with->source, is->source) == 0 &&
+                                                  strcmp(with->target, is->target) == 0 && strcmp(with->task, is->task) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* Adds the models of the folders that the downloaded ones in the set do not replace. */
+static int add_others(const struct catalog *catalog, struct model_set *models, const struct name_list *folders, struct error *err) {
+    struct model_set *downloaded = model_set_create(0, NULL);
+    int result = downloaded ? 0 : error_memory(err);
+    for (size_t i = 0; result == 0 && i < models->count; i++)
+        result = model_set_add(downloaded, served_model_acquire(models->all[i]), err);
+    for (size_t i = 0; result == 0 && i < folders->count; i++) {
+        struct served_model *model = read_model(catalog, folders->names[i], false, err);
+        if (!model) {
+            result = -1;
+        } else if (is_replaced(downloaded, model)) {
+            log_event(LOG_INFO, "model_replaced", "model=%s by=%s", model->info.name, "a downloaded one");
+            served_model_release(model);
+        } else {
+            result = model_set_add(models, model, err);
+        }
+    }
+    model_set_release(downloaded);
+    return result;
+}
+
 /* At the start, the models of --model are loaded as far as there is room (given); later, those that are in memory. */
 static bool wants_loading(struct catalog *catalog, const struct model_set *former, struct served_model *model, bool given) {
     const struct served_model *old = former ? find_folder(former, model->folder) : NULL;
@@ -600,13 +633,22 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     const struct catalog_options *options = &catalog->options;
     struct model_set *models = model_set_create(former ? former->generation + 1 : 1, catalog->metrics);
     struct name_list found = {0};
-    int result = models ? add_folders(catalog, models, options->folders, false, err) : error_memory(err);
-    size_t given = models ? models->count : 0;
-    if (result == 0 && options->directory)
-        result = model_folders_list(&found, options->directory, err);
+    struct error missing = {0};
+    int result = models ? 0 : error_memory(err);
+    if (result == 0 && !options->downloads)
+        result = add_folders(catalog, models, options->folders, false, err);
+    size_t given_first = 0, given = models ? models->count : 0; /* models [given_first, given) are from the folders */
+    if (result == 0 && options->directory && model_folders_list(&found, options->directory, &missing) != 0 &&
+        (!options->downloads || missing.code == ERROR_MEMORY))
+        result = error_set(err, missing.code, "%s", missing.message);
     if (result == 0)
         result = add_folders(catalog, models, &found, true, err);
     name_list_done(&found);
+    if (result == 0 && options->downloads) {
+        given_first = models->count;
+        result = add_others(catalog, models, options->folders, err);
+        given = models->count;
+    }
     if (result == 0)
         result = add_folders(catalog, models, &catalog->added, true, err);
     if (result == 0 && !former && options->usual && !find_name(models, options->usual))
@@ -617,7 +659,7 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     enum integrity_extent extent = former ? INTEGRITY_WHOLE : INTEGRITY_QUICK;
     for (size_t i = 0; result == 0 && i < models->count; i++) {
         struct served_model *model = models->all[i];
-        if (!wants_loading(catalog, former, model, i < given))
+        if (!wants_loading(catalog, former, model, i >= given_first && i < given))
             continue;
         struct error inner = {0};
         struct loaded_model *loaded = model->card ? load_model(catalog, model, extent, &inner) : NULL;

@@ -25,6 +25,7 @@
 
 #include "server/base/name_list.h"
 #include "server/models/loaded_model.h"
+#include "server/models/origin.h"
 #include <stdbool.h>
 
 /* ---- a model in service ---- */
@@ -36,6 +37,7 @@ const char *model_state_name(enum model_state state);
 struct served_model {
     char *folder;                 /* without a slash at the end */
     struct translator_card *card; /* NULL: the folder cannot be read; the state is MODEL_FAILED for good */
+    struct model_origin origin;   /* strings are "" where the folder does not say where it came from */
     struct translator_info info;  /* from the card; without one it has only a name, and the other strings are "" */
     struct model_metrics *metrics;
     atomic_size_t references;
@@ -92,6 +94,8 @@ struct catalog;
 struct catalog_options {
     const struct name_list *folders; /* loaded at the start, as far as they fit */
     const char *directory;           /* its folders are loaded when they are asked for; NULL: none */
+    bool downloads;                  /* it holds what was downloaded: it need not be there, and replaces `folders` of the same
+                                      * name or languages */
     const char *usual;               /* name of a model that must be there at the start; NULL: none */
     const char *compute;             /* these are as in struct loading */
     bool shortlist, half_past;
