@@ -4,6 +4,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/worker.h"
+#include "server/get/fetch.h"
 #include "server/get/installed.h"
 #include "server/get_command.h"
 #include "server/health.h"
@@ -161,6 +162,7 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
     sd_notify(0, "STOPPING=1");
     http_quiesce(http);
     int64_t until_us = clock_us() + (int64_t)daemon->options->grace_ms * 1000;
+    fetcher_stop(service->fetcher);
     bool clean = catalog_wait(service->catalog, left_ms(until_us));
     clean &= http_wait_chores(http, CHORE_PREPARATION, left_ms(until_us));
     scheduler_close(service->scheduler);
@@ -304,6 +306,26 @@ static struct service_options service_options(const struct options *options) {
                                     .cors = &options->cors};
 }
 
+static int take_in(void *owner, const char *folder, struct error *err) {
+    const struct service *service = owner;
+    return catalog_take_in(service->catalog, folder, err);
+}
+
+/* place: where models are downloaded to. */
+static struct fetcher *make_fetcher(const struct options *options, const char *place, struct service *service) {
+    return fetcher_create(&(struct fetcher_options){.into = place,
+                                                    .sources = options->fetch,
+                                                    .pairs = options->fetch_pairs,
+                                                    .most_bytes = options->fetch_bytes,
+                                                    .mirror = options->mirror,
+                                                    .records = options->records,
+                                                    .retries = options->retries,
+                                                    .stall_s = options->stall_s,
+                                                    .metrics = service->metrics,
+                                                    .add = take_in,
+                                                    .owner = service});
+}
+
 /* shipped: the models to serve if the options name none. */
 static int serve(const struct options *options, const struct shipped *shipped, bool *clean, struct error *err) {
     size_t label_count;
@@ -330,6 +352,10 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     const struct kept_files_limits kept = {(int64_t)options->keep_files_s * 1000000, KEPT_SENT_S * INT64_C(1000000), KEPT_FILES,
                                            options->keep_files_bytes};
     int result = -1;
+    char place[INSTALLED_PATH_BYTES];
+    bool downloads = !options->offline && installed_place(models.directory, true, place, options->fetch ? err : NULL) == 0;
+    if (options->fetch && (!downloads || installed_make(place, err) != 0))
+        return -1;
     if (log_start(err) != 0)
         return -1;
     if (options->api_keys && !(service.keys = keys_open(options->api_keys, err)))
@@ -347,12 +373,15 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     service.usage = usage_create();
     service.files = kept_files_create(&kept, err);
     service.catalog = catalog_create(&models, service.metrics);
+    service.fetcher = downloads ? make_fetcher(options, place, &service) : NULL;
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
-    if (service.metrics && service.scheduler && service.limiter && service.usage && service.files && service.catalog && cached)
+    if (service.metrics && service.scheduler && service.limiter && service.usage && service.files && service.catalog && cached &&
+        (service.fetcher || !downloads))
         result = serve_until_stopped(&daemon, clean, err);
     else
         error_memory(err);
+    fetcher_free(service.fetcher);
     catalog_free(service.catalog);
     cache_free(service.cache);
     limiter_free(service.limiter);

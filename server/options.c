@@ -54,6 +54,16 @@ static const struct option rows[] = {
      "language through which two models translate a pair that no single model translates; none: no such pairs (default: any "
      "language)",
      COMMAND_SERVE, TEXT(pivot)},
+    {"fetch", "SOURCES", NULL,
+     "download a model when a request asks for languages that no model is for: mozilla, opus, or both separated by ','; until it "
+     "is "
+     "there requests wait, and at their deadline get 503 (default: nothing is downloaded)",
+     COMMAND_SERVE, TEXT(fetch)},
+    {"fetch-pairs", "GLOBS", NULL,
+     "pairs of languages that --fetch may download, separated by ',', such as en-*,*-en (default: all)", COMMAND_SERVE,
+     TEXT(fetch_pairs)},
+    {"fetch-bytes", "SIZE", "0", "disk that all downloaded models together may take; 0: no limit", COMMAND_SERVE,
+     NUMBER(BYTES, fetch_bytes, 0, 1e15)},
     {"workers", "N", "cores", "decoding threads", OPTION_ALL, NUMBER(SIZE, workers, 1, 1024)},
     {"rows", "N", "256", "hypotheses that a worker decodes at the same time", OPTION_ALL, NUMBER(SIZE, rows, 1, 4096)},
     {"compute", "TYPE", "float32",

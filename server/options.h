@@ -76,6 +76,8 @@ struct options {
     char *mirror, *records; /* a URL; a file; NULL: none */
     bool list, update, offline, preview;
     size_t retries, stall_s;
+    char *fetch, *fetch_pairs; /* sources; globs; NULL: nothing is downloaded on demand; all pairs */
+    size_t fetch_bytes;
 
     /* importing a model; NULL and 0: model/import/import.h */
     struct name_list paths; /* its files, folders and archives */

@@ -1,6 +1,7 @@
 #include "server/options_parse.h"
 #include "model/base/file.h"
 #include "server/decode/parameters.h"
+#include "server/get/fetch.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,7 +210,6 @@ static int check_import(const struct options *options, struct error *err) {
 }
 
 static int check_kept(const struct options *options, struct error *err) {
-    const char *mirror = options->mirror;
     if (options->command == COMMAND_REMOVE && options->paths.count == 0)
         return error_set(err, ERROR_INPUT, "NAME is missing: alignd models lists them");
     if (options->command == COMMAND_GET && options->paths.count == 0 && !options->list && !options->update)
@@ -218,8 +218,19 @@ static int check_kept(const struct options *options, struct error *err) {
         return error_set(err, ERROR_INPUT, "--list and --update cannot be given together");
     if (options->name && options->paths.count != 1)
         return error_set(err, ERROR_INPUT, "--name is for one model, and %zu are named", options->paths.count);
+    return 0;
+}
+
+static int check_fetch(const struct options *options, struct error *err) {
+    const char *mirror = options->mirror;
     if (mirror && strncasecmp(mirror, "http://", 7) != 0 && strncasecmp(mirror, "https://", 8) != 0)
         return error_set(err, ERROR_INPUT, "--mirror must begin with http:// or https://, got \"%.60s\"", mirror);
+    if (options->fetch && fetch_check_sources(options->fetch, err) != 0)
+        return -1;
+    if (options->fetch_pairs && !options->fetch)
+        return error_set(err, ERROR_INPUT, "--fetch-pairs needs --fetch");
+    if (options->fetch && options->offline)
+        return error_set(err, ERROR_INPUT, "--fetch and --offline cannot be given together");
     return 0;
 }
 
@@ -233,6 +244,8 @@ static int check(const struct options *options, struct error *err) {
         return 0;
     if (command == COMMAND_IMPORT)
         return check_import(options, err);
+    if (check_fetch(options, err) != 0)
+        return -1;
     if ((int)command & OPTION_KEPT)
         return check_kept(options, err);
     if (!options->from != !options->to)

@@ -1,6 +1,7 @@
 /* The endpoints: one table has a row for each path and method. What a path does, takes and gives, openapi.json says. */
 #include "server/api/endpoint.h"
 #include "server/api/page.h"
+#include "server/get/fetch.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,6 +226,8 @@ const char *const *api_labels(size_t *count) {
 enum scheduler_verdict api_submit(const struct service *service, struct request *request) {
     if (request->reload)
         return catalog_reload(service->catalog, request->reload) ? SCHEDULER_ACCEPTED : SCHEDULER_CLOSED;
+    if (request->fetch)
+        return fetcher_await(service->fetcher, request->fetch) ? SCHEDULER_ACCEPTED : SCHEDULER_FULL;
     if (!api_waits(request))
         return scheduler_submit(service->scheduler, request);
     if (catalog_await(service->catalog, request->wait)) /* the request may be gone */

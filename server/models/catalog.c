@@ -713,8 +713,11 @@ static void end_change(struct catalog *catalog) {
     pthread_mutex_unlock(&catalog->lock);
 }
 
-/* Puts the set in service without one model and with another (either may be NULL) into service. */
-static int change_set(struct catalog *catalog, const struct served_model *without, struct served_model *with, struct error *err) {
+/* Puts the set in service without one model and with another (either may be NULL) into service. keeps: the other stays over
+ * reloads.
+ */
+static int change_set(struct catalog *catalog, const struct served_model *without, struct served_model *with, bool keeps,
+                      struct error *err) {
     struct model_set *former = catalog_acquire(catalog), *models = model_set_create(former->generation + 1, catalog->metrics);
     int result = models ? 0 : error_memory(err);
     for (size_t i = 0; result == 0 && i < former->count; i++) {
@@ -723,7 +726,7 @@ static int change_set(struct catalog *catalog, const struct served_model *withou
     }
     if (result == 0 && with)
         result = model_set_add(models, served_model_acquire(with), err);
-    if (result == 0 && with && !name_list_has(&catalog->added, with->folder) &&
+    if (result == 0 && with && keeps && !name_list_has(&catalog->added, with->folder) &&
         name_list_add(&catalog->added, with->folder, strlen(with->folder)) != 0)
         result = error_memory(err);
     if (result == 0)
@@ -738,7 +741,7 @@ enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, st
     if (!begin_change(catalog))
         return CATALOG_BUSY;
     struct served_model *model = read_model(catalog, folder, false, err);
-    int result = model ? change_set(catalog, NULL, model, err) : -1;
+    int result = model ? change_set(catalog, NULL, model, true, err) : -1;
     end_change(catalog);
     if (result != 0) {
         served_model_release(model);
@@ -753,14 +756,51 @@ enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, st
     return CATALOG_DONE;
 }
 
+/* The model in service whose place this one takes. NULL: none. */
+static const struct served_model *find_replaced(const struct catalog *catalog, const struct model_set *models,
+                                                const struct served_model *with) {
+    const struct served_model *found = find_name(models, with->info.name);
+    for (size_t i = 0; !found && catalog->options.downloads && i < models->count; i++) {
+        const struct served_model *model = models->all[i];
+        bool shipped = name_list_has(catalog->options.folders, model->folder);
+        if (shipped && strcmp(model->info.source, with->info.source) == 0 && strcmp(model->info.target, with->info.target) == 0 &&
+            strcmp(model->info.task, with->info.task) == 0)
+            found = model;
+    }
+    return found;
+}
+
+int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err) {
+    pthread_mutex_lock(&catalog->lock);
+    while (catalog->changing && !catalog->closed)
+        pthread_cond_wait(&catalog->changed, &catalog->lock);
+    bool closed = catalog->closed;
+    catalog->changing = !closed;
+    pthread_mutex_unlock(&catalog->lock);
+    if (closed)
+        return error_set(err, ERROR_FILE, "the daemon stops");
+    struct served_model *model = read_model(catalog, folder, false, err);
+    struct model_set *former = catalog_acquire(catalog);
+    const char *directory = catalog->options.directory;
+    size_t length = directory ? strlen(directory) : 0;
+    bool listed = length > 0 && strncmp(folder, directory, length) == 0 && folder[length] == '/'; /* a reload finds it */
+    int result = model && former ? change_set(catalog, find_replaced(catalog, former, model), model, !listed, err) : -1;
+    end_change(catalog);
+    if (result == 0)
+        log_event(LOG_INFO, "model_added", "model=%s folder=%s", model->info.name, model->folder);
+    model_set_release(former);
+    served_model_release(model);
+    return result == 0 ? 0 : error_set(err, ERROR_FILE, "%.300s cannot be put into service", folder);
+}
+
 enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, struct error *err) {
     if (!begin_change(catalog))
         return CATALOG_BUSY;
     struct model_set *former = catalog_acquire(catalog);
     const struct served_model *model = find_name(former, name);
-    enum catalog_verdict verdict = !model                                       ? CATALOG_UNKNOWN
-                                   : change_set(catalog, model, NULL, err) == 0 ? CATALOG_DONE
-                                                                                : CATALOG_REFUSED;
+    enum catalog_verdict verdict = !model                                              ? CATALOG_UNKNOWN
+                                   : change_set(catalog, model, NULL, false, err) == 0 ? CATALOG_DONE
+                                                                                       : CATALOG_REFUSED;
     if (verdict == CATALOG_DONE) {
         name_list_remove(&catalog->added, model->folder);
         log_event(LOG_INFO, "model_removed", "model=%s", model->info.name);

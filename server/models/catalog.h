@@ -137,6 +137,10 @@ enum catalog_verdict { CATALOG_DONE, CATALOG_BUSY, CATALOG_UNKNOWN, CATALOG_REFU
 /* Adds a folder, which stays over reloads and is loaded when there is room. BUSY: a reload runs. REFUSED: err says why and names
  * the folder. *added: with a reference for the caller. */
 enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, struct served_model **added, struct error *err);
+/* Puts a downloaded model into service, in the place of a downloaded or shipped one with its name or, if the catalog is of
+ * downloads, for its languages; it is not loaded before it is asked for. Waits while a reload runs. -1 with an error that names the
+ * folder. */
+int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err);
 /* Takes a model out of service; requests that have it go on. A reload brings it back if its folder comes from an option. UNKNOWN:
  * there is no model of that name. */
 enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, struct error *err);
