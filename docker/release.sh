@@ -47,7 +47,7 @@ done
 # section: of CHANGELOG.md what is between this version's heading and the next
 section() { awk -v heading="## [$version] - " 'index($0, "## ") == 1 { inside = index($0, heading) == 1; next } inside' CHANGELOG.md | sed -e '/./,$!d'; }
 [ -n "$(section)" ] || fail "CHANGELOG.md has no section [$version] with a date"
-[ ! -e "$output" ] || fail "$output is there already"
+[ ! -e "$output" ] || fail "$output already exists"
 [ "$(id -u)" = 0 ] || fail "images are built by root"
 sh docker/debian/install_missing.sh git make buildah debootstrap qemu-user-static
 

@@ -1,4 +1,4 @@
-/* How alignment rows and heads' weights are made of finished hypotheses. */
+/* Makes alignment rows and heads' weights from finished hypotheses. */
 #include "model/alignment.h"
 #include "model/model.h"
 #include "model/network/output.h"
@@ -42,7 +42,7 @@ void soft_alignment_keep(const struct sentence *sentence, float *attention, cons
         memcpy(place_of_top(sentence, attention), top, size * sizeof *top);
 }
 
-/* The phrase that is one token of its own, such as a placeholder; NULL if the model has the token. */
+/* The phrase that is a single token, such as a placeholder; NULL if the model has the token. */
 static const struct phrase *phrase_of(const struct sentence *sentence, int token) {
     const struct phrases *phrases = &sentence->options.phrases;
     if (!sentence->copies || !copies_token(sentence->copies, token))
@@ -204,7 +204,7 @@ static int look_at_target(const struct sentence *sentence, const struct looks *l
     float *state = arena_zalloc(scratch, shape->state, sizeof *state);
     struct row *rows = arena_alloc(scratch, ROWS, sizeof *rows);
     float *readouts = arena_alloc(scratch, ROWS * shape->readout, sizeof *readouts);
-    float *attention = arena_alloc(scratch, looks->source, sizeof *attention); /* nobody reads it */
+    float *attention = arena_alloc(scratch, looks->source, sizeof *attention); /* nothing reads it */
     int status = arena_failed(scratch) ? error_memory(err) : 0;
     for (size_t i = 0; status == 0 && i < steps; i++)
         past[i] = added + i * shape->past;

@@ -32,7 +32,7 @@ static void compare(struct sentence *sentence, bool strict, struct arena *scratc
     const struct hypothesis *best = &sentence->hypotheses[0];
     struct sentence_amounts *amounts = sentence->amounts;
     struct rendering rendering;
-    struct glossary_runs skipped; /* they come through as they are, whatever digits they have */
+    struct glossary_runs skipped; /* they are copied unchanged, even if they have digits */
     struct amounts source, target;
     struct number_difference difference;
     if (translator_render(sentence, best, scratch, &rendering, NULL) != 0 ||
@@ -144,7 +144,8 @@ static bool hold_amounts(const struct sentence *sentence, struct arena *arena, s
     for (size_t i = 0; (found = next_joined(sentence, &amounts, &i, arena, &joined)) == 1;) {
         while (next < held->count && held->all[next].begin < joined.part.begin)
             all[count++] = held->all[next++];
-        /* amounts that came through already are better left to the model; if none of the source is missing, all are held */
+        /* the model handles amounts that were translated right better itself; if no amount of the source is missing, all are
+         * held */
         bool wanted = missing->source_count == 0;
         for (size_t k = 0; k < missing->source_count; k++)
             wanted |= missing->places[k].begin < joined.part.end && joined.part.begin < missing->places[k].end;
@@ -223,7 +224,7 @@ struct sentence *amounts_try_again(struct sentence *sentence, const struct lexic
 }
 
 void amounts_choose(struct sentence *sentence, struct sentence *second) {
-    struct sentence other = *second; /* itself it lies in the first one's arena */
+    struct sentence other = *second; /* the struct itself is in the first one's arena */
     struct arena scratch;
     arena_init(&scratch, SCRATCH_BYTES);
     if (second->hypotheses)

@@ -30,7 +30,7 @@ enum { ENCODE_TOKENS = 512 };
 /* A group of sentences that is being encoded: keys [slots, A], values [slots, P], copy_keys [tokens, K], copy_gates [tokens, 1 or
  * 0], states [n, S]. There are at most as many slots as tokens, and exactly as many if the output copies. */
 struct encoding {
-    size_t n, tokens;         /* 0: there is no group */
+    size_t n, tokens;         /* 0: no group */
     size_t slots, remembered; /* slots: 0 until there are annotations; remembered: keys and values so far */
     int *ids;                 /* [tokens] */
     size_t *lengths;          /* [n] */
@@ -168,7 +168,7 @@ static int take_group(struct batch *batch) {
 
 enum outcome { FAILED = -1, DONE, MORE };
 
-/* Encodes the first group that waits, or, if the encoder divides its work, about so many multiplications of it. */
+/* Encodes the first group that waits, or, if the encoder divides its work, about this many multiplications of it. */
 static enum outcome encode_part(struct batch *batch, size_t work, struct error *err) {
     const struct translator *t = batch->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
@@ -208,7 +208,7 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
 
 /* ---- admission: the search ---- */
 
-/* Copies so many vectors of this size, from the first-th on, for as long as the sentence is decoded. */
+/* Copies this many vectors of this size, from the first-th on, for as long as the sentence is decoded. */
 static const float *keep(struct sentence *sentence, const float *from, size_t first, size_t count, size_t size) {
     float *own = arena_alloc(&sentence->decoding, count * size, sizeof *own);
     if (own)
@@ -254,7 +254,7 @@ static int find_targets(const struct shortlist *shortlist, struct sentence *sent
     return 0;
 }
 
-/* Brings the i-th sentence of the encoded group to life: its steps look at copies in an arena of its own. slot: where its memory
+/* Brings the i-th sentence of the encoded group to life: its steps read copies in the sentence's own arena. slot: where its memory
  * begins. Returns -1 with the sentence's error set. */
 static int begin_sentence(struct batch *batch, size_t i, size_t slot) {
     const struct translator *t = batch->translator;
@@ -418,10 +418,10 @@ static int compute(struct batch *batch, const struct group *group, struct error 
         for (size_t r = 0; r < search->rows; r++, row++) {
             if (!keeps)
                 continue;
-            float *behind = row->attention + search->source_length;
-            memcpy(behind, row->readout, readout * sizeof *behind);
+            float *after = row->attention + search->source_length;
+            memcpy(after, row->readout, readout * sizeof *after);
             soft_alignment_keep(sentence, row->attention, row->top);
-            memcpy(behind + search->options.keep, row->state, state * sizeof *behind);
+            memcpy(after + search->options.keep, row->state, state * sizeof *after);
         }
     }
     return output_run(&t->output, batch->group, group->rows, &batch->scratch, err);

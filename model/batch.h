@@ -10,7 +10,7 @@ struct batch;
 /* Makes a batch of at most max_rows rows, for one thread. It allocates everything that a step needs, except search nodes. NULL with
  * ERROR_MEMORY. */
 struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err);
-/* The batch must be empty. NULL allowed. */
+/* The batch must be empty. Accepts NULL. */
 void batch_free(struct batch *batch);
 size_t batch_bytes(const struct batch *batch); /* of memory */
 size_t batch_rows(const struct batch *batch);  /* live now */
@@ -20,8 +20,7 @@ size_t batch_past(const struct batch *batch);
 bool batch_grows(const struct batch *batch);
 size_t batch_sentences(const struct batch *batch); /* live now */
 
-/* False while new sentences had better wait for others to be admitted with them: for a few steps, and only while many rows are
- * live. */
+/* False while new sentences should wait to be admitted together with others: for a few steps, and only while many rows are live. */
 bool batch_wants(const struct batch *batch);
 
 /* Encodes these sentences together and adds a row for each. The sum of sentence_max_rows over all live and new sentences must not
@@ -30,7 +29,7 @@ void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t 
 
 /* If the encoder can divide its work (encoder_divides), it does one part in each step while other rows are live, so that no client
  * waits long for the next token; sentences admitted then join some steps later. batch_encode does the next step's part now, for a
- * caller that measures the two; batch_encodes tells whether there is more to do. */
+ * caller that measures the two; batch_encodes says whether encoding remains to be done. */
 bool batch_encodes(const struct batch *batch);
 void batch_divide(struct batch *batch, size_t work); /* multiplications of a part, or somewhat more */
 void batch_encode(struct batch *batch);

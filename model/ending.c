@@ -168,7 +168,7 @@ static size_t encode_marks(const struct translator *t, const char *marks, size_t
 
 /* ---- hypotheses ---- */
 
-/* The tokens that take the place of tokens [first,end). */
+/* The tokens that replace tokens [first,end). */
 struct splice {
     size_t first, end, count;
     int tokens[MOST_TOKENS];
@@ -226,7 +226,7 @@ static int apply(struct hypothesis *h, const struct splice *splice, struct arena
     return 0;
 }
 
-/* Chooses the tokens to replace, and by which. False if there is nothing to mend or it is impossible. */
+/* Chooses the tokens to replace, and by which. False if nothing needs to be corrected or it is impossible. */
 static bool plan(const struct sentence *sentence, const struct hypothesis *h, const struct tail *source, struct arena *scratch,
                  struct splice *out) {
     struct rendering rendering;

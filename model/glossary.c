@@ -1,4 +1,4 @@
-/* How phrases and held runs are found in a source text and become constraints of a search. */
+/* Finds phrases and held runs in a source text and makes them constraints of a search. */
 #include "model/glossary.h"
 #include "model/model.h"
 #include "model/network/output.h"
@@ -46,10 +46,10 @@ int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, 
 
 /* True if no word goes on across text[at]. */
 static bool is_edge(const char *text, size_t length, size_t at) {
-    size_t before = at, behind = at;
+    size_t before = at, after = at;
     if (at == 0 || at == length)
         return true;
-    return !character_is_spaced(character_previous(text, &before)) || !character_is_spaced(character_next(text, length, &behind));
+    return !character_is_spaced(character_previous(text, &before)) || !character_is_spaced(character_next(text, length, &after));
 }
 
 /* Entries of the order, all of which begin as the text does, as far as it has been read. */
@@ -237,7 +237,7 @@ int glossary_continues(const struct tokenizer *target, bool **continues, struct 
     return 0;
 }
 
-/* A way to write an entry's target: tokens of the vocabulary, or one token of its own that is printed as this piece. */
+/* A way to write an entry's target: tokens of the vocabulary, or one separate token that is printed as this piece. */
 struct writing {
     const int *tokens; /* [length] */
     size_t length;
@@ -296,7 +296,7 @@ static int take_id(struct found *found, const struct token *token, const struct 
     return (int)(found->first_own + found->own_count++);
 }
 
-/* Adds a phrase that is one token of its own, printed as this piece, unless the prefix has it. */
+/* Adds a phrase that is one separate token, printed as this piece, unless the prefix has it. */
 static int add_own(struct found *found, const struct token *token, const struct stand_in *stand_in, struct span span,
                    struct error *err) {
     const struct tokenizer *target = found->sentence->translator->target;
@@ -403,7 +403,7 @@ static int add_entry(struct found *found, struct glossary *glossary, const struc
     }
     for (size_t q = first; q < found->count; q++) {
         found->phrases[q].before = q - first;
-        found->phrases[q].behind = found->count - 1 - q;
+        found->phrases[q].after = found->count - 1 - q;
     }
     return 0;
 }
@@ -450,16 +450,16 @@ static const struct stand_in *stand_in_for(const struct sentence *sentence, size
 
 static int find_phrases(struct found *found, struct glossary *glossary, struct error *err) {
     const struct sentence *sentence = found->sentence;
-    size_t length = sentence->source.end - sentence->source.begin, behind = 0;
-    for (size_t i = 0; i < sentence->held.count; behind = sentence->held.all[i++].end) {
+    size_t length = sentence->source.end - sentence->source.begin, after = 0;
+    for (size_t i = 0; i < sentence->held.count; after = sentence->held.all[i++].end) {
         struct span span = {sentence->held.all[i].begin, sentence->held.all[i].end};
         const struct token *token = sentence->translator->holds ? token_at(sentence, span.begin) : NULL;
-        if (add_entries(found, glossary, behind, span.begin, err) != 0 ||
+        if (add_entries(found, glossary, after, span.begin, err) != 0 ||
             (token && add_own(found, token, stand_in_for(sentence, i), span, err) != 0))
             return -1;
         found->sentence->unknown -= token && token->id == tokenizer_unknown(sentence->translator->source);
     }
-    return add_entries(found, glossary, behind, length, err);
+    return add_entries(found, glossary, after, length, err);
 }
 
 /* ---- the sentence ---- */
@@ -501,20 +501,20 @@ static size_t count_written(const char *text, size_t begin, size_t end) {
     return count;
 }
 
-/* A model invents a translation if it can read fewer than one letter in so many. */
+/* A model invents a translation if it can read fewer than one letter in this many. */
 enum { FEW = 4 };
 
-/* True if nothing is left to translate besides the runs, or so little that the model would have to guess. */
+/* True if there is nothing to translate besides the runs, or so little that the model would have to guess. */
 static bool is_bare(struct sentence *sentence) {
     const char *text = sentence->text + sentence->source.begin;
-    size_t length = sentence->source.end - sentence->source.begin, behind = 0, read = 0, unread = 0;
-    for (size_t i = 0; i < sentence->held.count; behind = sentence->held.all[i++].end) {
+    size_t length = sentence->source.end - sentence->source.begin, after = 0, read = 0, unread = 0;
+    for (size_t i = 0; i < sentence->held.count; after = sentence->held.all[i++].end) {
         const struct opaque_run *run = &sentence->held.all[i];
-        read += count_written(text, behind, run->begin);
+        read += count_written(text, after, run->begin);
         unread += run->kind == OPAQUE_WORD ? count_written(text, run->begin, run->end) : 0;
     }
-    read += count_written(text, behind, length);
-    bool bare = behind > 0 && read * FEW <= unread;
+    read += count_written(text, after, length);
+    bool bare = after > 0 && read * FEW <= unread;
     sentence->untranslated = bare && unread > 0;
     return bare;
 }
@@ -554,8 +554,8 @@ static int force_itself(struct found *found, struct error *err) {
     return 0;
 }
 
-/* Lists the stand-ins of the phrases found, each once, which must not come themselves, unless one is in the text itself: then one
- * in the translation need not be in the place of a run. -1: memory is out. */
+/* Lists the stand-ins of the phrases found, each once, which must not come themselves, unless one is in the text itself: a stand-in
+ * in the translation then need not stand for a run. Returns -1 if memory is out. */
 static int ban_stand_ins(const struct found *found, struct phrases *phrases) {
     enum { MOST = 4 }; /* those of words and of signs */
     const struct sentence *sentence = found->sentence;

@@ -1,5 +1,5 @@
-/* What must stand in a translation: how the phrases of a glossary and the parts that come through as they are, are found in a text,
- * and how a search is made to write them (translator_constrain). */
+/* Constraints on a translation: finds the phrases of a glossary, and the parts that are copied unchanged, in a text, and makes a
+ * search write them (translator_constrain). */
 #ifndef ALIGND_GLOSSARY_H
 #define ALIGND_GLOSSARY_H
 
@@ -29,14 +29,14 @@ int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, 
 /* Finds the first occurrence of a source phrase at or after text[*at] and moves *at to its end. Of phrases that begin at the same
  * place the longest counts; as whole words, with the case as given or with a first letter of the other case. Of two entries that
  * differ in that letter alone, the one with the text's counts. text: valid UTF-8. Returns false if there is none. Takes, for each
- * word, about (bytes of the longest phrase that the text there begins) x log(count), whatever the entries are. */
+ * word, about (bytes of the longest phrase that the text there begins) x log(count), for any entries. */
 bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at, struct span *found,
                   const struct glossary_entry **entry);
 
 /* ---- parts that come through byte for byte: opaque runs, and the strings and patterns that a client names ---- */
 
 struct protection {
-    struct lexicon strings;      /* found as a glossary's source phrases are (lexicon_next) */
+    struct lexicon strings;      /* found like a glossary's source phrases (lexicon_next) */
     const char *const *patterns; /* [pattern_count], which outlive it */
     size_t pattern_count;
 };
@@ -74,7 +74,7 @@ struct glossary {
     struct arena *arena; /* of the phrases */
 };
 
-/* lexicon (NULL allowed) and arena live as long as the sentences do. */
+/* lexicon (may be NULL) and arena must outlive the sentences. */
 void glossary_init(struct glossary *glossary, const struct lexicon *lexicon, struct arena *arena);
 
 /* Makes a prepared sentence's translation hold a target phrase wherever a source phrase stands in its text, and all runs of
@@ -88,13 +88,13 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
  * character. The caller frees it. Returns -1 with ERROR_MEMORY. */
 int glossary_continues(const struct tokenizer *target, bool **continues, struct error *err);
 
-/* True if source token j is a held run that a phrase brings through. */
+/* True if source token j is a held run that a phrase copies. */
 bool glossary_holds(const struct sentence *sentence, size_t j);
 
 /* The opaque run that a token of the sentence's translation is, or NULL. */
 const struct opaque_run *glossary_run(const struct sentence *sentence, int token);
 
-/* The runs that came through to a hypothesis: their places in the sentence's text and in its rendering, each list in order. */
+/* The runs that were copied to a hypothesis: their places in the sentence's text and in its rendering, each list in order. */
 struct glossary_runs {
     struct span *source, *target; /* [count] */
     size_t count;

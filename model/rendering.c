@@ -1,4 +1,4 @@
-/* How a hypothesis becomes text, which words its tokens belong to, and how good it probably is. */
+/* Renders a hypothesis as text, finds the words of its tokens, and estimates its quality. */
 #include "model/rendering.h"
 #include "model/glossary.h"
 #include "model/model.h"
@@ -10,7 +10,7 @@
 /* ---- text ---- */
 
 /* Sets *piece to the text of the source token with the most weight, except for held runs, or if that has no character, of the next
- * token that has one. *piece stays NULL if there is no such token. */
+ * token that has one. *piece stays NULL if no token has one. */
 static int copy_aligned(const struct sentence *sentence, const float *weights, struct arena *arena, const char **piece,
                         struct error *err) {
     struct span own = sentence_own(sentence);
@@ -94,7 +94,7 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
     for (size_t i = 0; sentence->lowered && i < count; i++)
         if (!sentence->copies || !copies_token(sentence->copies, tokens[i].id))
             capitals_raise(out->text + tokens[i].begin, tokens[i].end - tokens[i].begin);
-    /* a model that copies may choose <unk> or the word itself, and both are printed alike: pieces tell such hypotheses apart */
+    /* a model that copies may choose <unk> or the word itself, and both are printed alike: pieces distinguish such hypotheses */
     for (size_t i = 0; output_copies(&t->output) && i < count; i++)
         if (tokens[i].id == unknown)
             tokens[i].piece = tokenizer_piece(t->target, unknown);
@@ -160,10 +160,10 @@ void words_of_tokens(const char *text, const struct token *tokens, size_t count,
     for (size_t i = 0; i < count; i++) {
         struct span inner = segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
         size_t begin = tokens[i].begin + inner.begin, end = tokens[i].begin + inner.end;
-        size_t first = word_after(words, word_count, begin), behind = first + (first < word_count);
-        while (behind < word_count && words[behind].begin < end)
-            behind++;
-        ranges[i] = (struct word_range){first, behind};
+        size_t first = word_after(words, word_count, begin), after = first + (first < word_count);
+        while (after < word_count && words[after].begin < end)
+            after++;
+        ranges[i] = (struct word_range){first, after};
     }
 }
 

@@ -1,5 +1,5 @@
-/* How a text becomes sentences that the network can read: where it is cut, what is held, how each sentence is tokenized, and what a
- * caller may give of the translation. */
+/* Splits a text into sentences that the network can read, holds runs, tokenizes each sentence, and accepts the parts of the
+ * translation that a caller gives. */
 #include "model/sentence.h"
 #include "model/model.h"
 #include "model/network/output.h"
@@ -11,14 +11,14 @@
 
 /* Blocks of a sentence's arena: many sentences wait, and few are decoded. */
 enum { QUESTION_BYTES = 2 * 1024, ANSWER_BYTES = 32 * 1024 };
-/* The unreadable runs of a span of at most so many bytes are found before it is cut. In a longer one such a run may be cut, so that
- * reading can end at the first sentence too many. */
+/* The unreadable runs of a span of at most this many bytes are found before it is split. In a longer one such a run may be split,
+ * so that reading can stop at the first sentence over the limit. */
 enum { MOST_HELD_BYTES = 64 * 1024 };
 
 /* ---- long texts ---- */
 
-/* A text is tokenized in windows of so many bytes, because a tokenizer handles its text in one piece, and takes a thousand times as
- * much memory. Nobody writes a sentence as long as a window. */
+/* A text is tokenized in windows of this many bytes, because a tokenizer handles its text as a whole and takes a thousand times as
+ * much memory. No sentence that a person writes is as long as a window. */
 enum { SCRATCH_BLOCK_BYTES = 1 << 16, WINDOW_BYTES = 4096, WIDEST_CHARACTER = 0xfdfa, WIDEST_BYTES = 33, HELD_BYTES = 8 };
 
 /* The end of the window that begins at byte begin: the sentence's end if it is near, otherwise the last white space, otherwise any
@@ -381,7 +381,7 @@ static int append(struct prepared *list, struct sentence *sentence, struct error
     return 0;
 }
 
-/* Takes over the sentence. One without tokens is dropped: zero-width characters and the like. */
+/* Takes over the sentence. A sentence without tokens is dropped; it has only characters such as zero-width ones. */
 static int append_or_end(struct prepared *list, struct sentence *sentence, struct error *err) {
     int result = sentence->length > 0 ? append(list, sentence, err) : 0;
     if (sentence->length == 0 || result != 0)
@@ -641,7 +641,7 @@ size_t sentence_added(const struct sentence *sentence) {
     return sentence->translator->decoder.shape.past + sentence_top(sentence) - sentence_top_inline(sentence);
 }
 
-/* The pasts of so many steps lie together in a block, each in cache lines of its own. */
+/* The pasts of this many steps share a block, each in its own cache lines. */
 enum { PAST_TOGETHER = 8 };
 
 size_t sentence_past_block(const struct sentence *sentence) {

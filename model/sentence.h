@@ -16,7 +16,7 @@
 struct looks;
 struct translator;
 
-enum { TRANSLATOR_MAX_TARGET = 1000 }; /* tokens, whatever the options say */
+enum { TRANSLATOR_MAX_TARGET = 1000 }; /* tokens, the maximum for any options */
 
 /* An attention row that a step takes instead of the model's own. */
 struct forced_attention {
@@ -37,18 +37,17 @@ struct sentence_amounts {
 struct sentence {
     /* the question: translator_prepare and the caller set it before batch_admit */
     const struct translator *translator;
-    const char *text;     /* the whole input text, not owned, not NUL-terminated */
-    struct span source;   /* this sentence's bytes within it */
-    struct token *tokens; /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
-    size_t length;        /* T, 1.. */
-    bool verbatim;        /* translator_text's */
-    struct opaque_runs
-        held;       /* bytes that come through as they are; each run is one token if the model and the search can do that */
-    bool labelled;  /* the first token is a label (translator_choose_variant), not the text's */
-    bool lowered;   /* the text is in capitals and was read in small letters; the translation will be in capitals */
-    size_t unknown; /* tokens that the vocabulary lacks */
+    const char *text;        /* the whole input text, not owned, not NUL-terminated */
+    struct span source;      /* this sentence's bytes within it */
+    struct token *tokens;    /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
+    size_t length;           /* T, 1.. */
+    bool verbatim;           /* translator_text's */
+    struct opaque_runs held; /* bytes that are copied unchanged; each run is one token if the model and the search can do that */
+    bool labelled;           /* the first token is a label (translator_choose_variant), not the text's */
+    bool lowered;            /* the text is in capitals and was read in small letters; the translation will be in capitals */
+    size_t unknown;          /* tokens that the vocabulary lacks */
     struct sentence_amounts *amounts; /* NULL if it has none, or they are not compared */
-    bool untranslated;                /* the model can read few or none of its letters: its translation is its own text */
+    bool untranslated;                /* the model can read few or no letters of it: its translation is its own text */
     struct search_options options;
     bool usual_length;                         /* options.max_length is the model's, not the caller's */
     bool replace_unknowns;                     /* for translator_render; the caller's */
@@ -88,7 +87,7 @@ struct sentence {
 struct translator_text {
     const char *text; /* [length], valid UTF-8, which outlives the sentences */
     size_t length;
-    struct opaque_runs held; /* comes through as it is (guard_find) */
+    struct opaque_runs held; /* copied unchanged (guard_find) */
     bool split;              /* cut into sentences; otherwise it is one */
     bool verbatim;           /* only `held` is held, and marks are read as they are */
 };
@@ -153,8 +152,8 @@ size_t sentence_max_bytes(const struct sentence *sentence);
 enum { SENTENCE_BLOCK_BYTES = 16 * 1024, SENTENCE_SEARCH_BYTES = 32 * 1024 };
 size_t sentence_past_block(const struct sentence *sentence);
 
-/* True if the alignment replaces <unk>, whatever else was asked for: for a source that has unknown words. Without one there is
- * almost never an <unk>; attention serves then, so that ordinary sentences keep nothing. */
+/* True if the alignment replaces <unk>, with any options: for a source that has unknown words. Without one there is almost never an
+ * <unk>; attention serves then, so that ordinary sentences keep nothing. */
 bool sentence_replaces(const struct sentence *sentence);
 
 /* The attention row that a step takes, or NULL for the model's own. */
@@ -171,7 +170,7 @@ size_t sentence_top(const struct sentence *sentence);
  * has few); otherwise none, because attention rows live as long as the answer. */
 size_t sentence_top_inline(const struct sentence *sentence);
 
-/* Weights that the heads of its model have for it and for so many steps (struct looks). */
+/* Weights that the heads of its model have for it and for this many steps (struct looks). */
 size_t sentence_looks(const struct sentence *sentence, size_t steps);
 
 /* Floats that each of its steps leaves: what it adds to its row's past, followed by what the alignment head will read. */

@@ -68,7 +68,7 @@ struct translator_options {
     /* The SHA-256 of model.safetensors in hexadecimal digits, or NULL or "" if it is unknown. A file that was packed from other
      * weights is not used. */
     const char *sha256;
-    bool pack; /* pack all weights now, whatever the folder has packed */
+    bool pack; /* pack all weights now, even if the folder has packed ones */
 };
 
 /* Loads the library that processors without AVX2 multiply with, if it is installed. Call it once, before any thread starts and any
@@ -93,7 +93,7 @@ size_t translator_bytes(const struct translator *translator);
 struct translator_card;
 /* Returns NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; such a folder cannot be loaded, either. */
 struct translator_card *translator_card_read(const char *folder, struct error *err);
-void translator_card_free(struct translator_card *card); /* NULL allowed */
+void translator_card_free(struct translator_card *card); /* accepts NULL */
 /* As translator_info, without architecture, compute (NULL), vocabularies and shortlist. The card owns the strings. */
 struct translator_info translator_card_info(const struct translator_card *card);
 /* An estimate of translator_bytes with this type of products (NULL: the default). */

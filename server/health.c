@@ -24,7 +24,7 @@ struct connection {
 
 /* ---- connecting ---- */
 
-/* Waits until the socket is ready for these events; -1 with ETIMEDOUT when the time is up. */
+/* Waits until the socket is ready for these events; returns -1 with ETIMEDOUT when the time is up. */
 static int await(int fd, short events, int64_t until_us) {
     int64_t left_us = until_us - clock_us();
     struct pollfd waiting = {.fd = fd, .events = events};
@@ -109,7 +109,7 @@ static int open_connection(struct connection *to, const char *addresses, bool ht
 
 /* ---- asking ---- */
 
-/* code: a count of bytes, or GnuTLS's error, which becomes -1 with errno. EPROTO: what arrived is not TLS. */
+/* code: a count of bytes, or GnuTLS's error, which becomes -1 with errno. EPROTO: the server does not speak TLS. */
 static ssize_t with_errno(ssize_t code) {
     if (code < 0)
         errno = code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED ? EAGAIN : EPROTO;
@@ -122,7 +122,7 @@ static int send_request(const struct connection *to, const char *path, struct er
     if (length < 0 || (size_t)length >= sizeof request)
         return error_set(err, ERROR_INPUT, "the path is too long");
     ssize_t sent = to->tls ? with_errno(gnutls_record_send(to->tls, request, (size_t)length))
-                           : send(to->fd, request, (size_t)length, MSG_NOSIGNAL); /* an empty socket takes it at once */
+                           : send(to->fd, request, (size_t)length, MSG_NOSIGNAL); /* an empty socket buffer takes it at once */
     return sent == length ? 0 : error_set(err, ERROR_FILE, "cannot send: %s", strerror(errno));
 }
 

@@ -13,7 +13,7 @@ static void interrupt(int number) {
     interrupted = 1;
 }
 
-/* What takes long looks at the flag; calls that wait are interrupted. */
+/* Long steps check the flag; blocking calls are interrupted. */
 static void watch_signals(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = interrupt};

@@ -1,10 +1,10 @@
-/* `alignd import`: makes a model folder of a foreign model (model/import/import.h). */
+/* `alignd import`: converts another toolkit's model to a model folder (model/import/import.h). */
 #ifndef ALIGND_SERVER_IMPORT_H
 #define ALIGND_SERVER_IMPORT_H
 
 #include "server/options.h"
 
-/* Says on stdout what it has done. SIGINT, SIGTERM and SIGHUP end it with nothing left behind. Once in a process. */
+/* Reports the result on stdout. SIGINT, SIGTERM and SIGHUP end it without leaving files. Call it at most once per process. */
 int import_command(const struct options *options, struct error *err);
 
 #endif

@@ -39,14 +39,13 @@ enum {
 
 /* ---- signals ---- */
 
-/* They are blocked in every thread but one, which waits for them: no handler runs in the middle of anything, and no call is
- * interrupted. */
+/* They are blocked in every thread but one, which waits for them, so that no handler interrupts code or calls. */
 static struct {
     pthread_t thread;
     sigset_t awaited;
-    sem_t arrived;              /* there is something to do */
+    sem_t arrived;              /* signals that there is something to do */
     atomic_int stop;            /* the first SIGTERM or SIGINT */
-    atomic_bool reload, ending; /* SIGHUP; signals_stop was called */
+    atomic_bool reload, ending; /* SIGHUP has arrived; signals_stop was called */
 } signals;
 
 static void *signals_run(void *unused) {
@@ -66,8 +65,8 @@ static void *signals_run(void *unused) {
     return NULL;
 }
 
-/* Call before any thread is started, because threads inherit what is blocked. Until signals_stop the second SIGTERM or SIGINT ends
- * the process at once, with EXIT_FAILURE. SIGUSR1 and SIGUSR2 do nothing. */
+/* Call this before any thread starts, because threads inherit the blocked signals. Until signals_stop the second SIGTERM or SIGINT
+ * ends the process at once, with EXIT_FAILURE. SIGUSR1 and SIGUSR2 do nothing. */
 static int signals_start(struct error *err) {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
     sem_init(&signals.arrived, 0, 0);
@@ -82,11 +81,11 @@ static int signals_start(struct error *err) {
 
 static void signals_stop(void) {
     atomic_store(&signals.ending, true);
-    pthread_kill(signals.thread, SIGUSR1); /* wakes it up */
+    pthread_kill(signals.thread, SIGUSR1); /* wakes the thread */
     pthread_join(signals.thread, NULL);
 }
 
-/* Waits for SIGHUP, any number of which count as one, or the first SIGTERM or SIGINT, which is returned from then on. */
+/* Waits for SIGHUP, several of which count as one, or the first SIGTERM or SIGINT, which it returns from then on. */
 static int signals_wait(void) {
     for (;;) {
         int number = atomic_load(&signals.stop);
@@ -94,7 +93,7 @@ static int signals_wait(void) {
             return number;
         if (atomic_exchange(&signals.reload, false))
             return SIGHUP;
-        sem_wait(&signals.arrived); /* if it is interrupted, both are checked once more */
+        sem_wait(&signals.arrived); /* after an interruption, both are checked again */
     }
 }
 
@@ -103,8 +102,8 @@ static int signals_wait(void) {
 /* A running daemon. */
 struct daemon {
     const struct options *options;
-    const struct name_list *folders; /* of models that are loaded at the start */
-    const char *directory;           /* of the models; NULL: each was named */
+    const struct name_list *folders; /* names of models that are loaded at the start */
+    const char *directory;           /* folder of the models; NULL: each was named */
     bool gets;                       /* downloaded models are served */
     struct service *service;
 };
@@ -117,7 +116,7 @@ static void report_reload(const char *what, int result, const struct error *erro
         log_event(LOG_ERROR, "reload_failed", "what=%s reason=%s", what, error->message);
 }
 
-/* Once the catalog is closed, the daemon is stopping and not ready. */
+/* After the catalog is closed, the daemon is stopping and not ready. */
 static void note_reloaded(struct reload *reload) {
     bool loaded = reload->generation > 0, failed = reload->error.code != ERROR_NONE;
     free(reload);
@@ -136,7 +135,7 @@ static void reload_all(const struct daemon *daemon, struct http *http) {
     if (daemon->options->tls_cert)
         report_reload("certificate", http_reload_certificate(http, &of_certificate), &of_certificate);
 
-    /* The models take a while, and the reload reports its end. If memory is out, systemd need not wait. */
+    /* Loading models takes a while; the reload reports its end. If memory is out, systemd need not wait. */
     struct reload *reload = calloc(1, sizeof *reload);
     if (reload) {
         reload->finish = note_reloaded;
@@ -155,7 +154,7 @@ static size_t left_ms(int64_t until_us) {
     return left_us > 0 ? (size_t)(left_us / 1000) : 0;
 }
 
-/* Finishes what was accepted within the grace time. Returns whether all of it was. */
+/* Finishes accepted requests within the grace time. Returns whether all of them finished. */
 static bool drain(const struct daemon *daemon, struct http *http, struct workers *workers) {
     struct service *service = daemon->service;
     atomic_store(&service->state, SERVICE_DRAINING);
@@ -172,7 +171,7 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
     workers_free(workers);
     catalog_close(service->catalog);
     clean &= http_wait_chores(http, CHORE_RENDERING, left_ms(until_us));
-    /* every connection is resumed now; the replies still have to be sent */
+    /* now every connection is resumed; the replies must still be sent */
     return http_wait_idle(http, LAST_REPLIES_MS) && clean;
 }
 
@@ -196,7 +195,7 @@ static struct http_options http_options(const struct options *options) {
     };
 }
 
-/* Greets on a terminal, where somebody may be new to alignd. */
+/* Prints a greeting on a terminal, whose user may be new to alignd. */
 static void greet(const struct daemon *daemon, const char *address, const struct model_set *models) {
     const char **names = calloc(models->count + 1, sizeof *names);
     const struct greeting greeting = {.address = address,
@@ -235,14 +234,15 @@ static bool is_of_this_machine(const char *address) {
     return false;
 }
 
-/* Logs the addresses, and warns of those on which anybody may translate. Returns the first one for users; NULL: there is none. */
+/* Logs the addresses, and warns of those on which anybody may translate. Returns the first one for users; NULL: there are none. */
 static const char *tell_addresses(const struct daemon *daemon, const struct http *http) {
     const char *address, *first = NULL;
     bool admin;
     for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++) {
         log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", "address=%s", address);
         if (!admin && !daemon->service->keys && !is_of_this_machine(address))
-            log_event(LOG_WARN, "open_to_everybody", "address=%s reason=%s", address, "there are no --api-keys");
+            log_event(LOG_WARN, "open_to_everybody", "address=%s reason=%s", address,
+                      "anybody may translate: --api-keys is not set");
         if (!admin && !first)
             first = address;
     }
@@ -365,7 +365,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
         keys_free(service.keys);
         return -1;
     }
-    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* the memory of models goes back to the system when they are freed */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* freeing models returns their memory to the system */
     api_init();
     service.metrics = metrics_create(labels, label_count, err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
@@ -396,7 +396,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
 
 /* ---- commands ---- */
 
-/* Prints the line to stdout, to be appended to the file, and the key to stderr, where it is seen once. */
+/* Prints the line to stdout, for appending it to the file, and the key to stderr, the only time it is shown. */
 static int make_key(const struct options *options, struct error *err) {
     char secret[KEY_SECRET_BYTES], line[KEY_LINE_BYTES];
     enum key_role role = KEY_USER;
@@ -424,7 +424,8 @@ static int pack_folder(const struct options *options, struct integrity *integrit
 }
 
 /* Packs the weights of model folders into files there, which loading maps (model/weights/panels.h), and prints their names. A
- * folder whose files do not match its manifest is not packed. -1: the message names the folder; those before it are packed. */
+ * folder whose files do not match its manifest is not packed. Returns -1 with a message that names the folder; those before it are
+ * packed. */
 static int pack(const struct options *options, struct error *err) {
     struct integrity *integrity = integrity_create();
     int result = integrity ? 0 : error_memory(err);
@@ -544,7 +545,7 @@ static int print(const char *text) {
 
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* so that writing a file that may not grow fails instead */
+    signal(SIGXFSZ, SIG_IGN); /* makes writing a file that may not grow fail instead of ending the process */
     translator_setup();
     struct options options;
     struct error error = {0};

@@ -1,6 +1,6 @@
 /* Hides how a batch run keeps the workers busy. Lines go through a ring: this thread reads and prepares them, the workers decode,
- * and a writer prints in order. A line's place in the ring is free again once it is written, so memory is bounded however long the
- * input is. A document is one request. */
+ * and a writer prints in order. A line's place in the ring is free again once the line is written, so memory is bounded for any
+ * length of the input. A document is one request. */
 #include "server/offline.h"
 #include "model/base/utf8.h"
 #include "server/base/clock.h"
@@ -28,19 +28,19 @@ enum { DIRECTIONS = 2, WINDOW_FACTOR = 4, MIN_WINDOW = 256, PROGRESS_US = 250000
 /* A batch run. */
 struct offline {
     const struct options *options;
-    struct loaded_model *models[DIRECTIONS]; /* [directions]; the second one is for the opposite direction */
+    struct loaded_model *models[DIRECTIONS]; /* [directions]; the second model has the opposite direction */
     size_t directions;
     const struct protection *protection; /* NULL: none */
-    struct scheduler *scheduler;         /* without a bound */
-    FILE *target;                        /* of pairs of lines; NULL: translating */
+    struct scheduler *scheduler;         /* unbounded */
+    FILE *target;                        /* for pairs of lines; NULL: translating */
     struct outfile output;               /* --output; its file NULL: stdout */
-    FILE *out;                           /* of the translation or the alignment */
-    size_t skipped;                      /* lines that are longer than the model takes */
+    FILE *out;                           /* options of the translation or the alignment */
+    size_t skipped;                      /* lines that are longer than the model accepts */
 };
 
 /* ---- requests ---- */
 
-/* The language that --variant asks of this model; NULL: none. */
+/* The variant that --variant selects in this model; NULL: none. */
 static const char *variant_of(const struct options *options, const struct translator_info *info) {
     const char *variant = options->variant ? variant_for(info, options->variant) : NULL;
     return variant ? variant : variant_usual(info);
@@ -78,7 +78,7 @@ struct batch_line {
     size_t source_length, target_length;
     size_t source_bytes; /* with the line feed, which a NUL replaces */
     struct stream *stream;
-    bool skipped;   /* longer than a model takes: the output has an empty line */
+    bool skipped;   /* longer than the model accepts: the output has an empty line */
     size_t pending; /* directions that have not ended; guarded by the stream's lock */
 };
 
@@ -86,23 +86,23 @@ struct stream {
     struct offline *run;
     const struct links_kind *links; /* aligning */
     FILE *in, *out;
-    struct share share;       /* of the input; its end UINT64_MAX: everything */
-    size_t before;            /* lines of the input before those that are read here */
-    uint64_t passed;          /* bytes of the share that are read */
+    struct share share;       /* part of the input; its end UINT64_MAX: everything */
+    size_t before;            /* lines of the input before the first one that is read */
+    uint64_t passed;          /* bytes of the share that have been read */
     struct batch_line *lines; /* [window], the ring */
     size_t window;
 
     pthread_mutex_t lock; /* guards everything below up to the error, and line.pending */
-    pthread_cond_t room;  /* written grew, or the writer failed */
-    pthread_cond_t ready; /* the next line to be written has ended, or the input has */
-    size_t read, written; /* lines; the ring holds those between */
+    pthread_cond_t room;  /* signals that written grew or that the writer failed */
+    pthread_cond_t ready; /* signals that the next line to write has ended, or the input */
+    size_t read, written; /* counts of lines; the ring holds those in between */
     bool input_ended;
-    struct error error; /* the first one ends the run */
+    struct error error; /* the first error, which ends the run */
 
-    /* the writer's, until it has ended */
+    /* only for the writer until it has ended */
     size_t sentences, target_tokens;
     struct resume resume;
-    bool shown; /* progress, on a terminal to which the output does not go */
+    bool shown; /* progress is shown on a terminal that does not show the output */
     struct headway headway;
     int64_t began_us, shown_us;
 };
@@ -143,7 +143,7 @@ static size_t line_number(const struct stream *stream, size_t index) {
 
 /* ---- reading lines ---- */
 
-/* 1: a line, without its line feed; 0: the end; -1. */
+/* Returns 1 for a line, without its line feed, 0 at the end, or -1. */
 static int read_text(FILE *file, size_t number, char **text, size_t *length, struct error *err) {
     size_t capacity = 0;
     ssize_t bytes = getline(text, &capacity, file);
@@ -171,8 +171,8 @@ static int read_texts(struct stream *stream, struct batch_line *line, struct err
     return target;
 }
 
-/* A line too long for the model is wrapped rather than refused, unless it has a target or, with a model that copies, a part that
- * cannot be cut. */
+/* A line that is too long for the model is wrapped instead of refused, unless it has a target or, in a model that copies, a part
+ * that cannot be split. */
 static int direction_prepare(struct direction *direction, struct error *err) {
     struct request *request = &direction->request;
     const struct stream *stream = direction->line->stream;
@@ -221,7 +221,7 @@ static int prepare_line(struct batch_line *line, struct error *err) {
     return 0;
 }
 
-/* 1: the line can be decoded; 0: the input has ended; -1. A line that the model does not take is skipped alone. */
+/* Returns 1 if the line can be decoded, 0 if the input has ended, or -1. A line that the model does not accept is skipped alone. */
 static int read_line(struct stream *stream, struct batch_line *line, struct error *err) {
     memset(line, 0, sizeof *line);
     line->stream = stream;
@@ -263,7 +263,7 @@ static void read_all(struct stream *stream) {
         pthread_mutex_lock(&stream->lock);
         stream->read++;
         pthread_mutex_unlock(&stream->lock);
-        size_t directions = line->skipped ? 1 : stream->run->directions; /* after the last one the line may be gone */
+        size_t directions = line->skipped ? 1 : stream->run->directions; /* after the last one the line may be freed */
         for (size_t i = 0; i < directions; i++) {
             if (line->directions[i].request.job_count == 0 || line->skipped)
                 end_direction(&line->directions[i]);
@@ -281,7 +281,7 @@ static void read_all(struct stream *stream) {
 
 /* ---- writing lines ---- */
 
-/* Nothing can be printed yet: the next line is being decoded, or has not arrived. The lock is held. */
+/* Whether nothing can be printed yet: the next line is being decoded, or has not arrived. Requires the lock. */
 static bool must_wait(const struct stream *stream) {
     if (stream->written == stream->read)
         return !stream->input_ended;
@@ -325,7 +325,7 @@ static int print_answer(struct batch_line *line, FILE *out, struct error *err) {
     return links_print(stream->links, directions, stream->run->directions, out, err);
 }
 
-/* Prints the line, unless one of its sentences failed, and counts it, also for the next run. */
+/* Prints the line, unless one of its sentences failed, and counts it, also in the checkpoint. */
 static int write_line(struct stream *stream, struct batch_line *line, struct error *err) {
     for (size_t i = 0; !line->skipped && i < stream->run->directions; i++) {
         const struct request *request = &line->directions[i].request;
@@ -352,7 +352,7 @@ static int write_line(struct stream *stream, struct batch_line *line, struct err
     return resume_save(&stream->resume, stream->out, false, err);
 }
 
-/* Pads the text, to cover what was in the terminal's line before. */
+/* Pads the text to overwrite the previous content of the terminal's line. */
 static void show_progress(struct stream *stream, bool last) {
     int64_t now_us = clock_us();
     if (!stream->shown || (!last && now_us - stream->shown_us < PROGRESS_US))
@@ -364,7 +364,7 @@ static void show_progress(struct stream *stream, bool last) {
     fprintf(stderr, "\r%-60s%s", text, last ? "\n" : "");
 }
 
-/* The writer. After an error it only releases lines, until all are back from the workers. */
+/* The writer's thread. After an error it only releases lines, until the workers have returned all of them. */
 static void *write_all(void *argument) {
     struct stream *stream = argument;
     struct error error = {0};
@@ -406,7 +406,7 @@ static int open_share(struct stream *stream, struct error *err) {
     stream->passed = stream->resume.at.input_bytes;
     stream->run->skipped = stream->resume.at.skipped;
 
-    /* How much of the input is left, if it is a file. */
+    /* The size of the rest of the input, if it is a file. */
     struct stat status;
     off_t at = ftello(stream->in);
     if (stream->share.end != UINT64_MAX)
@@ -465,8 +465,8 @@ static int run_lines(struct offline *run, struct error *err) {
 
 struct work {
     const struct options *options;
-    const char *name;         /* of the file, for messages */
-    struct document document; /* of the bytes, once they are read */
+    const char *name;         /* the file's name, for messages */
+    struct document document; /* known after the bytes are read */
     char *bytes;              /* malloc'ed, [length] */
     size_t length, room;
     char language[VARIANT_CODE_BYTES];
@@ -486,7 +486,8 @@ static int find_format(struct work *work, struct error *err) {
         document_names(all);
         return options->format
                    ? error_set(err, ERROR_INPUT, "--format must be one of %s, got \"%.60s\"", all, options->format)
-                   : error_set(err, ERROR_INPUT, "--format is missing, and the file name does not tell the format: one of %s", all);
+                   : error_set(err, ERROR_INPUT,
+                               "--format is missing, and the file name has no known extension: it must be one of %s", all);
     }
     if (options->bilingual && strcmp(options->bilingual, "below") != 0)
         return error_set(err, ERROR_INPUT, "--bilingual must be below, got \"%.60s\"", options->bilingual);
@@ -646,7 +647,7 @@ static int check_models(const struct offline *run, struct error *err) {
 
 static int run_with_workers(struct offline *run, struct metrics *metrics, struct error *err) {
     struct worker_options options = {
-        /* without step_us: nobody waits for a single token, so no step is too long */
+        /* step_us is not set: nobody waits for a single token, so no step is too long */
         .workers = run->options->workers, .rows = run->options->rows, .bytes = run->options->decode_memory,
         .scheduler = run->scheduler,      .metrics = metrics,
     };
@@ -693,8 +694,8 @@ static int run_with_models(struct offline *run, struct metrics *metrics, struct 
 
 /* ---- the run ---- */
 
-/* With a checkpoint the output is written in place, and the checkpoint tells what stays of it. A second run that writes the same
- * file would damage it, and so would one whose input or checkpoint it is. */
+/* With a checkpoint, the output is written in place, and the checkpoint says which part of it is kept. Another run that writes the
+ * same file would damage it, and so would a run that uses it as input or checkpoint. */
 static int open_to_continue(struct offline *run, struct error *err) {
     const struct options *options = run->options;
     struct stat in, out;
@@ -713,7 +714,7 @@ static int open_to_continue(struct offline *run, struct error *err) {
     if (flock(fileno(run->out), LOCK_EX | LOCK_NB) == 0)
         return 0;
     return error_set(err, ERROR_FILE, "cannot lock %s: %s", options->output,
-                     errno == EWOULDBLOCK ? "another run writes it" : strerror(errno));
+                     errno == EWOULDBLOCK ? "another run is writing it" : strerror(errno));
 }
 
 static int open_files(struct offline *run, struct error *err) {
@@ -757,7 +758,7 @@ static int make_protection(struct offline *run, struct arena *arena, struct erro
 int offline_run(const struct options *options, size_t *skipped, struct error *err) {
     static const char *const labels[] = {"none"};
     struct offline run = {.options = options, .directions = options->models.count};
-    struct metrics *metrics = metrics_create(labels, 1, err); /* nobody reads them */
+    struct metrics *metrics = metrics_create(labels, 1, err); /* nothing reads them */
     struct arena arena;
     arena_init(&arena, ARENA_BLOCK_BYTES);
     int result = metrics && make_protection(&run, &arena, err) == 0 ? open_files(&run, err) : -1;
@@ -770,7 +771,7 @@ int offline_run(const struct options *options, size_t *skipped, struct error *er
     if (run.target)
         fclose(run.target);
 
-    /* Keep the output only if the run has come to its end, or can be continued. */
+    /* Keep the output only if the run is complete or can be continued. */
     int closed = outfile_close(&run.output, result == 0 || options->checkpoint, err);
     scheduler_free(run.scheduler);
     metrics_free(metrics);

@@ -18,37 +18,36 @@ enum { MOST_SHARDS = 1000000, MOST_ITEMS = 32, MOST_GLOSSARIES = 1000, MOST_TEXT
 #define PLAIN(kind, name)                    OPTION_##kind, FIELD(name), 0, 0, NULL
 #define NUMBER(kind, name, minimum, maximum) OPTION_##kind, FIELD(name), minimum, maximum, NULL
 
-/* Stands for the parameters of the searches. */
+/* The place of the searches' parameters in the table. */
 static const char PARAMETERS_HERE[] = "";
 
 static const struct option rows[] = {
     {"config", "FILE", NULL,
-     "file with options, one FLAG = VALUE per line, # before comments; variables and flags override it, and options of other modes "
-     "in it are ignored",
+     "file of options, one FLAG = VALUE per line, with # before comments; variables and flags override it, and options of other "
+     "modes "
+     "are ignored",
      OPTION_EVERY, TEXT(config)},
     {"model", "MODEL", NULL,
      "model folder, or the name of a model that came with alignd; may be given several times, of models for the same languages the "
      "first serves requests",
      COMMAND_SERVE, PLAIN(FOLDERS, models)},
-    {"models", "DIR", NULL,
-     "folder of model folders: each of them is loaded when a request asks for it; on SIGHUP the folder is looked at again",
+    {"models", "DIR", NULL, "folder of model folders: each model is loaded on demand; on SIGHUP the folder is read again",
      COMMAND_SERVE, TEXT(directory)},
     {"default-model", "NAME", NULL,
-     "model for requests that name neither a model nor languages; without it they get 400 where models for several pairs of "
+     "model for requests that name neither a model nor languages; without it they get 400 if models for several pairs of "
      "languages are served (default: en-fr, if the models that came with alignd are served)",
      COMMAND_SERVE, TEXT(default_model)},
     {"model", "MODEL", NULL,
-     "model folder, or a model's name or languages (en-fr), looked up in --models; alignd attention takes a second one",
+     "model folder, or a model's name or languages (en-fr), looked up in --models; alignd attention accepts a second one",
      OPTION_BATCH, PLAIN(FOLDERS, models)},
-    {"models", "DIR", NULL,
-     "folder of model folders in which names and languages are looked up (default: those that came with alignd)",
+    {"models", "DIR", NULL, "folder of model folders, searched by name and languages (default: the models that came with alignd)",
      OPTION_BATCH | COMMAND_PACK, TEXT(directory)},
     {"from", "CODE", NULL, "language of the source; with --to instead of --model", OPTION_BATCH, TEXT(from)},
     {"to", "CODE", NULL, "language of the target", OPTION_BATCH, TEXT(to)},
     {"model-memory", "SIZE", "0",
      "memory for all loaded models together; unused ones are unloaded, least recently used first; 0: no limit", COMMAND_SERVE,
      NUMBER(BYTES, model_memory, 0, 1e15)},
-    {"idle-unload-s", "TIME", "0", "unload a model that has not been asked for in this time; 0: never", COMMAND_SERVE,
+    {"idle-unload-s", "TIME", "0", "unload a model that has not been used for this time; 0: never", COMMAND_SERVE,
      NUMBER(SECONDS, idle_unload_s, 0, 1e9)},
     {"pivot", "CODE", NULL,
      "language through which two models translate a pair that no single model translates; none: no such pairs (default: any "
@@ -74,7 +73,7 @@ static const struct option rows[] = {
     {"half-past", NULL, NULL, "keep a transformer's past decoder states in 16 bits per number: half the memory", OPTION_ALL,
      SWITCH(half_past)},
     {"decode-memory", "SIZE", "256M",
-     "memory that a worker's sentences may need while they are decoded; others wait, and one that could need more gets 413",
+     "memory that a worker's sentences may need while they are decoded; others wait, and a sentence that could need more gets 413",
      OPTION_ALL, NUMBER(BYTES, decode_memory, 1024, 1e12)},
     {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE, CHOICE(log_level, "error, warn, info or debug")},
     {"log-level", "LEVEL", "warn", "error, warn, info or debug", OPTION_BATCH, CHOICE(log_level, "error, warn, info or debug")},
@@ -84,19 +83,20 @@ static const struct option rows[] = {
      "(default " OPTIONS_LISTEN ", or the sockets passed by systemd)",
      COMMAND_SERVE, PLAIN(ADDRESSES, listen)},
     {"admin-listen", "ADDRESS", NULL,
-     "the same for administrators: only /health, /ready, /metrics and what changes the models, with connections reserved for them; "
+     "the same for administrators: only /health, /ready, /metrics and calls that change the models, with connections reserved for "
+     "them; "
      "its Unix socket needs no key",
      COMMAND_SERVE, PLAIN(ADDRESSES, admin_listen)},
     {"socket-mode", "OCTAL", "0660", "permissions of Unix sockets", COMMAND_SERVE, PLAIN(MODE, socket_mode)},
     {"api-keys", "FILE", NULL, "file of API keys, made by alignd key (default: no key is required); read again on SIGHUP",
      COMMAND_SERVE, TEXT(api_keys)},
     {"glossary", "NAME=FILE", NULL,
-     "glossary for requests that name it: in each line of FILE a source and a target phrase with a tab between them; "
+     "glossary for requests that name it; each line of FILE has a source and a target phrase separated by a tab; "
      "NAME:SOURCE:TARGET=FILE: for this pair of languages; may be given several times; read again on SIGHUP",
      COMMAND_SERVE, PLAIN(GLOSSARIES, glossary)},
     {"glossaries", "FILE", NULL,
-     "file that keeps the glossaries that clients make with DeepL's API: at most 1000, 100 per key, with 200000 entries in 16 MiB "
-     "(default: clients can make none)",
+     "file for the glossaries that clients make with DeepL's API: at most 1000, 100 per key, together 200000 entries in 16 MiB "
+     "(default: clients cannot make glossaries)",
      COMMAND_SERVE, TEXT(glossaries)},
     {"tls-cert", "FILE", NULL, "certificate chain (PEM), which turns on HTTPS on TCP addresses; read again on SIGHUP",
      COMMAND_SERVE, TEXT(tls_cert)},
@@ -115,11 +115,11 @@ static const struct option rows[] = {
      NUMBER(BYTES, max_body_bytes, 1, 1e9)},
     {"max-text-chars", "N", "10000", "maximum number of characters in all texts of a request; above it 413", COMMAND_SERVE,
      NUMBER(SIZE, max_text_chars, 1, 1e9)},
-    {"request-memory", "SIZE", "128M", "memory for large requests that are read and not answered yet; above it 429", COMMAND_SERVE,
-     NUMBER(BYTES, request_memory, 1024, 1e12)},
+    {"request-memory", "SIZE", "128M", "memory for large requests that have been read but not answered; above it 429",
+     COMMAND_SERVE, NUMBER(BYTES, request_memory, 1024, 1e12)},
     {"max-reply-bytes", "SIZE", "32M", "maximum size of a reply; above it 413", COMMAND_SERVE,
      NUMBER(BYTES, max_reply_bytes, 1024, 1e12)},
-    {"reply-memory", "SIZE", "128M", "memory for replies that clients have not read yet; above it 503", COMMAND_SERVE,
+    {"reply-memory", "SIZE", "128M", "memory for unread replies; above it 503", COMMAND_SERVE,
      NUMBER(BYTES, reply_memory, 1024, 1e12)},
     {"deadline-ms", "TIME", "10s", "maximum time for a request; after it 504 (the header X-Deadline-Ms can set a shorter one)",
      COMMAND_SERVE, NUMBER(MILLISECONDS, deadline_ms, 1, 1e9)},
@@ -133,11 +133,11 @@ static const struct option rows[] = {
      COMMAND_SERVE, NUMBER(MILLISECONDS, read_timeout_ms, 10, 1e9)},
     {"send-timeout-ms", "TIME", "1min", "maximum time for a reply to be read; after it the connection is closed", COMMAND_SERVE,
      NUMBER(MILLISECONDS, send_timeout_ms, 10, 1e9)},
-    {"connections", "N", "0", "maximum number of connections; 0: enough for the whole queue, and 1024 more", COMMAND_SERVE,
+    {"connections", "N", "0", "maximum number of connections; 0: enough for the whole queue plus 1024", COMMAND_SERVE,
      NUMBER(SIZE, connections, 0, 1e6)},
     {"connections-per-address", "N", "0",
-     "maximum number of connections from one address; 0: half of them, or with --client-header all of them", COMMAND_SERVE,
-     NUMBER(SIZE, connections_per_address, 0, 1e6)},
+     "maximum number of connections from one address; 0: half of all connections, or all of them with --client-header",
+     COMMAND_SERVE, NUMBER(SIZE, connections_per_address, 0, 1e6)},
     {"client-header", "NAME", NULL, "header in which a trusted proxy sends the client's address, such as X-Forwarded-For",
      COMMAND_SERVE, TEXT(client_header)},
     {"grace-ms", "TIME", "30s", "time for accepted requests to finish after SIGTERM", COMMAND_SERVE,
@@ -152,8 +152,8 @@ static const struct option rows[] = {
      "in a JSON document, translate only the values whose path matches one of these globs, such as menu.*.label; a glob after ! "
      "excludes values instead; separated by commas; may be given several times",
      COMMAND_TRANSLATE, PLAIN(TEXTS, keys)},
-    {"bilingual", "below", NULL, "keep the text of the document, with the translation below it (txt, srt, vtt, md, html)",
-     COMMAND_TRANSLATE, TEXT(bilingual)},
+    {"bilingual", "below", NULL, "write the translation below the original text (txt, srt, vtt, md, html)", COMMAND_TRANSLATE,
+     TEXT(bilingual)},
     {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
      SWITCH(split_sentences)},
     {"output", "FILE", NULL, "write the translation to FILE (default: standard output)", COMMAND_TRANSLATE, TEXT(output)},
@@ -170,20 +170,20 @@ static const struct option rows[] = {
     {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words with the most attention)",
      COMMAND_TRANSLATE, SWITCH(keep_unknowns)},
     {"verbatim", NULL, NULL,
-     "show exactly what the model does: keep only what the caller protects, check no numbers, estimate nothing unasked",
+     "show exactly what the model does: protect only what the caller protects, and check neither numbers nor quality unless asked",
      COMMAND_SERVE | COMMAND_TRANSLATE, SWITCH(verbatim)},
     {"protect", "STRING", NULL, "text that is not translated, found as whole words; may be given several times", COMMAND_TRANSLATE,
      PLAIN(TEXTS, protect)},
-    {"protect-pattern", "PATTERN", NULL, "the same by a regular expression in RE2's syntax; may be given several times",
+    {"protect-pattern", "PATTERN", NULL, "the same for a regular expression in RE2's syntax; may be given several times",
      COMMAND_TRANSLATE, PLAIN(TEXTS, protect_patterns)},
     {"target", "FILE", NULL, "the translations to align, one per line", COMMAND_ATTENTION, TEXT(target)},
     {"variant", "NAME", NULL, "the language to write, for a model that writes several: its label without the brackets, or its code",
      OPTION_BATCH, TEXT(variant)},
     {"links", "KIND", "best",
-     "best: for each target word the source word with the most attention; mutual: pairs that are each other's best; "
+     "best: the source word with the most attention for each target word; mutual: pairs that are each other's best; "
      "balanced: mutual, after attention is rescaled so that every source word gets its share",
      COMMAND_ATTENTION, CHOICE(links, "best, mutual or balanced")},
-    {"stats", NULL, NULL, "print the number of sentences and target tokens, the time and tokens per second at the end",
+    {"stats", NULL, NULL, "at the end, print the number of sentences and target tokens, the time, and tokens per second",
      OPTION_BATCH, SWITCH(stats)},
     {"cache-bytes", "SIZE", "0", "memory for a cache of replies to identical requests; 0: no cache", COMMAND_SERVE,
      NUMBER(BYTES, cache_bytes, 0, 1e12)},
@@ -193,7 +193,7 @@ static const struct option rows[] = {
      PLAIN(FOLDERS, models)},
     {"compute", "TYPE", "float32", "number type to pack for, the same as the daemon's --compute", COMMAND_PACK,
      CHOICE(compute, "float32, bfloat16, int8 or auto")},
-    {"shortlist", NULL, NULL, "also pack what --shortlist needs; the file works with and without it", COMMAND_PACK,
+    {"shortlist", NULL, NULL, "also pack the data for --shortlist; the file works with and without that option", COMMAND_PACK,
      SWITCH(shortlist)},
     {"models", "DIR", NULL,
      "folder of the downloaded models (default: /var/lib/alignd/models if it may be written to, otherwise "
@@ -219,33 +219,34 @@ static const struct option rows[] = {
     {"to", "CODE", NULL, "language of the target", COMMAND_GET, TEXT(to)},
     {"into", "DIR", NULL, "folder in which the model folder is made (default: the current one)", COMMAND_IMPORT, TEXT(into)},
     {"name", "NAME", NULL,
-     "name of the model folder (default: its languages, such as en-fr, or if the files do not say them the name of the first PATH)",
+     "name of the model folder (default: its languages, such as en-fr, or, if the files do not name them, the name of the first "
+     "PATH)",
      COMMAND_IMPORT, TEXT(name)},
-    {"from", "CODE", NULL, "language of the source (default: as the names of the files say; otherwise und)", COMMAND_IMPORT,
+    {"from", "CODE", NULL, "language of the source (default: from the names of the files; otherwise und)", COMMAND_IMPORT,
      TEXT(from)},
     {"to", "CODE", NULL, "language of the target", COMMAND_IMPORT, TEXT(to)},
     {"storage", "TYPE", NULL,
      "number type of the stored matrices: float32, float16, bfloat16 or int8 (default: int8 where the model has it, otherwise "
      "float32)",
      COMMAND_IMPORT, TEXT(storage)},
-    {"max-source-tokens", "N", "100", "tokens of a sentence; longer ones are cut", COMMAND_IMPORT,
+    {"max-source-tokens", "N", "100", "maximum number of tokens of a sentence; longer ones are split", COMMAND_IMPORT,
      NUMBER(SIZE, max_source_tokens, 1, 1000)},
     {"max-target-ratio", "N", NULL,
-     "target tokens for a source token, at most (default: as the model's decoder.yml says; otherwise 3)", COMMAND_IMPORT,
+     "maximum number of target tokens per source token (default: from the model's decoder.yml; otherwise 3)", COMMAND_IMPORT,
      NUMBER(REAL, max_target_ratio, 0.1, 20)},
     {"preparation", "KIND", NULL,
-     "how text is prepared: none, or opus, as OPUS-MT does it (default: opus where SentencePiece and a list of pieces come "
+     "how text is prepared: none, or opus, as in OPUS-MT (default: opus where SentencePiece and a list of pieces come "
      "together)",
      COMMAND_IMPORT, TEXT(preparation)},
     {"alignment", "KIND", NULL,
-     "trained or untrained: whether a transformer's attention was trained to align (default: as the model's files say)",
+     "trained or untrained: whether a transformer's attention was trained to align (default: from the model's files)",
      COMMAND_IMPORT, TEXT(alignment)},
-    {"allow-unknowns", NULL, NULL, "searches may choose unknown words, as Marian's --allow-unk", COMMAND_IMPORT,
+    {"allow-unknowns", NULL, NULL, "let searches choose unknown words, like Marian's --allow-unk", COMMAND_IMPORT,
      SWITCH(allow_unknowns)},
-    {"no-shortlist", NULL, NULL, "leave the shortlist out", COMMAND_IMPORT, SWITCH(no_shortlist)},
-    {"shortlist-first", "N", "100", "target pieces that are on every list, if the shortlist is text", COMMAND_IMPORT,
+    {"no-shortlist", NULL, NULL, "omit the shortlist", COMMAND_IMPORT, SWITCH(no_shortlist)},
+    {"shortlist-first", "N", "100", "number of target pieces that are on every list, if the shortlist is text", COMMAND_IMPORT,
      NUMBER(SIZE, shortlist_first, 1, 1e6)},
-    {"shortlist-best", "N", "100", "target pieces for each source piece, if the shortlist is text", COMMAND_IMPORT,
+    {"shortlist-best", "N", "100", "number of target pieces for each source piece, if the shortlist is text", COMMAND_IMPORT,
      NUMBER(SIZE, shortlist_best, 1, 1e6)},
     {"name", "NAME", NULL, "owner of the key, as named in the log", COMMAND_KEY, TEXT(name)},
     {"role", "ROLE", "user", "user, or admin, who may also reload models", COMMAND_KEY, CHOICE(role, "user or admin")},
@@ -258,8 +259,8 @@ static const struct option rows[] = {
     {"admin-listen", "ADDRESS", NULL, "where the daemon listens for administrators; used instead of --listen if given",
      COMMAND_HEALTH, TEXT(admin_address)},
     {"tls-cert", "FILE", NULL,
-     "as given to the daemon: use HTTPS for TCP addresses (the file is not read, the certificate is not verified)", COMMAND_HEALTH,
-     TEXT(tls_cert)},
+     "the daemon's certificate: use HTTPS for TCP addresses (the file is not read, the certificate is not verified)",
+     COMMAND_HEALTH, TEXT(tls_cert)},
     {"path", "PATH", "/ready", "path to request; /health: only whether the process is running", COMMAND_HEALTH, TEXT(path)},
 };
 
@@ -286,8 +287,7 @@ const struct option_command *option_command_nth(size_t i) {
         {"models", COMMAND_MODELS, "list the models that were downloaded, and those that came with alignd",
          "alignd models [--models DIR]\n"},
         {"remove", COMMAND_REMOVE, "remove downloaded models", "alignd remove NAME... [--models DIR]\n"},
-        {"import", COMMAND_IMPORT,
-         "make a model folder of a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot) or Hugging Face (MarianMT)",
+        {"import", COMMAND_IMPORT, "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot) or Hugging Face (MarianMT)",
          "alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE] [options]\n"
          "alignd import FOLDER | ARCHIVE.zip | ARCHIVE.tar.gz [options]\n"
          "alignd import MODEL.npz SOURCE_VOCABULARY TARGET_VOCABULARY [SHORTLIST] [options]\n"},
@@ -317,7 +317,7 @@ static void add_parameter(struct option_table *table, const struct parameter *p,
                                                             [PARAMETER_INTEGER] = OPTION_SIZE,
                                                             [PARAMETER_REAL] = OPTION_REAL,
                                                             [PARAMETER_SEED] = OPTION_SEED};
-    /* The default can be given, even if it is out of range. A default that is the model's is not a number. */
+    /* The default can be set explicitly, even if it is out of range. If each model has its own default, there is no number. */
     const char *said = parameters_of_model(p) ? NULL : p->fallback;
     double fallback = said ? strtod(said, NULL) : p->minimum;
     if (p->setters & setter)
@@ -353,7 +353,7 @@ void option_variable(const struct option *option, char name[OPTION_NAME_BYTES]) 
         *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
 }
 
-/* Makes a flag of a name, which ends at '=' or NUL; "--" may be missing, and '_' stands for '-'. */
+/* Converts a name, which ends at '=' or NUL, to a flag; "--" may be missing, and '_' counts as '-'. */
 static void normalize(const char *from, char name[OPTION_NAME_BYTES]) {
     from += strncmp(from, "--", 2) == 0 ? 2 : 0;
     snprintf(name, OPTION_NAME_BYTES, "--%.*s", (int)strcspn(from, "="), from);
@@ -416,10 +416,10 @@ void suggest(struct suggestion *suggestion, const char *word) {
     size_t length = strlen(suggestion->asked);
     if (length > SUGGEST_MOST_BYTES || strlen(word) > SUGGEST_MOST_BYTES)
         return;
-    size_t most = length < 4 ? 0 : length < 6 ? 1 : length < 12 ? 2 : 3; /* half of a short word may be wrong by chance */
+    size_t most = length < 4 ? 0 : length < 6 ? 1 : length < 12 ? 2 : 3; /* half the letters of a short word may match by chance */
     size_t distance = suggest_distance(suggestion->asked, word);
     if (distance > most && length >= 3 && strncmp(word, suggestion->asked, length) == 0)
-        distance = most; /* the beginning of a word stands for it unless another one is nearer */
+        distance = most; /* the beginning of a word suggests that word unless another one is nearer */
     if (distance > most || (suggestion->nearest && distance >= suggestion->distance))
         return;
     suggestion->nearest = word;
@@ -492,10 +492,10 @@ static double seconds_of_unit(const char *unit) {
     return *unit ? milliseconds_of_unit(unit) / 1000 : 1;
 }
 
-/* Reads digits, perhaps with a fraction, and a unit. */
+/* Reads digits with an optional fraction and a unit. */
 static int set_measured(const struct option *option, const char *name, const char *value, size_t *field, struct error *err) {
     static const struct {
-        double (*of_unit)(const char *unit); /* 0: there is no such unit */
+        double (*of_unit)(const char *unit); /* 0: the unit is unknown */
         const char *what, *unit;
     } measures[] = {
         [OPTION_BYTES] = {bytes_of_unit, "a whole number of bytes, such as 1000000, 64k, 512M or 2G", " bytes"},
@@ -539,8 +539,8 @@ static int set_shard(const char *name, const char *value, struct option_shard *f
         at = valid ? end + 1 : at;
     }
     if (!valid || numbers[0] >= numbers[1])
-        return error_set(err, ERROR_INPUT, "%s must be K/N, K from 0 to N - 1, N at most %d, got \"%.60s\"", name, MOST_SHARDS,
-                         value);
+        return error_set(err, ERROR_INPUT, "%s must be K/N with K from 0 to N - 1 and N at most %d, got \"%.60s\"", name,
+                         MOST_SHARDS, value);
     *field = (struct option_shard){numbers[0], numbers[1]};
     return 0;
 }
@@ -570,7 +570,7 @@ static int set_list(const struct option *option, const char *name, const char *v
     }
 }
 
-/* Origins as browsers send them: SCHEME://HOST[:PORT], without a path. An empty value means no origin at all. */
+/* Origins as browsers send them: SCHEME://HOST[:PORT], without a path. An empty value allows no origin. */
 static int set_origins(const struct option *option, const char *name, const char *value, struct name_list *list,
                        struct error *err) {
     if (*value == '\0')
@@ -579,7 +579,7 @@ static int set_origins(const struct option *option, const char *name, const char
         return -1;
     bool any = name_list_has(list, "*");
     if (any && list->count > 1)
-        return error_set(err, ERROR_INPUT, "%s must be * alone or a list of origins, got \"%.60s\"", name, value);
+        return error_set(err, ERROR_INPUT, "%s must be either * or a list of origins, got \"%.60s\"", name, value);
     for (size_t i = 0; i < list->count && !any; i++) {
         const char *origin = list->names[i], *host = strstr(origin, "://");
         if (!host || host == origin || host[3] == '\0' || strpbrk(host + 3, "/ ?#"))

@@ -1,5 +1,5 @@
 /* The options: the struct that holds them, and the table with flag, environment variable, kind, default, range and help of each.
- * Parsing, --help and the man page come from the table; the parameters of the searches (server/decode/parameters.c) continue it. */
+ * Parsing, --help and the man page come from the table; the parameters of the searches (server/decode/parameters.c) extend it. */
 #ifndef ALIGND_OPTIONS_H
 #define ALIGND_OPTIONS_H
 
@@ -28,16 +28,17 @@ struct option_shard {
     size_t index, count; /* index < count */
 };
 
-/* Fields of options that the command does not have are zero. */
+/* Fields of options that do not belong to the command are zero. */
 struct options {
     enum command command;
-    bool help, version; /* if set, nothing else counts */
+    bool help, version; /* if set, everything else is ignored */
 
     char *config;            /* file of options; NULL: none */
-    struct name_list models; /* folders, in the order given; names, too, until models_find replaces them */
-    char *directory;         /* of model folders; NULL: none. Serving: these are served; otherwise: names are looked up there */
-    char *default_model;     /* serving: its name; NULL: none */
-    char *from, *to;         /* batch modes: languages instead of a model; NULL: a model is named */
+    struct name_list models; /* folders in the given order, or names until models_find replaces them */
+    char *directory;         /* a folder of model folders; NULL: none. When serving, they are served; otherwise it is searched by
+                              * name */
+    char *default_model;     /* serving: the default model's name; NULL: none */
+    char *from, *to;         /* batch modes: languages instead of a model; NULL: a model is given */
     size_t model_memory, idle_unload_s;
     size_t workers, rows, decode_memory;
     char *log_level, *log_format, *compute;
@@ -50,7 +51,7 @@ struct options {
     size_t socket_mode;                  /* of Unix sockets */
     char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
     struct name_list glossary;           /* NAME=FILE or NAME:SOURCE:TARGET=FILE */
-    char *glossaries;                    /* file of those that clients make; NULL: clients can make none */
+    char *glossaries;                    /* file of the glossaries that clients make; NULL: clients cannot make glossaries */
     char *client_header, *pivot;
     size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, document_ms, keep_files_s, keep_files_bytes,
         grace_ms, heartbeat_ms, cache_bytes;
@@ -58,16 +59,16 @@ struct options {
     size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
     double rate;
 
-    /* what the table of server/decode/parameters.h allows: serving, max_steps alone; translating */
+    /* options allowed by the table of server/decode/parameters.h: serving: only max_steps; translating */
     struct search_options search;
 
-    char *name, *role, *limits;           /* of the API key to make; limits NULL: none. name: also of an imported model */
-    char *address, *admin_address, *path; /* of the daemon that `alignd health` asks */
+    char *name, *role, *limits;           /* the API key to make; limits NULL: none. name: also the name of an imported model */
+    char *address, *admin_address, *path; /* the daemon that `alignd health` checks */
 
     /* batch modes */
     char *target, *links, *variant;
-    char *format, *file;                        /* of a document; both NULL: lines are translated */
-    char *bilingual;                            /* NULL: the translation alone */
+    char *format, *file;                        /* a document; both NULL: lines are translated */
+    char *bilingual;                            /* NULL: only the translation */
     struct name_list keys;                      /* path globs of the document's values */
     struct name_list protect, protect_patterns; /* strings and regular expressions that are not translated */
     bool split_sentences, keep_unknowns, verbatim, stats;
@@ -88,8 +89,8 @@ struct options {
 
     /* translating lines */
     char *output, *checkpoint; /* files; NULL: stdout, none */
-    size_t checkpoint_s;       /* the least time between two */
-    struct option_shard shard; /* of the input; count 0: all of it */
+    size_t checkpoint_s;       /* the minimum time between two checkpoints */
+    struct option_shard shard; /* the share of the input; count 0: all of it */
 };
 
 /* ---- the table ---- */
@@ -104,10 +105,10 @@ enum {
     OPTION_EVERY = OPTION_ALL | COMMAND_KEY | COMMAND_HEALTH | COMMAND_PACK | COMMAND_IMPORT | OPTION_KEPT
 };
 
-/* How a value is read, and what the field is. */
+/* How a value is read, and the type of its field. */
 enum option_kind {
     OPTION_STRING,       /* char *, owned */
-    OPTION_CHOICE,       /* the same, one of the option's choices */
+    OPTION_CHOICE,       /* the same; it must be one of the option's choices */
     OPTION_SIZE,         /* size_t, within the option's range, as are the numbers below */
     OPTION_BYTES,        /* size_t, with units: 64k, 512M, 2G */
     OPTION_MILLISECONDS, /* size_t, with units: 500ms, 5s, 2min */
@@ -121,19 +122,19 @@ enum option_kind {
     /* struct name_list, to which values are appended, separated by: */
     OPTION_FOLDERS,    /* ':' */
     OPTION_ADDRESSES,  /* ',' */
-    OPTION_ORIGINS,    /* ','; of the web */
+    OPTION_ORIGINS,    /* ','; web origins */
     OPTION_GLOSSARIES, /* ',' */
-    OPTION_TEXTS,      /* nothing: each value is one */
+    OPTION_TEXTS,      /* not separated: each value is one entry */
 };
 
 struct option {
-    const char *flag; /* without --, perhaps with _ for -; the variable is ALIGND_ and the flag in capitals */
+    const char *flag; /* without --, '_' may replace '-'; the variable is ALIGND_ and the flag in capitals */
     const char *metavar;
     const char *fallback; /* default; NULL: none; "cores": the number of cores online */
     const char *help;
-    int commands; /* that have it */
+    int commands; /* the commands that have the option */
     enum option_kind kind;
-    size_t offset; /* of the field in struct options */
+    size_t offset; /* offset of the field in struct options */
     double minimum, maximum;
     const char *choices; /* "a, b or c" */
 };
@@ -146,35 +147,35 @@ struct option_table {
 
 void option_table_make(struct option_table *table);
 
-/* The option of one of these commands whose flag begins the argument, such as --max-length=5; NULL: there is none. */
+/* The option of one of these commands whose flag begins the argument, such as --max-length=5; NULL: there is no such option. */
 const struct option *option_find(const struct option_table *table, const char *argument, int commands);
-/* The one that was probably meant; NULL: none is similar. */
+/* The option that was probably meant; NULL: no option is similar. */
 const struct option *option_suggest(const struct option_table *table, const char *argument, int commands);
 
-/* The names in the environment and on the command line: ALIGND_MAX_LENGTH, --max-length. */
+/* The option's names in the environment and on the command line: ALIGND_MAX_LENGTH, --max-length. */
 void option_variable(const struct option *option, char name[OPTION_NAME_BYTES]);
 void option_flag(const struct option *option, char name[OPTION_NAME_BYTES]);
 
-/* Reads value into the option's field. name: of the flag or variable, for messages. value NULL: a switch without one. -1 with
- * ERROR_INPUT or ERROR_MEMORY. */
+/* Reads value into the option's field. name: the flag or variable, for messages. value NULL: a switch without a value. Returns -1
+ * with ERROR_INPUT or ERROR_MEMORY. */
 int option_set(const struct option *option, const char *name, const char *value, struct options *options, struct error *err);
 /* Whether an empty value has a meaning. */
 bool option_may_be_empty(const struct option *option);
 /* Frees what the field owns and empties it. */
 void option_done(const struct option *option, struct options *options);
 
-/* A word after alignd that names another command than serving. */
+/* A word after alignd that names a command other than serving. */
 struct option_command {
     const char *word;
     enum command command;
-    const char *what;  /* it does */
+    const char *what;  /* the command does */
     const char *usage; /* a line for each way to call it */
 };
-const struct option_command *option_command_nth(size_t i); /* NULL: there are no more */
-/* The word of the first of these commands; "": of serving. */
+const struct option_command *option_command_nth(size_t i); /* Returns NULL after the last. */
+/* The word of the first of these commands; "" for serving. */
 const char *option_command_word(int commands);
 
-/* The word that was probably meant. Zeroed but for `asked` at first; then suggest looks at one word after the other. */
+/* The word that was probably meant. At first everything except `asked` is zero; then suggest compares one word after the other. */
 struct suggestion {
     const char *asked;
     const char *nearest; /* NULL: no word is similar */
@@ -183,8 +184,8 @@ struct suggestion {
 void suggest(struct suggestion *suggestion, const char *word);
 
 enum { SUGGEST_MOST_BYTES = 64 }; /* longer words get no suggestion */
-/* How many letters must be inserted, left out, replaced or swapped with the next one (optimal string alignment). Both words have at
- * most SUGGEST_MOST_BYTES. */
+/* The number of letters that must be inserted, removed, replaced or swapped with the next one (optimal string alignment). Both
+ * words have at most SUGGEST_MOST_BYTES. */
 size_t suggest_distance(const char *a, const char *b);
 
 #endif

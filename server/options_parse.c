@@ -119,15 +119,15 @@ static int read_file(struct options *options, const struct option_table *table, 
 
 struct arguments {
     struct option_table table;
-    int count, next; /* next: the first one that is not read yet */
+    int count, next; /* next: the first argument that has not been read */
     char *const *values;
     struct given {
         const struct option *option;
-        const char *value; /* NULL: of a switch */
+        const char *value; /* NULL for a switch */
     } * given;             /* [given_count] */
     size_t given_count;
     const char *file;       /* the document; NULL: none */
-    struct name_list paths; /* of the model to import */
+    struct name_list paths; /* files of the model to import */
 };
 
 static int refuse_flag(const struct option_table *table, const char *argument, enum command command, struct error *err) {
@@ -234,7 +234,7 @@ static int check_fetch(const struct options *options, struct error *err) {
     return 0;
 }
 
-/* Fields of other commands are zero, and pass. */
+/* Fields of other commands are zero and therefore valid. */
 static int check(const struct options *options, struct error *err) {
     enum command command = options->command;
     const struct search_options *search = &options->search;
@@ -261,13 +261,13 @@ static int check(const struct options *options, struct error *err) {
 
     bool document = options->file || options->format;
     if (options->checkpoint && !options->output)
-        return error_set(err, ERROR_INPUT, "--output FILE is missing: --checkpoint needs an output that it can cut");
+        return error_set(err, ERROR_INPUT, "--output FILE is missing: --checkpoint needs an output that it can truncate");
     if (document && (options->checkpoint || options->shard.count > 0))
         return error_set(err, ERROR_INPUT, "--shard and --checkpoint are for lines, not for documents");
     if (options->bilingual && !document)
-        return error_set(err, ERROR_INPUT, "--bilingual is for a document: name its FILE, or --format");
+        return error_set(err, ERROR_INPUT, "--bilingual needs a document: name its FILE, or --format");
     if (options->keys.count > 0 && !document)
-        return error_set(err, ERROR_INPUT, "--keys is for a JSON document: name its FILE, or --format json");
+        return error_set(err, ERROR_INPUT, "--keys needs a JSON document: name its FILE, or --format json");
     if (command == COMMAND_ATTENTION && !options->target)
         return error_set(err, ERROR_INPUT, "--target FILE is missing");
 
@@ -295,7 +295,7 @@ enum command options_command(int argc, char *const *argv) {
     return COMMAND_SERVE;
 }
 
-/* Reads the command line first, because it may name the file; then sets the options, the strongest source last. */
+/* Reads the command line first, because it may name the file; then sets the options in order of increasing precedence. */
 static int set_options(struct options *options, struct arguments *arguments, struct error *err) {
     while (arguments->next < arguments->count) {
         const char *word = arguments->values[arguments->next];
@@ -362,7 +362,7 @@ static const char usage[] =
     "  alignd translate --model MODEL [--format FORMAT] FILE        translate a document: subtitles, JSON, Markdown,\n"
     "                                                               HTML, gettext's PO, XLIFF, text\n"
     "  alignd translate --model MODEL --shard K/N --checkpoint FILE --output FILE < source\n"
-    "                                                               translate a share of a corpus, and go on after a crash\n"
+    "                                                               translate a share of a corpus; continue after a crash\n"
     "  alignd attention --model MODEL --target FILE < source        align the words of line pairs (Pharaoh format); with a\n"
     "                                                               second --model for the opposite direction, by both\n"
     "  alignd pack --model MODEL [--model MODEL ...] [--compute TYPE]\n"
@@ -373,11 +373,11 @@ static const char usage[] =
     "  alignd get --list [en-] | --update                           list what there is; get newer versions\n"
     "  alignd models, alignd remove NAME                            list and remove downloaded models\n"
     "  alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE]\n"
-    "                                                               make a model folder of a model of Marian, OPUS-MT, Firefox\n"
-    "                                                               or Hugging Face: a folder, an archive, or files\n"
+    "                                                               convert a model of Marian, OPUS-MT, Firefox\n"
+    "                                                               or Hugging Face from a folder, an archive or files\n"
     "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once, and its line for --api-keys\n"
     "  alignd health [--listen ADDRESS]                             check that a running daemon is ready: exit status 0\n\n"
-    "MODEL is a model folder, or the name of a model (en-fr). `alignd COMMAND --help` prints what concerns one command.\n";
+    "MODEL is a model folder, or the name of a model (en-fr). `alignd COMMAND --help` describes one command.\n";
 
 static const char ways[] =
     "Each option can also be set by the environment variable in brackets, or in the file that --config names; flags override\n"
@@ -389,7 +389,7 @@ static const char ways[] =
 
 static const struct {
     const char *title;
-    int commands; /* exactly those of the section's options */
+    int commands; /* exactly the commands of the section's options */
 } sections[] = {
     {"Everywhere:", OPTION_EVERY},
     {"Modes that decode:", OPTION_ALL},
@@ -404,7 +404,7 @@ static const struct {
     {"Downloading, listing and removing models:", OPTION_KEPT},
     {"Importing a model:", COMMAND_IMPORT},
     {"Making an API key:", COMMAND_KEY},
-    {"Asking a daemon:", COMMAND_HEALTH},
+    {"Checking a daemon:", COMMAND_HEALTH},
 };
 
 static void print_option(FILE *out, const struct option *option) {

@@ -15,14 +15,14 @@
 #include "server/options.h"
 
 /* A flag takes precedence over the environment (ALIGND_*), which takes precedence over the file of --config, and that over the
- * default. The options own copies of all strings. -1 with ERROR_INPUT, ERROR_FILE or ERROR_MEMORY and a message that names the
- * flag, the variable, or the file and line; options are untouched then. */
+ * default. The options own copies of all strings. Returns -1 with ERROR_INPUT, ERROR_FILE or ERROR_MEMORY and a message that names
+ * the flag, the variable, or the file and line; options are then untouched. */
 int options_parse(struct options *options, int argc, char *const *argv, struct error *err);
-/* The command that a command line is for. */
+/* The command of a command line. */
 enum command options_command(int argc, char *const *argv);
 void options_done(struct options *options);
 
-/* The text of --help for one command; COMMAND_SERVE: for all. The caller frees it. NULL: memory is out. */
+/* The text of --help for one command; COMMAND_SERVE: for all commands. The caller frees it. NULL: memory is out. */
 char *options_help(enum command command);
 
 #endif

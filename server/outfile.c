@@ -10,9 +10,8 @@
 
 enum { MOST_LINKS = 40, MOST_NAMES = 100, COPY_BYTES = 1 << 16, LINK_BYTES = 64 };
 
-/* Follows links to the regular file that path leads to, which need not exist. Returns false if it leads to something else, which
- * can only be written in place. /dev/stdout and /dev/fd/3 lead to links in /proc, which stand for descriptors rather than for
- * names. */
+/* Follows links to the regular file that path leads to, which need not exist. Returns false if it leads to anything else, which can
+ * only be written in place. /dev/stdout and /dev/fd/3 lead to links in /proc, which stand for descriptors instead of names. */
 static bool find_file(const char *path, char at[PATH_MAX]) {
     char target[PATH_MAX], folder[PATH_MAX];
     struct stat status, proc;
@@ -33,8 +32,8 @@ static bool find_file(const char *path, char at[PATH_MAX]) {
     return stat(at, &status) != 0 || S_ISREG(status.st_mode);
 }
 
-/* Tries names beside path until one is free, and gives it to the descriptor, which has none; descriptor -1: to a new file. Returns
- * the descriptor, or -1 with errno. *name: malloc'ed; NULL: none. */
+/* Tries names beside path until one is free, and links the nameless descriptor's file to it; descriptor -1: creates a new file.
+ * Returns the descriptor, or -1 with errno. *name: malloc'ed; NULL: no name. */
 static int take_name(const char *path, int descriptor, char **name) {
     char link[LINK_BYTES];
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
@@ -58,8 +57,8 @@ static int take_name(const char *path, int descriptor, char **name) {
 
 /* ---- opening ---- */
 
-/* Opens a file without a name, if it can get one later, or with a temporary name. there: the file exists; then, if no other can be
- * created beside it, the new content waits in a temporary file elsewhere, to be copied into it. */
+/* Opens a file without a name, if it can get one later, or with a temporary name. there: the file exists. Then, if no other file
+ * can be created beside it, a temporary file elsewhere holds the new content until it is copied. */
 static int open_new(struct outfile *output, bool there) {
     char folder[PATH_MAX], link[LINK_BYTES];
     snprintf(folder, sizeof folder, "%s", output->path);
@@ -76,7 +75,7 @@ static int open_new(struct outfile *output, bool there) {
     return open(elsewhere ? elsewhere : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-/* flags: for open, if path is NULL and the file is written in place. */
+/* flags: for open, if file->path is NULL and the file is written in place. */
 static int open_at(struct outfile *output, const char *name, const char *path, int flags, struct error *err) {
     struct outfile opened = {.name = name, .path = path ? strdup(path) : NULL};
     struct stat former;
@@ -87,7 +86,7 @@ static int open_at(struct outfile *output, const char *name, const char *path, i
         bool there = stat(path, &former) == 0;
         if (!there || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
             descriptor = open_new(&opened, there);
-        if (descriptor >= 0 && there) { /* only root can give files away; for others the owner is the same, or stays different */
+        if (descriptor >= 0 && there) { /* only root can change owners; for other users the owner is the same or stays different */
             if (fchown(descriptor, former.st_uid, former.st_gid) != 0 && fchown(descriptor, (uid_t)-1, former.st_gid) != 0)
                 errno = 0;
             fchmod(descriptor, former.st_mode & 07777);
@@ -115,7 +114,7 @@ int outfile_open(struct outfile *output, const char *path, struct error *err) {
     char found[PATH_MAX];
     if (find_file(path, found))
         return open_at(output, path, found, 0, err);
-    return open_at(output, path, NULL, O_APPEND, err); /* a file that the shell has opened with >> keeps growing */
+    return open_at(output, path, NULL, O_APPEND, err); /* a file that the shell has opened with >> is appended to */
 }
 
 int outfile_open_in_place(struct outfile *output, const char *path, struct error *err) {
@@ -124,8 +123,8 @@ int outfile_open_in_place(struct outfile *output, const char *path, struct error
 
 /* ---- closing ---- */
 
-/* Copies the new content into a file that can be written but not replaced: one that is mounted on its own, as containers do, or one
- * in a folder of another user. */
+/* Copies the new content into a file that can be written but not replaced: a file that is a mount point, as in containers, or one
+ * in another user's folder. */
 static int copy_into_place(const struct outfile *output, int from) {
     char bytes[COPY_BYTES];
     ssize_t count = -1;
@@ -157,7 +156,7 @@ static int put_in_place(struct outfile *output) {
         return -1;
     }
 
-    /* Makes the new name survive a power cut, where the file system can. */
+    /* Makes the new name survive a power failure, if the file system can. */
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", output->path);
     int opened = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

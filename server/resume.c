@@ -18,10 +18,10 @@ static int fail_reading(struct error *err) {
     return error_set(err, ERROR_FILE, "cannot read the input: %s", strerror(errno));
 }
 
-/* at: where the first line begins that does not begin before the index-th of count parts of the size. */
+/* at: the beginning of the first line at or after the beginning of the index-th of count parts of the size. */
 static int find_line(FILE *file, uint64_t size, size_t index, size_t count, uint64_t *at, struct error *err) {
     int byte = '\n';
-    *at = size / count * index + size % count * index / count; /* without overflow */
+    *at = size / count * index + size % count * index / count; /* computed without overflow */
     if (*at == 0 || *at == size)
         return 0;
     if (fseeko(file, (off_t)*at - 1, SEEK_SET) != 0)
@@ -64,7 +64,7 @@ int share_find(FILE *file, size_t index, size_t count, struct share *share, stru
 
 /* ---- progress ---- */
 
-static const double least_seconds = 1; /* earlier an estimate would be a guess */
+static const double least_seconds = 1; /* an earlier estimate would be a guess */
 
 void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]) {
     memset(line, 0, HEADWAY_BYTES);
@@ -80,7 +80,7 @@ void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]) {
         fprintf(out, ", %.0f per second", (double)headway->lines / headway->seconds);
     if (headway->of_bytes > 0) {
         double share = (double)headway->done / (double)headway->of_bytes;
-        share = share > 1 ? 1 : share; /* the input has grown meanwhile */
+        share = share > 1 ? 1 : share; /* the input has grown */
         fprintf(out, ", %.0f%%", 100 * share);
         if (headway->done > 0 && headway->seconds >= least_seconds) { /* 2:05, 2:02:05 */
             unsigned long long left = (unsigned long long)(headway->seconds / share * (1 - share) + 0.5);
@@ -96,11 +96,11 @@ void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]) {
 
 /* ---- checkpoints ---- */
 
-enum { MORE_BYTES = 1 << 20 }; /* beyond the conditions: room for the head, and for longer conditions that are refused */
+enum { MORE_BYTES = 1 << 20 }; /* room for the head and for longer conditions, which are refused */
 
 #define HEAD                                                                                                                       \
     "alignd checkpoint 1\nlines %zu\nskipped %zu\ninput_bytes %" PRIu64 "\ninput_hash %016" PRIx64 "\noutput_bytes %" PRIu64 "\n"
-/* the same for reading, where a width is a maximum */
+/* the same for reading, with widths as maximums */
 #define HEAD_READ                                                                                                                  \
     "alignd checkpoint 1\nlines %zu\nskipped %zu\ninput_bytes %" SCNu64 "\ninput_hash %16" SCNx64 "\noutput_bytes %" SCNu64 "%n"
 
@@ -192,7 +192,7 @@ static void put_parameter(FILE *out, const struct parameter *p, const struct sea
     putc('\n', out);
 }
 
-/* Puts each text on a line of its own, whatever it contains. */
+/* Puts each text on its own line, whatever it contains. */
 static void put_texts(FILE *out, const char *name, const struct name_list *texts) {
     for (size_t i = 0; i < texts->count; i++) {
         fprintf(out, "%s ", name);
@@ -202,7 +202,7 @@ static void put_texts(FILE *out, const char *name, const struct name_list *texts
     }
 }
 
-/* Returns everything that the output depends on, except for the lines that are read; NULL with err. */
+/* Returns all conditions on which the output depends, except for the lines themselves; NULL with err. */
 static char *make_conditions(const struct resume_run *run, struct error *err) {
     const struct options *options = run->options;
     const struct parameter *p;
@@ -225,7 +225,7 @@ static char *make_conditions(const struct resume_run *run, struct error *err) {
             options->verbatim);
     put_texts(out, "protect", &options->protect);
     put_texts(out, "protect_pattern", &options->protect_patterns);
-    parameters_settle(&search, run->info, options->rows); /* the model's own values for those that were not given */
+    parameters_settle(&search, run->info, options->rows); /* the model's own values for options that were not given */
     for (size_t i = 0; (p = parameters_nth(i)) != NULL; i++)
         if (p->setters & PARAMETER_LINES)
             put_parameter(out, p, &search);
@@ -239,7 +239,7 @@ static char *make_conditions(const struct resume_run *run, struct error *err) {
 
 /* ---- a run with a checkpoint ---- */
 
-/* Reads the lines that are translated already, and checks that they are the same. */
+/* Reads the lines that have been translated, and checks that they have not changed. */
 static int pass_input(const struct checkpoint *at, const struct resume_run *run, struct error *err) {
     char buffer[1 << 16];
     uint64_t hash = CHECKPOINT_HASH;
@@ -255,7 +255,7 @@ static int pass_input(const struct checkpoint *at, const struct resume_run *run,
     return error_set(err, ERROR_INPUT, "the input has changed: its first %zu lines are not those that were translated", at->lines);
 }
 
-/* Cuts what was written after the checkpoint. */
+/* Truncates the output to its length at the checkpoint. */
 static int cut_output(const struct checkpoint *at, const struct resume_run *run, struct error *err) {
     struct stat status;
     int fd = fileno(run->out);
@@ -266,7 +266,7 @@ static int cut_output(const struct checkpoint *at, const struct resume_run *run,
         return error_set(err, ERROR_INPUT, "%s has %lld bytes, but had %" PRIu64 " at the checkpoint", path,
                          (long long)status.st_size, at->output_bytes);
     if (ftruncate(fd, (off_t)at->output_bytes) != 0 || fseeko(run->out, (off_t)at->output_bytes, SEEK_SET) != 0)
-        return error_set(err, ERROR_FILE, "cannot cut %s: %s", path, strerror(errno));
+        return error_set(err, ERROR_FILE, "cannot truncate %s: %s", path, strerror(errno));
     return 0;
 }
 

@@ -25,17 +25,17 @@ static bool has_file(const char *folder, const char *file) {
 
 /* ---- the models that came with alignd ---- */
 
-/* Models are where `make install` and the package put them; or in a checkout, whose program is in build/ or in a folder of it. */
+/* Models are where `make install` and the package put them, or in a checkout, whose program is in build/ or one of its folders. */
 static const struct {
-    int up; /* from the program's folder */
+    int up; /* relative to the program's folder */
     const char *name;
 } places[] = {{1, "share/alignd"}, {1, "weights"}, {2, "weights"}};
 enum { PLACES = sizeof places / sizeof *places };
 
 static const char usual[] = "en-fr";
 
-/* Adds the model folders of a directory, the usual one first. A folder without weights is not filled yet. -1 with ERROR_MEMORY; a
- * directory that cannot be read has no models. */
+/* Adds the model folders of a directory, the default model first. A folder without weights is incomplete. Returns -1 with
+ * ERROR_MEMORY; a directory that cannot be read has no models. */
 static int add_folders(const char *directory, struct name_list *folders, struct error *err) {
     struct name_list found = {0};
     struct error unreadable = {0};
@@ -69,9 +69,10 @@ static int look_beside(const char *program, struct shipped *shipped, struct erro
         shipped->directory = strdup(looked[i]);
         return shipped->directory ? 0 : error_memory(err);
     }
-    return error_set(err, ERROR_FILE,
-                     "no models in %.60s, %.60s or %.60s: `alignd get en-fr` downloads one; or give --model DIR or --models DIR",
-                     looked[0], looked[1], looked[2]);
+    return error_set(
+        err, ERROR_FILE,
+        "found no models in %.60s, %.60s or %.60s: `alignd get en-fr` downloads one; or give --model DIR or --models DIR",
+        looked[0], looked[1], looked[2]);
 }
 
 int shipped_find_beside(const char *program, struct shipped *shipped, struct error *err) {
@@ -85,7 +86,7 @@ int shipped_find_beside(const char *program, struct shipped *shipped, struct err
     return result;
 }
 
-/* The kernel tells how it started the program: /proc, which a chroot may lack, is not needed. */
+/* The kernel passes the path of the program, so /proc, which a chroot may lack, is not needed. */
 int shipped_find(struct shipped *shipped, struct error *err) {
     return shipped_find_beside((const char *)getauxval(AT_EXECFN), shipped, err);
 }
@@ -143,23 +144,23 @@ static int find_place(const struct options *options, struct shipped *place, stru
     return error_memory(err); /* unless err has another reason */
 }
 
-/* The place's models as a message lists them, as far as they fit. */
+/* Refuses with a message that lists the place's models as far as they fit. */
 static int refuse(const struct shipped *place, const char *what, struct error *err) {
     char listed[LISTED_BYTES] = "";
     size_t length = 0;
     for (size_t i = 0; i < place->folders.count; i++) {
         const char *name = name_of(place->folders.names[i]);
         if (length + strlen(name) + sizeof ", and others" >= LISTED_BYTES) {
-            strcpy(listed + length, length > 0 ? ", and others" : "several");
+            strcpy(listed + length, length > 0 ? ", and others" : "several models");
             break;
         }
         length += (size_t)sprintf(listed + length, "%s%s", i > 0 ? ", " : "", name);
     }
-    return error_set(err, ERROR_INPUT, "%.80s in %.40s: there is %s%s", what, place->directory, *listed ? listed : "none",
+    return error_set(err, ERROR_INPUT, "%.80s in %.40s, which has %s%s", what, place->directory, *listed ? listed : "no models",
                      place->downloaded ? "; `alignd get PAIR` downloads others" : "");
 }
 
-/* How far a model is from the languages asked for, as the daemon chooses. */
+/* The distance of a model from the requested languages, by which the daemon chooses, too. */
 static int distance_of(const struct translator_info *info, const char *from, const char *to) {
     if (strcmp(info->task, "translation") != 0)
         return PAIR_FAR;
@@ -168,7 +169,7 @@ static int distance_of(const struct translator_info *info, const char *from, con
     return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : PAIR_FAR;
 }
 
-/* *folder: the nearest one that translates; unchanged if there is none. Folders that cannot be read are skipped. */
+/* *folder: the nearest model that translates; unchanged if there is none. Folders that cannot be read are skipped. */
 static int find_pair(const struct shipped *place, const char *from, const char *to, const char **folder, struct error *err) {
     int least = PAIR_FAR;
     for (size_t i = 0; i < place->folders.count; i++) {
@@ -189,7 +190,7 @@ static int find_pair(const struct shipped *place, const char *from, const char *
     return 0;
 }
 
-/* The folder of the model with this name. A folder with the same name is tried first, because it is usually the one. */
+/* The folder of the model with this name. A folder with the same name is tried first, because it usually has that model. */
 static const char *find_name(const struct shipped *place, const char *name) {
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < place->folders.count; i++) {
@@ -205,7 +206,7 @@ static const char *find_name(const struct shipped *place, const char *name) {
     return NULL;
 }
 
-/* Replaces a name by its folder. "en-fr" may also be a pair of languages, split at any of its dashes. */
+/* Replaces a name by its folder. "en-fr" may also be a pair of languages, separated at any of the dashes. */
 static int find_named(const struct shipped *place, char **name, struct error *err) {
     const char *folder = find_name(place, *name);
     for (const char *dash = strchr(*name, '-'); !folder && dash; dash = strchr(dash + 1, '-')) {
@@ -276,7 +277,7 @@ int named_models_find(struct options *options, struct error *err) {
 
 /* ---- the greeting ---- */
 
-/* The URL without its path. An address that stands for all of the machine's becomes the loopback one. */
+/* The URL without its path. An address that stands for the whole machine becomes the loopback address. */
 static void put_url(FILE *out, const struct greeting *greeting) {
     static const char *const all[][2] = {{"0.0.0.0:", "127.0.0.1:"}, {"[::]:", "[::1]:"}};
     const char *host = "", *rest = greeting->address;
@@ -300,13 +301,13 @@ static void put_models(FILE *out, const struct greeting *greeting) {
         fprintf(out, ", in %s", greeting->directory);
 }
 
-/* path: of the socket; NULL: TCP */
+/* path: the socket's; NULL: TCP */
 static void put_command(FILE *out, const struct greeting *greeting, const char *path) {
     fputs("Try:    curl", out);
     if (path)
         fprintf(out, " --unix-socket '%s'", path);
     else if (greeting->tls)
-        fputs(" -k", out); /* the certificate names a host, and this is an address */
+        fputs(" -k", out); /* the certificate names a host, but this is an address */
     if (greeting->keys)
         fputs(" -H 'Authorization: Bearer KEY'", out);
     fputs(" '", out);
@@ -323,7 +324,7 @@ char *greeting_line(const struct greeting *greeting, size_t i) {
     const char *path = strncmp(greeting->address, unix_prefix, prefix) == 0 ? greeting->address + prefix : NULL;
     char *text = NULL;
     if (i >= 2 && (!greeting->usual || greeting->model_count < 2))
-        i++; /* without the line about the default */
+        i++; /* skip the line about the default model */
     FILE *out = i <= last ? open_memstream(&text, &length) : NULL;
     if (!out)
         return NULL;
@@ -336,7 +337,7 @@ char *greeting_line(const struct greeting *greeting, size_t i) {
     } else if (i == 1) {
         put_models(out, greeting);
     } else if (i == 2) {
-        fprintf(out, "Default: %s, where neither a model nor languages are asked for (--default-model)", greeting->usual);
+        fprintf(out, "Default: %s, for requests without model and languages (--default-model)", greeting->usual);
     } else if (i == 4) {
         fputs("More:   alignd get de-en downloads a model of Mozilla; alignd get --list shows which there are", out);
     } else {

@@ -1,4 +1,5 @@
-/* A search at play on hand-written probability tables, no network. A path is a word over a, b, c; "ab." has ended, "ab" has not. */
+/* Runs a search on hand-written probability tables, without a network. A path is a word over a, b, c; "ab." has ended, "ab" has
+ * not. */
 #ifndef ALIGND_TESTS_GAME_H
 #define ALIGND_TESTS_GAME_H
 

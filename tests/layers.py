@@ -81,12 +81,12 @@ def wrong_room(path: Path, target: Path) -> str | None:
     if here == there or target == RULES:
         return None
     if there not in ROOMS:
-        return f"{there} is no room"
+        return f"{there} is not a room"
     if there not in ROOMS[here].sees.split():
         return f"{here} does not see {there}"
     doors = ROOMS[there].doors
     if doors != "*" and target.stem not in doors.split():
-        return f"{target} is no door of {there}"
+        return f"{target} is not a door of {there}"
     return None
 
 
@@ -124,7 +124,7 @@ def main() -> int:
     wrong += [f"{room} sees {other}, which is not lower" for i, room in enumerate(rooms) for other in ROOMS[room].sees.split() if other not in rooms[:i]]
     for path in sources():
         if str(path.parent) not in ROOMS:
-            wrong.append(f"{path}: {path.parent} is no room of tests/layers.py")
+            wrong.append(f"{path}: {path.parent} is not a room of tests/layers.py")
             continue
         for header in INCLUDE.findall((ROOT / path).read_text()):
             if (ROOT / header).is_file():

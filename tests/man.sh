@@ -1,6 +1,6 @@
 #!/bin/sh
-# sh tests/man.sh ALIGND.1 ALIGND: the pages are without fault for man, and hold every option and every key of config.json; server/README.md
-# has every option, too, or the field of a request that is the same.
+# sh tests/man.sh ALIGND.1 ALIGND: man accepts the pages, and they have every option and every key of config.json; the documents
+# have every option, too, or the field of a request that is the same.
 set -eu
 page=$1 alignd=$2 model=docker/man/alignd-model.5
 status=0
@@ -21,7 +21,7 @@ text=$(plain "$page")
 for flag in $("$alignd" --help | sed -n 's/^  \(--[a-z-]*\) .*/\1/p'); do
     case $text in *" $flag "*) ;; *) complain "$page: $flag is not there" ;; esac
     field=$(echo "${flag#--}" | tr - _)
-    grep -qE -e "$flag([^a-z-]|\$)|\`$field\`" server/README.md || complain "server/README.md: neither $flag nor the field $field is there"
+    grep -qE -e "$flag([^a-z-]|\$)|\`$field\`" server/*.md server/*/*.md weights/*.md docker/*.md || complain "no document has $flag or the field $field"
 done
 for heading in SYNOPSIS SIGNALS 'EXIT STATUS' FILES; do
     case $text in *" $heading "*) ;; *) complain "$page: $heading is not there" ;; esac

@@ -46,7 +46,7 @@ void model_folder_remove(char *folder);
 /* What opening the model says (ERROR_NONE: it opens) when the source side has this vocabulary, in a file of its own. */
 struct error model_error_with(const char *folder, const char *vocabulary);
 
-/* Parameters from the header of a container and the float32 values [count] behind it. */
+/* Parameters from the header of a container and the float32 values [count] after it. */
 struct weights *parameters_open(const char *header, const float *values, size_t count);
 
 #endif

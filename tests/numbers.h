@@ -1,4 +1,5 @@
-/* What the tests of the numeric modules share: instruction sets, reproducible noise, guard zones, distances from a reference. */
+/* Functions that the tests of the numeric modules share: instruction sets, reproducible noise, guard zones, distances from a
+ * reference. */
 #ifndef ALIGND_TESTS_NUMBERS_H
 #define ALIGND_TESTS_NUMBERS_H
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs what the documents tell a reader to type, and compares what comes out.
 
-    readme.py BUILD FILE.md...            each ```console block: a command behind "$ ", and below it what it prints
+    readme.py BUILD FILE.md...            each ```console block: a command after "$ ", and below it what it prints
     readme.py --write BUILD FILE.md...    puts what the commands print now into the documents
 
 Commands run one after the other in one shell for each document, in a folder of its own that has the shipped models as weights/, with BUILD's
@@ -10,7 +10,7 @@ their third digit (processors round differently); "..." stands for anything; a l
 
 A ```sh block is not run here: the line above it, <!-- checked by: make TARGET, ... -->, says who does, and the targets must be in Makefile or tests/Makefile.
 A ```python or ```js block is run against the same daemon. tests/readme_commands.py says of each command in an indented block of some documents
-what runs it, or why nothing does. Each `python3 -m weights.PACKAGE.NAME --option` in any block must be one that the program knows.
+what runs it, or why nothing does. tests/readme_links.py says what else is compared: links, names of files. Each `python3 -m weights.PACKAGE.NAME --option` in any block must be one that the program knows.
 """
 import argparse
 import re
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Iterator, NamedTuple
 
 import readme_commands
+import readme_links
 
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w*)$")
@@ -150,7 +151,7 @@ def check_indented(name: str, lines: list[str], shell: Shell, targets: set[str])
     """(passed, failed) of the commands in its indented blocks."""
     unused = [row for row in readme_commands.ROWS if row.document == name]
     results = []
-    for number, command in readme_commands.indented(lines) if unused else ():
+    for number, command in readme_commands.indented(lines):
         row = readme_commands.row_of(name, command)
         named = readme_commands.named_targets(command, row)
         if row and row in unused:
@@ -184,7 +185,7 @@ def check(path: Path, shell: Shell, targets: set[str], write: bool, known: dict[
                 print(f"{name}:{block.first}: no check named above this block is a target of Makefile or tests/Makefile: {block.above!r}")
             passed, failed = passed + (not bad), failed + bool(bad)
         else:
-            raise SystemExit(f"{name}:{block.first}: a block is console, sh, python or js; indent what is none of them")
+            raise SystemExit(f"{name}:{block.first}: a block is console, sh, python or js; indent everything else")
     if not write:
         good, bad = check_indented(name, lines, shell, targets)
         passed, failed = passed + good, failed + bad
@@ -239,6 +240,7 @@ def main() -> int:
         finally:
             daemon.terminate()
             daemon.wait()
+    failed += 0 if arguments.write else readme_links.check()
     print(f"{passed} passed, {failed} failed")
     return 0 if arguments.write or not failed else 1
 

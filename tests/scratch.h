@@ -1,4 +1,4 @@
-/* What most suites of functions with an arena and an error need: both are fresh in each test. */
+/* An arena and an error for most suites; both are fresh in each test. */
 #ifndef ALIGND_TESTS_SCRATCH_H
 #define ALIGND_TESTS_SCRATCH_H
 

@@ -109,7 +109,7 @@ def test_what_is_wrong_is_said(arguments, text, message):
 
 
 def test_the_program_refuses_strange_options():
-    for arguments, message in (["--samplers", "0"], "1 to 16"), (["--symmetry", "diagonal"], "there is no diagonal"), (["file"], "standard input"):
+    for arguments, message in (["--samplers", "0"], "1 to 16"), (["--symmetry", "diagonal"], "diagonal is unknown"), (["file"], "standard input"):
         done = subprocess.run([str(aligner.PROGRAM), *arguments], input="", capture_output=True, text=True)
         assert done.returncode == 1 and message in done.stderr
     assert "Usage" in subprocess.run([str(aligner.PROGRAM), "--help"], capture_output=True, text=True).stdout

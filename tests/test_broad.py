@@ -139,7 +139,7 @@ def test_stream(corpora: Path, tmp_path: Path) -> None:
     one = mixture.Mixture(broad.chosen(kept, broad.DEFAULTS | {"sources": ["one"]}), "en-fr", False, 1, None, 128, chunk=225)
     assert {name for name, _ in one.picks(0)} == {"one"} and broad.chosen(kept, broad.DEFAULTS) == kept
     for key, value in (("sources", ["one", "three"]), ("weights", {"three": 2.0})):
-        with pytest.raises(SystemExit, match=f"training.{key}: there is no three"):
+        with pytest.raises(SystemExit, match=f"training.{key}: three is unknown"):
             broad.chosen(kept, broad.DEFAULTS | {key: value})
     flipped = mixture.Mixture(kept, "en-fr", True, 1, None, 128, chunk=225)
     assert flipped.plain("one", 3).source == stream.plain("one", 3).target

@@ -1,4 +1,4 @@
-"""server/clients/alignd_client.py, against a server that answers what it is told to, and against alignd where it is built."""
+"""server/clients/alignd_client.py, against a server with prepared replies, and against alignd if it is built."""
 
 import json
 import re

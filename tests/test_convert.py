@@ -379,7 +379,7 @@ def test_marian_storages(tmp_path, kind, far):
 
 
 def test_readme_lists_every_option():
-    readme = (Path(__file__).parent.parent / "weights" / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parent.parent / "weights" / "CONVERT.md").read_text(encoding="utf-8")
     table = (Path(__file__).parent.parent / "model" / "import" / "marian_options.def").read_text(encoding="utf-8")
     marian = re.findall(r'^OPTION\(\w+, "([^"]*)",.*, "([^"]*)"\)$', table, re.MULTILINE)
     assert len(marian) > 50
@@ -443,7 +443,7 @@ def test_tensors_are_refused_by_name(tmp_path):
     assert refused(tmp_path, {k: v for k, v in tensors.items() if k != "encoder_bi_r_Ux"}) == "encoder_bi_r_Ux: missing from the file"
     assert refused(tmp_path, tensors | {"decoder_b_att": numpy.zeros((1, 7), numpy.float32)}) == "decoder_b_att: shape (1, 7), expected (8,)"
     assert "decoder_cell1_W: shape (6, 8), expected (5, 8)" == refused(tmp_path, tensors | {"decoder_cell1_W": numpy.zeros((6, 8), numpy.float32)})
-    assert "encoder_bi_b: holds values that are no numbers" == refused(tmp_path, tensors | {"encoder_bi_b": numpy.full((1, 8), numpy.nan, numpy.float32)})
+    assert "encoder_bi_b: has values that are not numbers" == refused(tmp_path, tensors | {"encoder_bi_b": numpy.full((1, 8), numpy.nan, numpy.float32)})
     assert "encoder_bi_U: holds int8" in refused(tmp_path, tensors | {"encoder_bi_U": tensors["encoder_bi_U"].astype(numpy.int8)})
     assert "decoder_U: must hold plain numbers" in refused(tmp_path, tensors | {"decoder_U": numpy.array([{}], dtype=object)})
     assert "is another name of" in refused(tmp_path, Maker(MODELS["amun"], 1).t | {"Wemb": numpy.zeros((9, 5), numpy.float32)}, MODELS["amun"])
@@ -475,7 +475,7 @@ def test_what_is_shared_and_what_is_there(tmp_path):
     with pytest.raises(Refused, match="one embedding, but their vocabularies differ"):
         convert(path, sides, tmp_path / "out")
     (tmp_path / "out").mkdir()
-    with pytest.raises(Refused, match="is there already"):
+    with pytest.raises(Refused, match="already exists"):
         convert(path, sides, tmp_path / "out")
     with pytest.raises(Refused, match="the model's configuration: name: must be shorter than 64 bytes"):
         convert(path, (sides[0],) * 2, tmp_path / ("x" * 70))

@@ -364,11 +364,11 @@ def test_a_model_of_other_heads_is_refused(tmp_path):
 
 @pytest.mark.parametrize("change, message", [
     (lambda t: t.update(Wpos=numpy.zeros((5, D), numpy.float32)), "Wpos: learned positions are not supported"),
-    (lambda t: t.update(more=numpy.zeros((5, D), numpy.float32)), "more: unknown, so the model is another than its options say"),
+    (lambda t: t.update(more=numpy.zeros((5, D), numpy.float32)), "more: unknown, so the options do not describe this model"),
     (lambda t: t.pop("encoder_l2_ffn_b1"), "encoder_l2_ffn_b1: missing from the file"),
     (lambda t: t.update(encoder_l1_self_Wq=numpy.zeros((D, D + 1), numpy.float32)), r"encoder_l1_self_Wq: shape \(8, 9\), expected \(8, 8\)"),
     (lambda t: t.update(encoder_l1_self_Wq=numpy.zeros((D, D), numpy.int8)), "encoder_l1_self_Wq: holds int8"),
-    (lambda t: t.update(decoder_l1_ffn_b1=numpy.full((1, F), numpy.nan, numpy.float32)), "decoder_l1_ffn_b1: holds values that are no numbers"),
+    (lambda t: t.update(decoder_l1_ffn_b1=numpy.full((1, F), numpy.nan, numpy.float32)), "decoder_l1_ffn_b1: has values that are not numbers"),
 ])
 def test_tensors_that_are_refused(tmp_path, change, message):
     made = Maker(BASE)

@@ -124,7 +124,7 @@ def test_sentences_are_split_where_both_sides_have_as_many() -> None:
 
 @pytest.fixture
 def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """All corpora: one that is there already, a test set, and a package that was downloaded."""
+    """All corpora: one that already exists, a test set, and a package that was downloaded."""
     write(tmp_path / "one.tsv.gz", "Good dog!\tBon chien !\n")
     write(tmp_path / "tatoeba-en-fr/test.tsv.gz", "Where is the cat?\tOù est le chat ?\n")
     package = tmp_path / "made"

@@ -5,8 +5,10 @@ Needs build/alignd; no test needs a network.
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -65,8 +67,8 @@ def until(found: Callable, what: str):
 def serve(made: m.Mirror, folder: Path, *flags: str, home: dict | None = None) -> Iterator[Daemon]:
     """home: of a user whose usual folder is served, with the shipped models."""
     models = [] if home else ["--models", folder]
-    socket = folder.parent / "admin.socket"
-    process = subprocess.Popen([ALIGND, *models, "--listen", "127.0.0.1:0", "--admin-listen", f"unix:{socket}", "--workers", "1", "--mirror", made.url,
+    admin = folder.parent / "admin.socket"
+    process = subprocess.Popen([ALIGND, *models, "--listen", "127.0.0.1:0", "--admin-listen", f"unix:{admin}", "--workers", "1", "--mirror", made.url,
                                 "--retries", "1", "--stall-s", "1", *flags], stderr=subprocess.PIPE, text=True, **(home or {"env": environment()}))
     log: list[str] = []
 
@@ -76,7 +78,7 @@ def serve(made: m.Mirror, folder: Path, *flags: str, home: dict | None = None) -
 
     threading.Thread(target=read, daemon=True).start()
     try:
-        daemon = Daemon(process, "", str(socket), log)
+        daemon = Daemon(process, "", str(admin), log)
         daemon.url = "http://" + re.search(r"address=(127\.0\.0\.1:\d+)", daemon.logged("event=listening .*127"))[1]
         daemon.logged("event=ready")
         yield daemon
@@ -90,10 +92,21 @@ def folder(tmp_path) -> Path:
     return tmp_path / "models"
 
 
+class Local(http.client.HTTPConnection):
+    """By a Unix socket."""
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.host)
+
+
 def order(daemon: Daemon, **body) -> dict:
     """POST /models by the administrators' socket."""
-    done = subprocess.run(["curl", "-s", "--unix-socket", daemon.admin, "http://localhost/models", "-d", json.dumps(body)], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    connection = Local(daemon.admin)
+    connection.request("POST", "/models", json.dumps(body), {"Content-Type": "application/json", "Host": "localhost"})
+    answer = json.load(connection.getresponse())
+    connection.close()
+    return answer
 
 
 # ---- on demand ----

@@ -82,7 +82,7 @@ void arena_limit(struct arena *arena, struct budget *budget) {
     arena->taken = 0;
 }
 
-/* Frees the blocks from *link on. Those that are older than the budget were not taken from it. */
+/* Frees the blocks from *link on. Blocks that are older than the budget were not taken from it. */
 static void free_blocks(struct arena *arena, struct arena_block **link) {
     for (struct arena_block *block = *link, *next; block; block = next) {
         size_t given = block->capacity < arena->taken ? block->capacity : arena->taken;

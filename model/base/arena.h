@@ -1,4 +1,4 @@
-/* Arenas, which hold the many small objects of an input, and budgets, which limit what they may take. */
+/* Arenas, which hold the many small objects of an input, and budgets, which limit their memory and time. */
 #ifndef ALIGND_ARENA_H
 #define ALIGND_ARENA_H
 
@@ -19,26 +19,26 @@ enum budget_spent { BUDGET_LEFT, BUDGET_BYTES, BUDGET_SENTENCES, BUDGET_TIME };
 struct budget {
     size_t bytes, most_bytes; /* in the arenas that this budget bounds */
     size_t sentences, most_sentences;
-    bool (*go_on)(void *owner);           /* false: nobody wants the result any more; NULL: the time is not bounded */
-    void (*away)(void *owner, bool away); /* see budget_away; NULL: there is nothing to do */
+    bool (*go_on)(void *owner);           /* false: nobody needs the result any more; NULL: the time is not bounded */
+    void (*away)(void *owner, bool away); /* see budget_away; NULL: does nothing */
     void *owner;
     size_t steps;            /* since the last call of go_on */
     enum budget_spent spent; /* the first reason stays */
 };
 
 /* Counts small steps of some microseconds at most, such as a piece, a sentence, an allocation, or a dozen bytes to be tokenized.
- * False: the budget is used up, so the caller stops. */
+ * False: the budget is used up, and the caller must stop. */
 bool budget_step(struct budget *budget, size_t steps);
 /* Takes bytes before they are allocated. False: fewer are left. */
 bool budget_take(struct budget *budget, size_t bytes);
 /* Returns bytes that were freed. */
 void budget_give(struct budget *budget, size_t bytes);
-/* Counts one more sentence. False: there are too many. */
+/* Counts one more sentence. False: the limit is exceeded. */
 bool budget_add_sentence(struct budget *budget);
 /* Checks in advance whether that many sentences may be added. */
 bool budget_has_room(struct budget *budget, size_t sentences);
 /* From away = true until away = false the caller waits for a lock or works where nobody else can have a turn, so the owner lets
- * others go on meanwhile. Steps in between only ask whether to go on, so locks may be held there. Returns when the caller has its
+ * others run in between. Steps in between only ask whether to go on, so locks may be held there. Returns when the caller has its
  * turn again. */
 void budget_away(struct budget *budget, bool away);
 
@@ -67,7 +67,7 @@ void arena_init(struct arena *arena, size_t block_bytes);
 /* From now on each allocation is a step of this budget, and new blocks are taken from it until they are freed. The budget must live
  * until this is called again, with another budget or with NULL. */
 void arena_limit(struct arena *arena, struct budget *budget);
-/* Frees every block; the arena is empty and usable again. NULL allowed. */
+/* Frees every block; the arena is empty and usable again. Accepts NULL. */
 void arena_done(struct arena *arena);
 
 /* Returns count x size bytes, aligned to 64 and not cleared; NULL if memory is out or the product overflows. With a count or size

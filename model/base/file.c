@@ -1,5 +1,4 @@
-/* This file hides what the file system may do to a reader or a writer: leases, special files, interrupted calls, power cuts, and
- * damaged bytes. */
+/* This file hides how reads and writes cope with leases, special files, interrupted calls, power failures and damaged bytes. */
 #include "model/base/file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +51,7 @@ int file_read(const char *path, size_t most, char **bytes, size_t *size, struct 
     while (result == 0 && done < length) {
         ssize_t count = read(descriptor, text + done, length - done);
         if (count == 0)
-            break; /* the file has shrunk meanwhile */
+            break; /* the file has shrunk */
         if (count > 0)
             done += (size_t)count;
         else if (errno != EINTR)
@@ -121,7 +120,7 @@ static int replace(const char *path, const struct file_part *parts, size_t count
         return -1;
     }
 
-    /* The folder is synced so that the new name survives a power cut. Where that fails, nothing more can be done. */
+    /* The folder is synced so that the new name survives a power cut. If that fails, nothing more can be done. */
     int folder = open(dirname(next), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {
         fsync(folder);

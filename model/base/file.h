@@ -27,15 +27,15 @@ struct file_part {
 };
 
 /* Creates the file or replaces its content by these bytes; only its owner may read it. They are written to PATH.new, which is
- * renamed once it is on the disk, so the file always has its old content or the new one, whatever happens meanwhile. -1 with
+ * renamed once it is on the disk, so the file always has its old content or the new one, whatever happens. Returns -1 with
  * ERROR_FILE or ERROR_MEMORY. One caller at a time. */
 int file_replace(const char *path, const char *bytes, size_t size, struct error *err);
 /* The same with parts [count], end to end. Everybody may read the file as far as the umask allows. */
 int file_replace_parts(const char *path, const struct file_part *parts, size_t count, struct error *err);
 
-/* A sum that tells whether bytes [count] have changed by accident, through a disk error or an incomplete copy. It costs little more
- * than reading them and gives no protection from somebody who wants to deceive. sum: 0, or the result for the bytes before. A
- * change of any eight bytes at a multiple of eight always changes it, any other change almost always. */
+/* A checksum that shows whether bytes [count] have changed by accident, through a disk error or an incomplete copy. It costs little
+ * more than reading them and gives no protection against deliberate changes. sum: 0, or the result for the bytes before. A change
+ * of any eight bytes at a multiple of eight always changes it, any other change almost always. */
 uint64_t checksum(uint64_t sum, const void *bytes, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* This file hides the block of memory that is kept back for libraries. */
+/* This file hides the block of memory that is reserved for libraries. */
 #include "model/base/reserve.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ int reserve_fill(struct error *err) {
     void *block = malloc(RESERVE_BYTES);
     if (!block)
         return error_memory(err);
-    free(atomic_exchange(&reserve, block)); /* another thread may have been quicker */
+    free(atomic_exchange(&reserve, block)); /* another thread may have been faster */
     return 0;
 }
 

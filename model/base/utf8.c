@@ -14,7 +14,7 @@ size_t utf8_first(const char *text, size_t length, bool *valid) {
     if (size < 2 || at < size)
         return at;
 
-    /* The first two bytes tell whether there is a shorter form, or the character is a surrogate or beyond U+10FFFF. */
+    /* The first two bytes show whether there is a shorter form, or the character is a surrogate or beyond U+10FFFF. */
     unsigned char second = (unsigned char)text[1];
     if (first == 0xE0 || first == 0xF0)
         *valid = second >= (first == 0xE0 ? 0xA0 : 0x90);

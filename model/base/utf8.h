@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns the number of bytes of the first character of any bytes, length >= 1, and tells whether it is well-formed. If it is not,
+/* Returns the number of bytes of the first character of any bytes, length >= 1, and says whether it is well-formed. If it is not,
  * the bytes are the first one and those that continue it, at most as many as it announces. */
 size_t utf8_first(const char *text, size_t length, bool *valid);
 
-/* True if all of it is well-formed: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
+/* True if all of it is well-formed: no overlong forms, no surrogates, no code points above U+10FFFF. */
 bool utf8_valid(const char *text, size_t length);
 
 /* Counts the characters (code points) of valid UTF-8. */

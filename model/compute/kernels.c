@@ -262,7 +262,7 @@ INLINE void additive_some(const float *v, const float *q, const float *k, bool c
         e[t] = sum_lanes(sum_v - 2.0f * sums[t]);
 }
 
-/* tanh(q + k) = 1 - 2 / (exp(2q) exp(2k) + 1), so there is no exponential left to compute here. */
+/* tanh(q + k) = 1 - 2 / (exp(2q) exp(2k) + 1), so no exponential remains to be computed here. */
 static void additive(const float *v, const float *q, const float *k, size_t count, size_t n, float *e) {
     size_t t = 0;
     for (; t + KEYS <= count; t += KEYS)

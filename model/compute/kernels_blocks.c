@@ -153,9 +153,8 @@ static void sums(const struct heads_shape *heads, const float *a, const struct l
         sum_all(false, heads, a, values, n, out);
 }
 
-/* ---- whole sentences ----
- * A block of rows is multiplied with the keys of one head, and the weights that result with its values. The sums of a row are
- * always in the same order, whatever block it is in. */
+/* ---- whole sentences ---- A block of rows is multiplied with the keys of one head, and the weights that result with its values.
+ * The sums of a row are always in the same order, in any block. */
 
 enum { QUERIES = 8 };
 

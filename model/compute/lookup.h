@@ -17,7 +17,7 @@ INLINE quad pick(const float *values, const int *ids) {
  */
 typedef quad look_up_four(const struct lookup *lookup, const void *x, const int *ids, const int *ahead);
 
-/* distance: rows are prefetched so many ids ahead. */
+/* distance: rows are prefetched this many ids ahead. */
 INLINE void look_up_all(const struct lookup *lookup, look_up_four *four, const void *x, size_t distance) {
     size_t i = 0, count = lookup->count;
     for (; i + TOGETHER <= count; i += TOGETHER) {

@@ -106,7 +106,7 @@ const struct blas *blas_get(void) {
 
 const struct kernels *kernels_choose(void) {
 #if defined(__x86_64__)
-    /* whatever else x86-64-v4 and -v3 ask for is present wherever these features are */
+    /* processors with these features also have everything else that x86-64-v4 and -v3 require */
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq"))
         return __builtin_cpu_supports("avx512vnni") ? &kernels_vnni : &kernels_v4;

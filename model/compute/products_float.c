@@ -1,8 +1,7 @@
 /* This file hides how weights that are multiplied in float32 are packed. It is compiled once per instruction set (see kernels.c).
  *
  * Panel p holds output columns p * WIDTH .. + WIDTH - 1: for each k the WIDTH weights side by side; missing columns are zero. A
- * block of rows walks k once with one sum per row and column, always in rising k, so a row's sums are the same whatever block it is
- * in. */
+ * block of rows walks k once with one sum per row and column, always in rising k, so a row's sums are the same in any block. */
 #include "model/compute/lookup.h"
 #include <stdalign.h>
 
@@ -13,8 +12,8 @@ enum { PANEL = 2, BLOCK = 6 }; /* 12 of 16 */
 #else
 enum { PANEL = 2, BLOCK = 4 };
 #endif
-/* PIECE: if more than one block of rows is multiplied with a panel of 16-bit weights, so many k are expanded at a time, which stay
- * in the first cache. */
+/* PIECE: if more than one block of rows is multiplied with a panel of 16-bit weights, this many k are expanded at a time, which
+ * stay in the first cache. */
 enum { WIDTH = VL * PANEL, LINE_BYTES = 64, PIECE = 128 };
 
 static size_t panels_of(size_t out) {
@@ -248,7 +247,7 @@ INLINE void multiply(enum storage storage, const struct product *q) {
 
 /* ---- lookups ---- */
 
-enum { AHEAD = 8 }; /* rows are prefetched so many ids ahead */
+enum { AHEAD = 8 }; /* rows are prefetched this many ids ahead */
 
 /* Rows are whole vectors, padded with zeros. */
 INLINE size_t row_length(size_t in) {

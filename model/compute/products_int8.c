@@ -421,7 +421,7 @@ static void multiply(const struct product *product) {
 /* ---- lookups ----
  * All scales come first, then the rows of weights, whole vectors each. */
 
-enum { AHEAD = 16, VECTOR_BYTES = VL * GROUP }; /* AHEAD: rows are prefetched so many ids ahead */
+enum { AHEAD = 16, VECTOR_BYTES = VL * GROUP }; /* AHEAD: rows are prefetched this many ids ahead */
 
 static size_t row_bytes(size_t in) {
     return (in + VECTOR_BYTES - 1) / VECTOR_BYTES * VECTOR_BYTES;

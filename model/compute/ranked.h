@@ -1,5 +1,4 @@
-/* One of the best tokens of a row. It has a header of its own because all code that searches sees it, and few files see the
- * kernels. */
+/* One of the best tokens of a row. It has its own header because all search code needs it, but few files need the kernels. */
 #ifndef ALIGND_RANKED_H
 #define ALIGND_RANKED_H
 

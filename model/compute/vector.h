@@ -1,5 +1,5 @@
 /* The vectors that the kernels are written in. A `vec` holds VL floats in the vector extension of GCC and clang, which compiles to
- * whatever the target has; intrinsics are used only where compilers do not find the instruction. The sections are lanes, 16-bit
+ * the target's instructions; intrinsics are used only where compilers do not find the instruction. The sections are lanes, 16-bit
  * floats, and functions. Included only by files that are compiled once per instruction set (see kernels.c). */
 #ifndef ALIGND_VECTOR_H
 #define ALIGND_VECTOR_H

@@ -158,10 +158,10 @@ static int make_folders(const struct reader *reader, const char *folder, const c
     for (const char *part = name;;) {
         size_t length = strcspn(part, "/");
         if (length == 0 || (length == 1 && *part == '.') || (length == 2 && memcmp(part, "..", 2) == 0))
-            return fail(reader, name, "is a path that leads out of the folder, or is none", err);
+            return fail(reader, name, "is empty or leads out of the folder", err);
         for (size_t i = 0; i < length; i++)
             if ((unsigned char)part[i] < ' ' || part[i] == '\\' || part[i] == 127)
-                return fail(reader, name, "has a character that no name here may have", err);
+                return fail(reader, name, "has a character that names must not have", err);
         if (part[length] == '\0')
             return 0;
         if (++depth > MOST_DEPTH)
@@ -185,7 +185,7 @@ static int unpack_file(struct reader *reader, const char *folder, const char *na
         return fail(reader, name, "is too long", err);
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
-        return fail(reader, name, errno == EEXIST || errno == EISDIR || errno == ENOTDIR ? "is there twice" : strerror(errno), err);
+        return fail(reader, name, errno == EEXIST || errno == EISDIR || errno == ENOTDIR ? "occurs twice" : strerror(errno), err);
     int result = copy_content(reader, name, file, &bytes, err);
     return close(file) == 0 || result != 0 ? result : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
 }

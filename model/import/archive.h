@@ -1,6 +1,5 @@
-/* Zips, tar archives and compressed files, by libarchive. Everything that an archive may do to the folder it is unpacked in is
- * bounded: names lead nowhere else, links and devices are refused, and so are a name that comes twice, too many members, and
- * contents that are far larger than the archive. */
+/* Zips, tar archives and compressed files, by libarchive. Archives are not trusted: names must stay within the folder, and links,
+ * devices, repeated names, too many members, and contents that are far larger than the archive are refused. */
 #ifndef ALIGND_IMPORT_ARCHIVE_H
 #define ALIGND_IMPORT_ARCHIVE_H
 
@@ -14,17 +13,17 @@ struct archive_limits {
 enum { ARCHIVE_FREE_BYTES = 64 << 20 };
 extern const struct archive_limits archive_usual;
 
-/* What a file is by its first bytes. */
+/* The type of a file by its first bytes. */
 enum archive_kind { ARCHIVE_NONE, ARCHIVE_ZIP, ARCHIVE_TAR, ARCHIVE_COMPRESSED };
 /* A compressed tar is ARCHIVE_TAR if its name says so (.tar.gz, .tgz, .tar.zst). -1 with ERROR_FILE or ERROR_FORMAT. */
 int archive_kind_of(const char *path, enum archive_kind *kind, struct error *err);
 
-/* Unpacks a zip or tar into the folder, which is there and empty. -1 with ERROR_FORMAT, ERROR_FILE or ERROR_MEMORY. */
+/* Unpacks a zip or tar into the folder, which exists and is empty. Returns -1 with ERROR_FORMAT, ERROR_FILE or ERROR_MEMORY. */
 int archive_unpack(const char *path, const char *folder, const struct archive_limits *limits, import_stop stop, struct error *err);
-/* Unpacks a .gz or .zst into the file, which is made. */
+/* Unpacks a .gz or .zst into a new file. */
 int archive_expand(const char *path, const char *out, const struct archive_limits *limits, import_stop stop, struct error *err);
 
-/* A zip whose members are read in place of being unpacked. */
+/* A zip whose members are read without being unpacked. */
 struct archive_member {
     const char *name;
     uint64_t at, bytes; /* its contents in the file `spool` */

@@ -362,10 +362,10 @@ int folder_publish(const char *folder, const char *out, struct error *err) {
         return -1;
     int result = renameat2(AT_FDCWD, folder, AT_FDCWD, out, RENAME_NOREPLACE);
     if (result != 0 && (errno == EINVAL || errno == ENOSYS) && access(out, F_OK) != 0)
-        result = rename(folder, out); /* a file system that cannot do the other */
+        result = rename(folder, out); /* for file systems without RENAME_NOREPLACE */
     if (result != 0)
         return error_set(err, ERROR_FILE, "%s: %s", out,
-                         errno == EEXIST || errno == ENOTEMPTY ? "is there already" : strerror(errno));
+                         errno == EEXIST || errno == ENOTEMPTY ? "already exists" : strerror(errno));
     const char *slash = strrchr(out, '/');
     char *parent = slash && slash > out ? strndup(out, (size_t)(slash - out)) : strdup(slash ? "/" : ".");
     result = parent ? sync_folder(parent, err) : error_memory(err);

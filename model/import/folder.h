@@ -22,20 +22,20 @@ struct conversion {
     enum storage_kind storage;
 };
 
-/* Frees what it owns; NULL is allowed. */
+/* Frees what it owns. Accepts NULL. */
 void conversion_done(struct conversion *conversion);
 
 /* Fills in the defaults of weights/config.def. -1 with ERROR_MEMORY. */
 int config_fill(json_t *config, struct error *err);
 
-/* Writes the files into the folder, which is there and empty, each to the disk. weights: bytes of model.safetensors. -1 with
+/* Writes the files into the folder, which exists and is empty, each to the disk. weights: bytes of model.safetensors. -1 with
  * ERROR_FILE, ERROR_FORMAT (the configuration cannot be built, or a tensor cannot be read) or ERROR_MEMORY. */
 int folder_write(const char *folder, struct conversion *conversion, struct arena *arena, import_stop stop, uint64_t *weights,
                  struct error *err);
-/* Takes its name once it is whole: everything in it is on the disk, and so is the name. -1 with ERROR_FILE: there is something
- * already. */
+/* Renames the complete folder: everything in it is on the disk, and so is the name. Returns -1 with ERROR_FILE if the name already
+ * exists. */
 int folder_publish(const char *folder, const char *out, struct error *err);
-/* Removes the folder and all that is in it. */
+/* Removes the folder with its content. */
 void folder_remove(const char *folder);
 
 #endif

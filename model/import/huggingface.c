@@ -4,13 +4,13 @@
 
 enum { MOST_JSON_BYTES = 1 << 26, MOST_SIZE = 1 << 24, MOST_BEAM = 32 };
 
-/* What config.json must say, as JSON; a missing key says the same. */
+/* The values that config.json must have, as JSON; a missing key is equivalent. */
 static const struct {
     const char *name, *wanted, *reason;
     bool required;
 } fixed[] = {
     {"model_type", "\"marian\"", "only MarianMT models can be converted", true},
-    {"normalize_before", "false", "Marian's models have their norms behind each block", false},
+    {"normalize_before", "false", "Marian's models have a norm after each block", false},
     {"normalize_embedding", "false", "alignd's embeddings have no norm", false},
     {"add_final_layer_norm", "false", "Marian's models have no norm on top", false},
     {"static_position_embeddings", "true", "Marian's models have sinusoidal positions", false},
@@ -31,7 +31,7 @@ struct converter {
 
 /* ---- JSON ---- */
 
-/* name: as messages have it. */
+/* name: the name in messages. */
 static int read_json(const char *folder, const char *name, struct arena *arena, json_t **out, struct error *err) {
     const char *path = path_join(arena, folder, name);
     char *text;
@@ -243,7 +243,7 @@ static json_t *section_of(const struct converter *c, const char *side) {
                      "post", "positions", "sinusoidal", "embedding_scale", (int)scaled);
 }
 
-/* generation_config.json's, or config.json's: what the transformers library would search with, as far as alignd has it. */
+/* generation_config.json's, or config.json's: the transformers library's search options, as far as alignd has them. */
 static json_t *search_of(const char *folder, const struct converter *c, struct arena *arena) {
     json_t *own = NULL;
     struct error ignored = {0};
@@ -302,7 +302,7 @@ int huggingface_convert(const char *folder, const struct huggingface_options *op
     stack(&c, "encoder");
     stack(&c, "decoder");
     words(&c, source, target);
-    tensors_check_left(&out->tensors, "unknown, so the model is another than its config.json says");
+    tensors_check_left(&out->tensors, "unknown, so config.json does not describe this model");
     if (out->tensors.failed || read_words(folder, &c, source, target, arena, out, err) != 0 ||
         origin_card(folder, arena, &card, err) != 0)
         goto done;

@@ -24,11 +24,11 @@ struct import {
     struct arena arena;
     const char *work;              /* a folder beside the one that is made, with a name that no model has; NULL: not made yet */
     const char *made;              /* the first folder on the way to INTO that was not there; NULL: all were */
-    const char *paths[MOST_PATHS]; /* [path_count], where what was packed is unpacked */
+    const char *paths[MOST_PATHS]; /* [path_count], folders of what was unpacked */
     const char *shown;             /* the first path as the user knows it */
     const char *inner;             /* of an archive that holds one folder: its name; NULL: none */
     struct alias *aliases;
-    unsigned unpacked; /* how many folders in `work` hold something */
+    unsigned unpacked; /* the number of folders in `work` that are used */
     struct conversion conversion;
     FILE *said;
 };
@@ -52,7 +52,7 @@ static int make_folders(const char *path, struct arena *arena, const char **firs
     return 0;
 }
 
-/* Takes back what make_folders made, as far as it is empty. */
+/* Removes the folders of make_folders that are empty. */
 static void unmake_folders(const char *path, const char *first) {
     char *part = first ? strdup(path) : NULL;
     while (part && rmdir(part) == 0 && strcmp(part, first) != 0) {
@@ -64,7 +64,7 @@ static void unmake_folders(const char *path, const char *first) {
     free(part);
 }
 
-/* An empty folder in `work` for what is unpacked. */
+/* An empty folder in `work` for unpacking. */
 static const char *make_room(struct import *import, struct error *err) {
     const char *folder = import_say(&import->arena, "%s/%03u", import->work, ++import->unpacked);
     if (folder && mkdir(folder, 0700) == 0)
@@ -85,7 +85,7 @@ static int add_alias(struct import *import, const char *path, const char *shown,
     return 0;
 }
 
-/* If a folder holds one folder and nothing else, that. */
+/* The only folder in a folder, if that contains nothing else. */
 static const char *descend(const char *folder, struct arena *arena) {
     const struct dirent *entry;
     const char *inner = NULL;
@@ -99,9 +99,10 @@ static const char *descend(const char *folder, struct arena *arena) {
     return count == 1 && inner && is_folder(inner) ? inner : folder;
 }
 
-/* ---- what is packed ---- */
+/* ---- archives and compressed files ---- */
 
-/* An archive's folder in place of the archive. A .npz is one too, but is read as it is, and so is pytorch_model.bin. */
+/* Unpacks an archive and replaces its path by the folder's. A .npz is an archive, too, but is read directly, and so is
+ * pytorch_model.bin. */
 static int open_path(struct import *import, const char *path, const char **out, struct error *err) {
     enum archive_kind kind = ARCHIVE_NONE;
     size_t length = strlen(path);
@@ -152,7 +153,7 @@ static int expand(struct import *import, const char **path, struct error *err) {
     return 0;
 }
 
-/* One side's file may be the other's, too: it is expanded once. */
+/* Both sides may have the same file, which is expanded once. */
 static int expand_pair(struct import *import, const char *paths[2], struct error *err) {
     bool one = paths[0] && paths[1] && strcmp(paths[0], paths[1]) == 0;
     if (expand(import, &paths[0], err) != 0)
@@ -188,7 +189,7 @@ static int begin_config(struct import *import, const char *source, const char *t
     if (!*name)
         return error_memory(err);
     if (!**name || **name == '.' || strchr(*name, '/'))
-        return error_set(err, ERROR_INPUT, "%s: cannot be the name of a model folder: give another with --name", *name);
+        return error_set(err, ERROR_INPUT, "%s: is not a valid name for a model folder: give another with --name", *name);
     import->conversion.config =
         json_pack("{s:i, s:s, s:s, s:s, s:{s:i, s:f}}", "format", 1, "name", *name, "source", source, "target", target, "limits",
                   "max_source_tokens", (int)(o->max_source_tokens ? o->max_source_tokens : USUAL_TOKENS), "max_target_ratio",
@@ -214,7 +215,7 @@ static int pick_storage(struct import *import, struct error *err) {
 
 static const char SPECIAL_OPTIONS[] = "special:model.yml";
 
-/* Tensors that nothing is made of; sorted. */
+/* Tensors that are not converted; sorted. */
 static const struct {
     const char *name, *what;
 } dropped[] = {{"decoder_c_tt", "an empty array for old programs"},
@@ -246,7 +247,7 @@ static int read_options(struct import *import, const struct parts *parts, struct
     if (!path)
         return error_memory(err);
     if (!source_exists(path))
-        return error_set(err, ERROR_FORMAT, "%s: holds no options (%s): name a file of them, such as %s.json", parts->model,
+        return error_set(err, ERROR_FORMAT, "%s: has no options (%s): name a file of options, such as %s.json", parts->model,
                          SPECIAL_OPTIONS, parts->name);
     return source_text(path, MOST_OPTIONS_BYTES, arena, &text, &length, err) == 0
                ? marian_options_read(text, length, false, arena, options, err)
@@ -333,7 +334,7 @@ static int convert_marian(struct import *import, struct parts *parts, const char
             }
     if (result == 0) {
         struct marian_sizes sizes = (options.transformer ? marian_transformer : marian_recurrent)(&c->tensors, &options, &sections);
-        tensors_check_left(&c->tensors, "unknown, so the model is another than its options say");
+        tensors_check_left(&c->tensors, "unknown, so the options do not describe this model");
         result = c->tensors.failed ? -1 : read_vocabularies(parts, sizes, &import->arena, sides, err);
     }
     if (result == 0)
@@ -383,7 +384,7 @@ static int convert_huggingface(struct import *import, const char *folder, const 
                : -1;
 }
 
-/* ---- what is said of it ---- */
+/* ---- the report ---- */
 
 /* Labels such as >>fra<< in the list of pieces. */
 static void tell(struct import *import, const char *out, uint64_t weights) {
@@ -440,7 +441,7 @@ static int check_name(struct import *import, const char *into, const char *name,
     *out = strcmp(into, "/") == 0 ? import_say(&import->arena, "/%s", name) : path_join(&import->arena, into, name);
     if (!*out)
         return error_memory(err);
-    return source_exists(*out) ? error_set(err, ERROR_INPUT, "%s: is there already", *out) : 0;
+    return source_exists(*out) ? error_set(err, ERROR_INPUT, "%s: already exists", *out) : 0;
 }
 
 static int convert(struct import *import, const char *into, const char **out, uint64_t *weights, struct error *err) {
@@ -494,7 +495,7 @@ int import_run(const struct import_options *options, char **said, struct error *
         error_memory(&inner);
         goto done;
     }
-    for (size_t i = 0; i < options->path_count; i++) /* before anything is made */
+    for (size_t i = 0; i < options->path_count; i++) /* before any folder is made */
         if (parts_refuse(options->paths[i], &import.arena, &inner) != 0)
             goto done;
     if (make_folders(into, &import.arena, &import.made, &inner) != 0)

@@ -1,5 +1,5 @@
-/* Foreign models become model folders: Marian's and Nematus's, OPUS-MT's and Firefox's packages, Hugging Face's MarianMT folders.
- * Nothing in a foreign file is ever executed, and the folder appears only when it is whole. */
+/* Converts foreign models to model folders: Marian's and Nematus's, OPUS-MT's and Firefox's packages, Hugging Face's MarianMT
+ * folders. Foreign files are never executed, and the folder appears only when it is complete. */
 #ifndef ALIGND_IMPORT_H
 #define ALIGND_IMPORT_H
 
@@ -13,22 +13,22 @@ struct import_options {
     const char *const *paths; /* [path_count] files, folders or archives of one model */
     size_t path_count;
     const char *into;      /* the folder in which the model folder is made */
-    const char *name;      /* of the model folder; NULL: by the languages, or by the first path */
-    const char *from, *to; /* BCP-47 codes; NULL: by the names of the files, otherwise und */
+    const char *name;      /* of the model folder; NULL: from the languages or the first path */
+    const char *from, *to; /* BCP-47 codes; NULL: from the names of the files, otherwise und */
     const char *storage;   /* of the matrices: float32, float16, bfloat16, int8; NULL: int8 where the file is int8, else float32 */
     const char *preparation;                /* none or opus; NULL: opus for models of OPUS-MT's kind */
-    const char *alignment;                  /* trained or untrained; NULL: what the files say */
+    const char *alignment;                  /* trained or untrained; NULL: as the files say */
     size_t max_source_tokens;               /* 0: 100 */
     double max_target_ratio;                /* 0: what the decoder's options say, otherwise 3 */
     bool unknowns;                          /* searches may choose <unk> */
-    bool no_shortlist;                      /* it is left out */
-    size_t shortlist_first, shortlist_best; /* of a shortlist of text: so many first ids, so many targets of a word; 0: 100 */
+    bool no_shortlist;                      /* omit the shortlist */
+    size_t shortlist_first, shortlist_best; /* for a shortlist of text: the number of first ids, and of targets of a word; 0: 100 */
     const struct import_origin *origin;     /* NULL: it was not downloaded */
-    const volatile sig_atomic_t *stop;      /* set by a signal handler: gives up; NULL: never */
+    const volatile sig_atomic_t *stop;      /* set by a signal handler to stop; NULL: never */
 };
 
-/* Makes the folder INTO/NAME. said: malloc'ed lines on what was done, the caller's. -1 with ERROR_INPUT, ERROR_FILE, ERROR_FORMAT
- * or ERROR_MEMORY: nothing has been written; the message begins with a path. */
+/* Makes the folder INTO/NAME. said: malloc'ed lines that report the result, owned by the caller. Returns -1 with ERROR_INPUT,
+ * ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; then nothing has been written, and the message begins with a path. */
 int import_run(const struct import_options *options, char **said, struct error *err);
 
 #endif

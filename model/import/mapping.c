@@ -128,7 +128,7 @@ static int read_document(struct reader *reader) {
             result = result == 1 ? 0 : result;
             break;
         default:
-            result = fail(reader, &event, "a mapping of keys and values must stand here");
+            result = fail(reader, &event, "a mapping of keys and values is expected here");
         }
         yaml_event_delete(&event);
     }
@@ -151,7 +151,7 @@ static int refuse_twins(const struct reader *reader) {
     int result = 0;
     for (size_t i = 1; i < count && result == 0; i++)
         if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0)
-            result = error_set(reader->err, ERROR_FORMAT, "'%s' comes twice", sorted[i]->key);
+            result = error_set(reader->err, ERROR_FORMAT, "'%s' occurs twice", sorted[i]->key);
     free(sorted);
     return result;
 }

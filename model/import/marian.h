@@ -17,7 +17,7 @@ struct marian_options {
     bool transformer;
     const char *norm;       /* of transformers: "post", after each block, or "pre", before it and on top of each stack */
     size_t tied_layers[16]; /* of transformers: for each layer of the decoder the one whose tensors it has, from 1 */
-    const char *ignored;    /* names of others that were passed over, separated by commas; "": none */
+    const char *ignored;    /* names of ignored options, separated by commas; "": none */
 };
 
 /* The value; "" where it is empty. The name must be in the table for the model's type. */
@@ -28,20 +28,20 @@ size_t marian_number(const struct marian_options *options, const char *name);
 bool marian_shares(const struct marian_options *options);
 bool marian_ties(const struct marian_options *options);
 
-/* Reads the text of the options: Marian's YAML, or Nematus's JSON if it begins with {. own: it is what the model holds itself, in
- * which an unknown option is an error; otherwise it is a file of training options. -1 with ERROR_FORMAT: the message names the
- * option. */
+/* Reads the text of the options: Marian's YAML, or Nematus's JSON if it begins with {. own: the text comes from the model itself,
+ * in which an unknown option is an error; otherwise from a file of training options. Returns -1 with ERROR_FORMAT and a message
+ * that names the option. */
 int marian_options_read(const char *text, size_t length, bool own, struct arena *arena, struct marian_options *out,
                         struct error *err);
 
-/* What a model's own decoder does, by the options in decoder.yml. */
+/* The behaviour of a model's own decoder, by the options in decoder.yml. */
 struct marian_defaults {
     json_t *search;   /* config.json's section; owned */
     double ratio;     /* target tokens for a source token, at most */
     bool unknowns;    /* searches may choose <unk> */
-    const char *said; /* a line for each option that alignd has in another way or not at all */
+    const char *said; /* a line for each option that alignd lacks or implements differently */
 };
-/* Only options that are single values count. An empty mapping: nothing is known. */
+/* Only options with single values count. An empty mapping: no options are known. */
 int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err);
 
 /* Sizes of the vocabularies. */

@@ -1,7 +1,7 @@
 /* Marian's .bin, of both of its lines of development. Layout, little-endian: u64 version 1, u64 number of items N, N times four u64
  * (length of the name with its NUL, type, number of dimensions, bytes of data), the names, the dimensions as i32, a u64 that says
  * how many bytes of padding follow, and the data in the order of the items, which fills the file. Data of tensors are padded: the
- * next one begins `bytes of data` further on, whatever the shape.
+ * next one begins `bytes of data` further on, for any shape.
  *
  * An intgemm8 tensor [in, out] is int8 [out, in], already transposed, and one float32 after it, the multiplier m: w = q / m.
  * Embeddings (names that contain Wemb) are not transposed. */
@@ -209,7 +209,7 @@ static int read_index(struct cursor *cursor, struct container *out, struct error
     cursor->at += padding;
     for (; out->count < count; out->count++) {
         if (stored_find(out, out->entries[out->count].name))
-            return error_set(err, ERROR_FORMAT, "%s: %s: there twice", cursor->path, out->entries[out->count].name);
+            return error_set(err, ERROR_FORMAT, "%s: %s: occurs twice", cursor->path, out->entries[out->count].name);
         if (set_data(cursor, &heads[out->count], &out->entries[out->count], err) != 0)
             return -1;
     }

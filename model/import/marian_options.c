@@ -64,7 +64,7 @@ bool marian_ties(const struct marian_options *options) {
 
 /* ---- Nematus's JSON ---- */
 
-/* What its keys are called in Marian. */
+/* The names of its keys in Marian. */
 static const struct {
     const char *theirs, *ours;
 } nematus_names[] = {
@@ -82,7 +82,7 @@ static const struct {
     {"tie_encoder_decoder_embeddings", "tied-embeddings-src"},
 };
 
-/* Those that must be as here; a second value is also allowed. */
+/* Keys that must have these values; a second value is also allowed. */
 static const struct {
     const char *name, *wanted, *also;
 } nematus_always[] = {
@@ -192,7 +192,7 @@ static int check_row(const struct row *row, const char *value, const char *shown
                      strcmp(row->allowed, "positive") == 0 ? "a positive number" : row->allowed);
 }
 
-/* It stands in the table, or is known to change nothing. */
+/* True if the option is in the table or is known to change nothing. */
 static bool is_known(const char *name, int types) {
     for (size_t i = 0; i < ROWS; i++)
         if (rows[i].types & types && strcmp(rows[i].name, name) == 0)
@@ -276,7 +276,7 @@ static int check_transformer(struct marian_options *options, const struct mappin
                "option layer-normalization: true is not supported: alignd's SSRU has no norm within") != 0 ||
         refuse(err, !post && !pre,
                "options transformer-preprocess, -postprocess, -postprocess-top: are not supported together: alignd has norms "
-               "behind each block "
+               "after each block "
                "(none, dan, none) or before it and on top (n, da, n)") != 0 ||
         refuse(err, pre && !rnn && !average,
                "option transformer-preprocess: n is not supported with a decoder of self-attention: Marian itself trains it in one "
@@ -332,7 +332,7 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
         if (own && type && type->value && check_row(&rows[0], type->value, type->value, err) != 0)
             return -1;
         if (own)
-            return error_set(err, ERROR_FORMAT, "option %s: unknown, and so is what it changes in the model", found.pairs[i].key);
+            return error_set(err, ERROR_FORMAT, "option %s: unknown, so its effect on the model is unknown", found.pairs[i].key);
         made.ignored = import_say(arena, "%s%s%s", made.ignored, *made.ignored ? ", " : "", found.pairs[i].key);
         if (!made.ignored)
             return error_memory(err);
@@ -367,28 +367,28 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
 enum { MOST_BEAM = 32 };
 static const double MOST_PENALTY = 2, LEAST_RATIO = 0.1, MOST_RATIO = 20, USUAL_RATIO = 3; /* the last one is Marian's own */
 
-/* The value of an option of the decoder; NULL: it is not there, or is a list. */
+/* The value of an option of the decoder; NULL: it is missing or a list. */
 static const char *decoder_option(const struct mapping *options, const char *name) {
     const struct mapping_pair *pair = mapping_find(options, name);
     return pair ? pair->value : NULL;
 }
 
-/* An option that stands there without a value is 1. */
+/* An option without a value is 1. */
 static int decoder_number(const struct mapping *options, const char *name, double fallback, double *number, struct error *err) {
     const char *text = decoder_option(options, name);
     char *end = NULL;
     *number = !text ? fallback : *text ? strtod(text, &end) : 1;
     bool whole = !text || !*text || (end != text && end[strspn(end, " ")] == '\0');
     if (!whole || !isfinite(*number) || (*number < 0 && strcmp(name, "word-penalty") != 0))
-        return error_set(err, ERROR_FORMAT, "decoder option %s: %s is no number that it can have", name, text);
+        return error_set(err, ERROR_FORMAT, "decoder option %s: %s is not a number in its range", name, text);
     return 0;
 }
 
 static double within(const char *name, double value, double least, double most, struct arena *arena, const char **said) {
     double taken = value < least ? least : value > most ? most : value;
     if (taken != value)
-        *said = import_say(arena, "%sdecoder option %s: %g is beyond what alignd has, %g to %g: %g is taken\n", *said, name, value,
-                           least, most, taken);
+        *said = import_say(arena, "%sdecoder option %s: %g is out of alignd's range, %g to %g; %g is used instead\n", *said, name,
+                           value, least, most, taken);
     return taken;
 }
 
@@ -419,8 +419,7 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena, stru
     if (words != 0 && said)
         said = import_say(arena, "%sdecoder option word-penalty: %g is not supported: searches go without\n", said, words);
     if (decoder_on(options, "skip-cost") && beam > 1 && said)
-        said = import_say(arena, "%sdecoder option skip-cost: a beam's sums are of log-probabilities here, and not of raw scores\n",
-                          said);
+        said = import_say(arena, "%sdecoder option skip-cost: alignd's beam sums log-probabilities instead of raw scores\n", said);
     if (decoder_on(options, "allow-special") && said)
         said = import_say(arena, "%sdecoder option allow-special: alignd has no special pieces to allow\n", said);
     ratio = within("max-length-factor", ratio, LEAST_RATIO, MOST_RATIO, arena, &said);

@@ -75,7 +75,7 @@ static void rename_nematus(struct tensors *tensors, const struct marian_options 
 static const struct cell {
     const char *theirs, *ours;
     struct {
-        const char *end; /* of the name of a tensor, which has so many gates */
+        const char *end; /* end of the name of a tensor, which has this many gates */
         size_t gates;
     } parts[2];
     size_t gates, order[4]; /* where each of our gates is among theirs */
@@ -109,7 +109,7 @@ static const struct cell *cell_of(const struct converter *c, const char *option)
     return cell;
 }
 
-/* The foreign tensor that has their gate, and which of its own gates it is. */
+/* The foreign tensor that has their gate, and the gate's number in it. */
 static size_t part_of(const struct cell *cell, size_t gate, size_t *within) {
     size_t part = gate < cell->parts[0].gates ? 0 : 1;
     *within = part == 0 ? gate : gate - cell->parts[0].gates;

@@ -14,7 +14,7 @@ struct converter {
     const char *mixer;
 };
 
-/* What the inputs of a product with this matrix are multiplied with before they are rounded to int8; 0: the file does not say. */
+/* The factor of the inputs of a product with this matrix before they are rounded to int8; 0: the file does not have it. */
 static float multiplier_of(struct tensors *tensors, const char *matrix) {
     struct name own = named("%s_QuantMultA", matrix);
     const struct stored *found = tensors_find(tensors, own.text);
@@ -168,7 +168,7 @@ static void output(struct converter *c, size_t vocabulary) {
     const struct stored *from = tensors_matrix(c->tensors, newer, vocabulary, c->size);
     tensors_copy(c->tensors, "output.weight", from, vocabulary, c->size);
     if (from && from->quantised)
-        tensors_fail(c->tensors, "%s: is int8, which Marian reads in another order than it writes it", from->name);
+        tensors_fail(c->tensors, "%s: is int8, which Marian reads in a different order than it writes it", from->name);
 }
 
 static json_t *stack(const struct converter *c, size_t layers, size_t middle) {

@@ -25,7 +25,7 @@ static const struct {
 /* A place in the header's text. */
 struct text {
     const char *at;
-    bool fits; /* so far all was as it must be */
+    bool fits; /* the text has been valid so far */
 };
 
 static void skip_blanks(struct text *text) {
@@ -70,7 +70,7 @@ static void read_shape(struct text *text, struct stored *entry) {
         entry->shape[entry->dims++] = (size_t)size;
         text->at = end;
         if (!take(text, ",")) {
-            text->fits = text->fits && entry->dims > 1; /* (3) is no tuple */
+            text->fits = text->fits && entry->dims > 1; /* (3) is not a tuple */
             need(text, ")");
             return;
         }
@@ -174,7 +174,7 @@ int npz_open(const char *path, const char *work, struct arena *arena, import_sto
         else
             result = read_entry(&found.entries[found.count], path, member, members.spool, arena, err);
         if (result == 0 && stored_find(&found, found.entries[found.count].name))
-            result = error_set(err, ERROR_FORMAT, "%s: %s: there twice", path, member->name);
+            result = error_set(err, ERROR_FORMAT, "%s: %s: occurs twice", path, member->name);
     }
     if (result != 0) {
         container_close(&found);

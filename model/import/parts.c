@@ -68,7 +68,7 @@ static const char *plain_name(const char *name, struct arena *arena) {
     return copy ? copy : "";
 }
 
-/* The file of this pattern, compressed or not. *found NULL: there is none. */
+/* The file of this pattern, compressed or not. *found NULL: not found. */
 static int find_one(const struct listing *listing, const char *pattern, struct arena *arena, const char **found,
                     struct error *err) {
     const char *names = NULL;
@@ -82,11 +82,11 @@ static int find_one(const struct listing *listing, const char *pattern, struct a
         count++;
     }
     if (count > 1)
-        return error_set(err, ERROR_FORMAT, "%s: has %s: leave one of them there, or name it", listing->folder, names ? names : "");
+        return error_set(err, ERROR_FORMAT, "%s: has %s: keep only one of them, or name one", listing->folder, names ? names : "");
     return 0;
 }
 
-/* The first pair of patterns that is there; found NULL, NULL: none is. */
+/* The first pair of patterns that exists; found NULL, NULL: no pair. */
 static int find_pair(const struct listing *listing, const char *const (*pairs)[2], size_t count, struct arena *arena,
                      const char *found[2], struct error *err) {
     for (size_t i = 0; i < count; i++) {
@@ -174,7 +174,7 @@ int parts_refuse(const char *path, struct arena *arena, struct error *err) {
     if (strstr(path, "://"))
         return error_set(err, ERROR_INPUT, "%s: is an address: download it first", path);
     if (!source_exists(path))
-        return error_set(err, ERROR_FILE, "%s: is not there", path);
+        return error_set(err, ERROR_FILE, "%s: does not exist", path);
     if (!is_folder(path))
         return 0;
     if (list_folder(path, arena, &listing, err) != 0)
@@ -191,7 +191,7 @@ int parts_refuse(const char *path, struct arena *arena, struct error *err) {
     return 0;
 }
 
-/* ---- whose it is ---- */
+/* ---- the model's origin ---- */
 
 static const char opus_attribution[] =
     "OPUS-MT, Language Technology at the University of Helsinki (https://github.com/Helsinki-NLP/OPUS-MT-train)";
@@ -312,7 +312,7 @@ bool origin_languages(const char *name, struct arena *arena, const char **source
 
 /* ---- files that are named, and files beside them ---- */
 
-/* The first file that is there: its options. */
+/* The options in the first file that exists. */
 static int read_options(const char *const *paths, size_t count, struct arena *arena, struct mapping *out, struct error *err) {
     *out = (struct mapping){NULL, 0};
     for (size_t i = 0; i < count; i++) {
@@ -355,14 +355,14 @@ static int take_named(const char *path, struct arena *arena, struct parts *parts
         place = &parts->model;
     if (place) {
         if (*place)
-            return error_set(err, ERROR_INPUT, "%s: is named beside %s, and only one of them can be used", path, *place);
+            return error_set(err, ERROR_INPUT, "%s: is named together with %s, but only one of them can be used", path, *place);
         *place = path;
         return 0;
     }
     bool spm = source_ends(name, ".spm") || source_ends(name, ".model");
     size_t *named = spm ? spms_named : lists_named;
     if (*named == 2)
-        return error_set(err, ERROR_INPUT, "%s: is a third vocabulary, and a model has two at most", path);
+        return error_set(err, ERROR_INPUT, "%s: is a third vocabulary, but a model has at most two", path);
     (spm ? spms : parts->vocabularies)[(*named)++] = path;
     return 0;
 }
@@ -377,7 +377,7 @@ static void use_named(struct parts *parts, size_t lists_named, size_t spms_named
         (lists_named > 0 ? parts->segmenters : parts->vocabularies)[side] = spms[side];
 }
 
-/* What is not named is looked for in the folder. */
+/* Searches the folder for files that are not named. */
 static int look_beside(const struct listing *listing, bool vocabularies, struct arena *arena, struct parts *parts,
                        struct error *err) {
     static const char *const spm_pairs[][2] = {{"srcvocab.*.spm", "trgvocab.*.spm"}, {"vocab.*.spm", "vocab.*.spm"},
@@ -431,7 +431,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
             return -1;
     }
     if (!folder && !parts.model)
-        return error_set(err, ERROR_INPUT, "%s: is no model: neither .npz nor .bin, nor a folder of one", paths[0]);
+        return error_set(err, ERROR_INPUT, "%s: is not a model: neither .npz nor .bin, nor a folder with one", paths[0]);
     bool whole = folder != NULL, named = lists_named + spms_named > 0;
     const char *slash = whole ? NULL : strrchr(parts.model, '/');
     parts.folder = whole   ? folder
@@ -443,7 +443,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     use_named(&parts, lists_named, spms_named, spms);
     parts.name = source_name(parts.model);
     const char *training[] = {path_join(arena, parts.folder, import_say(arena, "%s.yml", parts.name))};
-    if (!whole && named) { /* all is named that it needs */
+    if (!whole && named) { /* all required files are named */
         if (read_options((const char *const[]){decoder}, 1, arena, &parts.decoder, err) != 0 ||
             read_options(training, 1, arena, &parts.training, err) != 0)
             return -1;
@@ -461,7 +461,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
         return -1;
     const char *decoders[] = {decoder, path_join(arena, parts.folder, "decoder.yml"),
                               path_join(arena, parts.folder, import_say(arena, "%s.decoder.yml", parts.name)), configured};
-    static struct mapping_pair firefox_pairs[] = {/* what Firefox asks of Bergamot */
+    static struct mapping_pair firefox_pairs[] = {/* as Firefox configures Bergamot */
                                                   {"beam-size", "1", NULL, 0},
                                                   {"normalize", "1", NULL, 0},
                                                   {"max-length-factor", "2", NULL, 0}};

@@ -1,16 +1,16 @@
 /* The parts of a model as it is handed around: an unpacked OPUS-MT package, the files of a Firefox (Bergamot) pair, a
- * translateLocally folder, or files that are named one by one. Finds which file is what, and whose the model is. */
+ * translateLocally folder, or files that are named one by one. Finds the role of each file, and the model's origin. */
 #ifndef ALIGND_IMPORT_PARTS_H
 #define ALIGND_IMPORT_PARTS_H
 
 #include "model/import/mapping.h"
 
-/* Whose it is, as far as the files beside the model say so. "" where nothing says it. */
+/* The origin of a model, as far as the files beside it name it; "" if they do not. */
 struct origin {
     const char *licence, *attribution; /* as the card has them */
     const char *text;                  /* [text_bytes] of the file LICENSE; NULL: none */
     size_t text_bytes;
-    const char *card; /* the card that lay beside the model, "" if there was none */
+    const char *card; /* the card beside the model; "" if there is none */
 };
 
 struct parts {
@@ -19,36 +19,37 @@ struct parts {
     const char *model;
     const char *vocabularies[2], *segmenters[2]; /* segmenters: SentencePiece files beside lists that number; NULL: none */
     const char *shortlist, *quality;             /* NULL: none */
-    const char *options;                         /* a file of training options; NULL: none was named */
+    const char *options;                         /* a file of training options; NULL: not named */
     struct mapping decoder, training;            /* options of the decoder, and of the training */
     struct origin origin;
     bool guided;                 /* its attention was trained to align */
-    const char *source, *target; /* languages by the names of the files; NULL: they do not say */
+    const char *source, *target; /* languages by the names of the files; NULL: unknown */
 };
 
-/* A path with a component more; NULL if memory is out, which the arena remembers. */
+/* Appends a component to a path. NULL if memory is out, which the arena remembers. */
 const char *path_join(struct arena *arena, const char *folder, const char *name);
 bool is_folder(const char *path);
 
-/* Finds the parts of these paths [count]: one folder, or a model's file and perhaps some of those that it needs; what is not named
- * is looked for beside the model. shown: what the folder is called. -1 with ERROR_FILE or ERROR_FORMAT: the message begins with a
- * path. */
+/* Finds the parts of these paths [count]: one folder, or a model's file and perhaps some of those that it needs; the others are
+ * searched for beside the model. shown: the folder's name in messages. Returns -1 with ERROR_FILE or ERROR_FORMAT and a message
+ * that begins with a path. */
 int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena, struct parts *out,
                struct error *err);
 
-/* The path is a Hugging Face folder, or a file of one; folder: which. */
+/* True if the path is a Hugging Face folder or a file in one; folder: that folder. */
 bool parts_huggingface(const char *path, struct arena *arena, const char **folder);
-/* Refuses by name what nobody here can read: CTranslate2's folders, and Argos's, which hold one. */
+/* Refuses formats that cannot be imported by their names: CTranslate2's folders, and Argos's packages, which contain one. */
 int parts_refuse(const char *path, struct arena *arena, struct error *err);
 
 /* name: the model's; firefox: it is one of Mozilla's. */
 int origin_find(const char *folder, const char *name, bool firefox, const char *card, struct arena *arena, struct origin *out,
                 struct error *err);
-/* README.md beside the model, "" if there is none. */
+/* README.md beside the model, "" if it is missing. */
 int origin_card(const char *folder, struct arena *arena, const char **card, struct error *err);
 /* Whether attention was trained to align, as far as the files say so. */
 bool origin_guided(const char *model, bool bergamot, const struct mapping *training, const char *card);
-/* Languages by a folder's or file's name, such as opus-mt-de-en or model.enfr.intgemm.alphas.bin. False: it does not say. */
+/* Languages by a folder's or file's name, such as opus-mt-de-en or model.enfr.intgemm.alphas.bin. False: the name does not contain
+ * them. */
 bool origin_languages(const char *name, struct arena *arena, const char **source, const char **target);
 
 #endif

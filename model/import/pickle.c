@@ -198,7 +198,7 @@ static int push_function(struct machine *m, const char *module, const char *name
             if (strcmp(name, kinds[i].storage) == 0)
                 value->kind = &kinds[i];
         if (!value->kind)
-            return error_set(m->err, ERROR_FORMAT, "%s: its pickle asks for %.80s.%.80s, and only dictionaries of tensors are read",
+            return error_set(m->err, ERROR_FORMAT, "%s: its pickle calls %.80s.%.80s, but only dictionaries of tensors can be read",
                              m->path, module, name);
     }
     return push(m, value);
@@ -272,7 +272,7 @@ static int push_storage(struct machine *m) {
         m->storages = storage;
     }
     if (storage->kind != what->items[1]->kind || storage->count != (uint64_t)what->items[4]->number)
-        return refuse(m, "its pickle calls the same numbers two things");
+        return refuse(m, "its pickle gives the same numbers two types");
     struct value *value = new_value(m, STORAGE);
     if (value)
         value->storage = storage;
@@ -424,7 +424,7 @@ static int add_entry(struct machine *m, struct container *out, const char *name,
     const struct storage *storage = tensor->storage;
     uint64_t bytes;
     if (stored_find(out, name))
-        return error_set(m->err, ERROR_FORMAT, "%s: %s: there twice", m->path, name);
+        return error_set(m->err, ERROR_FORMAT, "%s: %s: occurs twice", m->path, name);
     *entry = (struct stored){.name = name,
                              .type = storage->kind->type,
                              .kind = storage->kind->kind,
@@ -434,10 +434,10 @@ static int add_entry(struct machine *m, struct container *out, const char *name,
                              .at = storage->at + tensor->offset * storage->kind->item};
     memcpy(entry->shape, tensor->shape, sizeof entry->shape);
     if (storage->kind->kind == STORED_OTHER || storage->kind->kind == STORED_I8)
-        return error_set(m->err, ERROR_FORMAT, "%s: %s: holds %s, and only floating-point numbers are read", m->path, name,
-                         entry->type);
+        return error_set(m->err, ERROR_FORMAT, "%s: %s: has numbers of type %s, but only floating-point numbers can be read",
+                         m->path, name, entry->type);
     if (!storage->found)
-        return error_set(m->err, ERROR_FORMAT, "%s: %s: its numbers are not there", m->path, name);
+        return error_set(m->err, ERROR_FORMAT, "%s: %s: its numbers are missing", m->path, name);
     if (!stored_size(entry->shape, entry->dims, entry->item, &bytes) || tensor->offset > storage->count ||
         bytes > (storage->count - tensor->offset) * entry->item)
         return error_set(m->err, ERROR_FORMAT, "%s: %s: a tensor is larger than its numbers", m->path, name);
@@ -449,7 +449,8 @@ static int add_entry(struct machine *m, struct container *out, const char *name,
 
 static int add_entries(struct machine *m, const struct value *top, struct container *out) {
     if (top->type != MAP)
-        return error_set(m->err, ERROR_FORMAT, "%s: holds %s, and not a dictionary of tensors", m->path, type_names[top->type]);
+        return error_set(m->err, ERROR_FORMAT, "%s: contains %s instead of a dictionary of tensors", m->path,
+                         type_names[top->type]);
     if (top->count / 2 > MOST_TENSORS)
         return refuse(m, "has too many tensors");
     out->entries = arena_zalloc(m->arena, top->count / 2, sizeof *out->entries);
@@ -458,7 +459,7 @@ static int add_entries(struct machine *m, const struct value *top, struct contai
     for (size_t i = 0; i + 1 < top->count; i += 2) {
         const struct value *key = top->items[i], *value = top->items[i + 1];
         if (key->type != STRING || value->type != TENSOR)
-            return error_set(m->err, ERROR_FORMAT, "%s: holds other things than tensors: %.80s is %s", m->path,
+            return error_set(m->err, ERROR_FORMAT, "%s: must contain only tensors, but %.80s is %s", m->path,
                              key->type == STRING ? key->text : "a key", type_names[value->type]);
         if (add_entry(m, out, key->text, value) != 0)
             return -1;
@@ -500,7 +501,7 @@ static int load_zip(struct machine *m, const char *work, import_stop stop, struc
                 continue;
             if (storage->found || members.members[i].bytes / storage->kind->item != storage->count ||
                 members.members[i].bytes % storage->kind->item != 0)
-                return refuse(m, "its numbers are there twice, or are not as many as its pickle says");
+                return refuse(m, "its numbers occur twice, or their count differs from its pickle's");
             storage->at = members.members[i].at;
             storage->found = true;
         }
@@ -536,12 +537,12 @@ static int load_older(struct machine *m, uint64_t size, struct container *out) {
         while (storage && (keys->items[i]->type != STRING || strcmp(storage->key, keys->items[i]->text) != 0))
             storage = storage->next;
         if (!storage || storage->found)
-            return refuse(m, "the list of its numbers is not that of its pickle");
+            return refuse(m, "the list of its numbers differs from its pickle's");
         if (size - at < sizeof count || source_read_at(out->file, at, &count, sizeof count, m->path, m->err) != 0)
             return refuse(m, "the file ends within its numbers");
         at += sizeof count;
         if (count != storage->count || (size - at) / storage->kind->item < count)
-            return refuse(m, "its numbers are not as many as its pickle says, or the file ends within them");
+            return refuse(m, "the count of its numbers differs from its pickle's, or the file ends within them");
         storage->at = at;
         storage->found = true;
         at += count * storage->kind->item;

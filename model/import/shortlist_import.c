@@ -13,7 +13,7 @@
 enum { HEAD_BYTES = 48, MULTIPLE = 8 /* Marian fills each list up with the lowest ids that it lacks */, QUALITY_FEATURES = 4 };
 enum { MOST_BYTES = 1 << 30 };
 
-/* Of whole words of eight bytes; what is left over at the end is not covered. */
+/* Of whole words of eight bytes; a remainder at the end is not covered. */
 static uint64_t checksum_of(const char *bytes, size_t count) {
     uint64_t h = 0, word;
     for (size_t i = 0; i + 8 <= count; i += 8) {
@@ -42,7 +42,7 @@ static void append(struct shortlist_import *list, const int32_t *targets, size_t
     list->offsets[list->offset_count++] = (int32_t)list->target_count;
 }
 
-/* Room for so many targets of so many source words, and the ids that are always listed. */
+/* Makes room for this many targets of this many source words, and for the ids that are always listed. */
 static int make_room(struct shortlist_import *list, size_t words, size_t targets, size_t first, struct arena *arena,
                      struct error *err) {
     list->always = arena_alloc(arena, first, sizeof *list->always);
@@ -65,15 +65,15 @@ static int read_binary(const char *path, const char *content, size_t size, const
     memcpy(head, content, sizeof head);
     uint64_t first = head[2], words = head[4], count = head[5];
     if (head[0] != SHORTLIST_MAGIC)
-        return error_set(err, ERROR_FORMAT, "%s: is no binary shortlist of Marian", path);
+        return error_set(err, ERROR_FORMAT, "%s: is not a binary shortlist of Marian", path);
     if (words > size / 8 || count > size / 4 || HEAD_BYTES + 8 * words + 4 * count != size)
-        return error_set(err, ERROR_FORMAT, "%s: says that it has %llu offsets and %llu targets, which is not its size", path,
+        return error_set(err, ERROR_FORMAT, "%s: its size does not match its %llu offsets and %llu targets", path,
                          (unsigned long long)words, (unsigned long long)count);
     if (words != sources + 1)
         return error_set(err, ERROR_FORMAT, "%s: has %s source words, the model %s", path,
                          import_thousands(arena, words ? words - 1 : 0), import_thousands(arena, sources));
     if (first > targets)
-        return error_set(err, ERROR_FORMAT, "%s: puts %s ids on every list, and the model has %s", path,
+        return error_set(err, ERROR_FORMAT, "%s: puts %s ids on every list, but the model has %s", path,
                          import_thousands(arena, first), import_thousands(arena, targets));
     if (checksum_of(content + 16, size - 16) != head[1])
         return error_set(err, ERROR_FORMAT, "%s: its checksum is wrong", path);
@@ -94,7 +94,7 @@ static int read_binary(const char *path, const char *content, size_t size, const
     for (size_t i = 0; i < count; i++)
         largest = (uint32_t)row[i] > largest ? (uint32_t)row[i] : largest;
     if (count > 0 && largest >= targets)
-        return error_set(err, ERROR_FORMAT, "%s: has the target %u, and the model has %s", path, largest,
+        return error_set(err, ERROR_FORMAT, "%s: has the target %u, but the model has %s", path, largest,
                          import_thousands(arena, targets));
     for (size_t word = 0; word < sources; word++) {
         memcpy(&begin, offsets + 8 * word, sizeof begin);
@@ -246,7 +246,7 @@ int quality_import(const char *path, struct arena *arena, float weights[QUALITY_
     if (size >= sizeof head)
         memcpy(head, content, sizeof head);
     if (head[0] != QUALITY_MAGIC)
-        return error_set(err, ERROR_FORMAT, "%s: is no quality model of Bergamot", path);
+        return error_set(err, ERROR_FORMAT, "%s: is not a quality model of Bergamot", path);
     if (head[1] != QUALITY_FEATURES)
         return error_set(err, ERROR_FORMAT, "%s: has %llu features, not %d", path, (unsigned long long)head[1], QUALITY_FEATURES);
     if (size != SIZE)

@@ -1,5 +1,5 @@
-/* What lies beside a model: Marian's lexical shortlists, which become shortlist.safetensors (model/weights/shortlist.h), and
- * Bergamot's quality models, which become quality.safetensors (model/weights/quality_weights.h). */
+/* Files beside a model: Marian's lexical shortlists, which become shortlist.safetensors (model/weights/shortlist.h), and Bergamot's
+ * quality models, which become quality.safetensors (model/weights/quality_weights.h). */
 #ifndef ALIGND_IMPORT_SHORTLIST_IMPORT_H
 #define ALIGND_IMPORT_SHORTLIST_IMPORT_H
 
@@ -13,11 +13,11 @@ struct shortlist_import {
 struct shortlist_options {
     const struct ids *source, *target;
     bool one_list;      /* source and target have one vocabulary: each word is on its own list */
-    size_t first, best; /* of text: so many first ids are on every list, and so many targets of each source word */
+    size_t first, best; /* for text: the number of first ids that are on every list, and of targets of each source word */
 };
 
-/* Binary (lex.50.50.s2t.bin) or text (lex.s2t), by the first bytes and the name. -1 with ERROR_FILE or ERROR_FORMAT; messages begin
- * with the path. */
+/* Binary (lex.50.50.s2t.bin) or text (lex.s2t), by the first bytes and the name. Returns -1 with ERROR_FILE or ERROR_FORMAT;
+ * messages begin with the path. */
 int shortlist_import(const char *path, const struct shortlist_options *options, struct arena *arena, struct shortlist_import *out,
                      struct error *err);
 int shortlist_import_write(const char *path, const struct shortlist_import *list, struct arena *arena, struct error *err);

@@ -79,7 +79,7 @@ int source_read(const char *path, size_t most, struct arena *arena, char **bytes
         return -1;
     char *read = NULL;
     if (length > most)
-        error_set(err, ERROR_FILE, "%s: has %llu bytes, and may have %zu", path, (unsigned long long)length, most);
+        error_set(err, ERROR_FILE, "%s: has %llu bytes, more than the allowed %zu", path, (unsigned long long)length, most);
     else if (!(read = arena_alloc(arena, (size_t)length + 1, 1)))
         error_memory(err);
     else

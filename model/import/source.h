@@ -1,5 +1,5 @@
-/* The files that are imported: opened, read, and named in messages. What a file says is never trusted; each has a largest size.
- * Strings and bytes are allocated in the caller's arena. */
+/* The files that are imported: opened, read, and named in messages. The content of a file is never trusted, and its size is
+ * limited. Strings and bytes are allocated in the caller's arena. */
 #ifndef ALIGND_IMPORT_SOURCE_H
 #define ALIGND_IMPORT_SOURCE_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Set by a signal handler: what takes long gives up with ERROR_INPUT, "interrupted". NULL: never. */
+/* Set by a signal handler: long steps stop with ERROR_INPUT, "interrupted". NULL: never. */
 typedef const volatile sig_atomic_t *import_stop;
 int import_interrupted(import_stop stop, struct error *err);
 
@@ -22,13 +22,13 @@ const char *import_thousands(struct arena *arena, uint64_t number);
 /* Opens a regular file for reading, and refuses a Git LFS pointer, which only stands for the file. Returns the descriptor, or -1
  * with ERROR_FILE or ERROR_FORMAT; the message begins with the path. */
 int source_open(const char *path, uint64_t *size, struct error *err);
-/* Reads exactly these bytes. -1 with ERROR_FILE; what: names them in the message. */
+/* Reads exactly these bytes. Returns -1 with ERROR_FILE; what: names them in the message. */
 int source_read_at(int file, uint64_t at, void *bytes, size_t count, const char *what, struct error *err);
-/* The whole file of at most so many bytes, and a NUL. */
+/* The whole file, which may have at most this many bytes, and a NUL. */
 int source_read(const char *path, size_t most, struct arena *arena, char **bytes, size_t *size, struct error *err);
-/* The same of UTF-8, where CR LF and CR become LF. */
+/* The same for UTF-8; CR LF and CR become LF. */
 int source_text(const char *path, size_t most, struct arena *arena, char **text, size_t *length, struct error *err);
-/* The same of any bytes, where those that are not UTF-8 become U+FFFD. */
+/* The same for any bytes; those that are not UTF-8 become U+FFFD. */
 int source_text_mended(const char *path, size_t most, struct arena *arena, char **text, size_t *length, struct error *err);
 
 bool source_exists(const char *path);

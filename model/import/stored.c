@@ -119,7 +119,7 @@ int stored_numbers(const struct stored *stored, uint64_t first, size_t count, fl
         for (size_t i = 0; i < step; i++) {
             float value = number_at(stored, bytes + i * stored->item);
             if (!isfinite(value))
-                return error_set(err, ERROR_FORMAT, "%s: holds values that are no numbers", stored->name);
+                return error_set(err, ERROR_FORMAT, "%s: has values that are not numbers", stored->name);
             out[done + i] = value;
         }
     }

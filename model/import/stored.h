@@ -1,5 +1,5 @@
-/* The tensors of a foreign file, whatever its container: their names, types and shapes, and their numbers, which are read a few at
- * a time as float32. Nothing is held in memory but the list. */
+/* The tensors of a foreign file in any container: their names, types and shapes, and their numbers, which are read a few at a time
+ * as float32. Only the list is held in memory. */
 #ifndef ALIGND_IMPORT_STORED_H
 #define ALIGND_IMPORT_STORED_H
 
@@ -33,22 +33,22 @@ struct container {
     struct safetensors *mapped; /* NULL: none */
 };
 
-/* The three readers, and the Hugging Face container of model/weights. work: a folder for what has to be unpacked, where nothing
- * with a name is left. Each checks all that it says before a number is read. -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY:
- * nothing is open; messages begin with the path. */
+/* The three readers, and the Hugging Face container of model/weights. work: a folder for unpacking, in which they leave no files.
+ * Each checks the complete list before it reads a number. They return -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; then
+ * nothing is open, and messages begin with the path. */
 int npz_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out, struct error *err);
 int marian_bin_open(const char *path, struct arena *arena, struct container *out, struct error *err);
 int pickle_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out,
                 struct error *err);
 int safetensors_container(const char *path, struct arena *arena, struct container *out, struct error *err);
-/* May be called twice, and of a container that was never opened but is zero apart from file -1. */
+/* May be called twice, and for a container that was never opened but is zeroed except for file -1. */
 void container_close(struct container *container);
 /* Forgets pages of a mapped file that have been read. */
 void container_rest(const struct container *container);
 
-/* NULL: there is none of this name. */
+/* NULL: no tensor has this name. */
 const struct stored *stored_find(const struct container *container, const char *name);
-/* How many numbers it has. The readers have checked that the product does not overflow. */
+/* The number of its numbers. The readers have checked that the product does not overflow. */
 uint64_t stored_count(const struct stored *stored);
 /* Numbers first .. first + count - 1 in the order in which they lie there. -1 with ERROR_FILE, or with ERROR_FORMAT if one is not
  * finite. */

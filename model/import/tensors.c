@@ -25,7 +25,7 @@ struct name named(const char *format, ...) {
     return made;
 }
 
-/* ---- what is asked for ---- */
+/* ---- requested tensors ---- */
 
 int tensors_init(struct tensors *tensors, const struct container *from, struct arena *arena, struct error *err) {
     *tensors = (struct tensors){.arena = arena, .from = from, .err = err};
@@ -58,7 +58,7 @@ static void out_of_memory(struct tensors *tensors) {
     tensors->failed = true;
 }
 
-/* -1: there is none. */
+/* Returns -1 if it is missing. */
 static ptrdiff_t find(const struct tensors *tensors, const char *name) {
     for (size_t i = 0; name && i < tensors->from->count; i++)
         if (tensors->names[i] && strcmp(tensors->names[i], name) == 0)
@@ -136,7 +136,7 @@ void tensors_check_left(struct tensors *tensors, const char *what) {
         tensors_fail(tensors, "%s: %s", tensors->from->entries[first].name, what);
 }
 
-/* ---- what is made ---- */
+/* ---- new tensors ---- */
 
 static struct made *add(struct tensors *tensors, const char *name, size_t dims, size_t rows, size_t columns) {
     struct made *made = tensors->failed || !name ? NULL : arena_zalloc(tensors->arena, 1, sizeof *made);
@@ -201,7 +201,7 @@ uint64_t tensors_parameters(const struct tensors *tensors) {
     return sum;
 }
 
-/* ---- how it is put together ---- */
+/* ---- assembling ---- */
 
 /* Foreign matrices that are in memory, because the made one reads their columns. */
 struct loaded {
@@ -251,7 +251,7 @@ static int apply(const struct made *made, const struct patch *patch, size_t begi
     const struct stored *from = patch->from;
     size_t first = begin > patch->to_row ? begin : patch->to_row;
     size_t past = end < patch->to_row + patch->rows ? end : patch->to_row + patch->rows;
-    bool vector = made->dims == 1; /* whichever way it lies */
+    bool vector = made->dims == 1; /* in either orientation */
     bool by_columns = !vector && patch->flip != from->transposed;
     size_t width = vector ? 0 : from->transposed ? from->shape[0] : last_axis(from); /* as it lies in the file */
     const float *numbers = NULL;
@@ -295,7 +295,7 @@ static int make_rows(const struct made *made, size_t begin, size_t end, float *o
     return 0;
 }
 
-/* ---- how it is written ---- */
+/* ---- writing ---- */
 
 /* A tensor of the file. */
 struct slot {
@@ -415,7 +415,7 @@ static int output_close(struct output *output, int result, struct error *err) {
     return result;
 }
 
-/* Packs rows into the file's type in place of a copy. scales: [rows], of int8. Returns the bytes. */
+/* Packs rows into the file's type instead of copying them. scales: [rows], of int8. Returns the bytes. */
 static size_t pack(enum storage_kind kind, const float *numbers, size_t rows, size_t columns, void *out, float *scales) {
     size_t count = rows * columns;
     uint16_t *halves = out;

@@ -33,12 +33,12 @@ struct made {
     struct made *next;
 };
 
-/* The foreign tensors that were asked for, and the made ones. */
+/* The foreign tensors that were used, and the new ones. */
 struct tensors {
     struct arena *arena;
     const struct container *from;
-    const char **names; /* [from->count] under which the foreign tensors are asked for; NULL: dropped */
-    bool *left;         /* [from->count] nobody has asked for it */
+    const char **names; /* [from->count] by which the foreign tensors are requested; NULL: dropped */
+    bool *left;         /* [from->count] not requested yet */
     struct made *made, **last;
     size_t count;
     struct made nobody; /* what tensors_make returns after an error */
@@ -46,13 +46,13 @@ struct tensors {
     bool failed;
 };
 
-/* -1 with ERROR_MEMORY. All tensors are left and asked for by their own names. */
+/* Returns -1 with ERROR_MEMORY. At first all tensors are unused and have their own names. */
 int tensors_init(struct tensors *tensors, const struct container *from, struct arena *arena, struct error *err);
 /* Fails with this message, unless something failed before. */
 __attribute__((format(printf, 2, 3))) void tensors_fail(struct tensors *tensors, const char *format, ...);
 
-/* A tensor's name in a buffer of its own, for the length of an expression or in a variable. A name that is too long is cut, and
- * then is that of no tensor. */
+/* A tensor's name in its own buffer, for the duration of an expression or in a variable. A name that is too long is truncated and
+ * then does not match any tensor. */
 struct name {
     char text[128];
 };
@@ -60,26 +60,26 @@ __attribute__((format(printf, 1, 2))) struct name named(const char *format, ...)
 
 /* ---- the foreign tensors ---- */
 
-/* NULL: there is none, which is no error. */
+/* NULL: missing, which is not an error. */
 const struct stored *tensors_find(const struct tensors *tensors, const char *name);
 /* The first size of its shape, 1 after an error. */
 size_t tensors_rows(struct tensors *tensors, const char *name);
-/* Asks for it, once or several times. NULL after an error: it is missing, has another shape, or is not of floating-point numbers.
- */
+/* Requests the tensor, once or several times. NULL after an error: it is missing, has another shape, or is not of floating-point
+ * numbers. */
 const struct stored *tensors_matrix(struct tensors *tensors, const char *name, size_t rows, size_t columns);
 /* [size], [1, size] or [size, 1] */
 const struct stored *tensors_vector(struct tensors *tensors, const char *name, size_t size);
-/* Nobody needs it, and its being there is not an error. */
+/* Marks a tensor that is not needed and may be present. */
 void tensors_drop(struct tensors *tensors, const char *name);
-/* Fails if a foreign tensor is left. what: the end of the message. */
+/* Fails if a foreign tensor is unused. what: the end of the message. */
 void tensors_check_left(struct tensors *tensors, const char *what);
 
 /* ---- the made ones ---- */
 
-/* A matrix or vector of zeros. Never NULL: after an error it is one that nobody sees. The name is copied. */
+/* A matrix or vector of zeros. Never NULL: after an error it is a dummy. The name is copied. */
 struct made *tensors_make(struct tensors *tensors, const char *name, size_t rows, size_t columns);
 struct made *tensors_make_vector(struct tensors *tensors, const char *name, size_t size);
-/* Puts the part where it belongs. patch.from NULL: nothing happens. */
+/* Adds a part. patch.from NULL: does nothing. */
 void tensors_patch(struct tensors *tensors, struct made *made, struct patch patch);
 /* All of a foreign matrix as it is, or transposed; a whole vector; made from them. */
 struct made *tensors_copy(struct tensors *tensors, const char *name, const struct stored *from, size_t rows, size_t columns);
@@ -88,15 +88,15 @@ struct made *tensors_copy_vector(struct tensors *tensors, const char *name, cons
 
 /* The numbers of all made tensors. */
 uint64_t tensors_parameters(const struct tensors *tensors);
-/* Writes model.safetensors to the path, which must not be there, with `origin` as its metadata converted_from. bytes: of the file.
- * -1 with the first error, or ERROR_FILE, ERROR_FORMAT, ERROR_MEMORY. */
+/* Writes model.safetensors to the path, which must not exist, with `origin` as its metadata converted_from. bytes: of the file.
+ * Returns -1 with the first error, or ERROR_FILE, ERROR_FORMAT, ERROR_MEMORY. */
 int tensors_write(struct tensors *tensors, const char *path, enum storage_kind kind, const char *origin, import_stop stop,
                   uint64_t *bytes, struct error *err);
 
 /* A small safetensors file of tensors in memory, as shortlists are. */
 struct ready {
     const char *name;
-    bool integers; /* int32 rather than float32 */
+    bool integers; /* int32 instead of float32 */
     size_t count;
     const void *numbers; /* [count] */
 };

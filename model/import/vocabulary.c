@@ -84,7 +84,7 @@ static int add_pair(struct pairs *pairs, const char *word, const char *id, struc
     for (size_t i = 0; i < length; i++)
         number = number && isdigit((unsigned char)id[i]);
     if (!number)
-        return error_set(err, ERROR_FORMAT, "%s: '%s' has the id %s, which is no number", pairs->path, word, id);
+        return error_set(err, ERROR_FORMAT, "%s: '%s' has the id %s, which is not a number", pairs->path, word, id);
     struct word *grown = arena_grow(pairs->arena, pairs->words, pairs->count, &pairs->room, 1, sizeof *grown);
     if (!grown)
         return error_memory(err);
@@ -94,7 +94,7 @@ static int add_pair(struct pairs *pairs, const char *word, const char *id, struc
     return 0;
 }
 
-/* What Nematus calls the first two. */
+/* Nematus's names of the first two. */
 static const char *special(const char *word, const char *id) {
     bool first = strcmp(id, "0") == 0 || strcmp(id, "1") == 0;
     if (first && (strcmp(word, "eos") == 0 || strcmp(word, "<EOS>") == 0))
@@ -169,12 +169,12 @@ static int read_list(const char *path, size_t size, struct arena *arena, struct 
         qsort(pairs.words, pairs.count, sizeof *pairs.words, by_id);
     for (size_t i = 1; i < pairs.count; i++)
         if (pairs.words[i - 1].id == pairs.words[i].id)
-            return error_set(err, ERROR_FORMAT, "%s: '%s' has the id %llu of another", path, pairs.words[i].text,
+            return error_set(err, ERROR_FORMAT, "%s: '%s' has the same id %llu as another word", path, pairs.words[i].text,
                              (unsigned long long)pairs.words[i].id);
     while (missing < size && missing < pairs.count && pairs.words[missing].id == missing)
         missing++;
     if (missing < size)
-        return error_set(err, ERROR_FORMAT, "%s: the model has %s words, and none here has the id %zu", path,
+        return error_set(err, ERROR_FORMAT, "%s: the model has %s words, but the id %zu is missing here", path,
                          import_thousands(arena, size), missing);
     const char **words = arena_alloc(arena, size, sizeof *words);
     bool ended = false;
@@ -216,7 +216,7 @@ static void skip(struct buffer *buffer, uint64_t count) {
         buffer->at += count;
 }
 
-/* The next field that has a length; others, numbers of 32 or any bits, are skipped. False at the end, or if it is no protocol
+/* The next field that has a length; others, numbers of 32 or any bits, are skipped. False at the end, or if it is not a protocol
  * buffer. */
 static bool next_field(struct buffer *buffer, uint64_t *number, struct buffer *field) {
     while (buffer->fits && buffer->at < buffer->end) {
@@ -242,8 +242,8 @@ static bool next_field(struct buffer *buffer, uint64_t *number, struct buffer *f
     return false;
 }
 
-/* Calls with each piece: the first field of each field 1 of the top. Returns the number of pieces, or -1: it is no SentencePiece
- * model. */
+/* Calls with each piece: the first field of each field 1 of the top. Returns the number of pieces, or -1 if it is not a
+ * SentencePiece model. */
 static long each_piece(const char *content, size_t bytes, void (*take)(void *context, const char *piece, size_t length),
                        void *context) {
     struct buffer top = {(const unsigned char *)content, (const unsigned char *)content + bytes, true}, piece, field;
@@ -272,7 +272,7 @@ static int read_sentencepiece(const char *path, size_t size, struct arena *arena
         return -1;
     long count = each_piece(content, bytes, NULL, NULL);
     if (count < 0 || (count == 0 && size == 0))
-        return error_set(err, ERROR_FORMAT, "%s: is no SentencePiece model", path);
+        return error_set(err, ERROR_FORMAT, "%s: is not a SentencePiece model", path);
     if (size && (size_t)count != size)
         return error_set(err, ERROR_FORMAT, "%s: has %s pieces, the model %s", path, import_thousands(arena, (uint64_t)count),
                          import_thousands(arena, size));
@@ -285,7 +285,7 @@ int vocabulary_segmented(const char *path, const struct vocabulary *words, struc
     struct vocabulary file;
     if (words->sentencepiece)
         return error_set(err, ERROR_FORMAT,
-                         "%s: segments, and so does the vocabulary beside it: give a list of pieces as the vocabulary", path);
+                         "%s: segments text, and so does the vocabulary beside it: give a list of pieces as the vocabulary", path);
     if (read_sentencepiece(path, 0, arena, &file, err) != 0)
         return -1;
     file.size = words->size;

@@ -15,12 +15,12 @@ struct vocabulary {
     size_t list_bytes;
 };
 
-/* size: how many words the model has. -1 with ERROR_FILE or ERROR_FORMAT; messages begin with the path. */
+/* size: the number of the model's words. Returns -1 with ERROR_FILE or ERROR_FORMAT; messages begin with the path. */
 int vocabulary_import(const char *path, size_t size, struct arena *arena, struct vocabulary *out, struct error *err);
 /* path: the SentencePiece file that segments; words: the list that numbers what it makes. */
 int vocabulary_segmented(const char *path, const struct vocabulary *words, struct arena *arena, struct vocabulary *out,
                          struct error *err);
-/* A list of words; path: what messages name. */
+/* A list of words; path: the path in messages. */
 int vocabulary_of_words(const char *path, const char *const *words, size_t count, struct arena *arena, struct vocabulary *out,
                         struct error *err);
 
@@ -47,7 +47,7 @@ struct ids {
     size_t size;
 };
 int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out, struct error *err);
-/* false: it has no such piece. */
+/* Returns false if it lacks the piece. */
 bool ids_find(const struct ids *ids, const char *piece, size_t length, uint32_t *id);
 
 #endif

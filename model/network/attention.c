@@ -137,7 +137,7 @@ static const struct attention_kind scores[] = {
 
 /* ---- the windows ---- */
 
-/* init (NULL: nothing to do) loads parameters. centre computes p_t for a sentence of so many tokens; NULL: the window has no
+/* init (NULL: nothing to do) loads parameters. centre computes p_t for a sentence of this many tokens; NULL: the window has no
  * centre. position [H]: the row's W s, where the window has that matrix; overwritten. lean (NULL: none) changes the scores around
  * p_t. */
 struct window_kind {

@@ -1,11 +1,11 @@
-/* Attention: who looks at which source token, and how much. Three forms, each with its own section in attention.c:
+/* Attention: the weights with which rows attend to source tokens. Three forms, each with its own section in attention.c:
  *
  * - struct attention: the single head of a recurrent decoder. Score functions are one table, windows another; a new one is one row
  *   there and one in weights/model/network.py.
  * - heads_look: the scaled dot products of a transformer's many heads.
  * - struct alignment: the alignment head, which links a token with the source after it has been chosen.
  *
- * Nothing is padded: each row looks only at the tokens of its own sentence. */
+ * Nothing is padded: each row attends only to the tokens of its sentence. */
 #ifndef ALIGND_ATTENTION_H
 #define ALIGND_ATTENTION_H
 
@@ -31,7 +31,7 @@ struct attention {
     size_t value;           /* P: of a value and of a context; C until the decoder changes it */
     size_t scratch;         /* floats of scratch a row */
     size_t reach;           /* tokens of a sentence that parameters or states have room for; the others cannot be attended */
-    size_t source_depth;    /* only the last so many are attended; 0: all */
+    size_t source_depth;    /* only this many tokens at the end are attended; 0: all */
     float half_width;       /* of a local window */
     float scale;            /* g, scaled_dot */
     struct linear key;      /* out 0: the annotations are the keys */

@@ -30,7 +30,7 @@ struct decoder {
     size_t vocabulary;              /* V */
     struct weights_table embedding; /* [V, E] */
     int first;                      /* the id of the first input, or DECODER_FIRST for a zero vector */
-    bool attends;                   /* false: one entry of memory stands for a whole sentence, and there is no attention to show */
+    bool attends;                   /* false: one entry of memory stands for a whole sentence, and attention cannot be shown */
     struct decoder_shape shape;
     struct lookers self, cross; /* steps that look with several heads at those before, and at the memory (struct row_looks) */
     void *own;                  /* what its kind has loaded */

@@ -39,7 +39,7 @@ struct readout {
     const struct readout_kind *kind;
     size_t size;                       /* O */
     size_t embedding, hidden, context; /* E, H, C */
-    size_t part_count;                 /* 0: there is no layer */
+    size_t part_count;                 /* 0: no layer */
     struct readout_part parts[2], context_part;
 };
 
@@ -109,7 +109,7 @@ static size_t source_size(const struct readout *r, char source) {
     return source == 'y' ? r->embedding : source == 's' ? r->hidden : r->context;
 }
 
-/* The size of the first so many of these sources side by side. */
+/* The size of the first `count` of these sources side by side. */
 static size_t width_of(const struct readout *r, const char *sources, size_t count) {
     size_t size = 0;
     for (size_t i = 0; i < count; i++)

@@ -72,7 +72,7 @@ int encoder_look(const struct encoder *encoder, const int *ids, size_t length, s
 
 /* encoder_run in parts, for an encoder that divides. Call encoder_advance with the result of encoder_begin (NULL with ERROR_MEMORY)
  * until it returns true; then out is valid. lengths and the arena must stay until then. A part takes `work` multiplications or
- * somewhat more, whatever the length of the sentences. */
+ * somewhat more, for sentences of any length. */
 bool encoder_divides(const struct encoder *encoder);
 void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
                     struct encoded *out, struct error *err);

@@ -137,7 +137,7 @@ static bool transformer_advance(const struct encoder *e, void *all, size_t work)
     struct parts *parts = all;
     size_t size = own->stack.size, tokens = parts->sequences.tokens;
     for (size_t done = 0; parts->layer < own->count && done < work;) {
-        /* At most so many multiplications are needed for a row in this pass. */
+        /* The maximum number of multiplications for a row in this pass. */
         size_t each = size * (parts->keyed ? size + 2 * own->stack.filter + 2 * parts->sequences.longest : 3 * size);
         size_t rows = encoder_part_rows(work - done, each, tokens - parts->row);
         done += rows * each;

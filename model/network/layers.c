@@ -137,7 +137,7 @@ void cell_done(struct cell *cell) {
 
 /* ---- stepping a cell ---- */
 
-/* A row needs the product with its state and, if the inputs are normalised, a copy of its own. */
+/* A row needs the product with its state and, if the inputs are normalised, its own copy. */
 size_t cell_scratch(const struct cell *cell) {
     return cell->state.out * (cell->input_norm.gain ? 2 : 1);
 }

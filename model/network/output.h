@@ -21,7 +21,7 @@ struct output_pointer;
 
 /* Outputs that copy give every source position a score on the scale of the vocabulary's logits; positions of equal words add up,
  * and one softmax goes over all of them. The attention that a search keeps is always that of the step, even if the positions have
- * scores of their own (pointer, copy, a pointer_generator whose pointer is "readout"). */
+ * their own scores (pointer, copy, a pointer_generator whose pointer is "readout"). */
 struct output {
     const struct output_kind *kind;
     const struct output_gate *gate;       /* pointer_generator: the probability of copying */
@@ -29,7 +29,7 @@ struct output {
     const struct kernels *kernels;
     size_t vocabulary, stride;  /* V; floats of a row of logits: V, and room for temporary ids */
     struct linear linear;       /* [V, O]; tied: the weight is the target embedding; out 0: it produces only copies */
-    struct linear key;          /* [K, D] of an annotation; out 0: the positions have no scores of their own */
+    struct linear key;          /* [K, D] of an annotation; out 0: the positions do not have their own scores */
     struct linear gate_context; /* of a gate on [c; s; y]: c's part, [1, D] of an annotation; out 0: another gate, or none */
     struct linear gate_state, gate_input; /* the others: [1, H], [1, E] */
     struct linear gate_readout;           /* of a gate on the readout: [1, O] */

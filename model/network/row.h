@@ -6,7 +6,7 @@
  *
  * A row carries two kinds of things from step to step (struct decoder_shape):
  *
- * - A state of fixed size, whatever the length of the hypothesis. It is read and updated in place, and copied when a beam is
+ * - A state whose size does not depend on the length of the hypothesis. It is read and updated in place, and copied when a beam is
  *   reordered.
  * - A past that grows. The addition of a step, such as the keys and values of self-attention, is written once and stays where it is
  *   until the sentence leaves the batch; it stands after the attention row of that step. A row knows its past as a path through the

@@ -119,7 +119,7 @@ static int byte_of(const struct search *search, int token) {
     return search->ids.bytes && (size_t)token < search->ids.size ? search->ids.bytes[token] : -1;
 }
 
-/* The bytes that must follow the first byte of a character. count 0: it is a whole character, or no character begins with it. */
+/* The bytes that must follow the first byte of a character. count 0: the byte is a whole character or cannot begin one. */
 static struct utf8_due due_after_lead(int lead) {
     if (lead < 0xc2 || lead > 0xf4)
         return (struct utf8_due){0};

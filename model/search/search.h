@@ -1,5 +1,5 @@
-/* Search over log-probabilities: one small state machine per sentence, one table of strategies (search.c). It knows no network: it
- * reads one distribution per live row and answers which rows go on, from which parent, with which token.
+/* Search over log-probabilities: one small state machine per sentence, one table of strategies (search.c). It is independent of the
+ * network: it reads one distribution per live row and decides which rows continue, from which parent, with which token.
  *
  * The rows of one search stand side by side in the batch. In each step the batch computes a distribution and an attention row for
  * each live row; search_advance reads them and writes the next rows. */
@@ -20,19 +20,19 @@ enum { SEARCH_MAX_ROWS = 32, SEARCH_ALTERNATIVES = 5 };
 
 struct sampling {
     double temperature; /* > 0 */
-    size_t top_k;       /* draw from so many of the best tokens; 0: all */
+    size_t top_k;       /* draw from this many of the best tokens; 0: all */
     double top_p;       /* 0..1, draw from the fewest best tokens that have this much of the probability; 1: all */
-    /* The numbers drawn depend only on these two: the text is the same whatever else is decoded at the same time. */
+    /* The numbers drawn depend only on these two: other texts that are decoded at the same time have no influence. */
     uint64_t seed, stream;
 };
 
 /* Tokens that must stand on the path in a row; a phrase that must come twice is listed twice. The phrases around it in the list,
- * `before` and `behind` of them, are other ways to say the same: exactly one of these ways comes. */
+ * `before` and `after` of them, are other ways to say the same: exactly one of these ways comes. */
 struct phrase {
     const int *tokens; /* [length], 1.. */
     size_t length;
     size_t first, count; /* the source tokens that it translates; count 0: not known */
-    size_t before, behind;
+    size_t before, after;
     int stand_ins[2]; /* for a token that is in no vocabulary: the better of the two gives its probability; -1: none */
 };
 
@@ -56,7 +56,7 @@ struct search_options {
     double length_penalty; /* score = log_prob / length^length_penalty, </s> counted */
     size_t min_length;     /* target tokens before </s> may come */
     size_t max_length;     /* target tokens, </s> not counted; >= 1 */
-    const int *prefix;     /* the tokens that come first, whatever else is asked for; forced: all, without </s> */
+    const int *prefix;     /* the tokens that come first under all options; forced: all, without </s> */
     size_t prefix_length;
     /* Floats that the batch stores for itself after each attention row, zero at first; after these, while the search returns, the
      * state that the step left. */
@@ -78,7 +78,7 @@ struct search_options {
     size_t max_rows;   /* constrained: rows that it may take if it needs more than beam_size */
 };
 
-/* The strategies that can be chosen by name: the i-th, and the one of this name; NULL: there is none. A given target and phrases
+/* The strategies that can be chosen by name: the i-th, and the one of this name; NULL: no such strategy. A given target and phrases
  * select the others. */
 const struct search_kind *search_nth(size_t i);
 const struct search_kind *search_find(const char *name);

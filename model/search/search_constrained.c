@@ -7,8 +7,8 @@
  * are chosen as in a beam.
  *
  * A phrase whose source tokens are known counts as much as the attention to them when it begins, and nothing for its other tokens:
- * it comes where they are translated, and a beam in the middle of it does not fall behind. Several ways to say it also count by how
- * much less likely each is than the likeliest: the model chooses among them. */
+ * it comes where they are translated, and a beam in the middle of a phrase is not at a disadvantage. Several ways to say it also
+ * count by how much less likely each is than the likeliest: the model chooses among them. */
 #include "model/search/search_kind.h"
 
 #include <assert.h>
@@ -30,14 +30,14 @@ static bool continues_word(const struct phrases *phrases, int token) {
 static size_t longest_way(const struct phrases *phrases, size_t q) {
     const struct phrase *phrase = &phrases->list[q];
     size_t most = 0;
-    for (size_t way = q - phrase->before; way <= q + phrase->behind; way++)
+    for (size_t way = q - phrase->before; way <= q + phrase->after; way++)
         most = phrases->list[way].length > most ? phrases->list[way].length : most;
     return most;
 }
 
 size_t phrases_tokens(const struct phrases *phrases) {
     size_t tokens = 0;
-    for (size_t q = 0; q < phrases->count; q += phrases->list[q].behind + 1)
+    for (size_t q = 0; q < phrases->count; q += phrases->list[q].after + 1)
         tokens += longest_way(phrases, q);
     return tokens;
 }
@@ -82,11 +82,11 @@ bool progress_at_end(const struct phrases *phrases, const struct progress *progr
 size_t progress_tokens(const struct phrases *phrases, const struct progress *progress) {
     const struct phrase *list = phrases->list;
     size_t tokens = progress->met_tokens + progress->at, open = progress->open;
-    if (progress->at == 0 || list[open].before + list[open].behind == 0)
+    if (progress->at == 0 || list[open].before + list[open].after == 0)
         return tokens;
     /* The shortest way that the open tokens begin saves tokens of the longest. */
     size_t least = list[open].length;
-    for (size_t way = open - list[open].before; way <= open + list[open].behind; way++)
+    for (size_t way = open - list[open].before; way <= open + list[open].after; way++)
         if (list[way].length < least && begins(phrases, progress, way))
             least = list[way].length;
     return tokens + longest_way(phrases, open) - least;
@@ -113,7 +113,7 @@ void progress_take(const struct phrases *phrases, const struct progress *from, i
         size_t held = held_phrase(phrases, to);
         if (held < phrases->count) {
             const struct phrase *phrase = &phrases->list[held];
-            memset(to->met + held - phrase->before, true, phrase->before + 1 + phrase->behind);
+            memset(to->met + held - phrase->before, true, phrase->before + 1 + phrase->after);
             to->met_tokens += longest_way(phrases, held);
         }
         to->at = 0;
@@ -213,7 +213,7 @@ static float likeliest(const struct search *search, const struct distribution *r
     const struct phrases *phrases = &search->options.phrases;
     const struct phrase *list = phrases->list;
     float most = LEAST;
-    for (size_t way = q - list[q].before; way <= q + list[q].behind; way++) {
+    for (size_t way = q - list[q].before; way <= q + list[q].after; way++) {
         if (!begins(phrases, progress, way))
             continue;
         if (list[way].length == progress->at)
@@ -230,7 +230,7 @@ static struct candidate advancing(const struct search *search, const struct dist
     const struct phrase *phrase = &search->options.phrases.list[q];
     float log_prob = next_log_prob(search, rows, r, progress, phrase);
     float merit = progress->at == 0 ? attended(search, r, phrase, log_prob) : phrase->count > 0 ? 0 : log_prob;
-    if (phrase->before + phrase->behind > 0)
+    if (phrase->before + phrase->after > 0)
         merit += log_prob - likeliest(search, rows, r, progress, q);
     return search_candidate(search, r, phrase->tokens[progress->at], log_prob, (double)(merit > log_prob ? merit : log_prob));
 }
@@ -250,7 +250,7 @@ size_t phrases_next(const struct search *search, const struct distribution *rows
     if (search->leaves[row] && search->leaves[row]->due.count > 0)
         return 0;
     for (size_t q = 0; q < phrases->count; q++) {
-        bool said = held < phrases->count && q + list[held].before >= held && q <= held + list[held].behind;
+        bool said = held < phrases->count && q + list[held].before >= held && q <= held + list[held].after;
         if (progress->at > 0 && may_advance(phrases, progress, q))
             out[count++] = advancing(search, rows, row, progress, q);
         if (between && !said && may_advance(phrases, &fresh, q))

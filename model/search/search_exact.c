@@ -1,13 +1,13 @@
-/* The best of all hypotheses: depth-first branch and bound (Stahlberg and Byrne 2019). A beam comes first, whatever the budget: its
+/* The best of all hypotheses: depth-first branch and bound (Stahlberg and Byrne 2019). A beam comes first, with any budget: its
  * result is returned unless there is a better one, and it bounds the search. Then children come in the order of their
  * log-probability, and a path is given up when no continuation of it can score more than the n-th best complete path.
  * Log-probabilities only fall: no completion of a path of merit m scores more than m / longest^penalty, and coverage_penalty only
  * takes away.
  *
  * After the beam there is one row: the current node. A node's children go on from the decoder state that its batch stored after its
- * attention row. A node gets its FAN best children; when these are used up and there may be more, it is computed once more and gets
- * the next ones. So the memory needed is a beam's, a frame for each token of the current path, and a copy of each of the n best
- * paths. */
+ * attention row. A node gets its FAN best children; when these are used up and there may be more, it is computed again and gets the
+ * next ones. So the memory needed is a beam's, a frame for each token of the current path, and a copy of each of the n best paths.
+ */
 #include "model/search/search_kind.h"
 
 #include <assert.h>

@@ -116,7 +116,7 @@ int phrase_paths_init(const struct search *search, struct phrase_paths *paths);
 void phrase_paths_take_prefix(const struct search *search, struct phrase_paths *paths);
 /* Call it after search_extend. */
 void phrase_paths_move(const struct search *search, struct phrase_paths *paths);
-/* True if a path with this progress and so many tokens has room for all phrases. */
+/* True if a path with this progress and this many tokens has room for all phrases. */
 bool phrase_paths_fit(const struct search *search, const struct phrase_paths *paths, const struct progress *progress, size_t depth);
 
 /* The tokens that continue or begin phrases in a row, at most phrases_most of them. No phrase begins within a character. */

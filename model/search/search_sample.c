@@ -1,4 +1,4 @@
-/* Tokens drawn by their probabilities: n_best independent samples, each with a row of its own after the prefix. Hides how tokens
+/* Tokens drawn by their probabilities: n_best independent samples, each with its own row after the prefix. Hides how tokens
  * are drawn so that the result depends only on seed and stream.
  *
  * p(token) ~ exp(merit / temperature), for the top_k best alone (Fan et al. 2018), and of those only the fewest best that have
@@ -109,7 +109,7 @@ static void add_phrases(struct search *search, const struct distribution *rows, 
         pool->tokens[pool->size++] =
             (struct ranked){.token = (int)(words + i), .logit = (float)(pool->phrases[i].merit - (leaf ? leaf->merit : 0))};
 
-    /* Only phrases may come while one has begun, or if there is no room for anything else. */
+    /* Only phrases may come while one has begun, or if only they still fit. */
     bool begun = progress->at > 0 && !at_end;
     bool only = pool->phrase_count > 0 && (begun || !phrase_paths_fit(search, pool->paths, progress, search->step + 1));
     for (size_t i = 0; only && i < words; i++)

@@ -30,7 +30,7 @@ bool character_is_spaced(int32_t character);
 int32_t character_lower(int32_t character);
 int32_t character_upper(int32_t character);
 
-/* Writes a character as at most 4 bytes and returns how many. */
+/* Writes a character as at most 4 bytes and returns their number. */
 size_t character_put(int32_t character, char *to);
 
 /* Bytes of ASCII; the functions of <ctype.h> depend on the locale. */

@@ -1,4 +1,4 @@
-/* How a language writes numbers and what it calls them: ICU's data, and the words of everyday language that ICU lacks. */
+/* Hides how a language writes and names numbers: ICU's data, and the words of everyday language that ICU lacks. */
 #include "model/base/reserve.h"
 #include "model/text/character.h"
 #include "model/text/numbers.h"

@@ -1,5 +1,5 @@
-/* How amounts are read: a text is cut into numbers, words, signs and marks, and around each number and number word the pieces that
- * belong to it are looked for. */
+/* Reads amounts: a text is split into numbers, words, signs and marks, and the pieces around each number and number word that
+ * belong to it are found. */
 #include "model/text/numbers.h"
 #include "model/text/character.h"
 #include <stdlib.h>
@@ -185,7 +185,7 @@ static enum reading read_parts(const struct reader *reader, const struct parts *
     int32_t first = parts->separators[0], last = parts->separators[count - 2];
     const struct number_words *words = reader->words;
     *either = false;
-    if (first != last) /* 1,234.5: the last one is the decimal sign, whatever the language */
+    if (first != last) /* 1,234.5: the last one is the decimal sign, in every language */
         return are_groups(parts, count - 1) && (last == '.' || last == ',' || last == 0x66b) ? READ_DECIMAL : READ_APART;
     bool groups = are_groups(parts, count);
     if (is_group_space(first) || first == ' ' || first == '\'' || first == 0x2019 || first == 0x66c)
@@ -629,9 +629,9 @@ static size_t read_number(struct reader *reader, size_t at) {
     last = read_touching(reader, &amount, at);
     size_t minute = minutes_of(reader, last);
     if (minute > 0) {
-        const struct piece *behind = &reader->pieces[minute];
+        const struct piece *after = &reader->pieces[minute];
         struct amount second = {
-            .span = {behind->begin, behind->end}, .digits = {behind->begin, behind->end}, .value = behind->value, .minute = true};
+            .span = {after->begin, after->end}, .digits = {after->begin, after->end}, .value = after->value, .minute = true};
         amount.clock = true;
         return add_amount(reader, &amount) && add_amount(reader, &second) ? minute + 1 : 0;
     }
@@ -756,8 +756,8 @@ static size_t read_words(struct reader *reader, size_t first) {
     if (add_words(reader, first, last, sum.total + sum.part) == NULL)
         return 0;
     if (sum.total == 0 && sum.part >= 10 && sum.part < 100 && is_number_word(reader, last + 1)) {
-        int behind = reader->pieces[last + 1].word->value;
-        if (behind >= 10 && behind < 100 && add_words(reader, first, last + 1, sum.part * 100 + (uint64_t)behind) == NULL)
+        int after = reader->pieces[last + 1].word->value;
+        if (after >= 10 && after < 100 && add_words(reader, first, last + 1, sum.part * 100 + (uint64_t)after) == NULL)
             return 0;
     }
     return last + 1;

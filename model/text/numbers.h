@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- how a language writes numbers and what it calls them (number_words.c) ----
+/* ---- how a language writes and names numbers (number_words.c) ----
  *
  * ICU's data is read once, so that reading and writing amounts touches no ICU object and any thread may do it. */
 
@@ -86,7 +86,7 @@ struct number_words {
 /* language: BCP-47. Sets *words to NULL if ICU does not know how the language writes numbers. The result is immutable and therefore
  * thread-safe. Returns -1 with ERROR_MEMORY or ERROR_FILE. */
 int number_words_open(const char *language, struct number_words **words, struct error *err);
-void number_words_free(struct number_words *words); /* NULL allowed */
+void number_words_free(struct number_words *words); /* accepts NULL */
 size_t number_words_bytes(const struct number_words *words);
 
 /* Appends a word to a key of used bytes: in small letters, without soft hyphens and full stops, with a space between words. Returns
@@ -134,7 +134,7 @@ struct amounts {
 int numbers_read(const struct number_words *words, const char *text, size_t length, const struct span *skip, size_t skip_count,
                  struct arena *arena, struct amounts *out, struct error *err);
 
-/* The amounts of both sides that have no equal on the other, at most NUMBERS_SHOWN each; the sides agree if both are empty. */
+/* The amounts of each side that have no equal on the other side, at most NUMBERS_SHOWN each; the sides agree if both are empty. */
 enum { NUMBERS_SHOWN = 64 };
 struct number_difference {
     struct span source[NUMBERS_SHOWN], target[NUMBERS_SHOWN];
@@ -144,8 +144,8 @@ struct number_difference {
 int numbers_compare(const struct amounts *source, const struct amounts *target, struct arena *arena, struct number_difference *out,
                     struct error *err);
 
-/* Writes the amount as this language does, NUL-terminated; it replaces *part of the text. *written is NULL for an amount that is
- * better left to the translation (words, codes). Returns -1 with ERROR_MEMORY. */
+/* Writes the amount as this language does, NUL-terminated; it replaces *part of the text. *written is NULL for an amount that the
+ * model translates better itself (words, codes). Returns -1 with ERROR_MEMORY. */
 int numbers_write(const struct number_words *words, const char *text, const struct amount *amount, struct arena *arena,
                   char **written, struct span *part, struct error *err);
 

@@ -1,4 +1,4 @@
-/* How the amounts of two texts are compared, and how an amount is written in another language. */
+/* Compares the amounts of two texts, and writes an amount in another language. */
 #include "model/text/character.h"
 #include "model/text/numbers.h"
 #include <stdio.h>
@@ -259,7 +259,7 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     if (out.text == NULL)
         return error_memory(err);
 
-    /* a word that names no symbol, and "million" without a symbol, are better left to the translation */
+    /* a word that names no symbol, and "million" without a symbol, are better translated by the model */
     if (has_symbol) {
         *part = hull(hull(*part, amount->symbol), amount->power);
         part->end = amount->named > part->end ? amount->named : part->end;

@@ -1,5 +1,6 @@
-/* Which runs of a text are opaque, by their characters alone: a function for each notation says where a run that begins at a place
- * ends. Runs are found in one pass, in time proportional to the bytes passed, because the length of each notation is bounded. */
+/* Finds the runs of a text that are opaque by their characters alone: a function for each notation says where a run that begins at
+ * a place ends. Runs are found in one pass, in time proportional to the bytes passed, because the length of each notation is
+ * bounded. */
 #include "model/text/opaque.h"
 #include "model/text/character.h"
 #include <stdint.h>
@@ -309,13 +310,13 @@ static size_t skip_groups(const struct scan *scan, size_t at, struct digits *dig
     size_t end = at, most = at + 64 < scan->length ? at + 64 : scan->length;
     char separator = '\0', former = '\0';
     for (;;) {
-        size_t opened = peek(scan, at) == '(', behind = skip_digits(scan, at + opened), size = behind - at - opened;
+        size_t opened = peek(scan, at) == '(', after = skip_digits(scan, at + opened), size = after - at - opened;
         bool last = size == 0 && digits->groups > 1 && peek(scan, at) == 'X' && ends_word(scan, at + 1) && separator == '-';
         if (last)
             return at + 1;
-        if (size == 0 || behind > most)
+        if (size == 0 || after > most)
             return end;
-        if (opened && peek(scan, behind) != ')')
+        if (opened && peek(scan, after) != ')')
             return end;
         digits->first = digits->groups == 0 ? size : digits->first;
         digits->thousands = digits->thousands && !opened && (digits->groups == 0 ? size <= 3 : size == 3);
@@ -328,7 +329,7 @@ static size_t skip_groups(const struct scan *scan, size_t at, struct digits *dig
         }
         digits->groups++;
         digits->total += size;
-        end = at = behind + opened;
+        end = at = after + opened;
         char c = peek(scan, at);
         if (!is_one_of(c, opened ? " -./0123456789" : " -./"))
             return end;
@@ -363,7 +364,7 @@ static size_t as_digits(const struct scan *scan) {
     return digits.groups == 2 && digits.dashed && digits.total >= 7 && !years ? end : begin;
 }
 
-/* The end of exactly so many digits, or at. */
+/* The end of exactly this many digits, or at. */
 static size_t skip_exactly(const struct scan *scan, size_t at, size_t count) {
     size_t end = skip_digits(scan, at);
     return end - at == count ? end : at;
@@ -509,10 +510,10 @@ static size_t as_identifier(const struct scan *scan) {
     if (peek(scan, end) == '=' && all_in(text, end - begin, is_code_word) && is_code_word(peek(scan, end + 1)) &&
         (underlined || ascii_upper(text[0]))) {
         struct scan value = {scan->text, scan->length, end + 1};
-        size_t behind = end + 1;
-        while (behind < scan->length && behind < begin + MAX_CODE && !is_one_of(scan->text[behind], " \t\n\r,;"))
-            behind++;
-        return scan_trim(&value, value.begin, behind);
+        size_t after = end + 1;
+        while (after < scan->length && after < begin + MAX_CODE && !is_one_of(scan->text[after], " \t\n\r,;"))
+            after++;
+        return scan_trim(&value, value.begin, after);
     }
     /* parts with hyphens: at least one is mixed, or capitals and digits stand apart */
     size_t whole = end, most = begin + MAX_CODE;
@@ -520,11 +521,11 @@ static size_t as_identifier(const struct scan *scan) {
          numbered = has_digit_in(scan, begin, end);
     while (whole < most && peek(scan, whole) == '-' && is_code_word(peek(scan, whole + 1))) {
         struct scan part = {scan->text, scan->length, whole + 1};
-        size_t behind = code_end(&part, part.begin);
-        capital = capital && all_in(scan->text + part.begin, behind - part.begin, is_capital_or_digit);
-        numbered = numbered || has_digit_in(scan, part.begin, behind);
-        code = code || is_mixed(scan->text + part.begin, behind - part.begin);
-        whole = behind;
+        size_t after = code_end(&part, part.begin);
+        capital = capital && all_in(scan->text + part.begin, after - part.begin, is_capital_or_digit);
+        numbered = numbered || has_digit_in(scan, part.begin, after);
+        code = code || is_mixed(scan->text + part.begin, after - part.begin);
+        whole = after;
     }
     if (whole > end && (code || (capital && numbered)))
         return ends_word(scan, whole) ? whole : begin;
@@ -750,7 +751,7 @@ static bool find_at(const struct scan *scan, enum opaque_scope scope, struct opa
 }
 
 /* The end of the part of the text from `at` to white space, a bounded number of bytes. *plain is true if no run begins in it,
- * because it consists of letters, none of which is a capital after a small one, and of marks between sentences. */
+ * because it consists of letters, without a capital after a lower-case letter, and of marks between sentences. */
 static size_t chunk_end(const char *text, size_t length, size_t at, bool *plain) {
     size_t most = length - at < MAX_CODE ? length : at + MAX_CODE;
     char before = ' ';

@@ -1,7 +1,7 @@
-/* Runs of a text that are not language and come through a translation byte for byte: addresses, codes, emoji, words in letters that
+/* Runs of a text that are not language and that a translation copies byte for byte: addresses, codes, emoji, words in letters that
  * a model cannot read. Each becomes one token, which hides it from the model (model/text/tokenizer.h), and one piece of the
- * translation. This module finds those that their characters alone give away; model/text/readable.h finds the runs that a
- * particular model cannot read. */
+ * translation. This module finds those that can be recognized by their characters alone; model/text/readable.h finds the runs that
+ * a particular model cannot read. */
 #ifndef ALIGND_OPAQUE_H
 #define ALIGND_OPAQUE_H
 
@@ -26,7 +26,7 @@ enum opaque_kind {
 struct opaque_run {
     size_t begin, end; /* bytes, end exclusive */
     enum opaque_kind kind;
-    const char *written; /* the text that the translation has in its place; NULL: the run's own bytes */
+    const char *written; /* the text that replaces it in the translation; NULL: the run's bytes */
 };
 
 /* In order, without overlaps. */
@@ -45,9 +45,8 @@ enum opaque_scope {
 /* The kind's name in replies: "emoji". */
 const char *opaque_name(enum opaque_kind kind);
 
-/* Finds the next run at or after text[*at] and moves *at to its end. Returns false and sets *at to length if there is none. text:
- * valid UTF-8.
- * Time is proportional to the bytes passed.
+/* Finds the next run at or after text[*at] and moves *at to its end. Returns false and sets *at to length if there are no more.
+ * text: valid UTF-8. Time is proportional to the bytes passed.
  *
  * With OPAQUE_PLACEHOLDERS:
  *

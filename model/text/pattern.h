@@ -1,5 +1,5 @@
-/* Regular expressions of clients, by RE2, which has neither backreferences nor any way to look around, and therefore takes time
- * linear in the text, whatever the expression is. */
+/* Regular expressions of clients, by RE2, which has neither backreferences nor lookaround and therefore takes time linear in the
+ * text for every expression. */
 #ifndef ALIGND_PATTERN_H
 #define ALIGND_PATTERN_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-    PATTERN_MATCH_BYTES = 1000,       /* of a match; longer ones do not count */
+    PATTERN_MATCH_BYTES = 1000,       /* of a match; longer matches are ignored */
     PATTERN_MEMORY_BYTES = 256 * 1024 /* of a compiled expression with its caches */
 };
 
@@ -16,7 +16,7 @@ struct pattern;
 /* expression: valid UTF-8, NUL-terminated, in RE2's syntax. Returns NULL with ERROR_INPUT if the expression is wrong, too large or
  * matches an empty text (the message says which), or with ERROR_MEMORY. */
 struct pattern *pattern_open(const char *expression, struct error *err);
-void pattern_free(struct pattern *pattern); /* NULL allowed */
+void pattern_free(struct pattern *pattern); /* accepts NULL */
 
 /* The processor time of this thread. */
 int64_t pattern_clock_ns(void);

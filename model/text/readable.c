@@ -1,5 +1,5 @@
-/* Which pieces of its source vocabulary a model can read, and what it reads in the place of the others. The folder's opaque.json
- * and ICU's letters of the language decide. */
+/* Hides which pieces of its source vocabulary a model can read, and how it reads the others. The folder's opaque.json and ICU's
+ * letters of the language decide. */
 #include "model/text/readable.h"
 #include "model/base/file.h"
 #include "model/base/reserve.h"
@@ -114,7 +114,7 @@ static int read_measured(const char *path, struct measured *measured, struct err
     return 0;
 }
 
-/* The ids of text as a piece of its own, with the mark of a word's beginning and without; -1: the vocabulary lacks it. */
+/* The ids of text as a single piece, with the mark of a word's beginning and without; -1: the vocabulary lacks it. */
 static void find_piece(const struct tokenizer *tokenizer, const char *text, int *marked, int *unmarked) {
     char piece[32];
     int written = snprintf(piece, sizeof piece, "%s%s", tokenizer_mark(tokenizer), text);
@@ -228,15 +228,15 @@ static struct opaque_run word_around(const char *text, size_t length, size_t beg
         at = before;
     }
     for (size_t at = end; at < length; run.end = at) {
-        size_t behind = at;
-        int32_t c = character_next(text, length, &behind);
-        if (c == '-' && behind < length) {
-            if (!is_written(character_next(text, length, &behind)))
+        size_t after = at;
+        int32_t c = character_next(text, length, &after);
+        if (c == '-' && after < length) {
+            if (!is_written(character_next(text, length, &after)))
                 break;
         } else if (!is_written(c) && !u_isdigit(c)) {
             break;
         }
-        at = behind;
+        at = after;
     }
     return run;
 }
@@ -293,14 +293,14 @@ static struct opaque_run amount_around(const char *text, size_t length, size_t b
     size_t at = end, next = end;
     if (at < length && is_narrow_space(character_next(text, length, &next)) && next < length && ascii_digit(text[next]))
         at = next;
-    size_t behind = number_end(text, length, at), before = begin;
-    if (behind > at) {
+    size_t after = number_end(text, length, at), before = begin;
+    if (after > at) {
         run.kind = OPAQUE_NUMBER;
-        run.end = behind;
-        size_t letters = behind;
-        while (letters < length && letters < behind + 3 && ascii_letter(text[letters]))
+        run.end = after;
+        size_t letters = after;
+        while (letters < length && letters < after + 3 && ascii_letter(text[letters]))
             letters++;
-        if (letters > behind && (letters == length || !ascii_word(text[letters])))
+        if (letters > after && (letters == length || !ascii_word(text[letters])))
             run.end = letters;
         while (run.begin > 0 && begin - run.begin < 3 && ascii_upper(text[run.begin - 1]))
             run.begin--;
@@ -329,8 +329,8 @@ static struct opaque_run symbols_around(const char *text, size_t length, size_t 
         if ((U_GET_GC_MASK(c) & U_GC_SM_MASK) == 0 && c != '-')
             break;
     }
-    for (size_t behind = run.end; run.end < length; run.end = behind) {
-        int32_t c = character_next(text, length, &behind);
+    for (size_t after = run.end; run.end < length; run.end = after) {
+        int32_t c = character_next(text, length, &after);
         if ((U_GET_GC_MASK(c) & U_GC_SM_MASK) == 0 && c != '-')
             break;
     }

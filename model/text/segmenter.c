@@ -1,5 +1,5 @@
-/* Where sentences and words begin and end: ICU's rules, and what they lack. CLDR's lists of abbreviations are short, ordinals with
- * a full stop are not in its rules, and elided articles are parts of the next word. */
+/* Finds where sentences and words begin and end, by ICU's rules and additions to them. CLDR's lists of abbreviations are short,
+ * ordinals with a full stop are not in its rules, and elided articles are parts of the next word. */
 #include "model/text/segmenter.h"
 #include "model/base/reserve.h"
 #include "model/text/character.h"
@@ -190,7 +190,7 @@ struct span segmenter_trim(const char *text, size_t length) {
 
 /* ---- abbreviations ---- */
 
-/* True if text[0,end) ends with the first `length` bytes of the abbreviation as a word of its own. */
+/* True if text[0,end) ends with the first `length` bytes of the abbreviation as a separate word. */
 static bool ends_with(const char *text, size_t end, const char *item, size_t length) {
     for (size_t i = length; i-- > 0;) {
         if (item[i] == ' ') {

@@ -1,4 +1,4 @@
-/* Text -> sentences, by ICU's sentence break rules with CLDR's list of abbreviations for the language; text -> words. */
+/* Splits text into sentences by ICU's sentence break rules with CLDR's list of abbreviations for the language, and into words. */
 #ifndef ALIGND_SEGMENTER_H
 #define ALIGND_SEGMENTER_H
 
@@ -12,7 +12,7 @@ struct span {
     size_t begin, end; /* bytes, end exclusive */
 };
 
-/* language: BCP-47; a language without rules of its own gets the general ones. A segmenter is immutable after opening and therefore
+/* language: BCP-47; a language without its own rules gets the general ones. A segmenter is immutable after opening and therefore
  * thread-safe. Returns NULL with ERROR_FORMAT (not BCP-47), ERROR_FILE (ICU's data) or ERROR_MEMORY. */
 struct segmenter *segmenter_open(const char *language, struct error *err);
 void segmenter_free(struct segmenter *segmenter);
@@ -24,7 +24,7 @@ int segmenter_split(const struct segmenter *segmenter, const char *text, size_t 
                     size_t *count, struct error *err);
 
 /* Gives words by ICU's word break rules (UAX 29), punctuation marks among them. An elided article, pronoun or conjunction with its
- * apostrophe is a word of its own (J' aime). White space is left out. Otherwise as segmenter_split. */
+ * apostrophe is a separate word (J' aime). White space is omitted. Otherwise the same as segmenter_split. */
 int segmenter_words(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
                     size_t *count, struct error *err);
 

@@ -1,5 +1,5 @@
-/* How a text is read: the steps that change it before the vocabulary's own method cuts it, and how tokens find their way back to
- * the bytes of the text as it was. */
+/* Hides how a text is read: the steps that change it before the vocabulary's method splits it, and how tokens are mapped back to
+ * the bytes of the original text. */
 #include "model/text/tokenizer.h"
 #include "model/base/table.h"
 #include "model/base/utf8.h"
@@ -123,7 +123,7 @@ bool capitals_only(const char *text, size_t length) {
     return letters >= CAPITALS_LEAST;
 }
 
-/* Writes a character in the place of one of `size` bytes if it has as many. */
+/* Replaces a character of `size` bytes by one that has as many. */
 static void replace(char *place, size_t size, int32_t character) {
     char written[4];
     if (character_put(character, written) == size)
@@ -164,7 +164,7 @@ static const struct {
 };
 enum { REPLACEMENTS = sizeof replacements / sizeof *replacements };
 
-/* In ascending order. A plain spelling is no longer than the mark. */
+/* In ascending order. A plain spelling is at most as long as the mark. */
 static const struct {
     int32_t character;
     char written[MOST_WRITTEN + 1];
@@ -259,12 +259,12 @@ int preparation_make(const struct preparation *preparation, const char *text, si
 /* ---- hiding ---- */
 
 /* U+E000 hides a run. It is of the private use area, so no vocabulary has it and normalisation leaves it alone. A hidden run is
- * known by its place, so a text may contain such characters of its own. weights/training/hiding.py has the same. */
+ * identified by its position, so a text may contain such characters itself. weights/training/hiding.py has the same. */
 #define HIDDEN "\xee\x80\x80"
 enum { HIDDEN_CHARACTER = 0xe000, HIDDEN_BYTES = sizeof HIDDEN - 1 };
 
 struct hiding {
-    const char *original, *text; /* text: with HIDDEN in the place of each run */
+    const char *original, *text; /* text: HIDDEN replaces each run */
     size_t length;
     const struct opaque_run *runs; /* [count] in the original text */
     const size_t *places;          /* [count] of their characters in text */
@@ -290,7 +290,7 @@ static int hide_runs(const char *text, size_t length, const struct opaque_runs *
     return 0;
 }
 
-/* The original place of a byte of the text with hidden runs; the byte is in none of them. */
+/* The original position of a byte of the text with hidden runs; the byte must be outside all of them. */
 static size_t original_place(const struct hiding *hiding, size_t at) {
     size_t first = 0, end = hiding->count; /* the last run before the byte is before `first` */
     while (first < end) {
@@ -355,7 +355,7 @@ static int restore_runs(const struct tokenizer *t, const struct hiding *hiding, 
             size_t before = run->begin;
             bool touches = before > 0 && !character_is_space(character_previous(hiding->original, &before));
             const char *mark = touches ? "" : t->kind->mark;
-            /* the mark before it, where the tokenizer writes it as a token of its own, is part of the run's token */
+            /* if the tokenizer writes the mark before it as a separate token, that is part of the run's token */
             if (used > 0 && *mark && strcmp(made[used - 1].piece, mark) == 0)
                 used--;
             const struct stand_in *stand_in = stand_ins ? stand_in_of(stand_ins, run->kind) : NULL;

@@ -1,4 +1,4 @@
-/* Text <-> ids, with byte offsets.
+/* Converts text to ids and back, with byte offsets.
  *
  * Reading a text takes four steps, each of which keeps track of the bytes that it changes, so that every offset is one of the
  * caller's text: opaque runs are hidden behind a private-use character, the text is prepared as the model's training data was,
@@ -16,10 +16,9 @@
 #include <stdint.h>
 
 /* Offsets: tokens rise, do not overlap, and cover every visible character except those at the ends of the text that normalisation
- * removes, such as U+200B. White space lies between tokens, never at their ends. A token without a character of its own has
- * begin == end: </s>, at the end of the text; a piece that is only white space; and, where one character became several pieces
- * (an ellipsis that is normalised to three full stops), all of these but the last. Such a token belongs to the next one that is
- * not empty. */
+ * removes, such as U+200B. White space lies between tokens, never at their ends. A token without its own character has begin ==
+ * end: </s>, at the end of the text; a piece that is only white space; and, where one character became several pieces (an ellipsis
+ * that is normalised to three full stops), all of these but the last. Such a token belongs to the next one that is not empty. */
 struct token {
     int id;
     const char *piece; /* as the vocabulary writes it; for an unknown piece, the normalised text. NUL-terminated, in the arena */
@@ -32,7 +31,7 @@ struct tokenizer_options {
     bool prepared;      /* sentencepiece: text is prepared as for OPUS-MT (struct preparation) */
     bool lowers;        /* reads a text in capitals in small letters, where the caller asks for it (tokenizer_encode) */
     bool lowercase;
-    bool punctuation; /* words: punctuation marks are tokens of their own */
+    bool punctuation; /* words: punctuation marks are separate tokens */
 };
 
 struct tokenizer;
@@ -64,7 +63,7 @@ const char *tokenizer_mark(const struct tokenizer *tokenizer);
  * character for one; a character that would then take another number of bytes stays, so that every offset holds.
  * weights/model/capitals.py does the same; tests/data/capitals.json holds both to it. */
 enum { CAPITALS_LEAST = 5 }; /* letters: an abbreviation alone does not make such a text */
-/* True if the text has at least so many capital letters and no small one. text: UTF-8. */
+/* True if the text has at least this many capital letters and no lower-case letter. text: UTF-8. */
 bool capitals_only(const char *text, size_t length);
 void capitals_lower(char *text, size_t length); /* all letters but the first, in place */
 void capitals_raise(char *text, size_t length); /* all letters, in place */
@@ -90,7 +89,7 @@ int32_t preparation_mark(size_t i);
 struct preparation {
     bool opus;                           /* do as OPUS-MT does */
     const struct respelling *respelling; /* NULL: no mark is respelled */
-    int32_t kept;                        /* a character that stays whatever its category, or -1 */
+    int32_t kept;                        /* a character that stays regardless of its category, or -1 */
 };
 struct prepared_text {
     const char *text; /* [length] */
@@ -102,8 +101,8 @@ struct prepared_text {
 int preparation_make(const struct preparation *preparation, const char *text, size_t length, struct arena *arena,
                      struct prepared_text *out, struct error *err);
 
-/* The model reads these ids in the place of an opaque run, and the decoder reads `target` after it has written the run. Their
- * pieces are such as the model copies well. */
+/* The model reads these ids instead of an opaque run, and the decoder reads `target` after it has written the run. Their pieces are
+ * such as the model copies well. */
 struct stand_in {
     int marked, unmarked; /* source ids; marked: white space or the beginning of the text precedes the run */
     int target, target_unmarked;
@@ -113,7 +112,7 @@ struct stand_ins {
 };
 const struct stand_in *stand_in_of(const struct stand_ins *stand_ins, enum opaque_kind kind);
 
-/* How a source text is read. */
+/* Options for reading a source text. */
 struct tokenizer_reading {
     struct opaque_runs held;             /* each becomes one token, whose piece is its text as it stands */
     const struct stand_ins *stand_ins;   /* whose ids these tokens have; NULL: they are unknown */

@@ -2,7 +2,7 @@
  * line ends with a line feed. No token is empty, contains ASCII white space (a no-break space is a character of its word here) or
  * comes twice. The tokens <unk>, </s> and <s> are special, wherever they stand; only <unk> is required.
  *
- * words: text is cut at white space. With `punctuation`, every character of Unicode's categories P and S is a token of its own,
+ * words: text is cut at white space. With `punctuation`, every character of Unicode's categories P and S is a separate token,
  *     with a mark, U+FFED, on each side where it touches its neighbour: Don't! is Don, ￭'￭, t, ￭!. Between two such characters the
  *     second has the mark. Decoding puts a space between tokens unless a mark forbids it, which gives the text back except for
  *     the amount of white space.

@@ -23,7 +23,7 @@ struct encoder_config {
     bool bidirectional;
     bool eos; /* the encoder reads </s> at the end of a sentence */
     bool residual;
-    size_t width; /* convolutional: each output of a layer depends on so many tokens; odd */
+    size_t width; /* convolutional: each output of a layer depends on this many tokens; odd */
     char normalization[CONFIG_NAME_BYTES], stack[CONFIG_NAME_BYTES];
     size_t transitions;    /* cells without input after a layer's first */
     bool embedding_shared; /* source and target have one embedding, decoder.embedding */
@@ -32,12 +32,12 @@ struct encoder_config {
 
 struct attention_config {
     char score[CONFIG_NAME_BYTES]; /* "" (null in the file): no attention, or a transformer's */
-    size_t size;                   /* A; 0 if the score has no size of its own */
+    size_t size;                   /* A; 0 if the score has no size parameter */
     bool learned_scale, learned_keys, learned_values;
     size_t value_size; /* 0: the size of an annotation */
     char window[CONFIG_NAME_BYTES];
     size_t half_width;   /* local windows only */
-    size_t source_depth; /* attention sees only so many tokens at the end; 0: all */
+    size_t source_depth; /* attention sees only this many tokens at the end; 0: all */
     bool coverage;
     char normalization[CONFIG_NAME_BYTES]; /* for the two products of the additive score */
 };
@@ -46,8 +46,8 @@ struct tokenizer_side {
     char file[CONFIG_NAME_BYTES];   /* in the folder, without '/' */
     char pieces[CONFIG_NAME_BYTES]; /* the list that numbers the pieces; "none": the tokenizer file does */
     bool lowercase, punctuation;    /* model/text/tokenizer.h */
-    bool prepared;                  /* preparation: "opus" (model/text/tokenizer.h) rather than "none" */
-    bool lowers;                    /* capitals: "lowered" (model/text/tokenizer.h) rather than "kept" */
+    bool prepared;                  /* preparation: "opus" (model/text/tokenizer.h) instead of "none" */
+    bool lowers;                    /* capitals: "lowered" (model/text/tokenizer.h) instead of "kept" */
 };
 
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
@@ -56,12 +56,12 @@ struct decoder_config {
     char style[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES], readout[CONFIG_NAME_BYTES];
     size_t layers, embedding, hidden, readout_size;
     bool input_feeding, initial_projection;
-    bool first_zero; /* first_input: "zero" rather than "bos" */
+    bool first_zero; /* first_input: "zero" instead of "bos" */
     enum initial_state initial_state;
     bool residual;
     char normalization[CONFIG_NAME_BYTES]; /* for its cells, initial projections and readout */
     size_t transitions, upper_transitions; /* cells without input after the last of layer 0, and of each layer above it */
-    bool initial_cell;                     /* initial_cell: "state" (an LSTM's c starts as its h does) rather than "zero" */
+    bool initial_cell;                     /* initial_cell: "state" (an LSTM's c starts as its h does) instead of "zero" */
     struct blocks_config blocks;
     char mixer[CONFIG_NAME_BYTES];
     size_t average_filter; /* mixer average: size of the feed-forward; 0: none */
@@ -81,7 +81,7 @@ struct model_config {
     struct attention_config attention;
     struct decoder_config decoder;
     struct {
-        size_t size; /* A, of the queries and keys of an alignment head; 0: there is no such head */
+        size_t size; /* A, of the queries and keys of an alignment head; 0: no alignment head */
     } alignment;
     struct {
         char type[CONFIG_NAME_BYTES];
@@ -101,7 +101,7 @@ struct model_config {
     } search; /* the defaults of requests */
 };
 
-/* Reads and checks the file. -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; config is untouched then. */
+/* Reads and checks the file. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; config is then untouched. */
 int config_read(const char *path, struct model_config *config, struct error *err);
 
 /* False: the decoder has style fixed, which reads only the final state of the encoder. */
@@ -116,7 +116,7 @@ size_t config_positions(const struct model_config *config);
 size_t config_target_positions(const struct model_config *config);
 /* O, the size of the input of the output layer. */
 size_t config_readout_size(const struct model_config *config);
-/* True if the value of a key that may name a file does name one. */
+/* True if the value of a key that may name a file is the name of a file. */
 bool config_has_file(const char *value);
 /* True if the output can produce words of the source that the vocabulary lacks. */
 bool config_copies(const struct model_config *config);

@@ -5,10 +5,10 @@
  *     struct panels_entry [entries]     which matrix, and where its panels and its rows lie
  *     panels and rows                   each at a multiple of PANELS_ALIGNMENT
  *
- * Numbers and strings are stored as they lie in memory; strings end with a NUL. The header is believed only if its checksum is
- * right, and each matrix only if its own is, which is compared when the matrix is asked for. All other content is checked against
- * the file's size before it is used: whatever the file holds, no byte outside of it is read. Panels are numbers to multiply with,
- * never places or counts.
+ * Numbers and strings are stored as they lie in memory; strings end with a NUL. The header is trusted only if its checksum is
+ * right, and each matrix only if its own checksum is right, which is compared on access. All other content is checked against the
+ * file's size before it is used: for any content, no byte outside the file is read. Panels are numbers to multiply with, never
+ * places or counts.
  *
  * A new file is written beside the old one and renamed, so nobody who has the old one mapped sees it change. A file that is
  * truncated in place kills its readers (SIGBUS), as model.safetensors does. */
@@ -53,7 +53,7 @@ struct panels;
 /* Maps the file if its origin is this one. The sha256 is compared only if both are known. Returns NULL with ERROR_FILE,
  * ERROR_FORMAT or ERROR_MEMORY if the file cannot be used. */
 struct panels *panels_open(const char *path, const struct panels_origin *origin, struct error *err);
-void panels_free(struct panels *panels); /* NULL allowed */
+void panels_free(struct panels *panels); /* accepts NULL */
 
 /* A packed matrix; rows: for lookups, or NULL. */
 struct panels_matrix {
@@ -67,7 +67,8 @@ struct panels_matrix {
  * the file does not have this matrix, or it is damaged; nothing is set. */
 bool panels_find(const struct panels *panels, struct panels_matrix *matrix, bool rows);
 
-/* Writes the matrices [count]. -1 with ERROR_FILE, ERROR_MEMORY or ERROR_INPUT (a name is too long, or there are too many). */
+/* Writes the matrices [count]. Returns -1 with ERROR_FILE, ERROR_MEMORY or ERROR_INPUT (a name is too long, or there are too
+ * many). */
 int panels_write(const char *path, const struct panels_origin *origin, const struct panels_matrix *matrices, size_t count,
                  struct error *err);
 

@@ -226,7 +226,7 @@ size_t safetensors_bytes(const struct safetensors *file) {
     return file->map_bytes;
 }
 
-/* Takes SAMPLES of SAMPLE_BYTES each, spread over the tensor, or all of a tensor that is no larger. */
+/* Takes SAMPLES of SAMPLE_BYTES each, spread over the tensor, or all of a tensor that is not larger. */
 uint64_t safetensors_sample(const struct safetensors *file) {
     uint64_t sum = checksum(0, file->map, file->map_bytes - file->data_bytes);
     for (const struct tensor *tensor = file->tensors; tensor < file->tensors + file->count; tensor++) {

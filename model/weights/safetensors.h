@@ -40,7 +40,7 @@ uint64_t safetensors_sample(const struct safetensors *file);
 size_t safetensors_count(const struct safetensors *file);
 /* index 0..count-1, sorted by data offset. */
 const struct tensor *safetensors_at(const struct safetensors *file, size_t index);
-/* NULL: there is no such tensor. */
+/* Returns NULL if the container lacks the tensor. */
 const struct tensor *safetensors_find(const struct safetensors *file, const char *name);
 
 #endif

@@ -25,7 +25,7 @@ static void set_add(uint64_t *set, int id) {
 
 /* ---- reading ---- */
 
-/* Copies the integers, since data in the file may be misaligned. NULL if there is no such tensor or memory is out. */
+/* Copies the integers, since data in the file may be misaligned. NULL if the file lacks the tensor or memory is out. */
 static const int *read_integers(struct arena *arena, const struct safetensors *file, const char *name, size_t *count,
                                 struct error *err) {
     const struct tensor *tensor = safetensors_find(file, name);

@@ -76,7 +76,7 @@ static void expand(enum dtype dtype, const unsigned char *data, size_t count, fl
     }
 }
 
-/* Returns how many values there are before the first that is not finite. */
+/* Returns the number of values before the first one that is not finite. */
 static size_t count_finite(const struct tensor *tensor, size_t count) {
     size_t bytes = storages[tensor->dtype].bytes, i = 0;
     uint32_t exponent = storages[tensor->dtype].exponent;
@@ -93,7 +93,7 @@ struct parameter {
     const struct tensor *tensor;
     const struct tensor *scale; /* int8 only: float32 [rows], or one for all */
     float input_scale;          /* int8 only: NAME.input_scale, or 0 */
-    const float *values;        /* NULL until they are asked for, and again once they are packed */
+    const float *values;        /* NULL until they are needed, and again once they are packed */
     bool used;
 };
 
@@ -140,7 +140,7 @@ static int attach_scale(struct weights *weights, const struct tensor *scale, str
         return error_memory(err);
     struct parameter *owner = find_parameter(weights, name);
     if (!owner || owner->tensor->dtype != DTYPE_I8)
-        return error_set(err, ERROR_FORMAT, "tensor %s: there is no int8 tensor %s", scale->name, name);
+        return error_set(err, ERROR_FORMAT, "tensor %s: the int8 tensor %s is missing", scale->name, name);
 
     if (input) {
         if (!is_vector_of(scale, 1))

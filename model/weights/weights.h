@@ -22,9 +22,9 @@ void weights_free(struct weights *weights);
 void weights_use(struct weights *weights, const struct backend *backend);
 const struct backend *weights_backend(const struct weights *weights);
 
-/* Returns the parameter as [rows, cols] row-major (cols 1: a vector [rows]). The shape must match exactly.
- * If the name is missing, the shape is wrong, or a value is not finite: NULL, and the first such error stays in err (ERROR_FORMAT).
- * If err already holds an error, nothing is looked up and NULL comes back, so a whole model can be asked for in one go. */
+/* Returns the parameter as [rows, cols] row-major (cols 1: a vector [rows]). The shape must match exactly. If the name is missing,
+ * the shape is wrong, or a value is not finite: NULL, and the first such error stays in err (ERROR_FORMAT). If err already holds an
+ * error, it returns NULL at once, so that a whole model can be loaded before errors are checked. */
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err);
 
 /* A parameter [rows, cols] that is read row by row, such as an embedding. It stays as it is stored; each row is expanded when it is
@@ -54,7 +54,7 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
                    struct error *err);
 
 /* True once weights_get, weights_table or weights_linear has failed, or weights_fail was called, even if later calls succeed: a
- * model asks for all its parameters and checks once, before it uses any of them. NULL (there are no parameters): false. */
+ * model gets all its parameters and checks once, before it uses any of them. NULL (there are no parameters): false. */
 bool weights_failed(const struct weights *weights);
 /* Marks a failure elsewhere, whose error is in err. Returns -1. */
 int weights_fail(struct weights *weights);
@@ -72,7 +72,7 @@ struct weights_linears {
 };
 struct weights_linears weights_linears(const struct weights *weights);
 
-/* Fails (-1, ERROR_FORMAT) if a tensor was never asked for, and names it: a file with unknown parameters is not this model. */
+/* Fails (-1, ERROR_FORMAT) with the name of a tensor that was never used: a file with unknown parameters is not this model. */
 int weights_all_used(const struct weights *weights, struct error *err);
 
 /* Called when the model is loaded: pages of the file that were read only to be expanded or packed need not stay in memory. */
@@ -106,12 +106,12 @@ enum quality_log_prob_feature { QUALITY_MEAN, QUALITY_LEAST, QUALITY_TOKENS, QUA
 enum quality_doubt_feature { QUALITY_DOUBT_LOG_PROB, QUALITY_DOUBT_ENTROPY, QUALITY_DOUBT_LENGTH, QUALITY_DOUBT_FEATURES };
 
 struct quality_doubt {
-    float weights[QUALITY_DOUBT_FEATURES], constant, below; /* below 0: the model doubts nothing */
+    float weights[QUALITY_DOUBT_FEATURES], constant, below; /* below 0: no sentence is doubtful */
 };
 
 struct quality_weights {
     struct quality_doubt doubt;
-    bool log_probs_alone; /* true: words and sentence are not there; false: log_probs is not */
+    bool log_probs_alone; /* true: words and sentence are missing; false: log_probs is missing */
     struct quality_regression words, sentence;
     struct {
         float weights[QUALITY_LOG_PROB_FEATURES], constant;

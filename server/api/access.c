@@ -12,7 +12,7 @@ static const char *const schemes[] = {"Bearer ", "DeepL-Auth-Key "};
 
 static const char *const key_fields[] = {"api_key", "auth_key", "key", "token", "Subscription-Key"};
 
-/* A key as sent: [length] bytes, any. Length 0: there is none. */
+/* A key as sent: [length] bytes of any value. Length 0 means that no key was sent. */
 struct secret {
     const char *bytes;
     size_t length;
@@ -34,13 +34,14 @@ bool api_is_key(const char *name) {
     return false;
 }
 
-/* 1: the key is somebody's; 0: there is none, or it is nobody's; -1: memory is out. sent: there is one. */
+/* Returns 1 if the key belongs to somebody, 0 if it is missing or unknown, and -1 if memory is out. sent: whether the request has a
+ * key. */
 static int find_holder(struct keys *keys, const struct call *call, bool *sent, struct key_holder *holder) {
     struct secret secret = {0};
     json_t *root = NULL;
     int found = 0;
     for (size_t i = 0; call->authorization && secret.length == 0 && i < sizeof schemes / sizeof *schemes; i++)
-        if (strncasecmp(call->authorization, schemes[i], strlen(schemes[i])) == 0) /* other schemes are a proxy's business */
+        if (strncasecmp(call->authorization, schemes[i], strlen(schemes[i])) == 0) /* other schemes are meant for a proxy */
             secret = trimmed(call->authorization + strlen(schemes[i]));
     for (size_t i = 0; secret.length == 0 && i < API_KEY_HEADERS; i++)
         secret = trimmed(call->api_keys[i]);
@@ -48,7 +49,7 @@ static int find_holder(struct keys *keys, const struct call *call, bool *sent, s
         if (api_is_key(call->fields[i].name))
             secret = (struct secret){call->fields[i].value, call->fields[i].length};
 
-    /* a body with the key in it is parsed twice: here, where the sender is not known yet, for nothing else */
+    /* A body that contains the key is parsed twice: here only for the key, since the sender is not known yet. */
     if (secret.length == 0 && api_begins_json(call)) {
         root = api_load_json(call->body, call->length, 0, NULL);
         const json_t *value = json_object_get(root, "api_key");
@@ -123,7 +124,7 @@ int api_take_models(const struct service *service, struct request *request, stru
     return allowed->count > 0 ? 0 : refuse(reply, STATUS_FORBIDDEN, "this API key has access to no loaded model");
 }
 
-/* ---- what a request takes of both ---- */
+/* ---- what a request uses of its key's and its client's allowance ---- */
 
 static const char *account_of(const struct request *request) {
     return request->key ? request->key->name : "";

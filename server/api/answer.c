@@ -1,5 +1,5 @@
-/* The answers of alignd's own dialect: the objects of texts and sentences, how long they will be before they are written, and the
- * events of a stream. Scratch memory is an arena that each text empties. */
+/* Replies in alignd's own dialect: the objects of texts and sentences, an estimate of their length before they are written, and the
+ * events of a stream. Scratch memory comes from an arena that is reset after each text. */
 #include "model/base/utf8.h"
 #include "server/api/plan.h"
 #include "server/base/writer.h"
@@ -20,10 +20,10 @@ struct sentence_view {
     const struct sentence *sentence;
     const struct hypothesis *hypothesis;
     struct rendering rendering;
-    size_t rows;         /* target tokens shown: with `eos`, the final </s> too */
+    size_t rows;         /* how many target tokens are shown; `eos` adds the final </s> */
     struct arena *arena; /* scratch */
     struct writer *out;
-    bool apart; /* sentences have no place in the whole text */
+    bool apart; /* sentences have no offsets in the whole text */
 };
 
 static void put_pair(struct sentence_view *view, size_t source, size_t target) {
@@ -52,7 +52,7 @@ static void put_weights(struct sentence_view *view, const float *weights, size_t
     writer_numbers(view->out, NULL, weights, count, view->request->digits);
 }
 
-/* rows: of attention or of the alignment. */
+/* rows: of the attention or of the alignment. */
 static void put_rows(struct sentence_view *view, const char *key, const float *const *rows) {
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < view->rows; i++)
@@ -72,7 +72,7 @@ static void put_alignment(struct sentence_view *view) {
     writer_end_array(view->out);
 }
 
-/* In bytes of UTF-8, and in units of UTF-16. */
+/* Writes offsets in bytes of UTF-8 and in UTF-16 units. */
 static void put_place(struct sentence_view *view, const char *key, struct api_place begin, struct api_place end) {
     writer_begin_object(view->out, key);
     writer_count(view->out, "start", begin.bytes);
@@ -94,7 +94,7 @@ static void put_matrix(struct sentence_view *view, const char *key, const struct
     writer_end_array(view->out);
 }
 
-/* The texts of words. */
+/* Writes the texts of words. */
 static void put_word_texts(struct sentence_view *view, const char *key, const char *text, const struct word_side *side) {
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < side->count; i++)
@@ -168,8 +168,8 @@ static void put_token_offsets(struct sentence_view *view, const char *key, const
     writer_end_array(view->out);
 }
 
-/* Moves a place over the first bytes of a text. */
-static struct api_place behind(struct api_place place, const char *text, size_t bytes) {
+/* Moves a position over the first bytes of a text. */
+static struct api_place place_after(struct api_place place, const char *text, size_t bytes) {
     struct utf16_cursor cursor = {.text = text};
     return (struct api_place){place.bytes + bytes, place.units + utf16_position(&cursor, bytes)};
 }
@@ -181,16 +181,16 @@ static void put_offsets(struct sentence_view *view, const struct api_places *beg
     writer_begin_object(view->out, "offsets");
     put_token_offsets(view, "source", source, sentence->tokens, sentence->length, false);
     put_token_offsets(view, "target", target, view->rendering.tokens, length, view->rows > length);
-    if (begin) { /* the other hypotheses are not part of the output */
+    if (begin) { /* only the best hypothesis is part of the output */
         writer_begin_object(view->out, "span");
-        put_place(view, "source", begin->source, behind(begin->source, source, sentence_text_length(sentence)));
-        put_place(view, "target", begin->target, behind(begin->target, target, strlen(target)));
+        put_place(view, "source", begin->source, place_after(begin->source, source, sentence_text_length(sentence)));
+        put_place(view, "target", begin->target, place_after(begin->target, target, strlen(target)));
         writer_end_object(view->out);
     }
     writer_end_object(view->out);
 }
 
-/* The runs that came through as they are. */
+/* Writes the opaque runs, which were copied unchanged. */
 static void put_opaque(struct sentence_view *view) {
     static const struct api_place start = {0, 0};
     const char *source = sentence_text(view->sentence), *target = view->rendering.text;
@@ -201,8 +201,8 @@ static void put_opaque(struct sentence_view *view) {
         if (!run)
             continue;
         writer_begin_object(view->out, NULL);
-        put_place(view, "source", behind(start, source, run->begin), behind(start, source, run->end));
-        put_place(view, "target", behind(start, target, written->begin), behind(start, target, written->end));
+        put_place(view, "source", place_after(start, source, run->begin), place_after(start, source, run->end));
+        put_place(view, "target", place_after(start, target, written->begin), place_after(start, target, written->end));
         writer_string(view->out, "kind", opaque_name(run->kind));
         writer_end_object(view->out);
     }
@@ -234,13 +234,12 @@ static void put_timing(struct sentence_view *view) {
     writer_end_object(view->out);
 }
 
-/* True: nobody needs the rest. */
+/* True if nobody needs the rest of the answer. */
 static bool is_over(const struct sentence_view *view) {
     return writer_ended(view->out) || request_is_over(view->request);
 }
 
-/* [layer][head][row][column] of one part. All rows of a head are as long as the last, since a step sees nothing of what comes after
- * it. */
+/* Writes [layer][head][row][column] of one part. All rows of a head are as long as the last: a step sees nothing after it. */
 static void put_looks(struct sentence_view *view, enum looks_part part, size_t rows, const char *key) {
     const struct look_set *set = &view->sentence->looks->parts[part];
     float row[REQUEST_HEADS_TOKENS + 1];
@@ -264,7 +263,7 @@ static void put_looks(struct sentence_view *view, enum looks_part part, size_t r
     writer_end_array(view->out);
 }
 
-/* The members of one hypothesis. */
+/* Writes the members of one hypothesis. */
 static void put_hypothesis(struct sentence_view *view, const struct api_places *begin) {
     static const char *const reasons[] = {[FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
     const struct sentence *sentence = view->sentence;
@@ -308,7 +307,7 @@ static void view_choose(struct sentence_view *view, const struct hypothesis *hyp
     view->rows = hypothesis->length + (hypothesis->ended && (view->include & INCLUDE_EOS) ? 1 : 0);
 }
 
-/* The nodes of the search tree. */
+/* Writes the nodes of the search tree. */
 static void put_tree(struct sentence_view *view) {
     static const char *const states[] = {[BRANCH_KEPT] = "kept", [BRANCH_PRUNED] = "pruned", [BRANCH_FINISHED] = "finished"};
     writer_begin_array(view->out, "beam");
@@ -330,7 +329,7 @@ static void put_tree(struct sentence_view *view) {
     writer_end_array(view->out);
 }
 
-/* All hypotheses, best first; the best is the sentence object itself once more. */
+/* Writes all hypotheses, best first. The best one repeats the sentence object. */
 static void put_hypotheses(struct sentence_view *view, const struct api_places *begin) {
     writer_begin_array(view->out, "hypotheses");
     for (size_t i = 0; i < view->sentence->count && !is_over(view); i++) {
@@ -347,13 +346,13 @@ static void put_hypotheses(struct sentence_view *view, const struct api_places *
     writer_end_array(view->out);
 }
 
-/* Sentence i of the view's text, of which this is the best hypothesis. What stands before the sentence in the source stands between
- * the sentences of the output, too. */
+/* Writes sentence i of the view's text, with its best hypothesis. The white space before a sentence of the source also stands
+ * before it in the output. */
 static void put_next(struct sentence_view *view, size_t i, const struct rendering *rendering, struct api_places *at) {
     const struct text *text = view->text;
     struct span gap = render_gap(text, i);
-    at->source = behind(at->source, text->source + gap.begin, gap.end - gap.begin);
-    at->target = behind(at->target, text->source + gap.begin, gap.end - gap.begin);
+    at->source = place_after(at->source, text->source + gap.begin, gap.end - gap.begin);
+    at->target = place_after(at->target, text->source + gap.begin, gap.end - gap.begin);
     view->sentence = &text->sentences[i];
     view->rendering = *rendering;
     const struct api_places *begin = view->apart ? NULL : at;
@@ -370,8 +369,8 @@ static void put_next(struct sentence_view *view, size_t i, const struct renderin
         put_tree(view);
     if (view->request->search.n_best > 1)
         put_hypotheses(view, begin);
-    at->source = behind(at->source, sentence_text(view->sentence), sentence_text_length(view->sentence));
-    at->target = behind(at->target, rendering->text, strlen(rendering->text));
+    at->source = place_after(at->source, sentence_text(view->sentence), sentence_text_length(view->sentence));
+    at->target = place_after(at->target, rendering->text, strlen(rendering->text));
 }
 
 void api_render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out) {
@@ -389,7 +388,7 @@ void api_render_sentence(struct request *request, const struct text *text, size_
 
 /* ---- a text ---- */
 
-/* The language that was detected, and the models where they are not those that the reply names: the first text's. */
+/* Writes the detected language, and the models if they differ from those that the reply names, which are the first text's. */
 static void put_detected(const struct request *request, const struct text *text, struct writer *out) {
     const struct text *first = request->texts;
     if (!text->detected)
@@ -438,8 +437,8 @@ void api_render_text(struct request *request, const struct text *text, const str
     arena_done(&arena);
 }
 
-/* Joins the segments to one text with a line for each, whose sentences are theirs, so that warnings for example are given once.
- * -1: memory. */
+/* Joins the segments into one text, one line each, that lists all their sentences, so that warnings, for example, appear once.
+ * Returns -1 if memory is out. */
 static int join(const struct plan_item *item, struct arena *arena, struct text *out) {
     size_t bytes = 0, count = 0;
     for (size_t i = 0; i < item->count; i++) {
@@ -461,7 +460,7 @@ static int join(const struct plan_item *item, struct arena *arena, struct text *
         size_t begin = (size_t)(at - joined);
         for (size_t j = 0; j < text->count; j++) {
             struct sentence *sentence = &sentences[out->count++];
-            *sentence = text->sentences[j]; /* to be read only */
+            *sentence = text->sentences[j]; /* only read */
             sentence->text = joined;
             sentence->source.begin += begin;
             sentence->source.end += begin;
@@ -491,9 +490,9 @@ void api_render_item(struct request *request, const struct plan_item *item, stru
 
 /* ---- the length of an answer ---- */
 
-enum { LARGE_BYTES = 64 * 1024 }; /* takes a millisecond or two to write */
+enum { LARGE_BYTES = 64 * 1024 }; /* takes one or two milliseconds to write */
 
-/* Bytes of one object, token, number and pair of offsets, roughly; a weight has some beside its digits. */
+/* Approximate bytes of one object, token, number and pair of offsets. A weight needs a few bytes beside its digits. */
 enum {
     OBJECT_BYTES = 160,
     TOKEN_BYTES = 8,
@@ -504,7 +503,7 @@ enum {
     BRANCH_BYTES = 100
 };
 
-/* About as long as the source, where there is no hypothesis yet. */
+/* Before there is a hypothesis, the target counts as about as long as the source. */
 static size_t target_length(const struct sentence *sentence, size_t i) {
     return sentence->hypotheses && i < sentence->count ? sentence->hypotheses[i].length : sentence->length;
 }
@@ -546,7 +545,7 @@ bool api_is_large(const struct request *request) {
     return bytes >= LARGE_BYTES;
 }
 
-/* The least bytes of one object: keys, and what is known of the source. */
+/* The minimum size of one object: its keys and the known parts of the source. */
 static size_t least_of(const struct request *request, const struct sentence *sentence) {
     static const char object[] = "{\"source_text\":\"\",\"text\":\"\",\"score\":0,\"log_prob\":0,\"finish_reason\":\"eos\"}",
                       offset[] = "{\"start\":0,\"end\":0,\"start_utf16\":0,\"end_utf16\":0},";
@@ -559,13 +558,14 @@ static size_t least_of(const struct request *request, const struct sentence *sen
     return bytes;
 }
 
-/* A sample has as many hypotheses as were asked for; a beam one at least, which is the sentence object, too. */
+/* A sample has as many hypotheses as the request asks for; a beam has at least one, which the sentence object also repeats. */
 size_t api_least_bytes(const struct request *request) {
     bool sample = request->search.strategy == &search_sample;
     size_t objects = request->search.n_best == 1 ? 1 : sample ? 1 + request->search.n_best : 2, bytes = 0;
     for (size_t i = 0; i < request->job_count && !request->plan; i++)
         bytes += objects * least_of(request, request->jobs[i].sentence);
-    for (size_t i = 0; i < request->job_count && !request->plan && request->include & INCLUDE_HEADS; i++) /* of the best one */
+    for (size_t i = 0; i < request->job_count && !request->plan && request->include & INCLUDE_HEADS; i++) /* of the best
+                                                                                                           * hypothesis */
         bytes += sentence_looks(request->jobs[i].sentence, request->jobs[i].sentence->options.min_length) * strlen("0,");
     return bytes;
 }
@@ -612,7 +612,7 @@ void api_stream_done(struct api_stream *stream) {
     free(stream->text);
 }
 
-/* The event in hand: its name, its data, JSON without line feeds, and the end. */
+/* Writes the current event: its name, its data (JSON without line feeds) and its end. */
 static void event_begin(struct writer *w, const char *name) {
     writer_put(w, "event: ", strlen("event: "));
     writer_put(w, name, strlen(name));
@@ -627,8 +627,8 @@ static int event_end(struct api_stream *stream, struct writer *w) {
     return stream->text ? 1 : -1;
 }
 
-/* A token, or a sentence: the object as the result has it, where it stands there, and how many are still to come. One that is too
- * long is not sent, and neither will the result be. */
+/* Writes a token or a sentence: the object as in the result, its place there, and how many are still to come. An object that is too
+ * long is not sent, and the result will not be sent either. */
 static int say(struct api_stream *stream, const struct event *event) {
     bool token = event->kind == EVENT_TOKEN;
     struct writer w = {.most = token ? SIZE_MAX : stream->most};
@@ -649,7 +649,7 @@ static int say(struct api_stream *stream, const struct event *event) {
     return w.too_long ? 0 : result;
 }
 
-/* The reply, which is not needed any more then. The warnings of a document, which has no place for them, come first. */
+/* Writes the reply and releases it. The warnings of a document come first, since the document has no place for them. */
 static int say_last(struct api_stream *stream) {
     struct writer w = {.most = SIZE_MAX};
     stream->over = true;

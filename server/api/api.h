@@ -1,4 +1,5 @@
-/* The endpoints: bytes in, a reply out. Each is a row of the routes table (routes.c), and described in openapi.json. */
+/* The endpoints, which turn a request's bytes into a reply. Each has a row in the routes table (routes.c) and a description in
+ * openapi.json. */
 #ifndef ALIGND_API_H
 #define ALIGND_API_H
 
@@ -12,11 +13,11 @@
 #include "server/glossaries/glossaries.h"
 #include "server/models/catalog.h"
 
-/* ---- what the parts of the daemon share: made by main, used by http and the endpoints ---- */
+/* ---- shared state: created by main, used by http and the endpoints ---- */
 
 enum service_state { SERVICE_LOADING, SERVICE_READY, SERVICE_DRAINING };
 
-/* The options that requests are answered by. Strings belong to main. */
+/* The options that apply to requests. main owns the strings. */
 struct service_options {
     size_t workers, rows, queue;
     size_t decode_memory; /* of a sentence; 0: no limit */
@@ -28,9 +29,9 @@ struct service_options {
     double rate; /* sentences a second; 0: no limit */
     size_t burst;
     const char *client_header;    /* NULL: none */
-    const char *default_model;    /* name of the one that answers what says neither model nor languages; NULL: none */
-    const char *pivot;            /* language code; NULL: any; "none": no two models in the place of one */
-    const struct name_list *cors; /* origins, "*" alone: any; NULL: none */
+    const char *default_model;    /* answers requests without model and languages; NULL: none */
+    const char *pivot;            /* language code; NULL: any; "none": never use two models */
+    const struct name_list *cors; /* allowed origins; "*" alone: any; NULL: none */
 };
 
 struct service {
@@ -44,7 +45,7 @@ struct service {
     struct usage *usage;
     struct kept_files *files;
     struct glossaries *glossaries;
-    struct keys *keys; /* NULL: everybody may translate, nobody may administer */
+    struct keys *keys; /* NULL: everybody may translate, and nobody may administer */
     atomic_int state;  /* enum service_state; a reload does not change it */
 };
 
@@ -81,25 +82,25 @@ extern const char *const api_key_headers[API_KEY_HEADERS];
 /* A field of a form or of the query string. */
 struct api_field {
     const char *name;
-    char *value; /* [length] bytes, any, and a NUL */
+    char *value; /* [length] bytes of any value, then a NUL */
     size_t length;
-    const char *file_name, *media_type; /* of a multipart form's part that has them; NULL: none */
+    const char *file_name, *media_type; /* only of a multipart form's part; NULL: none */
 };
 
 /* A request as an endpoint sees it. */
 struct call {
-    const char *body; /* [length] bytes, any */
+    const char *body; /* [length] bytes of any value */
     size_t length;
     const char *content_type;         /* NULL: none */
     const char *path;                 /* without the query string */
-    const char *if_none_match;        /* that header; NULL: none */
-    const char *authorization, *host; /* the same of these */
+    const char *if_none_match;        /* the header; NULL: none */
+    const char *authorization, *host; /* the same for these headers */
     const char *accept_language;
-    bool secure;                           /* its client came by https */
-    const char *api_keys[API_KEY_HEADERS]; /* of api_key_headers */
-    bool administrator;                    /* whoever sends it is one, without a key */
-    bool form;                             /* the body is a form, and not a JSON object whatever its content type */
-    const struct api_field *fields;        /* [field_count] the form's, then the query string's */
+    bool secure;                           /* the client connected by https */
+    const char *api_keys[API_KEY_HEADERS]; /* the values of api_key_headers */
+    bool administrator;                    /* the sender is an administrator, and needs no key */
+    bool form;                             /* the body is a form; false: it is a JSON object, whatever its content type */
+    const struct api_field *fields;        /* [field_count] those of the form, then those of the query string */
     size_t field_count;
 };
 
@@ -113,163 +114,166 @@ struct reply {
     char *body; /* malloc'ed, [length] */
     size_t length;
     unsigned retry_after_s;              /* 0: no such header */
-    const char *location;                /* NULL: no such header; static */
-    const char *etag;                    /* the same; what has one is asked for again before it is taken from a cache */
+    const char *location;                /* NULL: no such header; a static string */
+    const char *etag;                    /* the same; caches must revalidate a reply that has one */
     const char *policy;                  /* Content-Security-Policy; the same */
-    char file_name[API_FILE_NAME_BYTES]; /* under which it is to be kept: UTF-8, nothing in it that file systems refuse; "": none */
-    unsigned warnings;                   /* that its body has no place for: a bit for each code (warnings.h) */
-    bool close;                          /* nothing more is read from this connection */
+    char file_name[API_FILE_NAME_BYTES]; /* for saving the body: UTF-8 that every file system accepts; "": none */
+    unsigned warnings;                   /* for a header, if the body has no place for them: a bit for each code (warnings.h) */
+    bool close;                          /* the connection is closed after this reply */
     bool compressed;                     /* the body is gzip */
-    bool streamed;                       /* the body comes piece by piece: nobody on the way may keep it */
-    /* Called with the request's path once the body has been sent whole. NULL: nobody needs to know. */
+    bool streamed;                       /* the body comes piece by piece: proxies must not buffer or cache it */
+    /* Called with the request's path once the whole body has been sent. NULL: not needed. */
     void (*sent)(const struct service *service, const char *path);
-    const struct dialect *dialect; /* whose words and shape an error has (endpoint.h); NULL: alignd's own. It stays */
+    const struct dialect *dialect; /* the dialect of an error (endpoint.h); NULL: alignd's own. api_fail keeps it */
 };
 
-/* Who may call an endpoint. With API keys: everybody, holders of a key, holders of an admin's key. Without keys: everybody,
- * everybody, nobody. An administrator (struct call) needs no key. */
+/* Who may call an endpoint. If there are API keys: everybody, holders of any key, or holders of an admin key. Without keys:
+ * everybody, everybody, or nobody. An administrator (struct call) needs no key. */
 enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
 
-/* start: either answers at once (sets the reply) or prepares the jobs of the request, or its reload, and leaves the reply alone.
- * request->models: those in service, NULL while there are none. finish: sets the reply once every job, or the reload, has ended
- * undisturbed; runs on a worker thread, or on the one that loads. */
+/* start either answers at once by setting the reply, or prepares the request's jobs or its reload and leaves the reply alone.
+ * request->models are the models in service, or NULL while there are none. finish sets the reply once every job, or the reload, has
+ * ended without being cancelled; it runs on a worker thread or on the loading thread. */
 struct route {
-    const char *path; /* a segment in braces stands for any: "/models/{name}"; rows of one path with other methods stand together */
+    const char *path;   /* a segment in braces matches any: "/models/{name}"; rows of one path are adjacent */
     const char *method; /* "GET" (HEAD too), "POST", "PUT", "PATCH" or "DELETE" */
     enum access access;
     void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
-    /* Whose words its errors have, and who starts and finishes what it decodes. NULL: alignd's own or, where several dialects share
-     * the path, as the request's fields say. */
+    /* The dialect of the endpoint's errors, which starts and finishes what it decodes. NULL: alignd's own, or, if several dialects
+     * share the path, the one that the request's fields show. */
     const struct dialect *dialect;
 };
 
-/* Before any thread starts. */
+/* Call this before any thread starts. */
 void api_init(void);
 
-/* A method's name, for comparison and the log, which must not hold what a client made up: GET, HEAD, POST, PUT, PATCH, DELETE,
- * OPTIONS, or "other". */
+/* A method's name for comparison and for the log, which must not contain strings that a client made up: GET, HEAD, POST, PUT,
+ * PATCH, DELETE, OPTIONS, or "other". */
 const char *api_method(const char *method);
-/* The i-th; NULL: there are no more. */
+/* Returns the i-th route, or NULL after the last. */
 const struct route *api_route(size_t i);
-/* NULL: there is no such path. If no row of the path has the method, the first one is returned. index: the place of its label in
- * api_labels; that of other paths is the last. */
+/* Returns NULL if no such path exists. If no row of the path has the method, returns the first row. index: the place of the path's
+ * label in api_labels; unknown paths share the last one. */
 const struct route *api_find(const char *path, const char *method, size_t *index);
 bool api_method_fits(const struct route *route, const char *method);
-/* All methods of the route's path: "GET, HEAD, OPTIONS". */
+/* All methods of the route's path, such as "GET, HEAD, OPTIONS". */
 enum { API_METHODS_BYTES = 64 };
 void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]);
-/* The part of the path that the route has in braces, [length] bytes. NULL: the route has no such part. */
+/* The part of the path, [length] bytes, for which the route has braces. NULL if the route has no braces. */
 const char *api_path_part(const struct route *route, const char *path, size_t *length);
 const char *const *api_labels(size_t *count);
-/* A header's value of the reply's warnings: "language, numbers". */
+/* The value of the header that lists the reply's warnings: "language, numbers". */
 enum { API_WARNINGS_BYTES = 128 };
 void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]);
-/* The dialect of requests for this path, before their fields are known. NULL: there is none. */
+/* The dialect of requests for this path, before their fields are known. NULL: no dialect. */
 const struct dialect *api_dialect(const char *path);
-/* Sets the reply's, where several share the path, as far as the query string or a form tells it. */
+/* Sets the reply's dialect if several share the path, as far as the query string or a form shows it. */
 void api_choose_dialect(const struct route *route, const struct call *call, struct reply *reply);
-/* Whether it may take as long as a document (--document-ms). */
+/* Whether the request may take as long as a document (--document-ms). */
 bool api_is_lasting(const struct route *route);
-/* Whether its start may wait until a file has been written, and so must not run on a thread that others wait for. */
+/* Whether start may wait until a file has been written, and so must not run on a thread that others wait for. */
 bool api_writes(const struct route *route);
-/* Whether its reply is sent before the request is decoded: api_detach sets that reply, or another status than 200. Once the request
- * has ended, with the reply that finish or a failure has set, api_settle keeps what came of it for whoever asks later. */
+/* Whether the reply is sent before the request is decoded. api_detach sets that reply, or one with another status than 200. Once
+ * the request has ended and finish or a failure has set a reply, api_settle stores the outcome for clients that ask later. */
 bool api_detaches(const struct route *route);
 void api_detach(const struct service *service, struct request *request, struct reply *reply);
 void api_settle(const struct service *service, struct request *request, const struct reply *reply);
-/* Whether it is found at addresses for administrators, too (--admin-listen). */
+/* Whether the endpoint is also served at administrators' addresses (--admin-listen). */
 bool api_is_for_administrators(const struct route *route);
 
-/* Asks for the key that the route needs: Authorization (Bearer or DeepL-Auth-Key), a header of api_key_headers, a field of a form
- * or the query string (api_is_key), or the field api_key of a JSON object, in this order; null and "" are none. 0:
- * request->key is set if there are keys. -1: the reply is set: 401, 403, or 503 where memory is out. */
+/* Checks the key that the route requires. It reads, in this order, Authorization (Bearer or DeepL-Auth-Key), a header of
+ * api_key_headers, a field of a form or the query string (api_is_key), and the field api_key of a JSON object; null and "" count as
+ * absent. Returns 0 and sets request->key if there are keys, or -1 after setting the reply: 401, 403, or 503 if memory is out. */
 int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
                   struct reply *reply);
 
-/* The call comes from an administrator, by the Unix socket for them or by a key; also where its route needs none. */
+/* Whether the call comes from an administrator, by the administrators' Unix socket or by a key, even if its route requires no
+ * key. */
 bool api_is_administrator(const struct service *service, const struct call *call);
 
-/* Sets request->models to those in service that its key may use; NULL while there are none. -1: the reply is set. */
+/* Sets request->models to the models in service that its key may use, or to NULL while there are none. -1: the reply is set. */
 int api_take_models(const struct service *service, struct request *request, struct reply *reply);
 
-/* Counts a prepared request against what its client and its key may ask for. False: it is more than that, and the reply is set. */
+/* Charges a prepared request to the allowance of its client and its key. False: the allowance is used up, and the reply is set. */
 bool api_charge(const struct service *service, const struct request *request, struct reply *reply);
-/* Takes that back: it was refused. sentences: as many as were counted. */
+/* Undoes that charge after the request was refused. sentences: the number that was charged. */
 void api_refund(const struct service *service, const struct request *request, size_t sentences);
 
-/* The body's first character that is not blank is { or [: it is taken for JSON whatever its content type says. */
+/* Whether the body's first character that is not blank is { or [: such a body counts as JSON whatever its content type says. */
 bool api_begins_json(const struct call *call);
 bool api_is_blank(const struct call *call);
-/* The request is a form, or all in the query string. */
+/* Whether the request is a form, or entirely in the query string. */
 bool api_is_form(const struct call *call);
 
-enum { API_MESSAGE_BYTES = 400 }; /* longer ones are cut */
+enum { API_MESSAGE_BYTES = 400 }; /* longer messages are cut */
 
 /* An error reply with "progress": 0 to 1. */
 void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message, double progress);
 
-/* Sets an error reply: {"error": message, "code": ..., "field": field}, or what it is in the reply's dialect. field may be NULL. */
+/* Sets an error reply: {"error": message, "code": ..., "field": field}, or its form in the reply's dialect. field may be NULL. */
 __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,
                                                     ...);
-/* The same where the status alone does not tell the code. message: valid UTF-8. */
+/* The same for errors whose code does not follow from the status. message: valid UTF-8. */
 void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message);
-/* It was not prepared, since its model is not in memory yet: once it is submitted and finished, start is to be called again. */
+/* Whether the request was not prepared because its model is not in memory yet. Once it is submitted and finished, start must be
+ * called again. */
 bool api_waits(const struct request *request);
-/* Its jobs have ended, and it is to be decoded once more, by another model: api_go_on makes the jobs of that. -1: the reply is set.
- */
+/* Whether its jobs have ended and another model must decode the result next: api_go_on makes the jobs of that model. -1: the reply
+ * is set. */
 bool api_goes_on(const struct request *request);
 int api_go_on(struct request *request, struct reply *reply);
-/* Hands a prepared request to those who finish it: the workers, or those who load models. */
+/* Hands a prepared request to the threads that finish it: the workers, or those that load models. */
 enum scheduler_verdict api_submit(const struct service *service, struct request *request);
 
-/* 503 in its place, counted: there are too many that nobody has read yet. */
+/* Replaces the reply by 503 and counts it, because too many unread replies are waiting. */
 void api_fail_unread(const struct service *service, struct reply *reply);
 
-/* The answer of a decoded request will be large: it is not to be written where others wait meanwhile. Of a stream: each part. */
+/* Whether the answer of a decoded request is large, so that a thread that others wait for must not write it. For a stream this
+ * applies to each part. */
 bool api_is_large(const struct request *request);
 
-/* 503: memory is out, and may be there again soon. */
+/* Replies 503: memory is out, but may be available again soon. */
 void api_fail_memory(struct reply *reply);
-/* The reply of what needs SERVICE_READY in any other state. */
+/* The reply of an endpoint that requires SERVICE_READY in any other state. */
 void api_fail_unready(enum service_state state, struct reply *reply);
-/* 503: all models have been taken out of service. */
+/* Replies 503: all models have been taken out of service. */
 void api_fail_modelless(struct reply *reply);
-/* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client asks for more than
- * its rate (limits.h) and would have to wait so long. Counted. */
+/* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client is over its rate
+ * (limits.h) and would have to wait that many seconds. Each is counted. */
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);
 void api_fail_rate(const struct service *service, double rate, double wait_s, struct reply *reply);
-/* The same where its key may translate no more until the day ends. */
+/* The same for a key that has used up its daily characters. */
 void api_fail_quota(const struct service *service, uint64_t daily, unsigned wait_s, struct reply *reply);
-/* The same for a large request, if the requests that were read take too much memory. */
+/* The same for a large request, if the requests that have been read take too much memory. */
 void api_fail_crowded(const struct service *service, struct reply *reply);
-/* And where too many wait to be read (chores.h). */
+/* The same if too many requests wait to be read (chores.h). */
 void api_fail_unprepared(const struct service *service, double wait_s, struct reply *reply);
 
-/* The answer to a streamed request as server-sent events. The reader's of the request's events. */
+/* The answer to a streamed request as server-sent events. It belongs to the thread that reads the request's events. */
 struct api_stream {
     struct request *request;
-    struct reply *reply;     /* that finish sets: the last event */
-    size_t most;             /* bytes of an event */
+    struct reply *reply;     /* set by finish; it is the last event */
+    size_t most;             /* maximum bytes of one event */
     size_t left;             /* sentences that are still to come */
-    struct api_places *sent; /* [request->text_count] the end of each text's last sentence that was sent */
-    char *text;              /* [length] of the event in hand, malloc'ed */
+    struct api_places *sent; /* [request->text_count] where the last sentence sent of each text ended */
+    char *text;              /* [length] the current event, malloc'ed */
     size_t length;
-    bool over; /* it is the last */
+    bool over; /* the current event is the last */
 };
-/* -1: memory is out. */
+/* Returns -1 if memory is out. */
 int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply, size_t most);
 void api_stream_done(struct api_stream *stream);
-/* 1: the next event is in hand. 0: there is none yet. -1: memory is out. */
+/* Returns 1 if the next event is ready, 0 if there is none yet, or -1 if memory is out. */
 int api_stream_next(struct api_stream *stream);
 
 /* Dialects that routes name (struct route). */
 extern const struct dialect dialect_deepl, dialect_google, dialect_google_detect, dialect_microsoft, dialect_microsoft_break,
     dialect_immersive, dialect_kiss, dialect_deeplx;
 
-/* The endpoints; their places are in the table. */
+/* The endpoints; their paths are in the table. */
 void api_decode_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_decode_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply);

@@ -1,5 +1,5 @@
-/* Answers that may be given again. The cache compares questions whole; a question of the decoding endpoints is the request's JSON
- * in one notation, with everything else that its answer depends on. */
+/* A cache of answers. Questions are compared as a whole. The question of a decoding endpoint is the request's JSON in a canonical
+ * form, followed by everything else that its answer depends on. */
 #include "server/api/cache.h"
 #include <assert.h>
 #include <pthread.h>
@@ -8,26 +8,26 @@
 #include <string.h>
 #include <sys/queue.h>
 
-enum { NODE_BYTES = 64 }; /* about what the tree and malloc need for an entry */
+enum { NODE_BYTES = 64 }; /* roughly the overhead of the tree and of malloc for an entry */
 
 struct kept {
     TAILQ_ENTRY(kept) order;
     struct question question;
     const char *answer; /* NUL-terminated, after the question */
     unsigned mark;
-    size_t bytes; /* that it counts for */
+    size_t bytes; /* charged against the capacity */
     char data[];
 };
 
 TAILQ_HEAD(kept_list, kept);
 
-/* A balanced tree rather than a hash table: nobody can choose questions that make it slow. */
+/* A balanced tree instead of a hash table, so that nobody can choose questions that make it slow. */
 struct cache {
     size_t capacity; /* constant */
 
     pthread_mutex_t lock;   /* guards everything below */
-    void *tree;             /* of entries, by question (tsearch) */
-    struct kept_list order; /* the same, the one asked for last at the end */
+    void *tree;             /* entries by question (tsearch) */
+    struct kept_list order; /* the same entries, least recently used first */
     size_t bytes, epoch;
 };
 
@@ -69,7 +69,7 @@ void cache_free(struct cache *cache) {
     free(cache);
 }
 
-/* False: the question is of an epoch that has passed. */
+/* False if the question belongs to an epoch that has passed. */
 static bool enter_epoch(struct cache *cache, size_t epoch) {
     if (epoch > cache->epoch) {
         shrink_to(cache, 0);
@@ -114,7 +114,7 @@ static struct kept *make_entry(const struct question *question, const char *answ
     return entry;
 }
 
-/* False: memory is out, the entry is still the caller's. */
+/* False if memory is out; the caller still owns the entry. */
 static bool cache_insert(struct cache *cache, struct kept *entry) {
     struct kept *former = cache_find_kept(cache, &entry->question);
     if (former)

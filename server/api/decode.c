@@ -1,5 +1,5 @@
-/* The way of a request that is decoded: the dialect that its fields speak, the fields of other services as an order, the models
- * that must be in memory, the jobs, and the answer. */
+/* The path of a request that is decoded: its dialect, the fields of other services as an order, the models that must be in memory,
+ * the jobs, and the answer. */
 #include "server/api/plan.h"
 #include "server/api/warnings.h"
 #include "server/base/log.h"
@@ -13,7 +13,7 @@
 
 /* ---- dialects ---- */
 
-/* The first of a path is taken where the fields speak for none. */
+/* The first dialect of a path is used if the fields show no other. */
 static const struct dialect *const dialects[] = {&dialect_translate, &dialect_attention,    &dialect_libre,
                                                  &dialect_microsoft, &dialect_libre_detect, &dialect_microsoft_detect};
 
@@ -47,8 +47,8 @@ void api_choose_dialect(const struct route *route, const struct call *call, stru
         reply->dialect = dialect_find(&(struct dialect_fields){.call = call});
 }
 
-/* The body, a form or a query string as the object that the dialect's start takes. Sets the reply's dialect. NULL: the reply is
- * set. */
+/* Converts the body, a form or a query string to the object that the dialect's start takes. Sets the reply's dialect. NULL: the
+ * reply is set. */
 static json_t *dialect_load(const struct call *call, struct reply *reply) {
     bool form = api_is_form(call);
     json_t *body = form ? NULL : api_load_value(call, reply), *root = NULL;
@@ -88,7 +88,7 @@ void api_decode_finish(const struct service *service, struct request *request, s
 
 /* ---- fields of other services ---- */
 
-/* A further value of a field that may be there several times. */
+/* Adds another value of a field that may be repeated. */
 static void add_value(json_t *root, const char *name, json_t *value) {
     json_t *all = json_object_get(root, name);
     if (!all) {
@@ -107,7 +107,7 @@ json_t *order_load(const struct call *call, struct reply *reply) {
             continue;
         if (several && strcmp(field->name, several) == 0)
             add_value(root, field->name, json_stringn(field->value, field->length));
-        else if (!json_object_get(root, field->name)) /* the first one counts */
+        else if (!json_object_get(root, field->name)) /* the first value counts */
             json_object_set_new(root, field->name, json_stringn(field->value, field->length));
     }
     if (!api_lacked_memory())
@@ -199,7 +199,7 @@ static void refuse(enum plan_refusal refusal, const struct order *order, const s
     }
 }
 
-/* True, and the reply is set, if it is one. */
+/* True if the request is refused; the reply is then set. */
 static bool fails(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
                   struct reply *reply) {
     if (refusal == PLAN_MEMORY)
@@ -209,8 +209,8 @@ static bool fails(enum plan_refusal refusal, const struct order *order, const st
     return refusal != PLAN_OK;
 }
 
-/* The items of the order: a document, or strings. In strings that are joined, line ends become blanks, byte for byte. -1: memory is
- * out. */
+/* Makes the items of the order: a document, or strings. If strings are joined, each byte of a line end becomes a blank. Returns -1
+ * if memory is out. */
 static int read_items(struct plan *plan, const struct order *order, struct arena *arena) {
     if (!order->document && plan_read(plan, order->texts, order->count, arena) != 0)
         return -1;
@@ -239,7 +239,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     struct arena *arena = &request->arena;
     struct plan_reason reason = {0};
 
-    /* what the answer needs when the JSON is gone */
+    /* the answer needs these after the JSON is freed */
     order->array = json_is_array(order->texts);
     if (order->source)
         order->source = arena_copy(arena, order->source, strlen(order->source));
@@ -267,7 +267,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
         return;
     if (fails(refusal, order, &reason, most, reply))
         return;
-    if (order->glossary && request->model) { /* there is one source and one target, so that all is the first model's */
+    if (order->glossary && request->model) { /* with one source and one target, the first model translates everything */
         request->variant = plan->items[0].variant;
         if (api_use_glossary(service, order->glossary, request, reply) != 0)
             return;
@@ -310,15 +310,15 @@ void order_finish(const struct service *service, struct request *request, struct
         reply->warnings = plan->warnings->codes;
 }
 
-/* ---- answers that were given before ---- */
+/* ---- cached answers ---- */
 
-/* Whether equal requests have equal answers: nothing is drawn at random, measured or sent piece by piece. */
+/* Whether equal requests have equal answers: nothing is drawn at random, measured or streamed. */
 static bool has_one_answer(const struct request *request, const json_t *root) {
     bool random = request->search.strategy == &search_sample && !json_object_get(root, "seed");
     return !random && !request->streamed && !(request->include & INCLUDE_TIMING);
 }
 
-/* 1.0 is 1. Beyond 2^53 not every integer is a double, so that numbers written differently stay different. */
+/* 1.0 becomes 1. Beyond 2^53 not every integer is a double, so numbers written differently stay different. */
 static json_t *simpler(const json_t *value) {
     double number = json_is_real(value) ? json_real_value(value) : NAN;
     return number == trunc(number) && fabs(number) < 9007199254740992.0 ? json_integer((json_int_t)number) : NULL;
@@ -340,7 +340,8 @@ static void simplify(json_t *value) {
     }
 }
 
-/* The object in one notation: its fields in order, without blanks. A client's key changes no answer, and is not to be kept. */
+/* The object in a canonical form: sorted fields without white space. A client's key does not change the answer and must not be
+ * kept. */
 static char *canonical(const json_t *root) {
     json_t *copy = json_deep_copy(root);
     json_object_del(copy, "api_key");
@@ -349,12 +350,12 @@ static char *canonical(const json_t *root) {
     json_decref(copy);
     if (!api_lacked_memory())
         return text;
-    free(text); /* a part may be missing: it would be another question */
+    free(text); /* a part may be missing, which would make it another question */
     return NULL;
 }
 
-/* The same question of two keys that may use other models may have two answers, and a kept glossary's entries may change under its
- * name. NULL when memory is out: then nothing is found, nor kept. */
+/* Two keys that may use different models may get two answers to the same question, and the entries of a kept glossary may change
+ * under its name. NULL if memory is out: then nothing is found or kept. */
 static const char *make_question(const char *dialect, const json_t *root, struct request *request) {
     char *text = canonical(root), *question = NULL;
     const char *models = request->key ? request->key->limits.models : "";
@@ -374,7 +375,7 @@ static struct question question_of(const struct request *request) {
 bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
                 struct reply *reply) {
     if (!service->cache || !has_one_answer(request, root) ||
-        request->question) /* the last: it was asked before it waited for its model */
+        request->question) /* already looked up before it waited for its model */
         return false;
     request->question = make_question(dialect, root, request);
     if (!request->question)
@@ -430,7 +431,7 @@ static struct held_model *find_held(const struct request *request, const struct 
     return held;
 }
 
-/* If there is neither a model nor a reason, the request is over or the daemon stops; preparing it again says which. */
+/* If there is neither a model nor a reason, the request has ended or the daemon is stopping; preparing it again shows which. */
 static void finish_wait(struct model_wait *wait) {
     struct request *request = wait->owner;
     find_held(request, wait->model)->loaded = wait->loaded;
@@ -439,7 +440,7 @@ static void finish_wait(struct model_wait *wait) {
     request->finish(request);
 }
 
-/* No client is to blame, and the reason may pass. */
+/* The client is not to blame, and the reason may pass. */
 static void fail_model(const struct service *service, const struct served_model *model, const struct error *error,
                        struct reply *reply) {
     metrics_rejected(service->metrics, REJECTED_MODEL);
@@ -451,7 +452,7 @@ bool api_waits(const struct request *request) {
     return request->fetch || (request->wait && request->wait->error.code == ERROR_NONE);
 }
 
-/* True: the model is in memory, and the request holds it. Otherwise either the reply is set or the request waits for the model. */
+/* True if the model is in memory and the request holds it. Otherwise the reply is set, or the request waits for the model. */
 static bool has_model(const struct service *service, struct served_model *model, struct request *request, struct reply *reply) {
     struct error error = {0};
     struct held_model *held = find_held(request, model);
@@ -489,7 +490,7 @@ static bool has_model(const struct service *service, struct served_model *model,
 
 /* The same for all models of its texts. */
 static bool has_models(const struct service *service, struct request *request, struct reply *reply) {
-    if (request->wait) { /* there is a reason why nothing came of it */
+    if (request->wait) { /* loading has failed, for a known reason */
         fail_model(service, request->wait->model, &request->wait->error, reply);
         return false;
     }
@@ -521,7 +522,7 @@ static void fail_internal(const struct request *request, const struct error *err
     api_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
 }
 
-/* Refuses a request that would never be accepted. */
+/* Refuses a request that could never be accepted. */
 static void check_size(const struct service *service, const char *field, const struct request *request, struct reply *reply) {
     const struct scheduler_limits *limits = scheduler_limits(service->scheduler);
     size_t work = request_work(request), least = api_least_bytes(request);
@@ -561,7 +562,7 @@ void api_prepare(const struct service *service, const char *field, struct reques
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
     enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
-    if (verdict != SCHEDULER_ACCEPTED) /* the cheapest way to say so: under overload most requests end here */
+    if (verdict != SCHEDULER_ACCEPTED) /* this is the cheapest refusal: under overload most requests end here */
         api_fail_refused(service, verdict, request, reply);
     else if (!has_models(service, request, reply))
         return;

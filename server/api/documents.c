@@ -1,6 +1,6 @@
-/* POST /documents: a file of a form, translated as its format has it, and answered with the translated file. LibreTranslate's POST
- * /translate_file: the same, but that the file is kept, and the answer tells where. DeepL's POST /v2/document: answered before the
- * file is translated, which is kept, too. */
+/* POST /documents translates a file of a form in its own format and replies with the translated file. LibreTranslate's POST
+ * /translate_file does the same, but keeps the file and replies with its address. DeepL's POST /v2/document replies before the file
+ * is translated, and the file is kept, too. */
 #include "model/base/utf8.h"
 #include "server/api/plan.h"
 #include "server/api/warnings.h"
@@ -11,19 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BASE_BYTES = 280 /* names of hosts have 255 at most */, API_MOST_KEYS = KEY_GLOBS_MOST };
+enum { BASE_BYTES = 280 /* a host name has at most 255 bytes */, API_MOST_KEYS = KEY_GLOBS_MOST };
 
-/* The parts of the answer that the plan does not have; order->own. */
+/* The parts of the answer that the plan does not have; they are in order->own. */
 struct document_order {
     char file_name[API_FILE_NAME_BYTES];
-    char base[BASE_BYTES];  /* of addresses: "https://host"; "": unknown */
-    char id[KEPT_ID_BYTES]; /* of DeepL's: of the order in service->files */
+    char base[BASE_BYTES];  /* the beginning of addresses: "https://host"; "": unknown */
+    char id[KEPT_ID_BYTES]; /* for DeepL: the id of the order in service->files */
 };
 
 /* ---- names ---- */
 
-/* "film.srt" -> "film.fr.srt"; of a name that has a path, the last part. What is no UTF-8, and what a file system may refuse,
- * becomes '_'. */
+/* "film.srt" -> "film.fr.srt"; of a name with a path, only the last part counts. Bytes that are not UTF-8 or that a file system may
+ * refuse become '_'. */
 static void make_name(const char *sent, const char *target, const struct document_format *format, char name[API_FILE_NAME_BYTES]) {
     const char *base = sent && *sent ? sent : "document";
     for (const char *c = base; *c; c++)
@@ -61,15 +61,15 @@ enum field_kind {
     FIELDS
 };
 
-/* alignd's own dialect, in which no field may be there that has no name here; LibreTranslate's; DeepL's. "": the dialect has no
- * such field. */
+/* The fields' names in alignd's own dialect, which refuses unknown fields, in LibreTranslate's and in DeepL's. "": the dialect has
+ * no such field. */
 enum document_dialect { OWN, LIBRE, DEEPL };
 static const char *const names_of[][FIELDS] = {
     [OWN] = {"file", "source", "target", "format", "protect", "keys", "stream", "warnings", "bilingual", "", ""},
     [LIBRE] = {"file", "source", "target", "format", "protect", "keys", "", "", "", "", ""},
     [DEEPL] = {"file", "source_lang", "target_lang", "output_format", "", "", "", "", "", "filename", "glossary_id"}};
 
-/* sent [FIELDS]: NULL where there is none; of keys, which may be given several times, the first. */
+/* sent [FIELDS]: NULL if the field is missing. keys may be repeated; its first value counts here. */
 static int find_fields(const struct call *call, enum document_dialect dialect, const struct api_field **sent, struct reply *reply) {
     const char *const *names = names_of[dialect];
     for (size_t i = 0; i < call->field_count; i++) {
@@ -102,7 +102,7 @@ static int read_format(const struct api_field *const *sent, enum document_dialec
     document_names(all);
     if (!order->document && name && dialect != DEEPL)
         return api_refuse(reply, "format", "format must be one of %s, got \"%.60s\"", all, name);
-    if (order->document) /* DeepL's clients name the format that they want back */
+    if (order->document) /* DeepL's clients name the format of the result */
         return !name || dialect != DEEPL || document_find(name) == order->document || document_guess(name, NULL) == order->document
                    ? 0
                    : api_refuse(reply, "output_format", "output_format must be that of the file, %s, got \"%.60s\"",
@@ -111,11 +111,11 @@ static int read_format(const struct api_field *const *sent, enum document_dialec
     if (dot && dot[1])
         return api_refuse(reply, "file", "a file of the type \"%.*s\" cannot be translated; supported types: %s",
                           (int)utf8_clip(dot, strlen(dot), 20), dot, all);
-    return api_refuse(reply, "file", "the file's name tells no format: name it in %s, one of %s",
+    return api_refuse(reply, "file", "the file's name has no known extension: set %s to one of %s",
                       dialect == DEEPL ? "filename" : "format", all);
 }
 
-/* All fields of this name together. */
+/* Joins all fields of this name. */
 static int read_keys(const struct call *call, const struct api_field *first, struct order *order, struct arena *arena,
                      struct reply *reply) {
     const char *texts[API_MOST_KEYS];
@@ -153,7 +153,7 @@ static int read_file(const struct api_field *file, struct order *order, struct a
     return -1;
 }
 
-/* usual: where the field is not there. */
+/* usual: the value if the field is missing. */
 static int read_flag(const struct api_field *field, bool usual, bool *out, struct reply *reply) {
     const char *value = value_of(field);
     *out = value ? strcmp(value, "true") == 0 : usual;
@@ -162,7 +162,7 @@ static int read_flag(const struct api_field *field, bool usual, bool *out, struc
     return api_refuse(reply, field->name, "%s must be true or false", field->name);
 }
 
-/* In JSON, as in other requests. */
+/* Written as JSON, as in other requests. */
 static int read_protect(const struct api_field *field, struct request *request, struct reply *reply) {
     if (!value_of(field))
         return 0;
@@ -178,7 +178,7 @@ static int read_protect(const struct api_field *field, struct request *request, 
     return result;
 }
 
-/* As the client has it. */
+/* The glossary of the client, by name or id. */
 static void make_base(const struct call *call, char base[BASE_BYTES]) {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:-_[]";
     const char *host = call->host ? call->host : "";
@@ -235,7 +235,7 @@ static int read_order(const struct call *call, enum document_dialect dialect, st
     return 0;
 }
 
-/* The file itself is checked where it is read, which tells where it is wrong. */
+/* The file itself is checked when it is read; that error says where it is wrong. */
 static int check_fields(const struct call *call, struct reply *reply) {
     if (!call->form) {
         api_fail(reply, STATUS_MEDIA_TYPE, NULL, "send the document as the part file of a form (multipart/form-data)");
@@ -319,7 +319,7 @@ static void reply_file(const struct service *service, const struct order *order,
     memcpy(reply->file_name, own->file_name, sizeof reply->file_name);
 }
 
-/* The translated file. NULL: the reply is set. */
+/* Makes the translated file. NULL: the reply is set. */
 static const struct plan_answer *take_answer(struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return NULL;
@@ -330,7 +330,7 @@ static const struct plan_answer *take_answer(struct request *request, struct rep
     return NULL;
 }
 
-/* The header's bits of what was noted of the document itself. */
+/* Sets the header's bits for warnings about the document itself. */
 static unsigned codes_of(const struct document_notes *notes) {
     unsigned codes = 0;
     for (size_t i = 0; i < notes->count; i++)
@@ -354,14 +354,14 @@ void api_document_finish(const struct service *service, struct request *request,
 
 enum { LINE_WORD_BYTES = 32, LINE_WINDOW = 16 * 1024 };
 
-/* A place in a document, which moves on from text to text. */
+/* A position in a document, which moves from text to text. */
 struct line_cursor {
     const char *at, *end;
-    size_t line; /* of at, from 1 */
+    size_t line; /* the line of at, from 1 */
 };
 
-/* Moves to where a text begins, as far as its first word stands in the file as it does in the text; a file may write it another
- * way, or be packed. False: it was not found near by, and the cursor stays. */
+/* Moves to the beginning of a text by searching for its first word. A file may write the word differently or be packed. False: the
+ * text was not found nearby, and the cursor does not move. */
 static bool line_seek(struct line_cursor *cursor, const char *text, size_t length) {
     size_t begin = segmenter_trim(text, length).begin, bytes = 0;
     while (begin + bytes < length && bytes < LINE_WORD_BYTES && !strchr(" \t\r\n&<>\"\\", text[begin + bytes]))
@@ -405,9 +405,9 @@ void api_put_document_warnings(const struct request *request, struct writer *w) 
     }
 }
 
-/* ---- files to be fetched ---- */
+/* ---- files that wait to be fetched ---- */
 
-/* key: of an order; NULL: it is none. */
+/* key: the key of an order; NULL: the file has no order. */
 static void reply_kept(const struct service *service, const char *id, const char *key,
                        void (*sent)(const struct service *service, const char *path), struct reply *reply) {
     struct kept_file file;
@@ -458,7 +458,7 @@ void api_file_finish(const struct service *service, struct request *request, str
 
 /* ---- DeepL's documents ---- */
 
-/* The id and the key by which a client asks for it later, before it is decoded. */
+/* Sends the id and the key by which a client asks for the file later, before the request is decoded. */
 void api_detach(const struct service *service, struct request *request, struct reply *reply) {
     char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
     const struct plan *plan = request->plan;
@@ -491,7 +491,7 @@ void api_settle(const struct service *service, struct request *request, const st
     api_lacked_memory();
 }
 
-/* The id in the path, and document_key of the form or the JSON. -1: the reply is set. */
+/* Reads the id in the path, and document_key of the form or the JSON. -1: the reply is set. */
 static int read_handle(const struct call *call, char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES], struct reply *reply) {
     size_t length, index;
     const char *part = api_path_part(api_find(call->path, "POST", &index), call->path, &length), *sent = NULL;
@@ -533,7 +533,7 @@ void api_deepl_document_status(const struct service *service, const struct call 
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
     writer_strings(&w, "document_id", id, "status", state, NULL);
-    if (translating) { /* at the pace so far */
+    if (translating) { /* estimated from the pace so far */
         double passed_s = (double)(clock_us() - order.began_us) * 1e-6, left_s = passed_s / (double)(order.total - order.left);
         writer_count(&w, "seconds_remaining", (size_t)(left_s * (double)order.left) + 1);
     }
@@ -545,7 +545,7 @@ void api_deepl_document_status(const struct service *service, const struct call 
     api_reply_json(reply, &w);
 }
 
-/* It is fetched once: when the kernel has taken all of it, it is gone. */
+/* A file can be fetched once: it is removed when the kernel has taken all of it. */
 static void note_fetched(const struct service *service, const char *path) {
     size_t length, index;
     char id[KEPT_ID_BYTES];
@@ -571,9 +571,9 @@ void api_deepl_document_result(const struct service *service, const struct call 
     }
 }
 
-/* ---- files to be fetched, by their address ---- */
+/* ---- fetching files by their address ---- */
 
-/* The name begins with the id; the rest is for people. */
+/* The name begins with the id; the rest is for readers. */
 static void read_id(const char *path, char id[KEPT_ID_BYTES]) {
     size_t length, index;
     const char *sent = api_path_part(api_find(path, "GET", &index), path, &length);

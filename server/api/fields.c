@@ -1,5 +1,6 @@
-/* The fields of alignd's own dialect: JSON -> struct api_form and request. A reader checks type and range and says what is allowed;
- * what fields mean together is checked in native.c. openapi.json describes the same table, which a test compares. */
+/* The fields of alignd's own dialect, read from JSON into struct api_form and request. A reader checks the type and the range and
+ * says what is allowed; native.c checks combinations of fields. openapi.json describes the same table, and a test compares the
+ * two. */
 #include "server/api/fields.h"
 #include "server/api/languages.h"
 #include "server/base/writer.h"
@@ -45,7 +46,7 @@ static int read_string(const struct field *field, json_t *value, void *out, stru
     return 0;
 }
 
-/* /attention once took a translation by this name. */
+/* In earlier versions, /attention took a translation by this name. */
 static int read_target(const struct field *field, json_t *value, void *out, struct reply *reply) {
     if (json_is_string(value))
         return read_string(field, value, out, reply);
@@ -103,7 +104,7 @@ static int read_boolean(const struct field *field, json_t *value, void *out, str
     return 0;
 }
 
-/* Up to 2^63 - 1, which no double holds. */
+/* Values up to 2^63 - 1, which a double cannot represent exactly. */
 static int read_seed(const struct field *field, json_t *value, void *out, struct reply *reply) {
     json_int_t number;
     if (!api_integer(value, &number))
@@ -115,14 +116,14 @@ static int read_seed(const struct field *field, json_t *value, void *out, struct
     return 0;
 }
 
-/* Also notes that the field was given, since its default depends on another field. */
+/* Also notes that the request has the field, since its default depends on another field. */
 static int read_split(const struct field *field, json_t *value, void *out, struct reply *reply) {
     struct api_form *form = out;
     form->split_given = true;
     return read_boolean(field, value, &form->split, reply);
 }
 
-/* A string or an array of strings, each with names that commas separate. */
+/* Reads a string or an array of strings, each with names separated by commas. */
 static int read_include(const struct field *field, json_t *value, void *out, struct reply *reply) {
     size_t count = json_is_array(value) ? json_array_size(value) : 1;
     unsigned bits = 0;
@@ -156,7 +157,7 @@ static int read_include(const struct field *field, json_t *value, void *out, str
     return 0;
 }
 
-/* ---- the text of forms ---- */
+/* ---- values in forms ---- */
 
 static json_t *text_to_real(const char *text, size_t length) {
     char *end;
@@ -165,7 +166,7 @@ static json_t *text_to_real(const char *text, size_t length) {
     return digits && *end == '\0' && isfinite(number) ? json_real(number) : NULL;
 }
 
-/* A number with a fraction, 5.0, is real; read decides whether it is an integer. */
+/* A number with a fraction, such as 5.0, is real; read decides whether it is an integer. */
 static json_t *text_to_integer(const char *text, size_t length) {
     char *end;
     errno = 0;
@@ -186,7 +187,7 @@ static json_t *text_to_json(const char *text, size_t length) {
     return api_load_json(text, length, JSON_REJECT_DUPLICATES, NULL);
 }
 
-/* Names that commas separate. */
+/* Names separated by commas. */
 static json_t *text_to_names(const char *text, size_t length) {
     json_t *names = json_array();
     for (const char *end = text + length; text < end;) {
@@ -288,7 +289,7 @@ int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struc
     if (!form->text)
         return api_refuse(reply, "text", "text is missing");
 
-    /* the strategy is known now, wherever in the object it stands */
+    /* the strategy is known only after all fields have been read */
     json_object_foreach(root, name, value) {
         const struct search_kind *only = field_find(name, kind, &field) && field.parameter ? field.parameter->only : NULL;
         if (only && only != form->search.strategy)
@@ -300,7 +301,7 @@ int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struc
 
 /* ---- force_attention: [{"step": 0, "weights": [0.2, 0.8]}, ...] ---- */
 
-/* One step with its weights. The sum of the weights can be held by a float32, whatever the model. */
+/* Reads one step with its weights. A float32 can hold the sum of the weights, whatever the model. */
 static int read_step(json_t *item, size_t i, struct request *request, struct reply *reply) {
     static const char name[] = "force_attention";
     struct forced_step *out = &request->forced[i];
@@ -372,7 +373,7 @@ int api_read_forced(json_t *value, struct request *request, struct reply *reply)
 
 /* ---- protect: ["a string", {"pattern": "[A-Z]{2}-\\d+"}, ...] ---- */
 
-/* Checks item i. Returns the string that it is or has; NULL: the reply is set. */
+/* Checks item i. Returns its string or its pattern's; NULL: the reply is set. */
 static const char *read_protected(const json_t *item, size_t i, struct reply *reply) {
     static const char name[] = "protect";
     enum { MAX_BYTES = 200 };
@@ -395,7 +396,7 @@ static const char *read_protected(const json_t *item, size_t i, struct reply *re
     struct pattern *pattern = pattern_open(text, &error);
     pattern_free(pattern);
     if (!pattern && error.code == ERROR_INPUT)
-        api_fail(reply, STATUS_INVALID, name, "%s[%zu] is not a pattern that can be used: %s", name, i, error.message);
+        api_fail(reply, STATUS_INVALID, name, "%s[%zu] is not a valid pattern: %s", name, i, error.message);
     else if (!pattern)
         api_fail_memory(reply);
     return pattern ? text : NULL;
@@ -435,10 +436,10 @@ int api_read_protect(const json_t *value, struct request *request, struct reply 
 
 /* ---- glossary: {"source phrase": "target phrase", ...}, or the name of one that is kept ---- */
 
-/* The glossary that a request may use. */
+/* Finds a glossary that the request may use. */
 struct wanted {
     const char *name, *owner, *source, *target;
-    int far; /* that its languages may be from these (language_distance) */
+    int far; /* the distance of its languages from these (language_distance) */
 };
 
 static bool speaks(const char *has, const char *asked, int far) {
@@ -469,11 +470,11 @@ int api_use_glossary(const struct service *service, const char *asked, struct re
     if (request->variant)
         variant_code(request->variant, target);
     struct wanted wanted = {asked, api_glossary_owner(request), info->source, target, 0};
-    request->kept = glossaries_find(service->glossaries, fits, &wanted); /* of several dictionaries the one for this very pair */
+    request->kept = glossaries_find(service->glossaries, fits, &wanted); /* the dictionary of exactly this pair */
     wanted.far = LANGUAGE_FAR - 1;
     if (!request->kept)
         request->kept = glossaries_find(service->glossaries, fits, &wanted);
-    if (!request->kept && reply->dialect == &dialect_deepl) { /* its clients tell the two cases apart */
+    if (!request->kept && reply->dialect == &dialect_deepl) { /* its clients distinguish the two cases */
         struct kept_glossary *other = glossaries_find(service->glossaries, is_named, &wanted);
         kept_glossary_release(other);
         if (other)
@@ -481,14 +482,14 @@ int api_use_glossary(const struct service *service, const char *asked, struct re
     }
     if (!request->kept) {
         api_fail(reply, reply->dialect == &dialect_deepl ? STATUS_NOT_FOUND : STATUS_INVALID, "glossary",
-                 "there is no glossary \"%.60s\" from \"%s\" to \"%s\"", asked, info->source, target);
+                 "glossary \"%.60s\" not found for \"%s\" to \"%s\"", asked, info->source, target);
         return -1;
     }
     glossary_init(&request->glossary, &request->kept->lexicon, &request->arena);
     return 0;
 }
 
-/* Checks a phrase and copies it. NULL: the reply is set. source: of its entry. */
+/* Checks a phrase and copies it. NULL: the reply is set. source: the source phrase of its entry. */
 static const char *read_phrase(const char *phrase, const char *source, struct arena *arena, struct reply *reply) {
     enum { MAX_BYTES = 200 };
     size_t length = strlen(phrase);

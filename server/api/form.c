@@ -1,5 +1,5 @@
-/* Bodies of forms, urlencoded and multipart, as fields: names and values are copies in the request's arena, and every count is
- * bounded. */
+/* Parses bodies of forms, urlencoded and multipart, into fields. Names and values are copied to the request's arena, and every
+ * count is bounded. */
 #include "server/api/form.h"
 #include "server/base/hex.h"
 #include <ctype.h>
@@ -9,7 +9,7 @@
 #define URLENCODED "application/x-www-form-urlencoded"
 #define MULTIPART  "multipart/form-data"
 
-/* Bytes of somebody else's. */
+/* Bytes that belong to somebody else. */
 struct bytes {
     const char *start;
     size_t length;
@@ -34,7 +34,7 @@ bool form_is(const char *content_type) {
 
 /* ---- fields ---- */
 
-/* name, value: copies of the arena's; NULL only where it has failed. */
+/* name, value: copies in the arena; NULL only if the arena had no memory. */
 static int form_add(struct form_fields *fields, char *name, size_t name_length, char *value, size_t length, struct error *err) {
     if (arena_failed(fields->arena))
         return error_memory(err);
@@ -99,7 +99,7 @@ static int parse_urlencoded(struct form_fields *fields, struct bytes body, struc
 
 /* ---- multipart ---- */
 
-/* The value of a parameter of a header's: ; name=value or ; name="value". Bytes NULL: there is none. */
+/* The value of a parameter of a header's value: ; name=value or ; name="value". Bytes NULL: the parameter is missing. */
 static struct bytes parameter(struct bytes header, const char *name) {
     for (struct bytes at = header;;) {
         const char *semicolon = memchr(at.start, ';', at.length);
@@ -126,7 +126,7 @@ static struct bytes parameter(struct bytes header, const char *name) {
     }
 }
 
-/* A line that begins with the delimiter stands between two parts. */
+/* A line that begins with the delimiter separates two parts. */
 struct delimiter {
     char text[FORM_MOST_BOUNDARY + 4]; /* "\r\n--BOUNDARY" */
     size_t length;
@@ -143,15 +143,15 @@ static int make_delimiter(const char *content_type, struct delimiter *delimiter,
     return 0;
 }
 
-/* The rest of a delimiter's line: blanks, or "--" after the last part. */
+/* Skips the rest of a delimiter's line: blanks, or "--" after the last part. */
 static bool ends_line(struct bytes rest) {
     while (rest.length > 0 && (*rest.start == ' ' || *rest.start == '\t'))
         rest = bytes_skip(rest, 1);
     return begins(rest, "\r\n");
 }
 
-/* Splits the body before the next delimiter; false: there is none. behind: the bytes after it. */
-static bool form_split(struct bytes body, const struct delimiter *delimiter, struct bytes *before, struct bytes *behind) {
+/* Splits the body at the next delimiter. False: there is no delimiter. after: the bytes after it. */
+static bool form_split(struct bytes body, const struct delimiter *delimiter, struct bytes *before, struct bytes *after) {
     for (struct bytes at = body;;) {
         const char *found = memmem(at.start, at.length, delimiter->text, delimiter->length);
         if (!found)
@@ -159,13 +159,13 @@ static bool form_split(struct bytes body, const struct delimiter *delimiter, str
         at = bytes_skip(at, (size_t)(found - at.start) + delimiter->length);
         if (begins(at, "--") || ends_line(at)) {
             *before = (struct bytes){body.start, (size_t)(found - body.start)};
-            *behind = at;
+            *after = at;
             return true;
         }
     }
 }
 
-/* The line of this name, colon included. headers: lines, each with its end. Bytes NULL: there is none. */
+/* The header line of this name; name includes the colon. headers: lines with their ends. Bytes NULL: the header is missing. */
 static struct bytes header_of(struct bytes headers, const char *name) {
     while (headers.length > 0) {
         const char *end = memmem(headers.start, headers.length, "\r\n", 2);
@@ -192,7 +192,8 @@ static struct bytes media_type(struct bytes headers) {
     return type;
 }
 
-/* UTF-8\'\'%e2%82%ac.txt (RFC 8187), as some clients write what is not ASCII. NULL: it is not of this form. */
+/* Decodes UTF-8\'\'%e2%82%ac.txt (RFC 8187), which some clients use for names that are not ASCII. NULL: the value does not have
+ * this form. */
 static const char *encoded_name(struct bytes value, struct arena *arena) {
     static const char begin[] = "UTF-8\'\'";
     if (!value.start || value.length < strlen(begin) || strncasecmp(value.start, begin, strlen(begin)) != 0)
@@ -204,11 +205,11 @@ static const char *encoded_name(struct bytes value, struct arena *arena) {
     return out;
 }
 
-/* part: the end of the delimiter's line, headers, an empty line, the value. */
+/* part: the end of the delimiter's line, then headers, an empty line, and the value. */
 static int add_part(struct form_fields *fields, struct bytes part, struct error *err) {
     const char *end = memmem(part.start, part.length, "\r\n\r\n", 4);
     if (!end)
-        return error_set(err, ERROR_INPUT, "a part of the form has no empty line before its value");
+        return error_set(err, ERROR_INPUT, "a part of the form has no empty line after its headers");
     struct bytes headers = {part.start, (size_t)(end - part.start)}, value = bytes_skip(part, headers.length + 4);
     struct bytes disposition = header_of(headers, "Content-Disposition:");
     struct bytes name = disposition.start ? parameter(disposition, "name") : disposition;
@@ -232,7 +233,7 @@ static int parse_multipart(struct form_fields *fields, const char *content_type,
     struct bytes before, rest;
     if (make_delimiter(content_type, &delimiter, err) != 0)
         return -1;
-    first.length = delimiter.length - 2; /* at the very beginning its line has no end before it */
+    first.length = delimiter.length - 2; /* at the beginning of the body, no line end precedes the delimiter */
     memcpy(first.text, delimiter.text + 2, first.length);
     if (!(form_split(body, &first, &before, &rest) && before.length == 0) && !form_split(body, &delimiter, &before, &rest))
         return error_set(err, ERROR_INPUT, "the form does not contain the boundary given in its content type");

@@ -1,5 +1,5 @@
-/* Bodies and replies in JSON, and the errors among these: which status, code and words each has, and in whose shape it is written.
- * jansson reads what clients send, with memory kept back, since it does not always say that it lacked some. */
+/* JSON bodies and replies, and errors: the status, code and message of each, and the dialect in which it is written. jansson reads
+ * what clients send with reserved memory, since it does not always report that memory was out. */
 #include "model/base/reserve.h"
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
@@ -34,7 +34,7 @@ json_t *api_load_json(const char *text, size_t length, size_t flags, json_error_
 
 void api_init(void) {
     json_set_alloc_funcs(json_allocate, free);
-    json_object_seed(0); /* jansson would do it at the first object, in whatever thread that is */
+    json_object_seed(0); /* otherwise jansson does this at the first object, on any thread */
 }
 
 static void reply_set(struct reply *reply, unsigned status, char *text, size_t length) {
@@ -132,7 +132,7 @@ json_t *api_load_value(const struct call *call, struct reply *reply) {
         api_fail(reply, STATUS_MEDIA_TYPE, NULL, "the body must be a JSON object (content type application/json)");
         return NULL;
     }
-    if (memchr(call->body, '\0', call->length)) { /* jansson skips one after a number or a word */
+    if (memchr(call->body, '\0', call->length)) { /* jansson ignores a zero byte after a number or a word */
         api_fail(reply, STATUS_INVALID, NULL, "the body is not valid JSON: it contains a zero byte");
         return NULL;
     }
@@ -231,7 +231,7 @@ void api_fail(struct reply *reply, unsigned status, const char *field, const cha
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    /* a message that quotes a client and was cut within a character could not be written as JSON */
+    /* a message that quotes a client may have been cut within a character, which JSON cannot represent */
     for (char *c = message; !utf8_valid(message, strlen(message)); c++)
         *c = (unsigned char)*c >= 0x80 ? '?' : *c;
     api_fail_coded(reply, status, code_of(status), field, message);
@@ -259,13 +259,13 @@ void api_fail_cancelled(const struct service *service, enum cancel_reason reason
         metrics_cancelled(service->metrics, CANCELLED_DEADLINE);
         api_fail(reply, STATUS_DEADLINE, NULL, "the request's deadline passed before it was answered");
     } else {
-        /* a client that has gone gets no reply: this one is for the log */
+        /* the client has disconnected: this reply is only logged */
         metrics_cancelled(service->metrics, reason == CANCEL_CLIENT ? CANCELLED_CLIENT : CANCELLED_SHUTDOWN);
         api_fail_unready(SERVICE_DRAINING, reply);
     }
 }
 
-/* Retry-After: whole seconds, and no more than anybody would wait. */
+/* Retry-After in whole seconds, limited to what a client would accept. */
 static void fail_busy(const char *code, const char *message, double wait_s, struct reply *reply) {
     api_fail_coded(reply, STATUS_QUEUE_FULL, code, NULL, message);
     reply->retry_after_s = (unsigned)fmin(fmax(ceil(wait_s), 1), MAX_RETRY_S);

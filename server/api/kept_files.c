@@ -1,4 +1,4 @@
-/* Kept files: a list in the order in which they came, under one lock, and a thread that removes what has expired. */
+/* Kept files: a list in order of arrival, under one lock, and a thread that removes expired files. */
 #include "server/api/kept_files.h"
 #include "server/base/clock.h"
 #include "server/base/hex.h"
@@ -12,26 +12,26 @@
 struct entry {
     struct entry *next;
     int64_t until_us;
-    bool sent;                                  /* whole, at least once */
-    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES]; /* key: of an order; "": it is none */
+    bool sent;                                  /* sent completely at least once */
+    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES]; /* key: the key of an order; "": not an order */
     struct kept_order order;
-    const atomic_size_t *left; /* of an order that is pending */
+    const atomic_size_t *left; /* only while an order is pending */
     struct kept_file file;
-    char *text; /* [file.length] and a NUL; NULL: there is none yet */
+    char *text; /* [file.length] and a NUL; NULL: no text yet */
 };
 
 struct kept_files {
     struct kept_files_limits limits;
     pthread_t thread;
     pthread_mutex_t lock;  /* guards what follows */
-    pthread_cond_t wake;   /* there is a first one again, or the end has come */
-    struct entry *oldest;  /* the next are younger */
-    struct entry **newest; /* where the next one is linked */
+    pthread_cond_t wake;   /* signals a new first entry, or the end */
+    struct entry *oldest;  /* oldest first */
+    struct entry **newest; /* the link to which the next entry is appended */
     size_t count, bytes;
     bool stopped;
 };
 
-/* The entry at *link. With the lock, as all below. */
+/* Removes the entry at *link. This and all functions below require the lock. */
 static void remove_entry(struct kept_files *files, struct entry **link) {
     struct entry *entry = *link;
     *link = entry->next;
@@ -43,7 +43,7 @@ static void remove_entry(struct kept_files *files, struct entry **link) {
     free(entry);
 }
 
-/* Where it is linked; a link to NULL: there is none. */
+/* The link to the entry of this id; a link to NULL if there is none. */
 static struct entry **find_link(struct kept_files *files, const char *id) {
     struct entry **link = &files->oldest;
     while (*link && strcmp((*link)->id, id) != 0)
@@ -51,7 +51,7 @@ static struct entry **find_link(struct kept_files *files, const char *id) {
     return link;
 }
 
-/* Removes the oldest that has been sent, or the oldest if none has. */
+/* Removes the oldest entry that has been sent or, if there is none, the oldest. */
 static void make_room(struct kept_files *files) {
     struct entry **link = &files->oldest;
     while (*link && !(*link)->sent)
@@ -59,7 +59,7 @@ static void make_room(struct kept_files *files) {
     remove_entry(files, *link ? link : &files->oldest);
 }
 
-/* Returns when the next one will expire. */
+/* Removes expired entries and returns when the next one will expire. */
 static int64_t remove_expired(struct kept_files *files) {
     int64_t now_us = clock_us(), next_us = INT64_MAX;
     for (struct entry **link = &files->oldest; *link;) {
@@ -136,7 +136,7 @@ static int make_id(char id[KEPT_ID_BYTES]) {
     return 0;
 }
 
-/* A copy of a text [length], NUL-terminated. NULL: memory is out. */
+/* A NUL-terminated copy of a text [length]. NULL: memory is out. */
 static char *copy_text(const char *text, size_t length) {
     char *copy = malloc(length + 1);
     if (copy) {
@@ -146,7 +146,7 @@ static char *copy_text(const char *text, size_t length) {
     return copy;
 }
 
-/* Puts the entry, which it takes over, at the end, and makes room for it. entry NULL: memory is out. */
+/* Appends the entry, which it takes over, after making room for it. entry NULL: memory is out. */
 static int add_entry(struct kept_files *files, struct entry *entry, char id[KEPT_ID_BYTES], struct error *err) {
     if (!entry || make_id(entry->id) != 0) {
         if (entry)
@@ -171,7 +171,7 @@ static int add_entry(struct kept_files *files, struct entry *entry, char id[KEPT
 int kept_files_add(struct kept_files *files, const struct kept_file *file, const char *text, char id[KEPT_ID_BYTES],
                    struct error *err) {
     if (file->length > files->limits.bytes)
-        return error_set(err, ERROR_LENGTH, "the file is longer than all that are kept may be together");
+        return error_set(err, ERROR_LENGTH, "the file is larger than the space for kept files");
     struct entry *entry = calloc(1, sizeof *entry);
     if (entry) {
         entry->order.state = KEPT_READY;
@@ -221,13 +221,13 @@ int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t
     return add_entry(files, entry, id, err);
 }
 
-/* Gives an order its text, which is taken over; NULL: it has failed, as message says. */
+/* Gives an order its text, which it takes over. NULL: the order has failed for the reason in message. */
 static void end_order(struct kept_files *files, const char *id, const struct kept_file *file, char *text, const char *message) {
     pthread_mutex_lock(&files->lock);
     struct entry *entry = *find_link(files, id);
     while (entry && text && files->bytes + file->length > files->limits.bytes) {
         make_room(files);
-        entry = *find_link(files, id); /* it may have been the oldest */
+        entry = *find_link(files, id); /* making room may have removed this order */
     }
     if (entry && text) {
         entry->order.state = KEPT_READY;
@@ -246,7 +246,7 @@ static void end_order(struct kept_files *files, const char *id, const struct kep
 void kept_files_deliver(struct kept_files *files, const char *id, const struct kept_file *file, const char *text) {
     bool fits = file->length <= files->limits.bytes;
     end_order(files, id, file, fits ? copy_text(text, file->length) : NULL,
-              fits ? "the server is out of memory" : "the file is longer than all that are kept may be together");
+              fits ? "the server is out of memory" : "the file is larger than the space for kept files");
 }
 
 void kept_files_fail(struct kept_files *files, const char *id, const char *message) {
@@ -288,7 +288,7 @@ void kept_files_sent(struct kept_files *files, const char *id) {
     if (entry && !entry->sent) {
         entry->sent = true;
         entry->until_us = until_us < entry->until_us ? until_us : entry->until_us;
-        pthread_cond_signal(&files->wake); /* it may be the next to expire */
+        pthread_cond_signal(&files->wake); /* it may now be the next to expire */
     }
     pthread_mutex_unlock(&files->lock);
 }

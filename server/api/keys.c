@@ -1,4 +1,4 @@
-/* API keys in memory and in their file. Only hashes are kept, and finding a key takes the same time for all of them. */
+/* API keys in memory and in their file. Only hashes are stored, and a search takes the same time for all keys. */
 #include "server/api/keys.h"
 #include "model/base/file.h"
 #include "server/base/hex.h"
@@ -12,7 +12,7 @@
 
 enum { HASH_BYTES = 32, HASH_DIGITS = 2 * HASH_BYTES, RANDOM_BYTES = 32, MAX_KEYS = 10000, MAX_FILE_BYTES = 1 << 24 };
 
-/* Tells what it is, where one turns up in the wrong place. */
+/* Identifies an alignd key where one is found by mistake, in a log or a repository. */
 #define SECRET_PREFIX "alignd-"
 _Static_assert(sizeof SECRET_PREFIX + 2 * RANDOM_BYTES <= KEY_SECRET_BYTES, "a secret fits");
 _Static_assert(KEY_NAME_BYTES + sizeof " admin " + HASH_DIGITS + KEY_MODELS_BYTES < KEY_LINE_BYTES, "a line fits");
@@ -62,7 +62,7 @@ static bool is_key_name(const char *name) {
 
 /* ---- limits ---- */
 
-/* A number above 0, to the end. */
+/* Reads a number above 0 that extends to the end of the text. */
 static int read_number(const char *text, double most, double *out) {
     char *end;
     double number = strtod(text, &end);
@@ -79,7 +79,7 @@ static int read_limit(const char *word, struct key_limits *limits, struct error 
     size_t length = value ? (size_t)(value++ - word) : 0;
     if (length == 6 && strncmp(word, "models", length) == 0) {
         if (!*value || strlen(value) >= KEY_MODELS_BYTES)
-            return error_set(err, ERROR_INPUT, "models must be names with ',' between them, at most %d bytes",
+            return error_set(err, ERROR_INPUT, "models must be names separated by ',', at most %d bytes together",
                              KEY_MODELS_BYTES - 1);
         strcpy(limits->models, value);
         return 0;
@@ -101,7 +101,7 @@ static int read_limit(const char *word, struct key_limits *limits, struct error 
 
 static const char blanks[] = " \t\r\n";
 
-/* rest: of strtok_r. */
+/* rest: for strtok_r. */
 static int read_limits(char **rest, struct key_limits *limits, struct error *err) {
     for (const char *word; (word = strtok_r(NULL, blanks, rest)) != NULL;)
         if (read_limit(word, limits, err) != 0)
@@ -162,7 +162,7 @@ static int check_new(const struct key_table *table, const struct key *key, struc
     return 0;
 }
 
-/* line: NUL-terminated, changed. */
+/* line: NUL-terminated; the function changes it. */
 static int read_line(char *line, struct key_table *table, struct error *err) {
     char *rest;
     line[strcspn(line, "#")] = '\0';
@@ -173,9 +173,10 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
     char *hash = strtok_r(NULL, blanks, &rest);
     struct key key = {0};
     if (!role || !hash)
-        return error_set(err, ERROR_INPUT, "a line must be NAME ROLE HASH, and its limits");
+        return error_set(err, ERROR_INPUT, "a line must be NAME ROLE HASH, optionally followed by limits");
     if (!is_key_name(name))
-        return error_set(err, ERROR_INPUT, "a name must have 1 to %d visible ASCII characters, none of \"#=\\", KEY_NAME_BYTES - 1);
+        return error_set(err, ERROR_INPUT, "a name must have 1 to %d visible ASCII characters without any of \"#=\\",
+                         KEY_NAME_BYTES - 1);
     if (keys_parse_role(role, &key.holder.role) != 0)
         return error_set(err, ERROR_INPUT, "the role must be user or admin");
     if (!hex_parse(hash, key.hash, HASH_BYTES))
@@ -188,7 +189,7 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
     return add_key(table, &key) == 0 ? 0 : error_memory(err);
 }
 
-/* text: NUL-terminated, changed. */
+/* text: NUL-terminated; the function changes it. */
 static int read_lines(char *text, const char *path, struct key_table *table, struct error *err) {
     size_t number = 0;
     for (char *line = text, *next; *line; line = next) {
@@ -200,7 +201,7 @@ static int read_lines(char *text, const char *path, struct key_table *table, str
         if (read_line(line, table, &why) != 0)
             return error_set(err, why.code, "%.100s, line %zu: %s", path, number, why.message);
     }
-    if (table->count == 0) /* as a file is while somebody writes it anew */
+    if (table->count == 0) /* another process may be rewriting the file */
         return error_set(err, ERROR_INPUT, "%.100s contains no key", path);
     return 0;
 }
@@ -264,7 +265,7 @@ int keys_find(struct keys *keys, const char *secret, size_t length, struct key_h
     if (hash_secret(secret, length, hash) != 0)
         return -1;
     pthread_mutex_lock(&keys->lock);
-    for (size_t i = 0; i < keys->table.count; i++) { /* all of them: the time does not tell which one it was */
+    for (size_t i = 0; i < keys->table.count; i++) { /* compares all keys, so that the time does not reveal which one matched */
         const struct key *key = &keys->table.keys[i];
         found = gnutls_memcmp(key->hash, hash, HASH_BYTES) == 0 ? key : found;
     }
@@ -279,7 +280,7 @@ int keys_make(const char *name, enum key_role role, const char *limits, char sec
     unsigned char random[RANDOM_BYTES], hash[HASH_BYTES];
     char digits[HASH_DIGITS + 1];
     if (!is_key_name(name))
-        return error_set(err, ERROR_INPUT, "--name must have 1 to %d visible ASCII characters, none of \"#=\\, got \"%.60s\"",
+        return error_set(err, ERROR_INPUT, "--name must have 1 to %d visible ASCII characters without any of \"#=\\, got \"%.60s\"",
                          KEY_NAME_BYTES - 1, name);
     struct key_limits known;
     if (limits && keys_parse_limits(limits, &known, err) != 0)

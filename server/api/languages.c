@@ -1,4 +1,4 @@
-/* Languages: ICU has their names, CLD2 guesses which one a text is in, and the confidence of a guess is a fit to its features. */
+/* Languages: ICU knows their names, CLD2 detects a text's language, and the confidence of a guess is a fit to its features. */
 #include "server/api/languages.h"
 #include "model/base/utf8.h"
 #include <math.h>
@@ -11,7 +11,7 @@
 #include <unicode/ustring.h>
 #include <unicode/utf8.h>
 
-/* CLD2 takes at most four languages for expected ones. In a text of a word or two, expecting languages drowns what the word says:
+/* CLD2 accepts at most four expected languages. For a text of one or two words, expected languages outweigh the words themselves:
  * "Hello" is then French. */
 enum { MAX_EXPECTED = 4, SHORT_BYTES = 16, CODE_BYTES = 32 };
 
@@ -37,7 +37,7 @@ bool language_widen(char *code) {
     return true;
 }
 
-/* Codes that clients use for others: those that ISO 639 has given up, LibreTranslate's and other services' own. */
+/* Codes that clients use instead of others: codes that ISO 639 has withdrawn, and those of LibreTranslate and other services. */
 static const char *const aliases[][2] = {{"iw", "he"},         {"in", "id"},         {"ji", "yi"},         {"jw", "jv"},
                                          {"mo", "ro"},         {"no", "nb"},         {"tl", "fil"},        {"pb", "pt-BR"},
                                          {"zh-CN", "zh-Hans"}, {"zh-SG", "zh-Hans"}, {"zh-TW", "zh-Hant"}, {"zh-HK", "zh-Hant"},
@@ -51,7 +51,7 @@ static const char *without_alias(const char *code) {
     return code;
 }
 
-/* How often code must be widened to be the other. */
+/* How often code must be widened until it equals the other. */
 static int steps_to(const char *code, const char *other) {
     char wide[CODE_BYTES];
     int steps = 0;
@@ -109,7 +109,7 @@ bool language_is_rtl(const char *code) {
     return uloc_isRightToLeft(code);
 }
 
-/* "en" of a detector is "en-GB" of a model. */
+/* "en" from a detector matches "en-GB" of a model. */
 static bool is_language(const char *code, const char *detected) {
     char wide[CODE_BYTES];
     snprintf(wide, sizeof wide, "%s", code);
@@ -120,7 +120,7 @@ static bool is_language(const char *code, const char *detected) {
     return false;
 }
 
-/* True: that is the answer. guess_count: as cld2_detect returns it. */
+/* True if this settles the guess. guess_count: as cld2_detect returns it. */
 static bool language_choose(const struct cld2_guess *guesses, int guess_count, const char *const *codes, size_t count,
                             struct language_guess *best) {
     best->failed = guess_count < 0;
@@ -135,7 +135,7 @@ static bool language_choose(const struct cld2_guess *guesses, int guess_count, c
     return best->failed;
 }
 
-/* The codes [first,count) that may be expected together, with commas between them. Returns how many. */
+/* Writes the codes [first,count) that may be expected together, separated by commas, and returns their number. */
 static size_t expect(const char *const *codes, size_t first, size_t count, char expected[MAX_EXPECTED * CODE_BYTES]) {
     size_t taken = count - first < MAX_EXPECTED ? count - first : MAX_EXPECTED, at = 0;
     for (size_t i = 0; i < taken; i++)
@@ -143,17 +143,17 @@ static size_t expect(const char *const *codes, size_t first, size_t count, char 
     return taken;
 }
 
-/* How sure a guess is. CLD2's share of a text says nothing about that: an Italian sentence with an English word in it is English to
- * the 96th percent. Its score, the agreement of two ways to ask it, and the letters do. The weights were fitted once to messages of
- * Debian's programs; python3 -m weights.evaluation.detection prints how often guesses of each confidence are right. With --fit it
- * fits weights anew, which are not these: some of the inputs say nearly the same, so that many weights fit as well. */
+/* The confidence of a guess. CLD2's share of a text is no measure of it: it reports 96% English for an Italian sentence with one
+ * English word. Its score, the agreement of its two answers, and the letters are. The weights were fitted once to messages of
+ * Debian's programs. python3 -m weights.evaluation.detection prints how often guesses of each confidence are right. With --fit it
+ * fits new weights, which differ from these: some of the inputs are nearly redundant, so that many weights fit equally well. */
 enum { CONFIDENCE_BYTES = 4096, MOST_LETTERS = 60 };
 static const double MOST_SCORE = 1.6; /* thousands */
 static const double weights[LANGUAGE_FEATURES] = {-1.696, 0.765,  0.243,   0.067, -0.536, 2.601,
                                                   -1.057, -1.508, -10.413, 1.635, 1.197};
 
-/* The letters of a text, and those of them that are not in the set; NULL: all are. Words that begin with a capital are often names,
- * and written in any way. */
+/* Counts the letters of a text, and those that are not in the set; NULL: all are in it. Capitalized words are often names, which
+ * may use any letters. */
 static void count_letters(const char *text, size_t length, const USet *written, size_t *letters, size_t *foreign) {
     bool name = false, inside = false;
     *letters = *foreign = 0;
@@ -168,7 +168,7 @@ static void count_letters(const char *text, size_t length, const USet *written, 
     }
 }
 
-/* The letters that a language is written with; NULL: they are unknown. uset_close ends it. */
+/* The letters that a language uses; NULL: unknown. Close it with uset_close. */
 static USet *letters_of(const char *code) {
     UErrorCode status = U_ZERO_ERROR;
     UResourceBundle *data = ures_open(NULL, code, &status);
@@ -183,7 +183,7 @@ static USet *letters_of(const char *code) {
     return NULL;
 }
 
-/* top: what the detector says, asked about all languages; NULL: nothing. */
+/* top: the detector's answer without expected languages; NULL: none. */
 static void set_confidence(const char *text, size_t length, const char *const *codes, size_t count, const struct cld2_guess *top,
                            struct language_guess *guess) {
     USet *written = letters_of(codes[guess->index]);
@@ -231,12 +231,12 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
 
 /* ---- the wrong language ---- */
 
-/* Thresholds of python3 -m weights.evaluation.warnings (server/README.md has its table): in texts of fewer bytes than
- * CHECK_SHORT_BYTES one in a hundred English ones is taken for some other language, but hardly one for French or German. From
- * LEAST_SHARE percent of its own language a text is not suspected: names and titles are in another one often. */
+/* Thresholds by python3 -m weights.evaluation.warnings (weights/EXPERIMENTS.md has its table). In texts of fewer bytes than
+ * CHECK_SHORT_BYTES, one in a hundred English texts is taken for some other language, but hardly any for French or German. A text
+ * with at least LEAST_SHARE percent of its own language is not suspected: names and titles are often in another one. */
 enum { CHECK_BYTES = 4096, CHECK_SHORT_BYTES = 24, LEAST_SHARE = 33 };
 
-/* Bytes of letters of scripts that are not Latin: Greek to Thai, Japanese to Hangul. */
+/* Counts bytes of letters in scripts other than Latin, from Greek to Thai, Japanese and Hangul. */
 static bool has_other_letters(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         unsigned char byte = (unsigned char)text[i];
@@ -246,14 +246,14 @@ static bool has_other_letters(const char *text, size_t length) {
     return false;
 }
 
-/* "zh" of a model is "zh-Hant" of the detector, too. */
+/* "zh" of a model also matches the detector's "zh-Hant". */
 static bool is_same(const char *code, const char *detected) {
     char wide[CODE_BYTES];
     snprintf(wide, sizeof wide, "%s", detected);
     return is_language(code, detected) || cld2_same(code, detected) || (language_widen(wide) && language_same(wide, code));
 }
 
-/* The share of a text that is in this language; percent. */
+/* The percentage of a text that is in this language. */
 static int share_of(const struct cld2_guess *guesses, int guess_count, const char *code) {
     for (int i = 0; i < guess_count; i++)
         if (is_same(code, guesses[i].code))
@@ -268,7 +268,7 @@ static bool is_any(const char *detected, const char *const *codes, size_t count)
     return false;
 }
 
-/* As BCP-47 has it: "he" for "iw". */
+/* The BCP-47 code: "he" for "iw". */
 static void set_code(struct language_other *other, const char *detected) {
     UErrorCode status = U_ZERO_ERROR;
     int32_t length = uloc_toLanguageTag(detected, other->code, LANGUAGE_CODE_BYTES, false, &status);

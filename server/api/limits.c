@@ -1,4 +1,4 @@
-/* How much clients and keys may still ask for: a bucket of tokens for each client, an account for each key. */
+/* Allowances of clients and keys: a bucket of tokens for each client, an account for each key. */
 #include "server/api/limits.h"
 #include <math.h>
 #include <pthread.h>
@@ -12,12 +12,12 @@ enum { SETS = 1024, WAYS = 8 };
 
 static const double ROUNDING = 1e-9; /* tokens */
 
-/* Zeroed: nobody's, and long full. */
+/* A zeroed bucket belongs to nobody and has long been full. */
 struct bucket {
     uint64_t client;
     struct limit limit;
-    double spent;       /* of a full bucket, at that time; above the burst: debt */
-    int64_t counted_us; /* 0: nobody's */
+    double spent;       /* tokens missing from a full bucket at counted_us; above the burst: debt */
+    int64_t counted_us; /* 0: unused */
 };
 
 struct limiter {
@@ -52,7 +52,7 @@ static struct bucket *limiter_find(struct limiter *limiter, uint64_t client) {
     return NULL;
 }
 
-/* The fullest of its set is made the client's. */
+/* Finds the client's bucket; a new client takes over the fullest bucket of its set. */
 static struct bucket *adopt(struct limiter *limiter, uint64_t client, int64_t now_us) {
     struct bucket *set = limiter->buckets[client % SETS], *fullest = set;
     for (size_t i = 1; i < WAYS; i++) {
@@ -91,19 +91,19 @@ void limiter_return(struct limiter *limiter, uint64_t client, size_t tokens) {
     pthread_mutex_unlock(&limiter->lock);
 }
 
-/* ---- characters of a day ---- */
+/* ---- daily characters ---- */
 
 enum { DAY_S = 24 * 60 * 60, BUCKETS = 1024 };
 
 struct account {
     struct account *next;
-    int64_t day; /* of today */
+    int64_t day; /* today's characters */
     struct usage_count count;
     char name[]; /* NUL-terminated */
 };
 
 struct usage {
-    pthread_mutex_t lock; /* guards the accounts: one for each name that was ever counted */
+    pthread_mutex_t lock; /* guards the accounts, one for each name that was ever counted */
     struct account *buckets[BUCKETS];
 };
 
@@ -134,7 +134,7 @@ static struct account **bucket_of(struct usage *usage, const char *name) {
     return &usage->buckets[hash % BUCKETS];
 }
 
-/* The lock is held, as in the functions below. An account starts over on another day. */
+/* Requires the lock, as do the functions below. On another day an account starts again at 0. */
 static struct account *usage_account(struct usage *usage, const char *name, int64_t now_s) {
     struct account *account = *bucket_of(usage, name);
     while (account && strcmp(account->name, name) != 0)
@@ -180,7 +180,7 @@ void usage_return(struct usage *usage, const char *name, uint64_t characters, in
     if (account) {
         account->count.total -= characters;
         account->count.today -=
-            account->count.today < characters ? account->count.today : characters; /* midnight may have passed */
+            account->count.today < characters ? account->count.today : characters; /* the day may have changed */
     }
     pthread_mutex_unlock(&usage->lock);
 }

@@ -1,12 +1,12 @@
-/* GET /models, /health, /ready and /metrics report the state of the daemon; POST and DELETE change the models in service. */
+/* GET /models, /health, /ready and /metrics report the state of the daemon; POST and DELETE change the set of loaded models. */
 #include "server/api/endpoint.h"
 #include "server/get/fetch.h"
 #include <stdio.h>
 #include <string.h>
 
-/* The model as its folder describes it; a folder that cannot be read describes nothing. */
+/* Writes the model as its folder describes it; a folder that cannot be read has no description. */
 static void put_card(struct writer *w, const struct translator_info *info) {
-    /* what alignment is made of, and whether it was trained to align */
+    /* the source of the alignment, and whether the model was trained to align */
     const char *attention = !info->attention ? "none" : info->attention_trained ? "attention" : "untrained";
     writer_strings(w, "source", info->source, "target", info->target, "task", info->task, NULL);
     writer_count(w, "parameters", info->parameters);
@@ -44,7 +44,7 @@ static void put_origin(struct writer *w, const struct model_origin *origin) {
         writer_string(w, "attribution", origin->attribution);
 }
 
-/* The reason of a failure names files, and is shown to administrators only. */
+/* The reason of a failure names files, and only administrators may see it. */
 static void put_model(struct writer *w, const struct service *service, struct served_model *model, bool administrator) {
     struct model_view view = catalog_view(service->catalog, model);
     writer_begin_object(w, NULL);
@@ -106,7 +106,7 @@ void api_models(const struct service *service, const struct call *call, struct r
     api_reply_json(reply, &w);
 }
 
-/* ---- one more, one less ---- */
+/* ---- adding and removing a model ---- */
 
 static void reply_change(const char *status, const char *name, struct reply *reply) {
     struct writer w = {.most = SIZE_MAX};
@@ -116,12 +116,12 @@ static void reply_change(const char *status, const char *name, struct reply *rep
     api_reply_json(reply, &w);
 }
 
-/* The reason names folders and files: it is for administrators. */
+/* The reason names folders and files: only administrators may see it. */
 static void fail_change(enum catalog_verdict verdict, const struct error *error, struct reply *reply) {
     if (verdict == CATALOG_BUSY)
-        api_fail_coded(reply, STATUS_CONFLICT, "busy", NULL, "the models are being reloaded: try again later");
+        api_fail_coded(reply, STATUS_CONFLICT, "busy", NULL, "the models are being reloaded; try again later");
     else if (verdict == CATALOG_UNKNOWN)
-        api_fail(reply, STATUS_NOT_FOUND, NULL, "there is no model of this name");
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "no model has this name");
     else if (error->code == ERROR_MEMORY)
         api_fail_memory(reply);
     else
@@ -203,7 +203,7 @@ void api_remove_model(const struct service *service, const struct call *call, st
         fail_change(verdict, &error, reply);
 }
 
-/* generation 0: none. */
+/* generation 0: the reply has no generation. */
 static void reply_status(const char *status, size_t generation, struct reply *reply) {
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
@@ -230,14 +230,14 @@ void api_reload_start(const struct service *service, const struct call *call, st
         api_fail_memory(reply);
 }
 
-/* The reason names folders and files: it is for administrators. */
+/* The reason names folders and files: only administrators may see it. */
 void api_reload_finish(const struct service *service, struct request *request, struct reply *reply) {
     (void)service;
     const struct reload *reload = request->reload;
     if (reload->generation > 0)
         reply_status("reloaded", reload->generation, reply);
     else if (reload->error.code != ERROR_NONE)
-        api_fail(reply, STATUS_CONFLICT, NULL, "the models were not reloaded, and those in service stay: %s",
+        api_fail(reply, STATUS_CONFLICT, NULL, "reloading failed, and the loaded models stay in service: %s",
                  reload->error.message);
     else
         api_fail_unready(SERVICE_DRAINING, reply);

@@ -1,5 +1,5 @@
-/* alignd's own dialect of POST /translate and POST /attention: which model translates each text, what the fields of a request may
- * be together, and the answer around the texts. A form or a query string becomes JSON first, and is then read as any body. */
+/* alignd's own dialect of POST /translate and POST /attention: it chooses the model of each text, checks combinations of fields,
+ * and writes the answer around the texts. A form or a query string is converted to JSON first and then read like any body. */
 #include "model/base/utf8.h"
 #include "server/api/fields.h"
 #include "server/api/languages.h"
@@ -10,15 +10,15 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* ---- the model of each text: the one that is named, the one whose languages are nearest, or two that meet in a language ---- */
+/* ---- the model of each text: the named one, the one with the nearest languages, or two in sequence ---- */
 
 /* The models of one text. */
 struct choice {
-    struct served_model *model;  /* that reads it */
-    const char *variant;         /* of that; NULL: none */
-    struct served_model *second; /* that goes on from what it writes; NULL: none */
+    struct served_model *model;  /* reads the text */
+    const char *variant;         /* the first model's; NULL: none */
+    struct served_model *second; /* translates the first model's output; NULL: none */
     const char *second_variant;
-    const char *detected; /* the language that the text was taken to be in, a model's code; NULL: that was given, or the model */
+    const char *detected; /* the detected language, as a model's code; NULL: the request gave it, or a model */
     double confidence;    /* 0 to 1 */
 };
 
@@ -28,7 +28,7 @@ static int target_distance(const struct translator_info *info, const char *code)
     return variant_for(info, code) ? 0 : language_distance(info->target, code);
 }
 
-/* The distance of a model from what is asked for. A field that was not given fits any model. A folder that cannot be read has no
+/* The distance of a model from the requested languages. A field that is missing fits any model. A folder that cannot be read has no
  * languages. */
 static int misfit(const struct translator_info *info, const struct api_form *form) {
     if (form->model ? strcmp(form->model, info->name) != 0 : !*info->source)
@@ -44,7 +44,7 @@ static bool matches(const struct translator_info *info, const struct api_form *f
     return misfit(info, form) < MISFIT;
 }
 
-/* The model that fits best; of several the default one or, if it is not among them, the first. */
+/* The model that fits best. Among several it prefers the default model, then the first. */
 static struct served_model *find_model(const struct model_set *models, const char *usual, const struct api_form *form) {
     struct served_model *model = NULL;
     int least = MISFIT;
@@ -59,7 +59,7 @@ static struct served_model *find_model(const struct model_set *models, const cha
     return model;
 }
 
-/* "en-fr, fr-en": the pairs of the models that match, each once, as many as there is room for. Returns how many pairs there are. */
+/* Writes "en-fr, fr-en": the pairs of the matching models, each once, as far as there is room. Returns the number of pairs. */
 static size_t list_pairs(const struct model_set *models, const struct api_form *form, char text[PAIRS_BYTES]) {
     size_t pairs = 0, length = 0, left_out = 0;
     *text = '\0';
@@ -84,10 +84,10 @@ static size_t list_pairs(const struct model_set *models, const struct api_form *
     return pairs;
 }
 
-/* No model fits, and perhaps one would without the variant. */
+/* Whether no model fits, but one might without the variant. */
 static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply);
 
-/* Which of the fields that choose a model is to blame for there being none. */
+/* Which of the fields that choose a model is responsible for finding none. */
 static int fail_model(const struct model_set *models, const struct api_form *form, struct reply *reply) {
     bool known_model = !form->model, known_source = !form->source;
     for (size_t i = 0; i < models->count; i++) {
@@ -115,7 +115,7 @@ static int fail_variant(const struct model_set *models, const struct api_form *f
     return api_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"", model->info.name, form->variant);
 }
 
-/* /attention once took a translation by this name, which the message explains to clients that still send one. */
+/* In earlier versions, /attention took a translation by this name. The message explains that to clients that still send one. */
 static int check_target(const struct service *service, const struct model_set *models, const struct api_form *form,
                         struct reply *reply) {
     char any[1][32];
@@ -139,7 +139,7 @@ static int check_target(const struct service *service, const struct model_set *m
                       codes, form->target_language);
 }
 
-/* The model or the two for form->source and form->target_language. */
+/* Finds the model or the two models for form->source and form->target_language. */
 static int choose(const struct service *service, const struct api_form *form, struct request *request, struct choice *choice,
                   struct reply *reply) {
     const struct model_set *models = request->models;
@@ -157,7 +157,7 @@ static int choose(const struct service *service, const struct api_form *form, st
     if (!last)
         return fail_model(models, form, reply);
 
-    /* a request that asks for no other gets the variant of the model's own target */
+    /* the default is the variant of the model's own target */
     const char *code = form->variant ? form->variant : form->target_language;
     const char *variant = code ? variant_for(&last->info, code) : NULL;
     if (!variant)
@@ -187,10 +187,10 @@ static bool fetch_detected(const struct service *service, const struct api_form 
     return !guess.failed && api_fetch_missing(service, list[guess.index], form->target_language, request, reply);
 }
 
-/* The texts may be in several languages, and then have several models. */
+/* The texts may be in several languages and then need several models. */
 static int choose_detected(const struct service *service, struct api_form *form, size_t count, struct request *request,
                            struct reply *reply) {
-    /* the languages from which the target can be reached, by one model, then by two */
+    /* the languages from which one model, or else two, can reach the target */
     const struct model_set *models = request->models;
     const char **codes = arena_alloc(&request->arena, 2 * models->count + 1, sizeof *codes);
     bool pairs = !form->model && !form->variant && form->target_language;
@@ -208,7 +208,7 @@ static int choose_detected(const struct service *service, struct api_form *form,
         if (known == code_count)
             codes[code_count++] = info->source;
     }
-    struct choice *chosen = arena_zalloc(&request->arena, code_count + 1, sizeof *chosen); /* of each code; model NULL: not yet */
+    struct choice *chosen = arena_zalloc(&request->arena, code_count + 1, sizeof *chosen); /* for each code */
     if (!codes || !chosen) {
         api_fail_memory(reply);
         return -1;
@@ -234,9 +234,9 @@ static int choose_detected(const struct service *service, struct api_form *form,
     return 0;
 }
 
-/* Sets form->choices [count], and the request's model and variant: those that write the first text's translation. Without source,
- * or with "auto", each text's language is detected, among those from which target can be reached. Without source and target the
- * daemon's default model answers or, if all models have the same two languages, the first. -1: the reply is set. */
+/* Sets form->choices [count], and the request's model and variant, which are those that write the first text's translation. If
+ * source is missing or "auto", each text's language is detected among those from which target can be reached. Without source and
+ * target, the daemon's default model answers or, if all models have the same two languages, the first. -1: the reply is set. */
 static int choose_models(const struct service *service, struct api_form *form, size_t count, struct request *request,
                          struct reply *reply) {
     char pairs[PAIRS_BYTES];
@@ -274,13 +274,13 @@ static int choose_models(const struct service *service, struct api_form *form, s
     return 0;
 }
 
-/* ---- what fields may be together ---- */
+/* ---- combinations of fields ---- */
 
 static json_t *item(json_t *value, size_t i) {
     return json_is_array(value) ? json_array_get(value, i) : value;
 }
 
-/* A string or an array of them, of at most `most` characters together. */
+/* Reads a string or an array of them, of at most `most` characters together. */
 static int check_texts(const char *field, json_t *value, size_t most, size_t *count, struct reply *reply) {
     size_t characters = 0;
     if (!json_is_string(value) && !json_is_array(value))
@@ -301,7 +301,7 @@ static int check_texts(const char *field, json_t *value, size_t most, size_t *co
     return -1;
 }
 
-/* Limits of one number that another field sets. A beam, samples and an exact search have several hypotheses. */
+/* Checks limits of a number that depend on another field. A beam, samples and an exact search have several hypotheses. */
 static int check_numbers(const struct api_form *form, size_t rows, struct reply *reply) {
     const struct search_options *search = &form->search;
     size_t n_best = search->n_best;
@@ -321,7 +321,7 @@ static int check_numbers(const struct api_form *form, size_t rows, struct reply 
     return 0;
 }
 
-/* Fields that this model has nothing for. */
+/* Refuses fields that this model has no data for. */
 static int check_model(const struct translator_info *info, const struct api_form *form, struct reply *reply) {
     if (form->include & INCLUDE_QUALITY && !info->quality)
         return api_refuse(reply, "include", "include must not contain quality: model \"%.60s\" does not estimate it", info->name);
@@ -340,7 +340,7 @@ static int check_model(const struct translator_info *info, const struct api_form
     return 0;
 }
 
-/* Fields that concern the work of one model have no meaning for two. */
+/* Refuses fields that concern the work of a single model if there are two. */
 static int check_pivot(const struct api_form *form, const struct choice *choice, struct reply *reply) {
     const struct {
         const char *field;
@@ -364,7 +364,7 @@ static int check_pivot(const struct api_form *form, const struct choice *choice,
     return 0;
 }
 
-/* "all" stands for everything that all models of the request have. */
+/* "all" means everything that all models of the request have. */
 static void settle_include(struct api_form *form, size_t count) {
     if (!(form->include & INCLUDE_ALL))
         return;
@@ -380,7 +380,7 @@ static void settle_include(struct api_form *form, size_t count) {
     form->include &= ~INCLUDE_ALL;
 }
 
-/* Everything that can be checked without the models' tokenizers. */
+/* Checks everything that does not need the models' tokenizers. */
 static int check_form(const struct service *service, struct api_form *form, size_t *count, struct request *request,
                       struct reply *reply) {
     size_t translations = 0, most = service->options.max_text_chars, prefix = utf8_count(form->prefix, strlen(form->prefix));
@@ -427,7 +427,7 @@ static int check_form(const struct service *service, struct api_form *form, size
 
 /* ---- texts with tags or marks, as the segments that are translated ---- */
 
-/* Fields that have no meaning for a text that is cut at its tags. */
+/* Refuses fields that have no meaning for a text that is cut at its tags. */
 static int check_markup(const struct api_form *form, struct reply *reply) {
     const char *name = form->stream ? "stream" : form->prefix[0] ? "prefix" : form->include & INCLUDE_HEADS ? "include" : NULL;
     if (!name)
@@ -453,7 +453,7 @@ static struct plan *make_plan(const struct api_form *form, struct request *reque
                                       .texts = &request->texts[i],
                                       .count = 1};
         items[i].target_language =
-            arena_copy(&request->arena, items[i].target_language, strlen(items[i].target_language)); /* of the JSON, maybe */
+            arena_copy(&request->arena, items[i].target_language, strlen(items[i].target_language)); /* borrowed so far */
     }
     plan->items = items;
     plan->count = plan->strings = request->text_count;
@@ -462,7 +462,7 @@ static struct plan *make_plan(const struct api_form *form, struct request *reque
     return arena_failed(&request->arena) ? NULL : plan;
 }
 
-/* A text of the request for each segment. -1: memory. */
+/* Makes a text of the request for each segment. Returns -1 if memory is out. */
 static int cut_texts(struct plan *plan, struct request *request) {
     size_t count = 0;
     for (size_t i = 0; i < plan->count; i++)
@@ -488,11 +488,11 @@ static int cut_texts(struct plan *plan, struct request *request) {
     return 0;
 }
 
-/* -> request->texts, a text for each segment, and request->plan, if there are any tags or marks. -1: the reply is set. */
+/* Sets request->texts, one text for each segment, and request->plan, if there are any tags or marks. -1: the reply is set. */
 static int read_markup(const struct api_form *form, struct request *request, struct reply *reply) {
     bool text = strcmp(form->format, "text") == 0, marked = !text;
     struct error error = {0};
-    request->plan = NULL; /* it may have waited for its model, and be read again */
+    request->plan = NULL; /* a request that waited for its model is read again */
     if (!text && check_markup(form, reply) != 0)
         return -1;
     if (text && (request->verbatim || form->attention || form->translation || form->stream || form->prefix[0] ||
@@ -519,7 +519,7 @@ static int read_markup(const struct api_form *form, struct request *request, str
 
 static int copy_texts(const struct api_form *form, size_t count, struct request *request, struct reply *reply) {
     request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
-    request->characters = 0; /* it may have waited for its model, and be read again */
+    request->characters = 0; /* a request that waited for its model is read again */
     for (size_t i = 0; request->texts && i < count; i++) {
         struct text *text = &request->texts[i];
         const struct choice *choice = &form->choices[i];
@@ -563,14 +563,14 @@ static void fill_options(const struct api_form *form, const struct service_optio
     request->search.max_rows = options->rows;
 }
 
-/* Everything is checked, and nothing tokenized. -1: the reply is set. */
+/* Checks everything and tokenizes nothing. -1: the reply is set. */
 static int parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
     size_t count;
     struct api_form form = api_default_form(kind);
     int result = -1;
     if (getrandom(&form.search.sampling.seed, sizeof form.search.sampling.seed, 0) != (ssize_t)sizeof form.search.sampling.seed)
         form.search.sampling.seed = (uint64_t)clock_us();
-    form.search.sampling.seed >>= 11; /* a JavaScript number holds no more bits, and any client can send it back */
+    form.search.sampling.seed >>= 11; /* a JavaScript number has no more bits, so every client can send the seed back */
     if (api_read_form(root, kind, &form, reply) == 0 && check_form(service, &form, &count, request, reply) == 0 &&
         (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&
         (!form.glossary || api_read_glossary(service, form.glossary, request, reply) == 0) &&
@@ -587,7 +587,7 @@ static bool native_speaks(const struct dialect_fields *fields) {
     return dialect_has(fields, "text");
 }
 
-/* An array of both, in order; takes over the second. */
+/* An array of both, in order; takes over the second value. */
 static json_t *joined(json_t *first, json_t *second) {
     json_t *all = json_array();
     json_t *const parts[] = {first, second};
@@ -619,7 +619,7 @@ static json_t *native_load(const struct call *call, enum api_kind kind, struct r
         }
         if (type && type->from_text)
             value = type->from_text(sent->value, sent->length);
-        if (!value) /* an unknown field, too, which is refused with the others */
+        if (!value) /* unknown fields, too; they are refused later */
             value = json_stringn(sent->value, sent->length);
         json_object_set_new(root, sent->name, former ? joined(former, value) : value);
     }
@@ -650,7 +650,7 @@ static void native_finish(const struct service *service, const char *array_name,
     if (api_fail_decoded(request, reply))
         return;
     const struct translator_info *info = &request->model->info;
-    const struct text *first = request->text_count > 0 && request->texts[0].second ? request->texts : NULL; /* of two models */
+    const struct text *first = request->text_count > 0 && request->texts[0].second ? request->texts : NULL; /* two models */
     struct writer w = api_begin_answer(service);
     writer_begin_object(&w, NULL);
     writer_strings(&w, "model", info->name, "source", first ? first->model->info.source : info->source, "target", info->target,

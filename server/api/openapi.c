@@ -1,6 +1,6 @@
-/* GET /openapi.json and GET /docs: the API's description for programs and for people. Both are files (openapi.json, and docs.html,
- * which docs.py writes from it) that are made part of the program; tests compare the first with the tables of routes and fields.
- * What depends on the daemon, its version and whether there are API keys, is set when a description is sent. */
+/* GET /openapi.json and GET /docs describe the API for programs and for people. Both are files (openapi.json, and docs.html, which
+ * docs.py writes from it) that are embedded in the program; tests compare the first with the tables of routes and fields. The
+ * version of the daemon, and whether it has API keys, are filled in when a description is sent. */
 #include "server/api/endpoint.h"
 #include "server/api/page.h"
 #include <string.h>
@@ -8,7 +8,7 @@
 /* The page has one stylesheet and no script. */
 static const char policy[] = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/* Writes text with one string in the place of another, wherever that occurs. */
+/* Writes text, replacing every occurrence of one string by another. */
 static void put_replaced(struct writer *w, const char *text, size_t length, const char *what, const char *with) {
     for (const char *end = text + length, *found; text < end; text = found + strlen(what)) {
         found = memmem(text, (size_t)(end - text), what, strlen(what));
@@ -22,7 +22,7 @@ static void put_replaced(struct writer *w, const char *text, size_t length, cons
 /* Writes JSON without the white space between its parts. */
 static void put_compact(struct writer *w, const char *json, size_t length) {
     const char *begin = json, *end = json + length;
-    bool inside = false; /* a string */
+    bool inside = false; /* a whole string */
     for (const char *c = json; c < end; c++) {
         if (inside && *c == '\\')
             c++;
@@ -43,7 +43,7 @@ void api_openapi(const struct service *service, const struct call *call, struct 
     struct writer compact = {.most = SIZE_MAX}, versioned = {.most = SIZE_MAX}, w = {.most = SIZE_MAX};
     put_compact(&compact, (const char *)file->bytes, file->length);
     put_replaced(&versioned, compact.bytes, compact.length, "\"version\":\"VERSION\"", "\"version\":\"" ALIGND_VERSION "\"");
-    /* users need no key where there are none */
+    /* without API keys, users need none */
     put_replaced(&w, versioned.bytes, versioned.length, ",{}]", service->keys ? "]" : ",{}]");
     if (writer_ended(&compact) || writer_ended(&versioned))
         writer_fail(&w);

@@ -1,6 +1,6 @@
-/* Plans: the strings or the document of a request of another service's dialect, in pairs of languages. A plan knows which model, or
- * which two, translate each string into each target, which texts of the request that makes, and how these become the answers again.
- */
+/* Plans: the strings or the document of a request in another service's dialect, in pairs of languages. A plan knows which model, or
+ * which two, translate each string into each target, which texts of the request this makes, and how these become the answers
+ * again. */
 #include "server/api/plan.h"
 #include "model/base/utf8.h"
 #include "server/api/languages.h"
@@ -40,7 +40,7 @@ static void add_targets(const struct model_set *models, const char *source, stru
     }
 }
 
-/* Room for all that there can be. */
+/* Allocates for the maximum number of codes. */
 static int make_codes(const struct model_set *models, struct arena *arena, struct plan_codes *codes) {
     size_t most = 0;
     for (size_t i = 0; i < models->count; i++)
@@ -66,7 +66,7 @@ int plan_targets(const struct model_set *models, const char *source, const char 
         return -1;
     add_targets(models, source, codes);
 
-    /* what two models reach, except where they began */
+    /* languages that two models reach, except the source itself */
     size_t direct = codes->count;
     for (size_t i = 0; i < direct; i++)
         if (!pivot || language_distance(codes->all[i], pivot) < LANGUAGE_FAR)
@@ -77,7 +77,7 @@ int plan_targets(const struct model_set *models, const char *source, const char 
     return 0;
 }
 
-/* The models' code that is nearest to the one asked for. NULL: no model knows the language. */
+/* The models' code that is nearest to the requested one. NULL: no model knows the language. */
 static const char *find_language(const struct model_set *models, const char *asked) {
     const char *nearest = NULL;
     int least = LANGUAGE_FAR;
@@ -90,7 +90,7 @@ static const char *find_language(const struct model_set *models, const char *ask
             nearest = code;
         }
     }
-    const char *variant = NULL; /* of a model that writes this language among others */
+    const char *variant = NULL; /* the variant of a model that writes several languages, this one among them */
     for (size_t i = 0; least > 0 && !variant && i < models->count; i++)
         if (plan_translates(&models->all[i]->info))
             variant = variant_for(&models->all[i]->info, asked);
@@ -98,7 +98,7 @@ static const char *find_language(const struct model_set *models, const char *ask
 }
 
 struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, bool markup, const struct model_set *models) {
-    /* the models' source languages, each once */
+    /* the models' source languages without duplicates */
     const char **codes = calloc(models->count + 1, sizeof *codes);
     size_t count = 0, length = 0;
     for (size_t i = 0; codes && i < models->count; i++) {
@@ -110,7 +110,7 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
             codes[count++] = info->source;
     }
 
-    /* all items with a line feed after each */
+    /* all items, each with a line feed after it */
     for (size_t i = 0; i < item_count; i++)
         length += items[i].length + 1;
     char *text = codes ? malloc(length) : NULL, *end = text;
@@ -131,7 +131,7 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
 
 /* ---- the models of a pair of languages ---- */
 
-/* A model that writes several languages has its own only as a variant. */
+/* A model that writes several languages offers its own language only as a variant. */
 static int target_distance(const struct translator_info *info, const char *code) {
     if (variant_for(info, code))
         return 0;
@@ -148,7 +148,7 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
         bool meets = plan_translates(&second->info) && language_distance(middle, source) >= LANGUAGE_FAR &&
                      (!through || language_distance(middle, through) < LANGUAGE_FAR);
         int far = meets ? target_distance(&second->info, target) : LANGUAGE_FAR;
-        for (size_t j = 0; far < LANGUAGE_FAR && j < models->count; j++) { /* the nearest first model for this second one */
+        for (size_t j = 0; far < LANGUAGE_FAR && j < models->count; j++) { /* the nearest first model for this second model */
             const struct translator_info *info = &models->all[j]->info;
             int from = plan_translates(info) ? language_distance(info->source, source) : LANGUAGE_FAR;
             int to = from < LANGUAGE_FAR ? target_distance(info, middle) : LANGUAGE_FAR;
@@ -161,7 +161,7 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
     return least < 3 * LANGUAGE_FAR;
 }
 
-/* The model that is nearest to the pair of languages, of several the first; where there is none, two. */
+/* The model that is nearest to the pair of languages (of several, the first) or, if no model fits, two models. */
 static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target, const struct model_set *models,
                                      const char *pivot, struct plan_reason *reason) {
     int least = 2 * LANGUAGE_FAR;
@@ -234,7 +234,7 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
     if (refusal != PLAN_OK)
         return refusal;
 
-    /* an item of each string for each target */
+    /* one item for each string and target */
     struct plan_item *items = arena_alloc(&request->arena, order->target_count, plan->strings * sizeof *items);
     if (!items)
         return PLAN_MEMORY;
@@ -248,7 +248,7 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
         item->source_language = plan_source(plan, i);
         item->target_language = order->targets[i / plan->strings];
 
-        /* an item before this one, of the same target and source; as there are few languages, it stands near the front */
+        /* an earlier item with the same target and source; as languages are few, it is near the front */
         size_t before = i - i % plan->strings;
         while (before < i && items[before].source_language != item->source_language)
             before++;
@@ -291,7 +291,7 @@ int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
     for (size_t i = 0; i < plan->count && (plan->markup || (!plan->aligned && !plan->verbatim)); i++) {
         struct plan_item *item = &plan->items[i];
         int read = 0;
-        if (i >= plan->strings) { /* a string is read once, whatever it is translated to */
+        if (i >= plan->strings) { /* a string is read once for all its targets */
             item->html = plan->items[i % plan->strings].html;
             item->marked = plan->items[i % plan->strings].marked;
         } else if (plan->document) {
@@ -312,7 +312,7 @@ int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
     return 0;
 }
 
-/* The item of the same string for an earlier target that the same model reads as the first of two. NULL: there is none. */
+/* The item of the same string for an earlier target whose first model of two is the same. NULL: there is none. */
 static const struct plan_item *find_twin(const struct plan *plan, size_t i) {
     const struct plan_item *item = &plan->items[i];
     for (size_t j = i % plan->strings; item->second && j < i; j += plan->strings) {
@@ -323,7 +323,7 @@ static const struct plan_item *find_twin(const struct plan *plan, size_t i) {
     return NULL;
 }
 
-/* One text of the request for each string, or for each segment of markup. */
+/* Makes one text of the request for each string, or for each segment of markup. */
 static int make_texts(struct plan *plan, struct request *request) {
     size_t count = 0;
     for (size_t i = 0; i < plan->count; i++) {
@@ -382,7 +382,7 @@ void plan_search(const struct plan *plan, size_t rows, struct request *request) 
 
 /* ---- answers ---- */
 
-/* The translation of a text, or the text itself where the translation is blank, since some clients take an empty answer for a
+/* The translation of a text, or the text itself if the translation is blank, since some clients take an empty answer for a
  * failure. */
 static int render_item(const struct text *text, struct arena *arena, struct rendered *out, struct plan_answer *answer) {
     if (render_text(text, arena, out, NULL) != 0)
@@ -413,12 +413,12 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
     }
     if (!written)
         return -1;
-    if (length > 0) /* markup that says nothing ("</b>") is its own translation, as texts are */
+    if (length > 0) /* markup without text ("</b>") is its own translation, as blank texts are */
         *answer = (struct plan_answer){written, length};
     return 0;
 }
 
-/* The text that the hypotheses of this rank make; a sentence that has fewer takes part with its last. */
+/* The text that the hypotheses of this rank make; a sentence that has fewer contributes its last. */
 static int render_rank(const struct text *text, size_t rank, struct arena *arena, struct plan_answer *answer) {
     struct text ranked = *text;
     struct rendered rendered;
@@ -426,7 +426,7 @@ static int render_rank(const struct text *text, size_t rank, struct arena *arena
     if (!ranked.sentences)
         return -1;
     for (size_t i = 0; i < text->count; i++) {
-        ranked.sentences[i] = text->sentences[i]; /* to be read only */
+        ranked.sentences[i] = text->sentences[i]; /* only read */
         ranked.sentences[i].hypotheses += rank < text->sentences[i].count ? rank : text->sentences[i].count - 1;
     }
     return render_item(&ranked, arena, &rendered, answer);
@@ -492,7 +492,7 @@ static int align_sentence(const struct text *text, const struct rendered *render
     return 0;
 }
 
-/* Each sentence reaches to the next. */
+/* Each sentence extends to the beginning of the next. */
 static int cut_sentences(const struct text *text, const struct rendered *rendered, struct arena *arena,
                          struct plan_alignment *out) {
     size_t count = text->count > 0 ? text->count : 1;
@@ -511,14 +511,14 @@ static int cut_sentences(const struct text *text, const struct rendered *rendere
 
 int plan_align(const struct plan_item *item, struct arena *arena, struct plan_alignment *out) {
     const struct text itself = {.source = item->source, .source_length = item->length};
-    const struct text *text = item->count > 0 ? &item->texts[0] : &itself; /* nothing is translated */
+    const struct text *text = item->count > 0 ? &item->texts[0] : &itself; /* the item is not translated */
     struct rendered rendered = {.length = item->length};
     struct plan_answer answer = {.length = item->length};
     size_t room = 0;
     *out = (struct plan_alignment){0};
     if (item->count > 0 && render_item(text, arena, &rendered, &answer) != 0)
         return -1;
-    if (answer.text == text->source) /* it is its own translation */
+    if (answer.text == text->source) /* the text is its own translation */
         return cut_sentences(&itself, &(struct rendered){.length = answer.length}, arena, out);
     for (size_t i = 0; i < text->count; i++)
         if (align_sentence(text, &rendered, i, arena, out, &room) != 0)

@@ -1,4 +1,4 @@
-/* The endpoints: one table has a row for each path and method. What a path does, takes and gives, openapi.json says. */
+/* The endpoints: one table has a row for each path and method. openapi.json documents what each path does, accepts and returns. */
 #include "server/api/endpoint.h"
 #include "server/api/page.h"
 #include "server/get/fetch.h"
@@ -62,11 +62,11 @@ static const struct route routes[] = {
     {"/spec", "GET", ACCESS_OPEN, api_spec, NULL, NULL},
     {"/openapi.json", "GET", ACCESS_OPEN, api_openapi, NULL, NULL},
     {"/docs", "GET", ACCESS_OPEN, api_docs, NULL, NULL},
-    {"/", "GET", ACCESS_OPEN, api_page, NULL, NULL}, /* the last: the other files of the page, too */
+    {"/", "GET", ACCESS_OPEN, api_page, NULL, NULL}, /* this is the last; the other files of the page share it */
 };
 enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
 
-/* The labels of metrics and log lines, one for each path. All other paths share the last, since clients may send any. */
+/* The labels of metrics and log lines, one for each path. All other paths share the last label, since clients may send any path. */
 static const char *const labels[] = {
     "/translate",
     "/attention",
@@ -133,7 +133,7 @@ static size_t label_of(const char *path) {
     return LABEL_COUNT - 1;
 }
 
-/* Segment by segment. part: NULL, or what stands for the one in braces. */
+/* Compares segment by segment. part: NULL, or receives the segment that matches the braces. */
 static bool path_fits(const char *pattern, const char *path, const char **part, size_t *length) {
     while (*pattern && *path) {
         if (*pattern == '{') {
@@ -162,7 +162,7 @@ bool api_method_fits(const struct route *route, const char *method) {
     return strcmp(method, route->method) == 0 || (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
 }
 
-/* The row of the same path that has the method, or else this one. */
+/* The row of the same path that has the method, or else this row. */
 static const struct route *of_method(const struct route *route, const char *method) {
     for (const struct route *row = route; row < routes + ROUTE_COUNT && strcmp(row->path, route->path) == 0; row++)
         if (api_method_fits(row, method))
@@ -230,7 +230,7 @@ enum scheduler_verdict api_submit(const struct service *service, struct request 
         return fetcher_await(service->fetcher, request->fetch) ? SCHEDULER_ACCEPTED : SCHEDULER_FULL;
     if (!api_waits(request))
         return scheduler_submit(service->scheduler, request);
-    if (catalog_await(service->catalog, request->wait)) /* the request may be gone */
+    if (catalog_await(service->catalog, request->wait)) /* the request may have been freed */
         return SCHEDULER_ACCEPTED;
     return service_state(service) == SERVICE_DRAINING ? SCHEDULER_CLOSED : SCHEDULER_FULL;
 }
@@ -245,7 +245,7 @@ const struct page_file *page_find(const char *path) {
 }
 
 void api_page(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    /* nothing inline, nothing from elsewhere; data: is the picture that an export draws */
+    /* nothing inline or from other hosts; an export draws a picture from data: */
     static const char policy[] =
         "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
     (void)service;
@@ -256,7 +256,7 @@ void api_page(const struct service *service, const struct call *call, struct req
         return;
     }
 
-    /* If-None-Match is a list of tags, weak ones among them, or *; no tag of ours is a part of another's */
+    /* If-None-Match is "*" or a list of tags, some of them weak; our tags are not substrings of each other */
     const char *tags = call->if_none_match;
     bool known = tags && (strcmp(tags, "*") == 0 || strstr(tags, file->etag));
     struct reply made = {.status = STATUS_NOT_MODIFIED, .content_type = file->type, .etag = file->etag, .policy = policy};

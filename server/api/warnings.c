@@ -34,7 +34,7 @@ struct warning *warnings_add(struct warnings *warnings, struct arena *arena, enu
     return warning;
 }
 
-/* The model that reads a text, and the one that writes its translation: another where there are two. */
+/* The model that reads a text, and the one that writes its translation, which differs if two models translate it. */
 static const struct translator_info *reader_of(const struct request *request, const struct text *text) {
     return text->model ? &text->model->info : &request->model->info;
 }
@@ -45,14 +45,14 @@ static const struct translator_info *writer_of(const struct request *request, co
 
 /* ---- language ---- */
 
-/* The languages that short texts may be in: all that the models here read or write. */
+/* The languages that short texts may be in: all that the loaded models read or write. */
 static const char **likely_languages(const struct model_set *models, struct arena *arena, size_t *count) {
     const char **codes = arena_alloc(arena, 2 * models->count, sizeof *codes);
     *count = 0;
     for (size_t i = 0; codes && i < 2 * models->count; i++) {
         const struct translator_info *info = &models->all[i / 2]->info;
         const char *code = i % 2 == 0 ? info->source : info->target;
-        if (*code) /* not of a folder that cannot be read */
+        if (*code) /* a folder that cannot be read has no languages */
             codes[(*count)++] = code;
     }
     return codes;
@@ -62,7 +62,7 @@ static void put_language(struct writer *w, const struct warning *warning) {
     writer_string(w, "language", warning->detail);
 }
 
-/* Warns if these bytes of a text look like another language than `source`. */
+/* Warns if these bytes of a text appear to be in another language than `source`. */
 static int warn_of_language(const struct request *request, const char *source, const char *bytes, size_t length,
                             struct arena *arena, struct warnings *warnings) {
     char looks[LANGUAGE_NAME_BYTES], reads[LANGUAGE_NAME_BYTES];
@@ -90,10 +90,11 @@ static int check_language(const struct request *request, const struct text *text
 
 /* ---- untranslated ---- */
 
-/* A text without sentences that must be a message in ICU's notation: it could not be read. */
+/* A text without sentences that should be an ICU message could not be parsed. */
 static int warn_of_message(const char *text, size_t length, struct arena *arena, struct warnings *warnings) {
-    return !document_is_message(text, length) || warnings_add(warnings, arena, WARNING_UNTRANSLATED,
-                                                              "the text was returned unchanged: its braces make no ICU message")
+    return !document_is_message(text, length) ||
+                   warnings_add(warnings, arena, WARNING_UNTRANSLATED,
+                                "the text was returned unchanged: it has braces but is not a valid ICU message")
                ? 0
                : -1;
 }
@@ -130,7 +131,7 @@ static int check_unknowns(const struct request *request, const struct text *text
 
 /* ---- shortened ---- */
 
-/* Which of a sentence's own tokens are parts of what comes through as it is. NULL: memory is out. */
+/* Marks a sentence's own tokens that are parts of opaque runs. NULL: memory is out. */
 static bool *find_held(const struct sentence *sentence, struct arena *arena) {
     struct span own = sentence_own(sentence);
     bool *held = arena_zalloc(arena, own.end - own.begin + 1, sizeof *held);
@@ -142,8 +143,8 @@ static bool *find_held(const struct sentence *sentence, struct arena *arena) {
     return held;
 }
 
-/* A logical form says less than its question: only translations leave something out. Of a sentence its best hypothesis counts, by
- * the attention, of a model with an alignment head, too: a warning must not depend on what else is asked. */
+/* A logical form says less than its question, so only translations can leave something out. The best hypothesis of a sentence
+ * counts, by its attention, even if the model has an alignment head: a warning must not depend on other fields of the request. */
 static int check_omissions(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
     const struct translator_info *reader = reader_of(request, text), *writer = writer_of(request, text);
     struct omission sum = {0};
@@ -167,7 +168,7 @@ static int check_omissions(const struct request *request, const struct text *tex
 
 /* ---- numbers ---- */
 
-/* As they are written, of all sentences of a text. */
+/* Numbers as they are written, in all sentences of a text. */
 struct number_lists {
     const char **source, **target;
     size_t source_count, target_count;
@@ -186,7 +187,7 @@ static void put_numbers(struct writer *w, const struct warning *warning) {
     put_list(w, "target", lists->target, lists->target_count);
 }
 
-/* Counts what differs in a sentence; with lists that have room, also adds it there. */
+/* Counts the differences in a sentence; if the lists have room, also adds them there. */
 static void add_numbers(const struct sentence *sentence, struct number_lists *lists) {
     const struct sentence_amounts *amounts = sentence->amounts;
     for (size_t i = 0; amounts && i < amounts->source_count; i++, lists->source_count++)
@@ -197,7 +198,7 @@ static void add_numbers(const struct sentence *sentence, struct number_lists *li
             lists->target[lists->target_count] = amounts->target[i];
 }
 
-/* Where there are two models, what differs between the first two languages counts as well. */
+/* If two models translate, differences between the first two languages count as well. */
 static void find_numbers(const struct text *text, struct number_lists *lists) {
     lists->source_count = lists->target_count = 0;
     for (size_t i = 0; i < text->count; i++) {
@@ -213,7 +214,8 @@ static int check_numbers(const struct request *request, const struct text *text,
     find_numbers(text, &found);
     if (found.source_count + found.target_count == 0)
         return 0;
-    struct warning *warning = warnings_add(warnings, arena, WARNING_NUMBERS, "the translation has other numbers than the text");
+    struct warning *warning =
+        warnings_add(warnings, arena, WARNING_NUMBERS, "the numbers in the translation differ from those in the text");
     struct number_lists *lists = arena_alloc(arena, 1, sizeof *lists);
     found.source = arena_alloc(arena, found.source_count, sizeof *found.source);
     found.target = arena_alloc(arena, found.target_count, sizeof *found.target);
@@ -232,8 +234,8 @@ static void put_doubt(struct writer *w, const struct warning *warning) {
     writer_number(w, "quality", *(const double *)warning->detail);
 }
 
-/* The least estimate of the sentences counts: one that is wrong makes a text wrong. Neither a given translation nor what was
- * returned unchanged is the model's own. */
+/* The lowest estimate of the sentences counts: one wrong sentence makes a text wrong. A given translation and text that was
+ * returned unchanged are not the model's own output. */
 static int check_doubt(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
     (void)request;
     size_t doubtful = 0;
@@ -266,9 +268,10 @@ static int check_doubt(const struct request *request, const struct text *text, s
 
 static const struct {
     const char *name;
-    /* Adds the code's warning of a text that has sentences, if there is one. -1: memory is out. NULL: its owner adds it. */
+    /* Adds the code's warning of a text that has sentences, if it applies. Returns -1 if memory is out. NULL: another function adds
+     * it. */
     int (*check)(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings);
-    bool optional; /* a request may leave it out, with "warnings": false */
+    bool optional; /* a request may switch it off with "warnings": false */
 } kinds[WARNING_CODES] = {
     [WARNING_LANGUAGE] = {"language", check_language, false}, [WARNING_UNTRANSLATED] = {"untranslated", check_untranslated, false},
     [WARNING_UNKNOWN] = {"unknown", check_unknowns, false},   [WARNING_SHORTENED] = {"shortened", check_omissions, false},
@@ -276,7 +279,7 @@ static const struct {
     [WARNING_ENCODING] = {"encoding", NULL, false},
 };
 
-/* codes: a bit for each that is looked for. */
+/* codes: a bit for each warning to check. */
 static int check_text(const struct request *request, const struct text *text, unsigned codes, struct arena *arena,
                       struct warnings *warnings) {
     for (size_t code = 0; code < WARNING_CODES; code++) {
@@ -292,7 +295,7 @@ int warnings_of_text(const struct request *request, const struct text *text, str
     return check_text(request, text, ~0u, arena, warnings);
 }
 
-/* The language of an item's segments together. */
+/* Checks the language of an item's segments together. */
 static int check_markup(const struct request *request, const struct plan_item *item, struct arena *arena,
                         struct warnings *warnings) {
     char *joined = arena_alloc(arena, LANGUAGE_BYTES, 1);

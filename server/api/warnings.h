@@ -1,6 +1,6 @@
-/* `warnings` of a text: what is likely wrong with it or with its translation, said without being asked for. One table
- * (warnings.c) has the codes and what looks for each. The native dialect writes them beside a text's sentences; dialects
- * without a place for them, and documents, have the codes in a header, and the stream of a document has an event for each. */
+/* The `warnings` of a text, which report likely errors in the text or in its translation without being asked for. One table
+ * (warnings.c) has the codes and their checks. The native dialect writes them beside a text's sentences. Dialects that have no
+ * place for warnings, and documents, send the codes in a header; a document's stream sends an event for each. */
 #ifndef ALIGND_WARNINGS_H
 #define ALIGND_WARNINGS_H
 
@@ -15,46 +15,46 @@ struct plan;
 
 /* In the order in which they are written. */
 enum warning_code {
-    WARNING_LANGUAGE,     /* the text looks like another language than the model reads */
-    WARNING_UNTRANSLATED, /* it was returned unchanged: the model can read none of its letters */
-    WARNING_UNKNOWN,      /* the model does not know many of its tokens */
+    WARNING_LANGUAGE,     /* the text appears to be in another language than the model reads */
+    WARNING_UNTRANSLATED, /* returned unchanged: the model cannot read any of its letters */
+    WARNING_UNKNOWN,      /* many of its tokens are unknown to the model */
     WARNING_SHORTENED,    /* much of it may have been left out */
-    WARNING_NUMBERS,      /* the translation has other numbers */
+    WARNING_NUMBERS,      /* the translation has different numbers */
     WARNING_DOUBTFUL,     /* the model's own estimate is low */
-    WARNING_ENCODING,     /* a document is in another than UTF-8, which was guessed */
+    WARNING_ENCODING,     /* the document is not UTF-8; its encoding was guessed */
     WARNING_CODES
 };
 
 struct warning {
     enum warning_code code;
     const char *message;
-    /* Writes what this code has besides, as members of its object. NULL: nothing. */
+    /* Writes the other members of the warning's object. NULL: it has none. */
     void (*put)(struct writer *w, const struct warning *warning);
-    const void *detail; /* for put */
-    size_t text;        /* of the request: its index */
+    const void *detail; /* an argument for put */
+    size_t text;        /* the text's index in the request */
     struct warning *next;
 };
 
-/* In an arena, as all that they hold. */
+/* The list and everything in it are in an arena. */
 struct warnings {
     struct warning *first, *last;
-    unsigned codes; /* a bit for each that is there: 1 << code */
+    unsigned codes; /* a bit for each code in the list: 1 << code */
 };
 
-/* Adds one, whose members put, detail and text are to be set. NULL: memory is out. */
+/* Adds a warning; the caller sets its put, detail and text. NULL: memory is out. */
 __attribute__((format(printf, 4, 5))) struct warning *warnings_add(struct warnings *warnings, struct arena *arena,
                                                                    enum warning_code code, const char *format, ...);
 
-/* Adds those of a decoded text. -1: memory is out. */
+/* Adds the warnings of a decoded text. Returns -1 if memory is out. */
 int warnings_of_text(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings);
-/* Adds those of all texts of a decoded plan; a markup's language is judged by all of its segments together, since a title or a name
- * is in another one often. */
+/* Adds the warnings of all texts of a decoded plan. The language of markup is judged by all its segments together, since a title or
+ * a name is often in another language. */
 int warnings_of_plan(const struct request *request, const struct plan *plan, struct arena *arena, struct warnings *warnings);
 
-/* {"code","message"} and what the code has besides; the caller adds members before it ends the object. */
+/* Writes {"code","message"} and the other members; the caller may add members before it ends the object. */
 void warning_begin(struct writer *w, const struct warning *warning);
 
-/* NULL: there are no more. */
+/* Returns NULL after the last. */
 const char *warning_name(size_t code);
 
 #endif

@@ -10,7 +10,7 @@ void hex_print(const unsigned char *bytes, size_t count, char *text) {
     *text = '\0';
 }
 
-/* -1: the character is not a digit. */
+/* Returns -1 if the character is not a digit. */
 static int value_of(char digit) {
     static const char digits[] = "0123456789abcdefABCDEF";
     const char *found = digit ? strchr(digits, digit) : NULL;

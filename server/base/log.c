@@ -1,4 +1,4 @@
-/* Hides how an event becomes a line, and which thread writes it. */
+/* Hides how an event is formatted as a line, and which thread writes it. */
 #include "server/base/log.h"
 #include "model/base/utf8.h"
 #include "server/base/clock.h"
@@ -50,16 +50,16 @@ int log_parse_format(const char *name, enum log_format *format) {
 
 /* ---- writing lines ---- */
 
-/* Lines on their way to stderr, once log_start has been called. */
+/* Lines that wait to be written to stderr, after log_start was called. */
 static struct {
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t filled, written;
     pthread_t thread;
     bool started, stopping;
-    bool writing;              /* the thread is writing lines that it has taken out */
+    bool writing;              /* the thread is writing lines that it has taken */
     char bytes[WAITING_BYTES]; /* [length] whole lines */
     size_t length;
-    size_t lost; /* lines for which there was no room since the thread last took some */
+    size_t lost; /* lines dropped for lack of room since the thread last took lines */
 } waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static atomic_uint_fast64_t dropped;
@@ -68,8 +68,8 @@ uint64_t log_lines_dropped(void) {
     return atomic_load_explicit(&dropped, memory_order_relaxed);
 }
 
-/* Writes a line at once, so that lines of different threads and programs do not mix, unless stderr takes less. A line that stderr
- * refuses is lost: there is nowhere to report it. */
+/* Writes a line in one call, unless stderr takes less, so that lines of different threads and programs do not mix. A line that
+ * stderr refuses is lost, since it cannot be reported anywhere. */
 static void write_line(const char *line, size_t length) {
     while (length > 0) {
         ssize_t count = write(STDERR_FILENO, line, length);
@@ -85,7 +85,7 @@ static void write_line(const char *line, size_t length) {
     }
 }
 
-/* The thread: takes all lines that wait and writes them, until log_stop has been called and none waits. */
+/* The thread: takes all waiting lines and writes them, until log_stop has been called and no line waits. */
 static void *write_all(void *none) {
     char lines[WAITING_BYTES];
     (void)none;
@@ -112,8 +112,8 @@ static void *write_all(void *none) {
     }
 }
 
-/* line: [length], with its line feed. The last LINE_BYTES are reserved for the thread, which reports lost lines once each time it
- * has taken the others. */
+/* line: [length], with its line feed. The last LINE_BYTES are reserved for the thread, which reports lost lines after each batch
+ * that it takes. */
 static void send_line(const char *line, size_t length) {
     pthread_mutex_lock(&waiting.lock);
     bool direct = !waiting.started;
@@ -168,7 +168,7 @@ void log_stop(void) {
 struct line {
     char text[LINE_BYTES];
     size_t length; /* at most LINE_BYTES - END_BYTES until the line ends */
-    bool full;     /* something did not fit */
+    bool full;     /* a field did not fit */
 };
 
 static void line_put(struct line *line, const char *bytes, size_t count) {
@@ -202,7 +202,7 @@ static void put_escaped(struct line *line, const char *value) {
     }
 }
 
-/* Puts a field, or nothing if it does not fit. In a text line a value is quoted if one could not see where it ends. */
+/* Puts a field, or nothing if it does not fit. In a text line a value is quoted if its end would be ambiguous. */
 static void put_field(struct line *line, const char *key, const char *value, bool number) {
     size_t before = line->length;
     bool json = line_format == LOG_JSON, quoted = json ? !number : *value == '\0';
@@ -219,8 +219,8 @@ static void put_field(struct line *line, const char *key, const char *value, boo
     line->full = false;
 }
 
-/* Prints the argument of the conversion that follows a %, and returns the end of the conversion. The argument of an integer is read
- * with its size; gcc and clang pass both signs of a size alike. */
+/* Prints the argument of the conversion that follows a %, and returns the end of the conversion. An integer argument is read with
+ * its size; gcc and clang pass signed and unsigned integers of one size alike. */
 static const char *convert(const char *at, va_list *arguments, char *out, size_t room) {
     char *end = NULL;
     int precision = *at == '.' ? (int)strtol(at + 1, &end, 10) : -1;

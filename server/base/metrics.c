@@ -18,7 +18,7 @@ enum { MAX_BUCKETS = 16 };
 
 /* The unit and bounds of a histogram: whole microseconds, written as seconds, or whole rows. */
 struct scale {
-    int64_t bounds[MAX_BUCKETS]; /* rising, inclusive */
+    int64_t bounds[MAX_BUCKETS]; /* ascending, inclusive */
     size_t count;
     double unit;
 };
@@ -33,7 +33,7 @@ typedef atomic_int_fast64_t gauge;
 
 struct histogram {
     const struct scale *scale;
-    counter buckets[MAX_BUCKETS + 1]; /* the last one holds values beyond all bounds */
+    counter buckets[MAX_BUCKETS + 1]; /* the last one counts values above all bounds */
     gauge sum;
 };
 
@@ -48,7 +48,7 @@ struct endpoint_metrics {
 struct model_metrics {
     struct model_metrics *next;
     counter source_tokens, target_tokens, unknown_tokens, misses, hits;
-    struct histogram durations, queue; /* of requests; of sentences */
+    struct histogram durations, queue; /* of requests and of sentences */
     char name[];                       /* NUL-terminated */
 };
 
@@ -303,12 +303,12 @@ static bool is_empty(const struct histogram *histogram) {
 
 enum type { COUNTER, GAUGE, HISTOGRAM };
 
-/* The place of a family's values. */
+/* Where a family's values are stored. */
 enum place {
     IN_METRICS, /* [count] at the offset in struct metrics, one for each label value */
     IN_NOW,     /* [count] size_t at the offset in struct now */
-    IN_MODELS,  /* in struct model_metrics, for each model in service; a histogram only of models that have been used */
-    /* those that are not kept as they are written */
+    IN_MODELS,  /* in struct model_metrics, for each model in service; histograms only for models that have been used */
+    /* values that are not stored as they are written */
     REQUESTS,
     DURATIONS,
     LOAD_DURATIONS,
@@ -317,7 +317,7 @@ enum place {
     BUILD
 };
 
-/* The values of the moment. */
+/* The current values. */
 struct now {
     const struct metrics_state *state;
     size_t queue_depth, queue_depths[PRIORITIES], model_bytes, model_memory, cache_bytes, lines_dropped, fetching;
@@ -347,7 +347,7 @@ static void write_endpoints(FILE *out, const struct family *family, const struct
     }
 }
 
-/* Writes what is known of a model in service, if it is in memory. */
+/* Writes the properties of a model in service, if it is in memory. */
 static void write_served(FILE *out, const struct family *family, const struct metrics_served *model) {
     struct label name = {"model", model->name};
     if (!model->architecture && family->place != LOADED)
@@ -419,15 +419,15 @@ static const struct family families[] = {
     {"model_queue_duration_seconds", HISTOGRAM, "Time that a sentence for the model waited in the queue.", MODELS(queue)},
     {"model_load_duration_seconds", GAUGE, "Time it took to load a model and warm it up.", AS(LOAD_DURATIONS)},
     {"model_info", GAUGE, "The models in memory.", AS(INFO)},
-    {"model_loaded", GAUGE, "1: the model is in memory; 0: it is loaded when it is asked for.", AS(LOADED)},
+    {"model_loaded", GAUGE, "1: the model is in memory; 0: it is loaded on demand.", AS(LOADED)},
     {"models_bytes", GAUGE, "Memory of the models.", NOW(model_bytes)},
-    {"model_memory_bytes", GAUGE, "What they may take together; 0: no limit.", NOW(model_memory)},
+    {"model_memory_bytes", GAUGE, "Limit on the memory of all models; 0: no limit.", NOW(model_memory)},
     {"model_sets", GAUGE, "Sets of models in memory: in service, being loaded, or still used by older requests.", ONE(model_sets)},
     {"models_reloads_total", COUNTER, "Completed reloads of the models.", EACH(reloads, "result", results)},
-    {"model_loads_total", COUNTER, "Models loaded because they were asked for.", EACH(loads, "result", results)},
+    {"model_loads_total", COUNTER, "Models loaded on demand.", EACH(loads, "result", results)},
     {"model_fetches_total", COUNTER, "Downloads of models that have ended.", EACH(fetches, "result", results)},
     {"models_fetching", GAUGE, "Models being downloaded, or waiting for their turn.", NOW(fetching)},
-    {"model_unloads_total", COUNTER, "Models unloaded because nobody asked for them or room was needed.", ONE(unloads)},
+    {"model_unloads_total", COUNTER, "Models unloaded because they were idle or room was needed.", ONE(unloads)},
     {"cache_hits_total", COUNTER, "Requests answered from the answer cache.", ONE(cache_hits)},
     {"cache_misses_total", COUNTER, "Requests that could be cached, but were not found in the answer cache.", ONE(cache_misses)},
     {"cache_bytes", GAUGE, "Memory of the answer cache.", NOW(cache_bytes)},
@@ -435,7 +435,7 @@ static const struct family families[] = {
     {"build_info", GAUGE, "The running version.", AS(BUILD)},
 };
 
-/* The i-th value at `values`, as the family's type and place have it. */
+/* The i-th value at `values`, read according to the family's type and place. */
 static void put_value(FILE *out, const struct family *family, struct label label, const void *values, size_t i) {
     if (family->type == HISTOGRAM) {
         put_histogram(out, family->name, label, (const struct histogram *)values + i);
@@ -504,7 +504,7 @@ static double seconds(clockid_t clock) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Prometheus's standard process_* metrics, from /proc. Values that cannot be read are left out. */
+/* Prometheus's standard process_* metrics, from /proc. Values that cannot be read are omitted. */
 static void write_process(FILE *out) {
     write_of_process(out, "cpu_seconds_total", "counter", "User and system CPU time.", seconds(CLOCK_PROCESS_CPUTIME_ID));
     FILE *file = fopen("/proc/self/statm", "re");
@@ -518,7 +518,7 @@ static void write_process(FILE *out) {
         fclose(file);
     DIR *folder = opendir("/proc/self/fd");
     if (folder) {
-        double count = -1; /* the folder itself is open too */
+        double count = -1; /* the folder itself is open, too */
         for (struct dirent *entry; (entry = readdir(folder));)
             count += entry->d_name[0] != '.';
         closedir(folder);

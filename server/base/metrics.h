@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 struct metrics;
-struct model_metrics; /* of the models of one name; lives as long as the metrics */
+struct model_metrics; /* for the models of one name; lives as long as the metrics */
 
 /* Sentences of the first priority are decoded first (server/decode/scheduler.h). */
 enum priority { PRIORITY_INTERACTIVE, PRIORITY_BATCH, PRIORITIES };
 extern const char *const priority_names[PRIORITIES];
-/* -1: no priority has this name. */
+/* Returns -1 if no priority has this name. */
 int priority_find(const char *name, enum priority *priority);
 
 /* Labels of cancelled_total and rejected_total. */
@@ -34,7 +34,7 @@ enum metrics_rejected {
     REJECTED_DRAINING,
     REJECTED_COUNT
 };
-/* Labels of connections_cut_total: what took too long. */
+/* Labels of connections_cut_total: the stage that took too long. */
 enum metrics_slow { SLOW_REQUEST, SLOW_READER, SLOW_IDLE, SLOW_SILENT, SLOW_COUNT };
 /* Labels of chore_duration_seconds (server/decode/chores.h). */
 enum metrics_chore { CHORE_PREPARATION, CHORE_RENDERING, CHORE_KINDS };
@@ -44,36 +44,36 @@ struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_cou
 void metrics_free(struct metrics *metrics);
 
 void metrics_request_began(struct metrics *metrics);
-/* endpoint: index of its label; model: the one that answered, or NULL; status: 0 if the client left without a reply (code "499").
- */
+/* endpoint: index of its label; model: the model that answered, or NULL; status: 0 if the client left without a reply (code
+ * "499"). */
 void metrics_request_ended(struct metrics *metrics, size_t endpoint, struct model_metrics *model, unsigned status,
                            int64_t duration_us);
 void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason);
 void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason);
 void metrics_slow(struct metrics *metrics, enum metrics_slow reason);
 
-/* One sentence was admitted, so long after it was submitted. */
+/* Counts an admitted sentence and the time that it waited. */
 void metrics_queued(struct metrics *metrics, struct model_metrics *model, enum priority priority, int64_t duration_us);
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
 void metrics_rows_changed(struct metrics *metrics, int64_t difference);
-void metrics_decoding_changed(struct metrics *metrics, int64_t bytes);     /* that live sentences may need */
-void metrics_chores_changed(struct metrics *metrics, int64_t difference);  /* waiting */
-void metrics_replies_changed(struct metrics *metrics, int64_t difference); /* bytes of replies that have not been read */
+void metrics_decoding_changed(struct metrics *metrics, int64_t bytes);     /* memory that live sentences may need */
+void metrics_chores_changed(struct metrics *metrics, int64_t difference);  /* waiting requests */
+void metrics_replies_changed(struct metrics *metrics, int64_t difference); /* bytes of unread replies */
 void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t duration_us);
 
-/* The counters that the models of this name share, one after the other. The first call makes them. NULL with ERROR_MEMORY. */
+/* The counters that all models of this name share over time. The first call makes them. NULL with ERROR_MEMORY. */
 struct model_metrics *metrics_model(struct metrics *metrics, const char *name, struct error *err);
 void metrics_tokens(struct model_metrics *model, size_t source, size_t target, size_t unknown);
-/* A load has ended, with or without success; a model was unloaded. */
+/* Counts a load that has ended, with or without success, or an unloaded model. */
 void metrics_model_loaded(struct metrics *metrics, bool success);
 void metrics_model_unloaded(struct metrics *metrics);
-/* The sets of models in memory have become more or fewer; a reload has ended. */
+/* Counts a change in the number of sets of models in memory, or a reload that has ended. */
 void metrics_model_sets_changed(struct metrics *metrics, int64_t difference);
 void metrics_reloaded(struct metrics *metrics, bool success);
 /* A download of a model has ended. */
 void metrics_fetched(struct metrics *metrics, bool success);
 
-/* The answer cache was asked. */
+/* Counts a lookup in the answer cache. */
 void metrics_cache_asked(struct metrics *metrics, struct model_metrics *model, bool hit);
 
 /* A model in service; its owner keeps the strings. architecture and compute are NULL if it is not in memory. */
@@ -84,24 +84,24 @@ struct metrics_served {
 };
 /* The current values that other modules know. */
 struct metrics_state {
-    const struct metrics_served *models;                        /* [model_count] in service */
-    size_t model_count, model_bytes, model_memory, cache_bytes; /* model_memory: the limit of model_bytes, 0: none */
+    const struct metrics_served *models;                        /* [model_count] models in service */
+    size_t model_count, model_bytes, model_memory, cache_bytes; /* model_memory: the limit of model_bytes; 0: no limit */
     size_t queue_depth[PRIORITIES];
     size_t fetching; /* models that are downloaded, or wait for their turn */
 };
 /* Writes everything. The caller frees text. */
 int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length, struct error *err);
 
-/* How fast work is done while there is some, averaged over the last seconds. Zeroed at first. Not thread-safe. */
+/* The rate at which work is done while there is some, averaged over the last seconds. Zeroed at first. Not thread-safe. */
 struct meter {
-    double amount, us;   /* work done, and the time it took; older work counts less */
-    int64_t observed_us; /* 0: since the last observation there was nothing to do */
+    double amount, us;   /* work done, and the time it took; older work has a smaller weight */
+    int64_t observed_us; /* 0: there has been no work since the last observation */
 };
 
-/* amount: work done since the last observation. more: work that is left. The first amount after a pause is not counted, because it
- * may have gone to idle threads. */
+/* amount: work done since the last observation. more: whether work is left. The first amount after a pause is not counted, because
+ * it may have gone to idle threads. */
 void meter_observe(struct meter *meter, double amount, size_t more, int64_t now_us);
-/* The seconds that such an amount takes; 0: nothing has been measured. */
+/* The seconds that this amount takes; 0: nothing has been measured. */
 double meter_seconds(const struct meter *meter, double amount);
 
 #endif

@@ -14,7 +14,7 @@ int name_list_add(struct name_list *list, const char *name, size_t length) {
     return 0;
 }
 
-/* Returns the index of the name, or count if it is not there. */
+/* Returns the index of the name, or count if the list does not contain it. */
 static size_t find(const struct name_list *list, const char *name) {
     size_t i = 0;
     while (i < list->count && strcmp(list->names[i], name) != 0)

@@ -11,8 +11,8 @@ enum { FIRST_BYTES = 1024, INTEGER_BYTES = 20 /* -9223372036854775808 */ };
 
 /* ---- the buffer ---- */
 
-/* Makes room for so many more bytes and a NUL; NULL after a failure. The bytes to be written are in memory elsewhere, so the sums
- * are far from overflow. */
+/* Makes room for this many more bytes and a NUL; NULL after a failure. The bytes to be written are already in memory elsewhere, so
+ * the sums cannot overflow. */
 static char *reserve(struct writer *w, size_t bytes) {
     if (writer_ended(w))
         return NULL;
@@ -131,7 +131,7 @@ static void put_escaped(struct writer *w, char byte) {
 }
 
 void writer_string_of(struct writer *w, const char *key, const char *bytes, size_t length) {
-    unsigned char all = 0; /* the bits of all bytes: only text outside ASCII can be invalid UTF-8 */
+    unsigned char all = 0; /* the OR of all bytes: only text outside ASCII can be invalid UTF-8 */
     put_key(w, key);
     writer_append(w, "\"", 1);
     for (size_t at = 0; at < length;) {
@@ -196,7 +196,7 @@ void writer_number(struct writer *w, const char *key, double number) {
         writer_fail(w);
 }
 
-/* Most bytes of a large reply are written here, so room is made once. */
+/* Most bytes of a large reply are written here, so room is reserved once. */
 void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count, int digits) {
     writer_begin_array(w, key);
     char *out = reserve(w, count * (DECIMAL_BYTES((size_t)digits) + 1));
@@ -227,7 +227,7 @@ struct decimal {
     int exponent;
 };
 
-/* The range of the fast path: all floats but the smallest subnormal ones. */
+/* The range of the fast path: all floats except the smallest subnormal ones. */
 static const double least = 1e-44, greatest = 1e40;
 static const double powers[] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
@@ -235,7 +235,7 @@ static const double powers[] = {
     1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43, 1e44, 1e45, 1e46, 1e47, 1e48, 1e49, 1e50, 1e51, 1e52, 1e53,
 };
 
-/* number: has so many digits. */
+/* number: has this many digits. */
 static struct decimal decimal_of(unsigned number, int exponent, int digits) {
     struct decimal decimal = {.significant = digits, .exponent = exponent};
     for (int i = digits; i-- > 0; number /= 10)
@@ -253,7 +253,7 @@ static struct decimal round_exactly(double value, int digits) {
     return decimal_of((unsigned)strtoul(text + 1, NULL, 10), (int)strtol(text + digits + 2, NULL, 10), digits);
 }
 
-/* value / 10^exponent, with so many digits before the point. Powers up to 10^22 are exact, so the error is about 1e-7 at most. */
+/* value / 10^exponent, with this many digits before the point. Powers up to 10^22 are exact, so the error is about 1e-7 at most. */
 static double scaled(double value, int exponent, int digits) {
     int shift = digits - 1 - exponent;
     return shift >= 0 ? value * powers[shift] : value / powers[-shift];
@@ -272,7 +272,7 @@ static struct decimal round_value(double value, int digits) {
     if (number >= full)
         number = scaled(value, ++exponent, digits);
 
-    /* So near to a half, only all digits of the value tell how to round. */
+    /* This close to a half, rounding needs all digits of the value. */
     if (fabs(number - floor(number) - 0.5) < 1e-6)
         return round_exactly(value, digits);
     unsigned rounded = (unsigned)lrint(number);

@@ -2,10 +2,11 @@
  * JSON_REAL_PRECISION(DECIMAL_DIGITS), byte for byte, without the tree and in a fraction of the time.
  *
  * Failures stick: once memory is out, the limit is reached, or a value is not JSON (a string that is not UTF-8, a number that is
- * not finite), nothing more is written. A group of calls needs one check, at its end.
+ * not finite), nothing more is written. A group of calls needs only one check at its end.
  *
- * Objects and arrays nest up to WRITER_DEPTH; whoever begins one ends it, even after a failure. Every function that writes a value
- * takes its key: in an object a string without characters that need escapes; in an array and at the top level NULL. */
+ * Objects and arrays nest up to WRITER_DEPTH; the caller that begins one must end it, even after a failure. Every function that
+ * writes a value takes its key: in an object a string without characters that need escapes; in an array and at the top level NULL.
+ */
 #ifndef ALIGND_WRITER_H
 #define ALIGND_WRITER_H
 
@@ -16,9 +17,9 @@
 enum {
     WRITER_DEPTH = 64,
     DECIMAL_DIGITS = 6, /* significant digits, unless the caller asks for others */
-    DECIMAL_MOST = 9,   /* enough to tell any two floats apart */
+    DECIMAL_MOST = 9,   /* enough to distinguish any two floats */
 };
-/* The longest number with so many digits: -1.23457e-308. */
+/* The longest number with this many digits: -1.23457e-308. */
 #define DECIMAL_BYTES(digits) ((digits) + 7)
 
 /* Starts as {.most = ...}. */
@@ -27,9 +28,9 @@ struct writer {
     size_t length, capacity;
     size_t most;           /* limit of length; SIZE_MAX: none */
     bool too_long, failed; /* the limit was reached; any other failure */
-    bool comma;            /* a comma precedes the next value */
+    bool comma;            /* a comma must precede the next value */
     unsigned depth;        /* open objects and arrays */
-    uint64_t objects;      /* bit i: the one at depth i is an object */
+    uint64_t objects;      /* bit i: at depth i there is an object */
 };
 
 void writer_begin_object(struct writer *w, const char *key);
@@ -43,21 +44,21 @@ void writer_string_of(struct writer *w, const char *key, const char *bytes, size
 /* Members of an object: a key, its string, another key, its string, ... and NULL. */
 __attribute__((sentinel)) void writer_strings(struct writer *w, ...);
 void writer_integer(struct writer *w, const char *key, int64_t number);
-/* As decimal_write, with DECIMAL_DIGITS. */
+/* The same notation as decimal_write, with DECIMAL_DIGITS. */
 void writer_number(struct writer *w, const char *key, double number);
 void writer_boolean(struct writer *w, const char *key, bool value);
 void writer_null(struct writer *w, const char *key);
-/* An array of numbers, each with so many digits. */
+/* An array of numbers, each with this many digits. */
 void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count, int digits);
-/* A value that is JSON already. */
+/* A value that is already JSON. */
 void writer_json(struct writer *w, const char *key, const char *json);
 
-/* Appends bytes as they are, outside all values: what a reply contains around its JSON. */
+/* Appends bytes unchanged, outside all values, for a reply that contains more than JSON. */
 void writer_put(struct writer *w, const char *bytes, size_t length);
 /* Marks a failure: the caller ran out of memory before it could write. */
 void writer_fail(struct writer *w);
 
-/* True after a failure: writing more is pointless. */
+/* True after a failure: further writing is pointless. */
 static inline bool writer_ended(const struct writer *w) {
     return w->too_long || w->failed;
 }
@@ -73,8 +74,8 @@ char *writer_take(struct writer *w);
 void writer_done(struct writer *w);
 
 /* Writes value, which must be finite, with 1 to DECIMAL_MOST digits, rounded as printf rounds it and without trailing zeros, as
- * jansson does: 0.0, 1.0, 0.0800003, 8.67509e-5. Returns the end of the text, at most out + DECIMAL_BYTES(digits); writes no NUL.
- * Takes a seventh of printf's time: 22 ns instead of 160. */
+ * jansson does: 0.0, 1.0, 0.0800003, 8.67509e-5. Returns the end of the text, at most out + DECIMAL_BYTES(digits); does not write a
+ * NUL. Takes a seventh of printf's time: 22 ns instead of 160. */
 char *decimal_write(char *out, double value, int digits);
 
 #endif

@@ -5,18 +5,18 @@
 #include <stdlib.h>
 
 static const double KEEP = 0.95;   /* the weight of earlier observations at each new one */
-static const double ORIGIN = 0.1;  /* the weight of the knowledge that nothing costs nothing */
-static const double WORTH = 3;     /* a round may always cost this many times what it would with a single row */
-static const double SPARE = 0.125; /* the part that is kept for newcomers */
-static const double APART = 0.02;  /* so much of the variance of rows and of past must be each one's own */
-static const double EXPRESS = 0.5; /* the part of the target that the lane takes on top, unless it has but EXPRESS_LEAST rows */
-enum { EXPRESS_LEAST = 4, EXPRESS_TOKENS = 24 }; /* the lane has work for so many tokens a row: short sentences */
-enum { SPARE_OF_ROWS = 128 };                    /* of fewer rows, an eighth would often be less than a beam, so none are kept */
+static const double ORIGIN = 0.1;  /* the weight of one more observation at the origin: no work takes no time */
+static const double WORTH = 3;     /* a round may always take this many times as long as with a single row */
+static const double SPARE = 0.125; /* the part that is reserved for newcomers */
+static const double APART = 0.02;  /* rows and past must each have this part of their variance independently */
+static const double EXPRESS = 0.5; /* the part of the target that the lane adds, unless it has only EXPRESS_LEAST rows */
+enum { EXPRESS_LEAST = 4, EXPRESS_TOKENS = 24 }; /* the lane's work per row, in tokens: short sentences */
+enum { SPARE_OF_ROWS = 128 };                    /* no rows are reserved of fewer: an eighth would often be less than a beam */
 
 struct admission {
     size_t max_rows;
     double target_us, over_us;     /* over: what newcomers have added to this round beyond the target */
-    struct admission_load **loads; /* [count]; each has a row at least, so there is room for all rows */
+    struct admission_load **loads; /* [count]; each has at least one row, so rows bound their number */
     size_t count;
 };
 
@@ -25,7 +25,7 @@ struct admission {
 void admission_observe(struct admission_cost *cost, size_t amount, int64_t duration_us) {
     double x = (double)amount, us = (double)duration_us;
     if (amount == 0)
-        return; /* it would say nothing about the line */
+        return; /* an amount of 0 does not help to fit the line */
     cost->weight = KEEP * cost->weight + 1;
     cost->x = KEEP * cost->x + x;
     cost->us = KEEP * cost->us + us;
@@ -33,8 +33,8 @@ void admission_observe(struct admission_cost *cost, size_t amount, int64_t durat
     cost->xus = KEEP * cost->xus + x * us;
 }
 
-/* The origin is one more observation: while all amounts are alike, the line goes through it, and a large step is not expected to be
- * as cheap as the small ones seen so far. */
+/* The origin counts as one more observation. While all amounts are similar, the line goes through it, and a large step is not
+ * expected to be as cheap as the small ones seen so far. */
 double admission_predict(const struct admission_cost *cost, size_t amount) {
     if (amount == 0 || cost->weight <= 0)
         return 0;
@@ -57,7 +57,7 @@ void admission_observe_step(struct admission_step *step, size_t rows, size_t pas
     step->past_us = KEEP * step->past_us + p * (double)duration_us;
 }
 
-/* us = fixed + row rows + back past. If the observations do not tell what each of the two costs, rows alone predict. */
+/* us = fixed + row rows + back past. If the observations cannot separate the two costs, rows alone predict. */
 double admission_predict_step(const struct admission_step *step, size_t rows, size_t past) {
     const struct admission_cost *c = &step->by_rows;
     if (rows == 0 || c->weight <= 0)
@@ -162,14 +162,14 @@ void admission_leave(struct admission *admission, struct admission_load *load, s
     forget_if_empty(admission, load);
 }
 
-/* ---- what is let in ---- */
+/* ---- admission ---- */
 
-/* The work of all models in this round, as claimed so far. */
+/* The work of all models in this round, including what has been claimed so far. */
 struct work {
     size_t rows, tokens;
     double step_us, encode_us, least_us; /* least: a step with one row */
     size_t express_rows, express_work;
-    double express_us; /* what these add to the step */
+    double express_us; /* the time that these add to the step */
 };
 
 static void add_work(struct work *work, const struct admission_load *load) {
@@ -186,7 +186,7 @@ static void add_work(struct work *work, const struct admission_load *load) {
     work->encode_us += admission_predict(&load->encode, load->new_tokens);
 }
 
-/* load: counted in, whether it is in use or not. */
+/* load: counted even if it is not in use. */
 static struct work sum_work(const struct admission *admission, const struct admission_load *load) {
     struct work work = {0};
     for (size_t i = 0; i < admission->count; i++)
@@ -196,13 +196,13 @@ static struct work sum_work(const struct admission *admission, const struct admi
     return work;
 }
 
-/* If a single row takes most of the target, as it does when the weights come from memory, turning others away would spoil the
- * throughput and save little time. */
+/* If a single row takes most of the target, as it does when the weights come from memory, refusing others would cost throughput and
+ * save little time. */
 static double limit_us(const struct admission *admission, const struct work *work) {
     return fmax(admission->target_us, WORTH * work->least_us);
 }
 
-/* Adds what a newcomer takes of a round beyond the target. Returns false if others took too much before it. */
+/* Adds the time that a newcomer takes of a round beyond the target. Returns false if others took too much before it. */
 static bool add_over(struct admission *admission, double added_us, double most_us) {
     if (admission->over_us + added_us > most_us)
         return false;
@@ -210,7 +210,7 @@ static bool add_over(struct admission *admission, double added_us, double most_u
     return true;
 }
 
-/* One sentence has been let in, and how long that takes is not known yet. */
+/* Whether one sentence has been admitted whose duration is not known yet. */
 static bool is_unknown(const struct admission_load *load) {
     const struct admission_rows *main = &load->main, *express = &load->express;
     return load->step.by_rows.weight <= 0 && main->rows + main->new_rows + express->rows + express->new_rows > 0;
@@ -223,7 +223,7 @@ static bool within_target(struct admission *admission, const struct admission_lo
         return true;
     if (is_unknown(former))
         return false;
-    bool encoding = before->tokens > 0; /* the first to be encoded is, however long it is */
+    bool encoding = before->tokens > 0; /* the first sentence to be encoded always fits */
     double most_us = limit_us(admission, after), spare_us = SPARE * most_us;
     double us = after->step_us + (encoding ? after->encode_us : 0);
     double before_us = before->step_us + (encoding ? before->encode_us : 0);
@@ -243,7 +243,7 @@ bool admission_claim(struct admission *admission, struct admission_load *load, s
                      enum admission_share share) {
     const struct admission_load former = *load;
     struct work before = sum_work(admission, load);
-    /* An idle worker has all rows for anybody. */
+    /* An idle worker offers all its rows to anybody. */
     bool spare = share == ADMISSION_MOST && before.rows > 0 && admission->max_rows >= SPARE_OF_ROWS;
     size_t most = admission->max_rows - (spare ? (size_t)(SPARE * (double)admission->max_rows) : 0);
     if (before.rows > most || rows > most - before.rows)
@@ -258,7 +258,7 @@ bool admission_claim(struct admission *admission, struct admission_load *load, s
     return false;
 }
 
-/* Returns how many rows the lane has: as many as take its time, as far as is known. */
+/* Returns the lane's rows: as many as take its time, as far as that is known. */
 static size_t lane_rows(const struct admission *admission, const struct work *after) {
     size_t most = admission->max_rows / ADMISSION_EXPRESS_SHARE, least = most < EXPRESS_LEAST ? most : EXPRESS_LEAST;
     double each_us = after->express_us / (double)after->express_rows, most_us = EXPRESS * limit_us(admission, after);
@@ -267,7 +267,7 @@ static size_t lane_rows(const struct admission *admission, const struct work *af
     return each_us * (double)least >= most_us ? least : (size_t)(most_us / each_us);
 }
 
-/* own: the work of its client, with the sentence's. */
+/* own: the work of its client, including the sentence's. */
 static bool within_lane(struct admission *admission, const struct admission_load *former, const struct work *before,
                         const struct work *after, size_t own) {
     size_t rows = lane_rows(admission, after), most = rows * EXPRESS_TOKENS;

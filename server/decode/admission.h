@@ -4,7 +4,7 @@
  * sentence too long to be encoded within the target still goes in as the only one of a round, and a client that has nothing live
  * does not wait for the long sentences of others but lengthens the round. A target that a single row nearly uses up is exceeded.
  *
- * Beside this main room there is an express lane with an eighth of its rows and up to half of the target on top. It takes short
+ * Beside this main room there is an express lane with an eighth of its rows, which may exceed the target by half. It takes short
  * sentences of clients that have little live while others fill the main room, for as long as theirs may take. It takes nothing from
  * the main room, so that nobody who waits for that has to wait for the lane.
  *
@@ -16,12 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A duration that grows with an amount along a line. The last few dozen observations count. */
+/* A duration that grows with an amount along a line. Only the last few dozen observations count. */
 struct admission_cost {
     double weight, x, us, xx, xus; /* sums over the observations; older ones weigh less */
 };
 void admission_observe(struct admission_cost *cost, size_t amount, int64_t duration_us);
-/* Returns 0 if the amount is 0 or nothing has been observed. */
+/* Returns 0 if the amount is 0 or there are no observations. */
 double admission_predict(const struct admission_cost *cost, size_t amount);
 
 /* The duration of a step. It grows with the rows and, if a row looks back on all of its earlier steps, with their number, too:
@@ -34,7 +34,8 @@ void admission_observe_step(struct admission_step *step, size_t rows, size_t pas
 /* Predicts by the rows alone if rows and past have always been in proportion, as for sentences that run side by side. */
 double admission_predict_step(const struct admission_step *step, size_t rows, size_t past);
 
-/* Rows of the live sentences, at most, with what they will look back on before they end; new_: the same, claimed in this round. */
+/* At most how many rows of live sentences there are, and how many earlier steps they will look back on before they end; new_: the
+ * same for rows claimed in this round. */
 struct admission_rows {
     size_t rows, past, work, new_rows, new_past, new_work; /* work: rows x tokens */
 };
@@ -54,41 +55,41 @@ struct admission_load {
 
 struct admission;
 
-/* The lane has one row for so many of the main room. */
+/* The lane has one row for each ADMISSION_EXPRESS_SHARE rows of the main room. */
 enum { ADMISSION_EXPRESS_SHARE = 8 };
 /* Returns how many rows may be live at once, with those of the lane, if the main room has max_rows. */
 size_t admission_all_rows(size_t max_rows);
 
-/* max_rows: of the main room. target_us: 0 if rows are the only limit. Returns NULL when memory is out. */
+/* max_rows: of the main room. target_us: 0 if rows are the only limit. Returns NULL if memory is out. */
 struct admission *admission_create(size_t max_rows, int64_t target_us);
-void admission_free(struct admission *admission); /* NULL is allowed */
+void admission_free(struct admission *admission); /* accepts NULL */
 
-/* Begins a round: what is claimed from now on adds to the rows that are live. */
+/* Begins a round: claims from now on add to the live rows. */
 void admission_round(struct admission *admission);
 /* The part that a sentence may take of the target and, if there are 128 or more, of the rows. */
 enum admission_share {
-    ADMISSION_MOST,    /* all but an eighth, which is kept for clients that have nothing live; for batch jobs all but that, too */
+    ADMISSION_MOST,    /* all but an eighth, which is reserved for clients that have nothing live; batch jobs get the same */
     ADMISSION_ALL,     /* all */
-    ADMISSION_NEWCOMER /* all, and if others use up the target, however long they do, an eighth of it on top, which all newcomers of
-                          a round share */
+    ADMISSION_NEWCOMER /* all, and, if others use up the target, an eighth of it on top, which all newcomers of a round share */
 };
 /* Claims room for one more sentence, or returns false. A translation is expected to become as long as its source, tokens. Until a
  * model has been measured, only one sentence is admitted to it. */
 bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens,
                      enum admission_share share);
-/* Claims room in the lane. own: the work of the client in the main room and in the lane. With the sentence's it may be no more than
- * what that leaves free of the lane, so that there is always something for the next client. tokens: of the source or of the
- * translation, whichever are more. */
+/* Claims room in the lane. own: the work of the client in the main room and in the lane. Including the sentence's, it may not
+ * exceed the part of the lane that would stay free, so that there is always room for the next client. tokens: of the source or of
+ * the translation, whichever is larger. */
 bool admission_claim_express(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, size_t own);
-/* Forgets the loads for which nothing that was claimed has entered. */
+/* Drops the loads that have claims but no admitted sentence. */
 void admission_settle(struct admission *admission);
 
-/* A sentence was admitted, or left; express: by the lane. With its last sentence a load is forgotten: it may be freed then. */
+/* A sentence was admitted, or left; express: by the lane. When its last sentence leaves, the admission drops the load, and its
+ * owner may free it. */
 void admission_enter(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express);
 void admission_leave(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express);
 
-/* Returns the loads in use, which have live sentences or claims: [*count], changed by the calls above. The last one takes the place
- * of one that is forgotten. */
+/* Returns the loads in use, which have live sentences or claims: [*count], changed by the calls above. The last one moves to the
+ * place of a dropped one. */
 struct admission_load *const *admission_loads(const struct admission *admission, size_t *count);
 
 #endif

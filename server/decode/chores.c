@@ -1,4 +1,4 @@
-/* This module hides which chore has its slice on which thread. */
+/* This module hides which chore gets a slice on which thread. */
 #include "server/decode/chores.h"
 #include "server/base/clock.h"
 #include "server/base/metrics.h"
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 
 enum {
-    SLICE_US = 16000, /* 20 ms less the time between two looks at the clock */
+    SLICE_US = 16000, /* 20 ms minus the time between two checks of the clock */
     /* Bounds on the chores in progress, since each holds memory and a thread: for each working thread, and for each client. */
     MOST_LARGE = 3,
     MOST_SMALL = 8,
-    MOST_LARGE_OF_CLIENT = 1, /* so that others find room */
+    MOST_LARGE_OF_CLIENT = 1, /* leaves room for others */
     MOST_SMALL_OF_CLIENT = 4,
-    MOST_WAITING = 8, /* for a disk */
+    MOST_WAITING = 8, /* for chores that wait for a disk */
     SMALL_RUN = 3     /* slices of small chores in a row while a large one waits */
 };
 
@@ -36,7 +36,7 @@ struct chores {
 
     pthread_mutex_t lock;                  /* protects everything below */
     pthread_cond_t ready;                  /* a chore was handed over, or there will be no more */
-    pthread_cond_t ended;                  /* one of pending became 0 */
+    pthread_cond_t ended;                  /* a count in pending became 0 */
     pthread_t *threads;                    /* [started], room for most_threads */
     size_t started, idle;                  /* idle: threads that do no chore */
     struct chore *small, *large, *waiting; /* chores that have not begun, by turns; waiting: those that will wait for a disk */
@@ -46,14 +46,14 @@ struct chores {
     struct chore_place *places;  /* [most_threads] the chores that are handed over, running or paused */
     size_t running;              /* handed over or running: at most options.threads */
     size_t small_run;            /* slices of small chores since the last of a large one */
-    size_t count, bytes;         /* of the chores that have not begun */
-    size_t pending[CHORE_KINDS]; /* waiting, or being done */
-    uint64_t turn;               /* of the chore taken last */
+    size_t count, bytes;         /* bytes of the chores that have not begun */
+    size_t pending[CHORE_KINDS]; /* waiting or running */
+    uint64_t turn;               /* the turn of the chore taken last */
     struct meter meter;          /* the bytes taken */
     bool closed, abandoned, tidy;
 };
 
-/* ---- whose turn it is ---- */
+/* ---- turns ---- */
 
 /* Inserts the chore after all others of its turn, which is the one after the client's last: a client has one chore in each. */
 static void list_insert(const struct chores *chores, struct chore **list, struct chore *chore) {
@@ -104,9 +104,9 @@ static struct chore **first_over(struct chore **list, int64_t now_us) {
     return *list ? list : NULL;
 }
 
-/* Returns the link to the next chore, or NULL if there is nothing to do now. begin: it need not be a paused one. A chore whose
- * request is over comes first, whatever its turn: it is answered at once. Otherwise small chores come before large ones and before
- * those that have used up a slice, each of which still has its turn now and then. */
+/* Returns the link to the next chore, or NULL if no chore may run now. begin: also chores that have not begun. A chore whose
+ * request is over comes first, whatever its turn, and is answered at once. Otherwise small chores come before large ones and before
+ * those that have used up a slice, but each of these still has its turn now and then. */
 static struct chore **next_chore(struct chores *chores, bool begin) {
     int64_t now_us = clock_us();
     struct chore **link = first_over(&chores->paused, now_us), **lists[] = {&chores->small, &chores->large};
@@ -128,7 +128,7 @@ static struct chore **next_chore(struct chores *chores, bool begin) {
 
 static void *chores_run(void *argument);
 
-/* Returns whether there is a thread that could begin a chore; starts one if it is needed. */
+/* Returns whether a thread could begin a chore; starts one if necessary. */
 static bool has_thread(struct chores *chores) {
     if (chores->idle > chores->handed_count)
         return true;
@@ -222,7 +222,7 @@ void chores_away(struct chores *chores, struct chore *chore, bool away) {
 
 /* ---- called by others ---- */
 
-/* Returns the bytes by which too much would wait; if too many chores would wait, the bytes of one. */
+/* Returns the bytes over the limit of waiting bytes; if too many chores would wait, the bytes of one. */
 static size_t find_excess(const struct chores *chores, const struct chore *chore) {
     const struct chore *const lists[] = {chores->small, chores->large};
     bool has_some = false;
@@ -233,7 +233,7 @@ static size_t find_excess(const struct chores *chores, const struct chore *chore
     size_t share = has_some ? 8 : SIZE_MAX;
     size_t most = chores->options.chores - chores->options.chores / share;
     size_t most_bytes = chores->options.bytes - chores->options.bytes / share, bytes = chores->bytes + chore->bytes;
-    size_t over = bytes > most_bytes && chores->count > 0 ? bytes - most_bytes : 0; /* an empty queue has room for any one */
+    size_t over = bytes > most_bytes && chores->count > 0 ? bytes - most_bytes : 0; /* an empty queue accepts any chore */
     return chores->count >= most && over == 0 ? chore->bytes + 1 : over;
 }
 
@@ -294,7 +294,7 @@ bool chores_wait(struct chores *chores, enum metrics_chore kind, size_t timeout_
 
 /* ---- the threads ---- */
 
-/* Does a chore without the lock, which is held before and after. run may free the chore. */
+/* Runs a chore without the lock, which is held before and after. run may free the chore. */
 static void perform(struct chores *chores, struct chore *chore) {
     enum metrics_chore kind = chore->kind;
     size_t place = chore->place;
@@ -352,7 +352,7 @@ struct chores *chores_start(const struct chores_options *options, struct error *
     chores->threads = calloc(chores->most_threads, sizeof *chores->threads);
     chores->places = calloc(chores->most_threads, sizeof *chores->places);
     bool allocated = chores->threads && chores->places, started = false;
-    if (allocated) { /* one thread is enough: others are started when they are needed */
+    if (allocated) { /* one thread is enough: others are started on demand */
         pthread_mutex_lock(&chores->lock);
         started = has_thread(chores);
         pthread_mutex_unlock(&chores->lock);
@@ -376,7 +376,7 @@ void chores_free(struct chores *chores) {
     chores->closed = true;
     pthread_mutex_unlock(&chores->lock);
     pthread_cond_broadcast(&chores->ready);
-    for (size_t i = 0; i < chores->started; i++) /* no more are started now */
+    for (size_t i = 0; i < chores->started; i++) /* no more threads start from now on */
         pthread_join(chores->threads[i], NULL);
     pthread_cond_destroy(&chores->ended);
     pthread_cond_destroy(&chores->ready);

@@ -16,11 +16,11 @@ struct chores;
 
 /* One piece of work. It lives in its owner's memory, which run may free. */
 struct chore {
-    struct request *request; /* its client takes a turn. If it is cancelled or past its deadline, run comes at once, and looks */
+    struct request *request; /* its client's turn; run is called at once if it is cancelled or late, and checks that */
     enum metrics_chore kind;
     bool large;
-    bool waits;   /* it takes little processor time but may wait for a disk: it has a thread to itself, and no turn */
-    size_t bytes; /* of memory held while it waits */
+    bool waits;   /* it takes little processor time but may wait for a disk: it gets a thread without waiting for a turn */
+    size_t bytes; /* bytes of memory held while it waits */
     void (*run)(void *owner);
     void *owner;
 
@@ -34,34 +34,34 @@ struct chore {
 };
 
 struct chores_options {
-    size_t threads;       /* how many work at a time */
-    size_t chores, bytes; /* that may wait; a client that already has chores waiting may fill seven eighths of each */
+    size_t threads;       /* the number of chores that run at a time */
+    size_t chores, bytes; /* limits on waiting chores; a client that already has chores waiting may fill seven eighths of each */
     struct metrics *metrics;
 };
 
 /* Returns NULL with ERROR_MEMORY. */
 struct chores *chores_start(const struct chores_options *options, struct error *err);
-/* Ends the threads once all is done. NULL is allowed. */
+/* Ends the threads once all chores are done. Accepts NULL. */
 void chores_free(struct chores *chores);
 
-/* Returns false if there is no room. A chore of kind CHORE_RENDERING is always accepted: what it needs is in memory already. Once
- * accepted, it may be done before this returns. */
+/* Returns false if there is no room. A chore of kind CHORE_RENDERING is always accepted: its data is in memory already. Once
+ * accepted, it may end before this returns. */
 bool chores_submit(struct chores *chores, struct chore *chore);
-/* Lets others have their turn once this chore's slice is over. Called now and then by the function that does the chore, and never
- * with a lock held. */
+/* Lets others have their turn once this chore's slice is over. The function that does the chore calls it now and then, and never
+ * while it holds a lock. */
 void chores_pause(struct chores *chores, struct chore *chore);
 /* Called by the same function: from away = true until away = false the chore does something that cannot be interrupted, or waits
  * for a lock, and another one has its turn. Meanwhile chores_pause does nothing. */
 void chores_away(struct chores *chores, struct chore *chore, bool away);
-/* Makes a thread that has nothing else to do return freed memory to the system, after much was freed in many small blocks. */
+/* Makes an idle thread return freed memory to the system, after many small blocks were freed. */
 void chores_tidy(struct chores *chores);
-/* Returns the seconds until a chore that was just refused would have been accepted, if nobody else comes; 0 if nothing has been
+/* Returns the seconds until a chore that was just refused would have been accepted, if no others arrive; 0 if nothing has been
  * measured. */
 double chores_wait_s(struct chores *chores, const struct chore *chore);
 
-/* Cancels (CANCEL_SHUTDOWN) the requests of the chores that wait and of those submitted from now on. */
+/* Cancels (CANCEL_SHUTDOWN) the requests of waiting chores and of all that are submitted from now on. */
 void chores_abandon(struct chores *chores);
-/* Waits until no chore of this kind waits or is being done. Returns false after timeout_ms. */
+/* Waits until no chore of this kind waits or runs. Returns false after timeout_ms. */
 bool chores_wait(struct chores *chores, enum metrics_chore kind, size_t timeout_ms);
 
 #endif

@@ -1,4 +1,5 @@
-/* This module hides how workers hand news of a request to the thread that sends it, and how a client that hung up is noticed. */
+/* This module hides how workers pass events of a request to the thread that sends them, and how it is noticed that a client hung
+ * up. */
 #include "server/decode/events.h"
 #include "server/base/clock.h"
 #include <assert.h>
@@ -50,7 +51,7 @@ struct events {
     struct arena scratch; /* of one event */
 
     pthread_mutex_t lock;      /* protects everything below, and part of each feed */
-    struct feed *head, **tail; /* with news, oldest first */
+    struct feed *head, **tail; /* feeds with news, oldest first */
     bool parked, pulse, ended, closed;
 };
 
@@ -78,9 +79,9 @@ static int feed_make_room(struct feed *feed, struct sentence *sentence) {
     return 0;
 }
 
-/* Notes the token that the last step decided. Returns how many there are that stay. While the amounts of a sentence are compared
- * with those of its translation none does, since the worker may put a second attempt in its place. Without memory the sentence's
- * tokens are sent when it is done. */
+/* Notes the token that the last step decided. Returns the number of tokens that are final. While the amounts of a sentence are
+ * compared with those of its translation, no token is final, since the worker may replace the sentence by a second attempt. If
+ * memory is out, the sentence's tokens are sent when it is done. */
 static size_t note_token(struct feed *feed, struct sentence *sentence) {
     size_t count = feed->decided;
     if (sentence->amounts || !sends_tokens(sentence) || sentence->search.step != count + 1 || feed_make_room(feed, sentence) != 0)
@@ -179,7 +180,7 @@ void events_pulse(struct events *events) {
 
 /* ---- the reader's side ---- */
 
-/* Takes the oldest of the sentences with news. If there is none, the event says what there is instead. */
+/* Takes the oldest of the sentences with news. If there is none, sets the event's kind accordingly. */
 static bool events_take(struct events *events, struct event *event) {
     pthread_mutex_lock(&events->lock);
     struct feed *feed = events->head;
@@ -212,7 +213,7 @@ static bool send_text(struct events *events, struct feed *feed, const struct hyp
     const struct token *token = &rendering.tokens[place - feed->first];
     bool last = part.length == all->length;
     size_t whole = strlen(rendering.text), length = whole;
-    /* An incomplete character at the end is U+FFFD until the rest of its bytes has come. */
+    /* An incomplete character at the end is U+FFFD until the rest of its bytes arrives. */
     while (!(last && feed->over) && length >= 3 && memcmp(rendering.text + length - 3, "\xEF\xBF\xBD", 3) == 0)
         length -= 3;
     if (last && length < whole)
@@ -222,7 +223,7 @@ static bool send_text(struct events *events, struct feed *feed, const struct hyp
     event->added_length = length > feed->printed ? length - feed->printed : 0;
     feed->printed += event->added_length;
 
-    /* Text far before a settled token does not change any more: from now on rendering starts at this token. */
+    /* Text far before a settled token cannot change, so from now on rendering starts at this token. */
     if (length == whole && place - feed->first >= WINDOW && place >= sentence->options.prefix_length &&
         token->begin != token->end && translator_render_rest(sentence, &part, place, &events->scratch, &rendering, NULL) == 0) {
         feed->first = place;
@@ -248,7 +249,7 @@ static bool send_token(struct events *events, struct event *event) {
     event->added = "";
     if (feed->sent == all.length)
         event->piece = "</s>";
-    else if (feed->sent + 1 < sentence->options.prefix_length) /* a given prefix comes as it was given, with its last token */
+    else if (feed->sent + 1 < sentence->options.prefix_length) /* a given prefix is sent as it was given, with its last token */
         event->piece = sentence->given_tokens[feed->sent].piece;
     else if (!send_text(events, feed, &all, event))
         return false;
@@ -298,7 +299,7 @@ bool events_close(struct events *events) {
     events->closed = true;
     events->parked = false;
     bool ended = events->ended;
-    if (!ended) /* after the lock is released, the request may be gone */
+    if (!ended) /* after the lock is released, the request may have been freed */
         request_cancel(events->request, CANCEL_CLIENT);
     pthread_mutex_unlock(&events->lock);
     return ended;

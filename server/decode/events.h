@@ -10,10 +10,10 @@
 #include "server/decode/request.h"
 
 enum event_kind {
-    EVENT_NONE,     /* there is nothing to send yet */
+    EVENT_NONE,     /* nothing to send yet */
     EVENT_TOKEN,    /* a token was decided */
     EVENT_SENTENCE, /* a sentence is done, and so are those before it in its text */
-    EVENT_PULSE,    /* nothing was sent for a while */
+    EVENT_PULSE,    /* nothing has been sent for a while */
     EVENT_END,      /* all jobs have ended; nothing follows */
 };
 
@@ -55,7 +55,7 @@ bool events_close(struct events *events);
 /* All jobs have ended and the answer is ready. Returns true if the reader has left: events and request are the caller's. Otherwise
  * they are the reader's, and must not be touched any more. */
 bool events_end(struct events *events);
-/* A parked reader gets EVENT_PULSE. The request must be alive, not ended. */
+/* Sends EVENT_PULSE to a parked reader. The request must be alive, not ended. */
 void events_pulse(struct events *events);
 
 /* ---- clients that hang up ---- */
@@ -68,19 +68,19 @@ struct watch;
 struct watched {
     struct request *request;
     int fd;
-    uint64_t serial; /* never used twice, so that a late event finds no other request */
+    uint64_t serial; /* never used twice, so that a late event cannot match another request */
     struct watched *next, *previous;
 };
 
-/* Starts the thread. pulse_ms: time between pulses. Returns NULL with ERROR_FILE or ERROR_MEMORY. */
+/* Starts the thread. pulse_ms: the time between pulses. Returns NULL with ERROR_FILE or ERROR_MEMORY. */
 struct watch *watch_start(size_t pulse_ms, struct error *err);
-/* Ends the thread; nothing may be registered. NULL is allowed. */
+/* Ends the thread; nothing may be registered. Accepts NULL. */
 void watch_free(struct watch *watch);
 
-/* fd must stay open until watch_remove. If the system refuses to poll it, the request is simply not watched. Thread-safe. */
+/* fd must stay open until watch_remove. If the system cannot poll it, the request is not watched. Thread-safe. */
 void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd);
-/* When this returns, the watch does not touch the request any more. It may be called twice, or for what was zeroed and never added.
- * Thread-safe. */
+/* After this returns, the watch does not use the request any more. It may be called twice, or for a zeroed entry that was never
+ * added. Thread-safe. */
 void watch_remove(struct watch *watch, struct watched *watched);
 
 #endif

@@ -1,4 +1,4 @@
-/* This module hides which parameters there are: each is a row of one table. */
+/* This module hides which parameters exist: each has a row in one table. */
 #include "server/decode/parameters.h"
 #include <stdlib.h>
 

@@ -25,23 +25,22 @@ struct parameter {
     enum parameter_type type;
     size_t offset; /* in struct search_options */
     double minimum, maximum;
-    const char *fallback; /* its default. One out of range stands for what text says; a flag may give it, unless the model has
-                             the default (parameters_settle) */
-    const struct search_kind *only; /* the one strategy that a request may set it for; NULL: any */
+    const char *fallback; /* its default; text explains one out of range, which a flag may set unless the model settles it */
+    const struct search_kind *only; /* the only strategy that uses it; NULL: all */
     const char *text;               /* its meaning, for /openapi.json */
     const char *metavar, *help;     /* of the flag; help NULL: text */
 };
 
-/* Returns the i-th parameter, or NULL if there are no more. */
+/* Returns the i-th parameter, or NULL after the last. */
 const struct parameter *parameters_nth(size_t i);
 
-/* Returns the defaults. Those that each model sets itself are out of range: beam_size 0, length_penalty -1. */
+/* Returns the defaults. Defaults that each model sets itself are out of range: beam_size 0, length_penalty -1. */
 struct search_options parameters_default(void);
 bool parameters_of_model(const struct parameter *parameter);
-/* Takes these from the model. rows: of a worker; a default beam is not wider. */
+/* Sets these from the model. rows: of a worker, which bounds a default beam. */
 void parameters_settle(struct search_options *options, const struct translator_info *info, size_t rows);
 
-/* Returns whether the search has a beam of beam_size, of its own or to begin with. */
+/* Returns whether the search uses a beam of beam_size, at least in the beginning. */
 bool parameters_beam(const struct search_options *options);
 
 /* The names of the strategies (search_nth), for messages and --help. */

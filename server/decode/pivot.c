@@ -98,7 +98,7 @@ int pivot_go_on(struct request *request, struct error *err) {
 
 /* ---- one from two ---- */
 
-/* One sentence on its way through both models. */
+/* One sentence and its translations by both models. */
 struct middle {
     const struct sentence *first, *second;
     const struct hypothesis *written;  /* by the first, */
@@ -140,7 +140,7 @@ static void add_read(const struct middle *middle, const float *const *rows, size
         add_written(middle, rows, before < length ? before : length - 1, weight, out);
 }
 
-/* Composes one row; row: of the second model. The weight of labels, or of </s> if it has no column, is shared by the rest. */
+/* Composes one row; row: of the second model. The other columns share the weight of labels, or of </s> if it has no column. */
 static void compose_row(const struct middle *middle, const float *const *first, const float *row, float *out) {
     float sum = 0;
     for (size_t k = middle->own.begin; k < middle->own.end; k++) {
@@ -155,8 +155,8 @@ static void compose_row(const struct middle *middle, const float *const *first, 
         out[j] /= sum;
 }
 
-/* Composes rows [count] of [columns], followed by as many of the floats, extra, that follow each of the second's. Returns NULL when
- * memory is out. */
+/* Composes rows [count] of [columns], each followed by `extra` floats copied from the second's row. Returns NULL if memory is
+ * out. */
 static const float *const *compose_rows(const struct middle *middle, const float *const *first, const float *const *second,
                                         size_t count, size_t extra, struct arena *arena) {
     size_t columns = middle->columns, wide = columns + extra;
@@ -172,7 +172,7 @@ static const float *const *compose_rows(const struct middle *middle, const float
     return rows;
 }
 
-/* Makes the source's tokens as the second model would have read them: with </s> if it reads one. */
+/* Makes the source's tokens as the second model would have read them, with </s> if it reads one. */
 static struct token *find_tokens(const struct middle *middle, struct arena *arena) {
     struct token *tokens = arena_zalloc(arena, middle->columns, sizeof *tokens);
     if (!tokens)
@@ -186,7 +186,7 @@ static struct token *find_tokens(const struct middle *middle, struct arena *aren
     return tokens;
 }
 
-/* out may only be read, and only as long as the two sentences exist. */
+/* out is read only, and valid only as long as the two sentences exist. */
 static int compose_sentence(const struct pivot *pivot, size_t index, struct arena *arena, struct sentence *out) {
     const struct sentence *first = &pivot->first[index], *second = pivot->second[index];
     struct span read = sentence_own(first), own = sentence_own(second);

@@ -14,12 +14,12 @@
 
 #include "server/decode/request.h"
 
-/* Returns whether the jobs of the request have ended well and some of its texts are to be decoded once more. */
+/* Returns whether the jobs of the request have succeeded and some of its texts must be decoded again. */
 bool pivot_goes_on(const struct request *request);
-/* Replaces the jobs that ended by those of the second decoding. Returns -1 with ERROR_LENGTH (a translation is longer than the
- * second model takes), ERROR_INPUT or ERROR_MEMORY. */
+/* Replaces the ended jobs by those of the second decoding. Returns -1 with ERROR_LENGTH (a translation is longer than the second
+ * model takes), ERROR_INPUT or ERROR_MEMORY. */
 int pivot_go_on(struct request *request, struct error *err);
-/* Called once these have ended well, before the answer is written. Does nothing if there is nothing to compose. Returns -1 with
+/* Call this once these have succeeded, before the answer is written. Does nothing if there is nothing to compose. Returns -1 with
  * ERROR_MEMORY. */
 int pivot_compose(struct request *request, struct error *err);
 

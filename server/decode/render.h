@@ -1,5 +1,5 @@
-/* Decoded sentences -> text, words and the links between them, and what a translation seems to leave out: everything that JSON
- * replies, documents and the batch modes have in common. All results are in the caller's arena. */
+/* Converts decoded sentences to text, words and the links between them, and finds omissions: everything that JSON replies,
+ * documents and the batch modes have in common. All results are in the caller's arena. */
 #ifndef ALIGND_RENDER_H
 #define ALIGND_RENDER_H
 
@@ -54,9 +54,9 @@ struct word_matrix {
 int render_merge(const struct word_sides *sides, const float *const *rows, struct arena *arena, struct word_matrix *out,
                  struct error *err);
 
-/* Finds what a target token (or word) is aligned with: of the n source tokens without </s> the one with the most weight. Returns
- * false if </s> has half of the weight or more (end), or no token has any: it is aligned with nothing, or the model's window
- * (attention.window, attention.source_depth) shows only </s>. */
+/* Finds the source token (or word) that a target token is aligned with: of n source tokens without </s>, the one with the most
+ * weight. Returns false if </s> has half of the weight or more (end), or if no token has any: the target token is then unaligned,
+ * or the model's window (attention.window, attention.source_depth) shows only </s>. */
 bool render_aligned(const float *row, size_t n, float end, size_t *j);
 
 /* ---- links between words ----
@@ -66,13 +66,13 @@ bool render_aligned(const float *row, size_t n, float end, size_t *j);
 
 struct links_kind;
 
-/* "best": the best source word of each target word. "mutual": of these the ones that are the source word's best, too. "balanced":
- * the same after the columns and rows were brought to sum 1 in turn (Sinkhorn), so that a source word that attracts every step
- * loses its lead. Returns NULL for any other name. */
+/* "best": the best source word of each target word. "mutual": those of them that are also the source word's best. "balanced": the
+ * same after the columns and rows were brought to sum 1 in turn (Sinkhorn), so that a source word that attracts every step loses
+ * its lead. Returns NULL for any other name. */
 const struct links_kind *links_kind_find(const char *name);
 
 /* Finds the weights between the words of a sentence and its best hypothesis: the alignment head's, or those of attention, in which
- * </s> says nothing and counts as 0. */
+ * </s> has no meaning and counts as 0. */
 int links_find(const struct sentence *sentence, const struct word_sides *sides, struct arena *arena, struct word_matrix *out,
                struct error *err);
 
@@ -99,20 +99,20 @@ int links_print(const struct links_kind *kind, const struct links_direction *dir
 
 /* ---- omissions ---- */
 
-/* The source tokens without </s>, and those of them that are left out: all target tokens together are aligned with them by less
- * than a fifth of one. The weight that a target token gives </s> is not counted: its other weights are scaled to sum 1. */
+/* The source tokens without </s>, and those of them that are left out: all target tokens together give them less than a fifth of
+ * one alignment weight. The weight that a target token gives </s> is not counted; its other weights are scaled to sum 1. */
 struct omission {
     size_t tokens, left;
 };
 
 /* Adds the tokens of an alignment: a row for each token of a translation [target], in which the weights at source are those of the
- * sentence's own tokens. held [source.end - source.begin]: tokens that are kept as they are and therefore not left out; NULL: none.
- * The arena is only used meanwhile. Returns -1 with ERROR_MEMORY. */
+ * sentence's own tokens. held [source.end - source.begin]: tokens that are copied unchanged and therefore not left out; NULL: none.
+ * The arena is used for scratch memory only. Returns -1 with ERROR_MEMORY. */
 int omission_add(const float *const *rows, size_t target, struct span source, const bool *held, struct arena *arena,
                  struct omission *sum, struct error *err);
 
-/* Returns whether much was left out: more than three eighths of eight tokens or more. server/README.md says how often this is true
- * of whole translations and of halves (measured by python3 -m weights.evaluation.warnings). */
+/* Returns whether much was left out: more than three eighths of eight tokens or more. weights/EXPERIMENTS.md says how often this is
+ * true of whole translations and of halves (measured by python3 -m weights.evaluation.warnings). */
 bool omission_is_much(const struct omission *sum);
 
 #endif

@@ -1,4 +1,4 @@
-/* This module hides the life of a request: how its texts become jobs, who cancels it, and what is released at its end. */
+/* This module hides the life of a request: how its texts become jobs, who cancels it, and what its end releases. */
 #include "server/decode/request.h"
 #include "server/base/clock.h"
 #include "server/decode/parameters.h"
@@ -22,7 +22,7 @@ void request_init(struct request *request) {
 void request_done(struct request *request) {
     assert(atomic_load(&request->pending) == 0);
     for (size_t i = 0; i < request->text_count; i++) {
-        /* A text that was decoded twice owns both parts, but not what was composed of them; a twin does not own the first part. */
+        /* A text that was decoded twice owns both parts, but not the composed result; a twin does not own the first part. */
         struct text *text = &request->texts[i];
         const struct pivot *pivot = text->pivot;
         for (size_t j = 0; j < text->count; j++) {
@@ -93,14 +93,14 @@ size_t request_bytes(const struct request *request) {
     return bytes;
 }
 
-/* ---- texts -> sentences ---- */
+/* ---- from texts to sentences ---- */
 
-/* Nobody waits for the answer any more if the request is over: the rest need not be prepared. */
+/* If the request is over, nobody waits for the answer, so the rest need not be prepared. */
 static int check_time(struct request *request, struct error *err) {
     return request_is_over(request) ? error_set(err, ERROR_INPUT, "the request is over") : 0;
 }
 
-/* what: a field that is for one sentence alone. */
+/* what: a field that applies to one sentence only. */
 static int check_single(const struct text *text, const char *what, enum request_input *input, struct error *err) {
     if (text->count <= 1)
         return 0;
@@ -109,7 +109,8 @@ static int check_single(const struct text *text, const char *what, enum request_
                      text->count);
 }
 
-/* Lowers the model's limit of the translation; one that the client asked for, and a given translation, must be within it. */
+/* Lowers the limit of the translation's length to the model's. A limit that the client asked for, and a given translation, must be
+ * within it. */
 static int prepare_heads(struct text *text, enum request_input *input, struct error *err) {
     struct sentence *sentence = text->sentences;
     struct search_options *options = &sentence->options;
@@ -128,7 +129,7 @@ static int prepare_heads(struct text *text, enum request_input *input, struct er
     return 0;
 }
 
-/* Sets what the client gives of the answer, which has a sentence and is not decoded twice. */
+/* Sets the parts of the answer that the client gives. The text has a sentence and is not decoded twice. */
 static int prepare_given(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
     struct sentence *sentence = &text->sentences[0];
     if (text->target) {
@@ -175,7 +176,7 @@ static struct search_options options_of(const struct request *request, const str
 int request_hold(const struct request *request, const struct translator *translator, struct guard *guard,
                  struct translator_text *text, struct arena *arena, struct error *err) {
     if (request->protection && !translator_holds(translator))
-        return error_set(err, ERROR_INPUT, "this model cannot keep text as it is");
+        return error_set(err, ERROR_INPUT, "this model cannot copy text unchanged");
     return guard_find(guard, translator_scope(translator, text->verbatim), text->text, text->length, arena, &text->held, err);
 }
 
@@ -243,8 +244,8 @@ int request_prepare(struct request *request, const struct translator *translator
 
 /* ---- jobs ---- */
 
-/* A translation is expected to become as long as its source, unless it must be longer; a search that returns to earlier steps may
- * take any number of them. */
+/* The expected length of a translation is that of its source, unless it must be longer; a search that returns to earlier steps may
+ * take any number of steps. */
 static void job_measure(struct job *job) {
     const struct sentence *sentence = job_sentence(job);
     const struct search_options *options = &sentence->options;

@@ -55,7 +55,7 @@ struct forced_step {
     size_t count;
 };
 
-/* One sentence on its way: waiting in the scheduler, then live in a worker's batch. */
+/* One sentence to decode: waiting in the scheduler, then live in a worker's batch. */
 struct job {
     struct request *request;
     struct sentence *sentence;
@@ -64,7 +64,7 @@ struct job {
     size_t rows;   /* must be free before it is admitted */
     size_t tokens; /* to be encoded */
     size_t steps;  /* expected to be decoded: one a token, or as many as the request asks for */
-    size_t bytes;  /* the most that decoding takes */
+    size_t bytes;  /* the most bytes that decoding takes */
     int64_t queued_us, admitted_us, done_us;
     struct job *next;  /* in the scheduler's queue, or in a list just taken from it */
     size_t live_index; /* place in its worker's list of live jobs */
@@ -75,7 +75,7 @@ struct job {
 struct pivot {
     struct sentence *first, **second; /* [count] read by the first model, and by the second */
     struct rendering *renderings;     /* [count] written by the first */
-    const char *text;                 /* [length] the same as one text */
+    const char *text;                 /* [length] the joined text */
     size_t length, count;
 };
 
@@ -90,8 +90,8 @@ struct text {
     struct served_model *second; /* the model that translates what the other writes, and its variant; NULL: none */
     const struct loaded_model *second_loaded;
     const char *second_variant;
-    const char *detected;       /* code of the detected language; a model's string; NULL: the client gave the language */
-    double confidence;          /* of the detection, 0 to 1 */
+    const char *detected;       /* code of the detected language, which the model owns; NULL: the client gave the language */
+    double confidence;          /* confidence of the detection, 0 to 1 */
     struct text *twin;          /* an earlier text with the same first model, whose sentences it shares; NULL: none */
     struct pivot *pivot;        /* NULL: not decoded twice, or not yet */
     struct sentence *sentences; /* [count] */
@@ -107,11 +107,12 @@ struct held_model {
 
 struct request {
     struct arena arena;           /* texts, sentences, jobs: everything with the request's lifetime */
-    struct budget budget;         /* of the arena, while the request is read and while its answer is written */
-    const char *id;               /* for log lines and messages; the owner's */
-    const struct key_holder *key; /* who holds its API key (server/api/keys.h); in the arena; NULL: no key was required */
-    size_t characters;            /* of its texts */
-    uint64_t client;              /* whose turn the jobs take (client.h); any number if there is only one client */
+    struct budget budget;         /* limits of the arena, while the request is read and while its answer is written */
+    const char *id;               /* for log lines and messages; the owner keeps it */
+    const struct key_holder *key; /* the holder of its API key (server/api/keys.h); in the arena; NULL: no key was required */
+    size_t characters;            /* characters of its texts */
+    uint64_t client;              /* the client whose turns the jobs take (server/http/headers.h); any number if there is only one
+                                   * client */
     enum priority priority;
 
     struct model_set *models;    /* a reference; NULL: none */
@@ -121,40 +122,41 @@ struct request {
     struct search_options search;
     unsigned include;    /* enum include */
     int digits;          /* significant digits of written weights */
-    const char *variant; /* of the model's target language (model/variants.h), in the arena or the model's; NULL: none */
+    const char *variant; /* the variant of the model's target language, in the arena or owned by the model; NULL: none */
     bool split;          /* cut texts into sentences */
     bool replace_unknowns;
-    bool verbatim; /* show what the model does: keep only what the client protects, check and estimate nothing */
+    bool verbatim; /* show the model's own output: keep only what the client protects, check and estimate nothing */
     bool aligns;   /* the answer depends on the alignment */
     bool streamed; /* the answer is wanted piece by piece */
-    bool warns;    /* the answer has the warnings that cost time, too */
-    bool accepted; /* it is answered even if the daemon is draining by now */
+    bool warns;    /* the answer includes the warnings that cost time */
+    bool accepted; /* answer it even if the daemon is draining */
     struct text *texts;
     size_t text_count;
     const char *target_name; /* of the field with their targets; static */
 
     struct job *jobs;
     size_t job_count;
-    const char *prefix; /* each translation begins with it; NULL or "": any */
+    const char *prefix; /* the beginning of each translation; NULL or "": any */
     size_t prefix_length;
     struct glossary glossary;
     struct kept_glossary *kept;          /* the owner of the entries: a reference; NULL: the request's own */
     const struct protection *protection; /* text that is kept, beside placeholders; in the arena; NULL: nothing */
     struct forced_step *forced;          /* [forced_count] */
     size_t forced_count;
-    uint32_t number;     /* among requests with one seed: each samples on its own */
+    uint32_t number;     /* distinguishes requests that share a seed, so that each samples independently */
     int64_t deadline_us; /* clock_us; INT64_MAX: none */
 
     atomic_size_t pending; /* jobs not ended */
     atomic_int reason;     /* enum cancel_reason; the first one stays */
-    atomic_bool cancelled; /* reason is set; the sentences of the request look at it */
+    atomic_bool cancelled; /* true once reason is set; the request's sentences check it */
     void (*finish)(struct request *request);
     void *owner;
-    void *plan; /* the endpoint's own: how the texts make its answer; in the arena */
+    void *plan; /* for the endpoint: how the texts make its answer; in the arena */
 
-    /* NULL, or called on the job's worker after each round that leaves the job live, and when it has ended (done_us is set). */
+    /* NULL, or a function that the job's worker calls after each round that leaves the job live, and when the job has ended
+     * (done_us is set). */
     void (*progress)(struct job *job);
-    struct events *events; /* noted by progress for the reader of a stream; NULL: it is not streamed */
+    struct events *events; /* events that progress notes for the reader of a stream; NULL: not streamed */
 
     const char *question;     /* key of its answer in the cache (server/api/cache.h), in the arena; NULL: it is not cached */
     struct model_wait *wait;  /* set while it has no jobs but waits for its model */
@@ -163,10 +165,10 @@ struct request {
 };
 
 void request_init(struct request *request);
-/* Ends the sentences, frees everything and releases the models. No job may be waiting or live. May be called again. */
+/* Ends the sentences, frees everything and releases the models. No job may be waiting or live. It may be called twice. */
 void request_done(struct request *request);
 
-/* The input because of which request_prepare failed. */
+/* The input that made request_prepare fail. */
 enum request_input {
     REQUEST_TEXT,
     REQUEST_TARGET,
@@ -178,7 +180,7 @@ enum request_input {
     REQUEST_PROTECT
 };
 
-/* Cuts the texts into sentences by the options above, and makes a job of each. translator: for the texts that name no model.
+/* Cuts the texts into sentences by the options above, and makes a job of each. translator: for the texts that do not name a model.
  * Returns -1 with ERROR_MEMORY, or with ERROR_INPUT or ERROR_LENGTH and *input set; also if the request is over before that is
  * done. */
 int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err);
@@ -192,8 +194,8 @@ bool request_is_over(struct request *request);
 /* Returns the bytes of memory that it holds now. */
 size_t request_bytes(const struct request *request);
 
-/* Finds what is kept of a text that this translator reads for the request. guard: opened with the request's protection. Returns -1
- * with ERROR_INPUT (the model cannot keep anything), ERROR_LENGTH or ERROR_MEMORY. */
+/* Finds the opaque runs of a text that this translator reads for the request. guard: opened with the request's protection. Returns
+ * -1 with ERROR_INPUT (the model cannot keep anything), ERROR_LENGTH or ERROR_MEMORY. */
 int request_hold(const struct request *request, const struct translator *translator, struct guard *guard,
                  struct translator_text *text, struct arena *arena, struct error *err);
 
@@ -203,15 +205,15 @@ size_t request_work(const struct request *request);
 /* Returns the most bytes that decoding one of its sentences takes. */
 size_t request_decoding_bytes(const struct request *request);
 
-/* Makes the job of a prepared sentence; number: of the job in the request, since each samples on its own. */
+/* Makes the job of a prepared sentence; number: the job's number in the request, since each job samples independently. */
 void job_init(struct job *job, struct request *request, struct sentence *sentence, const struct loaded_model *model, size_t number);
 
 /* Returns the sentence that is decoded for the job now. */
 struct sentence *job_sentence(const struct job *job);
-/* A sentence of the job has been decoded. Returns true if a second one is to be decoded in its place; the job's sizes are set anew.
- */
+/* Notes that a sentence of the job has been decoded. Returns true if a second attempt is to be decoded in its place; the job's
+ * sizes are then set again. */
 bool job_goes_on(struct job *job);
-/* The second sentence cannot be decoded: the first one stays. */
+/* Notes that the second attempt cannot be decoded, so that the first one stays. */
 void job_gives_up(struct job *job);
 
 /* Ends a job. The last one calls finish: the caller must not touch job or request afterwards. */

@@ -1,4 +1,4 @@
-/* This module hides whose turn it is: how jobs wait, and in which order workers get them. */
+/* This module hides turns: how jobs wait, and in which order workers get them. */
 #include "server/decode/scheduler.h"
 #include "server/base/clock.h"
 #include "server/base/metrics.h"
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 enum {
-    MAX_QUEUES = 4096, /* bounds memory, however many clients there are */
+    MAX_QUEUES = 4096, /* bounds memory for any number of clients */
     BUCKETS = 4096,
     SWEEP_US = 10000,
     OVERTAKES = 16,
-    BATCH_SHARE = 10, /* while batch jobs wait, one part in so many of the work is theirs */
+    BATCH_SHARE = 10, /* while batch jobs wait, they get one part in this many of the work */
 };
 
-/* The waiting jobs of one client and priority: at least one. */
+/* The waiting jobs, at least one, of one client and priority. */
 struct queue {
     uint64_t client;
     enum priority priority;
@@ -39,11 +39,11 @@ struct scheduler {
     struct queue *all;               /* [most], of which the first `used` have ever been in use */
     struct queue *unused, **buckets; /* [BUCKETS], by client */
     size_t used, most;
-    size_t jobs, work;  /* that wait */
-    struct meter meter; /* the work taken */
-    size_t owed;        /* interactive work taken while batch jobs waited, for which they have had no share yet */
+    size_t jobs, work;  /* waiting jobs */
+    struct meter meter; /* the work taken so far */
+    size_t owed;        /* interactive work taken while batch jobs waited, for which they are still owed a share */
     size_t waiting;     /* workers blocked in scheduler_take */
-    int64_t swept_us;   /* when expired jobs were last looked for */
+    int64_t swept_us;   /* the time of the last check for expired jobs */
     bool closed;
 };
 
@@ -130,10 +130,10 @@ static void push_job(struct scheduler *scheduler, struct job *job, int64_t now_u
 /* The list that scheduler_take returns, while it grows. */
 struct taken {
     struct job *jobs, **end;
-    double work; /* of the jobs that were claimed */
+    double work; /* for the jobs that were claimed */
 };
 
-/* Takes the job at *link, which is one of the queue's. Returns true if it was the last: the queue is gone. */
+/* Takes the job at *link from the queue. Returns true if it was the last, so that the queue is gone. */
 static bool take_job(struct scheduler *scheduler, struct queue *queue, struct job **link, struct taken *taken) {
     struct ring *ring = &scheduler->rings[queue->priority];
     struct job *job = *link;
@@ -158,9 +158,9 @@ static bool take_job(struct scheduler *scheduler, struct queue *queue, struct jo
     return true;
 }
 
-/* ---- in ---- */
+/* ---- adding jobs ---- */
 
-/* How far the request goes beyond what its client may fill. A request without jobs yet will have at least one. */
+/* Returns by how much the request exceeds its client's limits. A request without jobs counts as one job. */
 static struct scheduler_limits find_excess(const struct scheduler *scheduler, const struct request *request) {
     bool waits = request->priority == PRIORITY_BATCH ? scheduler->rings[PRIORITY_BATCH].first != NULL
                                                      : find_queue(scheduler, request) != NULL;
@@ -190,7 +190,7 @@ enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct
 
 enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct request *request) {
     assert(request->job_count > 0);
-    size_t count = request->job_count; /* the request may be gone once the lock is released */
+    size_t count = request->job_count; /* the request may be freed once the lock is released */
     pthread_mutex_lock(&scheduler->lock);
     enum scheduler_verdict verdict = judge_locked(scheduler, request);
     if (verdict == SCHEDULER_ACCEPTED) {
@@ -228,7 +228,7 @@ double scheduler_wait_s(struct scheduler *scheduler, const struct request *reque
     return seconds;
 }
 
-/* ---- out ---- */
+/* ---- taking jobs ---- */
 
 static void take_expired(struct scheduler *scheduler, struct taken *taken) {
     int64_t now_us = clock_us();
@@ -263,7 +263,7 @@ static struct queue *take_turn(struct scheduler *scheduler, struct queue *queue,
     size_t work = job_work(queue->head), paid = (BATCH_SHARE - 1) * work;
     if (queue->priority == PRIORITY_BATCH)
         scheduler->owed -= paid < scheduler->owed ? paid : scheduler->owed;
-    else if (!is_due(scheduler, batch)) /* a share that is due does not grow */
+    else if (!is_due(scheduler, batch)) /* a share that is due does not grow further */
         scheduler->owed = batch ? scheduler->owed + work : 0;
     taken->work += (double)work;
     queue->overtaken = 0;
@@ -294,7 +294,7 @@ static void take_turns(struct scheduler *scheduler, const struct scheduler_room 
                 stuck->overtaken++;
             continue;
         }
-        /* Batch jobs that are due are not overtaken without limit, whatever jobs their client has already. */
+        /* Batch jobs that are due are overtaken a limited number of times, whatever other jobs their client has. */
         if (!stuck && (claim == CLAIM_NO_ROOM || (queue->priority == PRIORITY_BATCH && competes)))
             stuck = queue;
         next[queue->priority] = queue->next;

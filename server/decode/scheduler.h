@@ -16,19 +16,20 @@
 
 struct scheduler;
 
-/* Bounds on what may wait. A client that already has jobs waiting may fill seven eighths of each: the rest is for newcomers. */
+/* Limits on waiting jobs. A client that already has jobs waiting may fill seven eighths of each: the rest is reserved for
+ * newcomers. */
 struct scheduler_limits {
     size_t jobs, work; /* work: the sum of job_work */
 };
 
 enum scheduler_verdict { SCHEDULER_ACCEPTED, SCHEDULER_FULL, SCHEDULER_FULL_WORK, SCHEDULER_CLOSED };
 
-/* Returns NULL when memory is out. */
+/* Returns NULL if memory is out. */
 struct scheduler *scheduler_create(const struct scheduler_limits *limits);
-/* The queue must be empty, and no worker may be inside. NULL is allowed. */
+/* The queue must be empty, and no worker may use the scheduler. Accepts NULL. */
 void scheduler_free(struct scheduler *scheduler);
 
-/* Queues all jobs of a request, or none of them. Once accepted, the request belongs to the workers: it may be finished before this
+/* Queues all jobs of a request, or does nothing. Once accepted, the request belongs to the workers: it may be finished before this
  * returns. */
 enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct request *request);
 /* Queues a job again, after the other jobs of its client. Its request was accepted before and stays accepted, even if the queue is
@@ -37,32 +38,31 @@ bool scheduler_return(struct scheduler *scheduler, struct job *job);
 /* Returns what scheduler_submit would return now. A request without jobs counts as one with a single job: when even that is too
  * much, the jobs need not be made. */
 enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct request *request);
-/* Returns the seconds until the request just refused would have been accepted, if nobody else comes: the work that must leave the
+/* Returns the seconds until the request just refused would have been accepted, if no others arrive: the work that must leave the
  * queue first, at the pace at which work has been leaving it; 0 if nothing has been measured yet. */
 double scheduler_wait_s(struct scheduler *scheduler, const struct request *request);
 
-/* A worker's answer to a job that it is offered: it takes the job; it takes the job into room that is nobody else's; it has no
- * room; it has no room, but already has jobs of this client. */
+/* A worker's answer to an offered job: it takes the job; it takes the job into reserved room; it has no room; it has no room, but
+ * already has jobs of this client. */
 enum scheduler_claim { CLAIM_TAKEN, CLAIM_EXPRESS, CLAIM_NO_ROOM, CLAIM_SERVED };
 
 /* The room that a worker has for jobs. claim is called with the queue locked and must be quick. express: the worker's ordinary room
- * is kept for a client that waits for more of it, so claim may not return CLAIM_TAKEN. */
+ * is reserved for a client that waits for more of it, so claim may not return CLAIM_TAKEN. */
 struct scheduler_room {
     enum scheduler_claim (*claim)(void *owner, struct job *job, bool express);
     void *owner;
 };
 
-/* Takes the jobs whose turn it is and for which there is room, as a list in order. While other workers are idle it takes no more
- * than its share, so that a burst is spread over all of them. Every few milliseconds it also takes the jobs whose request is
- * cancelled or past its deadline, whatever their place and the room: these come first in the list and must be ended, not admitted
- * (see request_reason). wait: block until there is a job. Returns NULL if nothing fits; with wait, if the queue is closed and
- * empty. */
+/* Takes the next jobs in turn for which there is room, as a list in order. While other workers are idle it takes no more than its
+ * share, so that a burst is spread over all of them. Every few milliseconds it also takes the jobs whose request is cancelled or
+ * past its deadline, whatever their place and the room: these come first in the list and must be ended, not admitted (see
+ * request_reason). wait: block until there is a job. Returns NULL if nothing fits; with wait, if the queue is closed and empty. */
 struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_room *room, bool wait);
 
-/* From now on nothing is accepted; jobs that wait are still handed out. */
+/* From now on no job is accepted; waiting jobs are still handed out. */
 void scheduler_close(struct scheduler *scheduler);
 
-/* The number of jobs of one priority that wait, and of workers that wait for a job. */
+/* The number of waiting jobs of one priority, and of workers that wait for a job. */
 size_t scheduler_depth_of(struct scheduler *scheduler, enum priority priority);
 size_t scheduler_idle(struct scheduler *scheduler);
 const struct scheduler_limits *scheduler_limits(const struct scheduler *scheduler);

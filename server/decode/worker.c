@@ -10,10 +10,10 @@ enum { ARENA_BLOCK_BYTES = 64 * 1024 };
 
 /* The jobs of the main room or of the express lane (admission.h). */
 struct held {
-    size_t count, bytes; /* bytes: the sum of the jobs' */
+    size_t count, bytes; /* bytes: the sum over the jobs */
 };
 
-/* The part that one job has in its client's work. */
+/* The share of one job in its client's work. */
 struct holder {
     uint64_t client;
     enum priority priority;
@@ -25,7 +25,7 @@ struct slot {
     const struct loaded_model *model; /* NULL: not used yet */
     struct batch *batch;
     struct admission_load load; /* owner: this slot */
-    size_t encoding_tokens;     /* admitted and not all encoded yet, */
+    size_t encoding_tokens;     /* admitted but not completely encoded, */
     int64_t encoding_us;        /* and the time that this has taken so far */
 };
 
@@ -44,13 +44,13 @@ struct worker {
 struct workers {
     struct worker_options options;
     atomic_bool abandoned;
-    struct arena arena; /* what the workers have, allocated before they start */
+    struct arena arena; /* the workers' memory, allocated before they start */
     struct worker *all; /* [options.workers] */
     pthread_t *threads;
     size_t started;
 
     pthread_mutex_t lock; /* protects running */
-    pthread_cond_t ended; /* running fell */
+    pthread_cond_t ended; /* running has decreased */
     size_t running;
 };
 
@@ -58,7 +58,7 @@ size_t worker_state_bytes(void) {
     return sizeof(struct slot);
 }
 
-/* The slot stays as long as a job of the model has not ended. */
+/* The slot stays until all jobs of the model have ended. */
 static struct slot *slot_of(const struct worker *worker, const struct job *job) {
     const struct worker_batch *own = &job->model->batches[worker->index];
     struct slot *slot = own->state;
@@ -71,7 +71,7 @@ static struct holder holder_of(const struct job *job) {
     return (struct holder){job->request->client, job->request->priority, job->rows * job->steps};
 }
 
-/* The length that the admission counts: in the lane the translation must be short, too. */
+/* The length that the admission counts: in the lane, the translation must be short, too. */
 static size_t length_of(const struct job *job) {
     return job->express ? job->steps : job->tokens;
 }
@@ -83,9 +83,9 @@ static void end_job(struct job *job) {
     job_end(job);
 }
 
-/* ---- what is taken from the scheduler ---- */
+/* ---- taking jobs from the scheduler ---- */
 
-/* Batch jobs of a client do not count when it asks for something interactive, nor the other way round. */
+/* Batch jobs of a client do not count against its interactive jobs, nor the other way round. */
 static size_t work_of(const struct worker *worker, const struct request *request) {
     size_t work = 0;
     for (size_t i = 0; i < worker->live_count + worker->claimed; i++) {
@@ -95,7 +95,7 @@ static size_t work_of(const struct worker *worker, const struct request *request
     return work;
 }
 
-/* The main room takes any job if it has none. */
+/* An empty main room takes any job. */
 static bool has_memory(const struct worker *worker, const struct job *job, bool express) {
     const struct held *live = &worker->held[express], *claimed = &worker->taking[express];
     size_t most = worker->pool->options.bytes, taken = live->bytes + claimed->bytes;
@@ -105,8 +105,8 @@ static bool has_memory(const struct worker *worker, const struct job *job, bool 
     return taken <= most && job->bytes <= most - taken;
 }
 
-/* The scheduler asks for room (struct scheduler_room). The room that is kept for newcomers, and the lane, are not for batch jobs.
- */
+/* Called when the scheduler asks for room (struct scheduler_room). Batch jobs use neither the room that is reserved for newcomers
+ * nor the lane. */
 static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     struct worker *worker = owner;
     struct slot *slot = slot_of(worker, job);
@@ -140,7 +140,7 @@ static struct job *worker_take(struct worker *worker) {
     return jobs;
 }
 
-/* ---- what enters and leaves ---- */
+/* ---- entering and leaving ---- */
 
 static void add_live(struct worker *worker, struct job *job) {
     struct metrics *metrics = worker->pool->options.metrics;
@@ -179,7 +179,7 @@ static void note_encoded(struct slot *slot, int64_t duration_us) {
     slot->encoding_us = 0;
 }
 
-/* The sentences for one model among the jobs taken join its batch together. */
+/* The sentences for one model among the jobs taken enter its batch together. */
 static void admit_to(struct worker *worker, struct slot *slot, struct job *jobs) {
     size_t count = 0, tokens = 0;
     for (struct job *job = jobs; job; job = job->next) {
@@ -196,8 +196,8 @@ static void admit_to(struct worker *worker, struct slot *slot, struct job *jobs)
     note_encoded(slot, clock_us() - began_us);
 }
 
-/* Jobs of cancelled requests come first in the list. They may have been claimed: their models must not be in use any more when they
- * end, since they may be freed then. */
+/* Jobs of cancelled requests come first in the list. They may have been claimed. When they end, their models must not be in use any
+ * more, since the models may then be freed. */
 static void admit(struct worker *worker, struct job *jobs) {
     struct job *fresh = jobs;
     int64_t now_us = clock_us();
@@ -222,7 +222,7 @@ static void admit(struct worker *worker, struct job *jobs) {
         admit_to(worker, loads[i]->owner, fresh);
 }
 
-/* The model may be freed with the last of its jobs. A job that goes on waits for its turn as any other. */
+/* The model may be freed with its last job. A job that continues with a second attempt waits for its turn like any other. */
 static void worker_finish(struct worker *worker, struct sentence *sentence) {
     struct job *job = sentence->owner;
     remove_live(worker, job);
@@ -277,7 +277,7 @@ static void *worker_run(void *argument) {
             break; /* closed and empty */
         admit(worker, jobs);
         expire(worker);
-        /* Backwards: a slot that all sentences have left gives its place to one that was stepped already. */
+        /* Iterates backwards: when all sentences have left a slot, a slot that was already stepped takes its place. */
         size_t count;
         struct admission_load *const *loads = admission_loads(worker->admission, &count);
         while (count-- > 0)
@@ -314,7 +314,7 @@ static int start_threads(struct workers *workers, struct error *err) {
         if (prepare_worker(workers, i, err) != 0)
             return -1;
     }
-    workers->running = workers->options.workers; /* set before there are threads that take themselves off */
+    workers->running = workers->options.workers; /* set before any thread can decrement it */
     for (; workers->started < workers->options.workers; workers->started++) {
         if (pthread_create(&workers->threads[workers->started], NULL, worker_run, &workers->all[workers->started]) != 0)
             return error_set(err, ERROR_MEMORY, "cannot start worker thread %zu", workers->started + 1);
@@ -337,7 +337,7 @@ struct workers *workers_start(const struct worker_options *options, struct error
     workers->threads = arena_zalloc(&workers->arena, options->workers, sizeof *workers->threads);
     int result = arena_failed(&workers->arena) ? error_memory(err) : start_threads(workers, err);
     if (result != 0) {
-        scheduler_close(options->scheduler); /* the threads that were started end */
+        scheduler_close(options->scheduler); /* ends the threads that were started */
         workers_free(workers);
         return NULL;
     }

@@ -18,25 +18,25 @@ size_t worker_state_bytes(void);
 struct worker_options {
     size_t workers, rows; /* threads, and rows of each. The models of all jobs must be loaded for as many workers, with batches of
                              admission_all_rows(rows) */
-    size_t bytes;         /* of each worker: the sum of its live jobs' bytes, unless there is only one; 0: no limit */
-    bool shared;     /* clients share the workers: part of the room (admission.h) is kept for those who have nothing live, and an
-                        express lane, with an eighth of the rows and bytes on top, for those who have little */
+    size_t bytes;         /* limit for each worker on the sum of its live jobs' bytes, unless it has only one job; 0: no limit */
+    bool shared;     /* clients share the workers: part of the room (admission.h) is reserved for those who have nothing live, and
+                      * an express lane, an additional eighth of the rows and bytes, for those who have little */
     int64_t step_us; /* target of a round (admission.h); 0: none */
     struct scheduler *scheduler;
     struct metrics *metrics;
 };
 
-/* Allocates all that decoding needs and starts the threads. Returns NULL with ERROR_MEMORY. */
+/* Allocates all memory for decoding and starts the threads. Returns NULL with ERROR_MEMORY. */
 struct workers *workers_start(const struct worker_options *options, struct error *err);
 
-/* Waits until every worker has ended, which they do once the scheduler is closed and its queue empty. Returns false after
+/* Waits until every worker has ended, which happens once the scheduler is closed and its queue is empty. Returns false after
  * timeout_ms. */
 bool workers_wait(struct workers *workers, size_t timeout_ms);
 
-/* Cancels what is live or waiting (CANCEL_SHUTDOWN), so that the workers end soon. */
+/* Cancels live and waiting jobs (CANCEL_SHUTDOWN), so that the workers end soon. */
 void workers_abandon(struct workers *workers);
 
-/* Joins the threads: the scheduler must be closed. NULL is allowed. */
+/* Joins the threads; the scheduler must be closed. Accepts NULL. */
 void workers_free(struct workers *workers);
 
 #endif

@@ -1,5 +1,5 @@
-/* DeepL's dialect, version 2 of its API: POST /v2/translate, its languages and usage. Unknown fields are ignored, since its clients
- * send some of newer versions. */
+/* DeepL's dialect, version 2 of its API: POST /v2/translate, its languages and usage. Unknown fields are ignored, since newer
+ * clients send fields of later versions. */
 #include "server/api/languages.h"
 #include "server/api/plan.h"
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void deepl_put_error(struct writer *w, const struct dialect_error *error)
     writer_end_object(w);
 }
 
-/* Its clients know no 401; what a key may translate in all has a status of its own. */
+/* Its clients do not know 401, and an exhausted quota has a status of its own. */
 static unsigned deepl_status(const struct dialect_error *error) {
     if (strcmp(error->code, "quota_exceeded") == 0)
         return QUOTA_STATUS;
@@ -52,7 +52,7 @@ static int read_formality(const json_t *root, struct reply *reply) {
                : 0;
 }
 
-/* An array of strings, or one with commas between the names; in the arena. */
+/* Reads an array of strings, or one string with names separated by commas, into the arena. */
 static int read_names(const json_t *root, const char *field, struct arena *arena, struct html_names *names, struct reply *reply) {
     const json_t *value = json_object_get(root, field);
     const char **all = arena_alloc(arena, MOST_TAGS, sizeof *all);
@@ -109,10 +109,10 @@ static int read_tags(const json_t *root, struct order *order, struct arena *aren
 /* The parts of an order that only this dialect has. */
 struct deepl_order {
     bool billed;
-    const char *model_type; /* that is said to have been used; NULL: nobody asked */
+    const char *model_type; /* the model type that the reply reports; NULL: not requested */
 };
 
-/* There is one kind of model: each is taken for what was asked for. */
+/* There is only one kind of model, so the reply reports the type that the client asked for. */
 static int read_model_type(const json_t *root, const char **used, struct reply *reply) {
     static const char *const types[][2] = {{"quality_optimized", "quality_optimized"},
                                            {"prefer_quality_optimized", "quality_optimized"},
@@ -145,7 +145,7 @@ static int read_order(const json_t *root, struct order *order, struct deepl_orde
 
 static void deepl_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                         struct reply *reply) {
-    struct deepl_order *own = arena_zalloc(&request->arena, 1, sizeof *own); /* if it is lacking, order_create tells */
+    struct deepl_order *own = arena_zalloc(&request->arena, 1, sizeof *own); /* order_create reports it if memory was out */
     const struct order begun = {
         .text_name = "text", .source_name = "source_lang", .target_name = "target_lang", .apart = true, .own = own};
     struct order *order = order_create(request, &begun, reply);
@@ -155,7 +155,7 @@ static void deepl_start(const struct dialect *dialect, const struct service *ser
 
 /* ---- answers ---- */
 
-/* The language alone: "EN" of "en-GB". */
+/* The language without its region: "EN" of "en-GB". */
 static void put_source(struct writer *w, const char *source) {
     char code[VARIANT_CODE_BYTES];
     snprintf(code, sizeof code, "%s", source);
@@ -226,7 +226,7 @@ void api_deepl_languages(const struct service *service, const struct call *call,
     api_reply_json(reply, &w);
 }
 
-/* DeepL's limit of an account without one. */
+/* DeepL's limit for an account without a limit. */
 #define NO_LIMIT 1000000000000
 
 void api_deepl_usage(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {

@@ -1,6 +1,6 @@
-/* DeepL's calls for glossaries: what a client makes is its key's, and kept (server/glossaries/glossaries.h). Version 2 of its API
- * has glossaries for a pair of languages. Those of version 3 are dictionaries, each for a pair: glossaries that share an id here.
- */
+/* DeepL's calls for glossaries. Glossaries that a client makes belong to its key and are kept (server/glossaries/glossaries.h).
+ * Version 2 of its API has glossaries for one pair of languages. Version 3 has glossaries of several dictionaries, each for one
+ * pair; they are stored here as glossaries that share an id. */
 #include "server/api/languages.h"
 #include "server/api/plan.h"
 #include <ctype.h>
@@ -13,7 +13,7 @@
 
 enum { MOST_DICTIONARIES = 64, TRIES = 16 };
 
-/* Dictionaries [count] with references. */
+/* Dictionaries [count] with references held. */
 struct dictionaries {
     struct kept_glossary *all[MOST_DICTIONARIES];
     size_t count;
@@ -31,12 +31,12 @@ static bool is_seen(const struct kept_glossary *glossary, const char *owner) {
     return about->fixed ? *about->source != '\0' : strcmp(about->owner, owner) == 0;
 }
 
-/* They are dictionaries of one glossary. */
+/* Whether both are dictionaries of one glossary. */
 static bool are_one(const struct kept_glossary *a, const struct kept_glossary *b) {
     return a->about.fixed == b->about.fixed && strcmp(a->about.id, b->about.id) == 0 && strcmp(a->about.owner, b->about.owner) == 0;
 }
 
-/* The first dictionary of the i-th one's glossary, and the next after it; 0: there is none. */
+/* The first dictionary of the i-th one's glossary, and the next one after it; 0: there is none. */
 static size_t first_of(struct kept_glossary *const *all, size_t i) {
     size_t first = 0;
     while (!are_one(all[first], all[i]))
@@ -45,10 +45,10 @@ static size_t first_of(struct kept_glossary *const *all, size_t i) {
 }
 
 static size_t next_of(struct kept_glossary *const *all, size_t count, size_t i) {
-    size_t behind = i + 1;
-    while (behind < count && !are_one(all[behind], all[i]))
-        behind++;
-    return behind < count ? behind : 0;
+    size_t next = i + 1;
+    while (next < count && !are_one(all[next], all[i]))
+        next++;
+    return next < count ? next : 0;
 }
 
 static void release_all(struct kept_glossary **all, size_t count) {
@@ -68,7 +68,7 @@ static struct kept_glossary *find_pair(const struct dictionaries *dictionaries, 
     return NULL;
 }
 
-/* The dictionaries of the glossary that the path names; it has one at least. -1: the reply is set. */
+/* Finds the dictionaries of the glossary that the path names; there is at least one. -1: the reply is set. */
 static int find_all(const struct service *service, const struct call *call, const struct request *request,
                     struct dictionaries *found, struct reply *reply) {
     size_t index, count, length;
@@ -88,7 +88,7 @@ static int find_all(const struct service *service, const struct call *call, cons
     release_all(all, count);
     if (found->count > 0)
         return 0;
-    api_fail(reply, STATUS_NOT_FOUND, NULL, "there is no such glossary");
+    api_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
     return -1;
 }
 
@@ -126,7 +126,7 @@ static void put_about(struct writer *w, const struct kept_glossary *glossary) {
     writer_end_object(w);
 }
 
-/* The i-th of all [count] and those that share its id. */
+/* Writes the i-th of all [count] with those that share its id. */
 static void put_multilingual(struct writer *w, struct kept_glossary *const *all, size_t count, size_t i) {
     writer_begin_object(w, NULL);
     writer_strings(w, "glossary_id", all[i]->about.id, "name", all[i]->about.name, NULL);
@@ -198,7 +198,7 @@ void api_deepl_multilingual(const struct service *service, const struct call *ca
     dictionaries_done(&found);
 }
 
-/* A line of TSV; the last has no end. */
+/* Writes a line of TSV; the last line has no line feed. */
 static void put_entry(struct writer *w, const char *source, const char *target) {
     if (w->length > 0)
         writer_put(w, "\n", 1);
@@ -207,7 +207,7 @@ static void put_entry(struct writer *w, const char *source, const char *target) 
     writer_put(w, target, strlen(target));
 }
 
-/* As TSV. */
+/* Writes the entries as TSV. */
 static void put_entries(struct writer *w, const struct lexicon *lexicon) {
     for (size_t i = 0; i < lexicon->count; i++)
         put_entry(w, lexicon->entries[i].source, lexicon->entries[i].target);
@@ -225,7 +225,7 @@ void api_deepl_entries(const struct service *service, const struct call *call, s
         reply->content_type = "text/tab-separated-values; charset=utf-8";
 }
 
-/* The pair of languages in the query string. -1: the reply is set. */
+/* Reads the pair of languages in the query string. -1: the reply is set. */
 static int read_pair(const struct call *call, const char **source, const char **target, struct reply *reply) {
     const struct api_field *from = dialect_sent(call, "source_lang"), *to = dialect_sent(call, "target_lang");
     if (!from || !to)
@@ -271,9 +271,9 @@ void api_deepl_dictionary_entries(const struct service *service, const struct ca
     dictionaries_done(&found);
 }
 
-/* ---- what clients send ---- */
+/* ---- requests ---- */
 
-/* JSON or a form, whose fields "dictionaries[0].source_lang" are those of an array's objects. NULL: the reply is set. */
+/* Converts JSON or a form, whose fields "dictionaries[0].source_lang" are those of an array's objects. NULL: the reply is set. */
 static json_t *load_change(const struct call *call, struct reply *reply) {
     bool form = api_is_form(call);
     if (form && api_check_fields(call, reply) != 0)
@@ -299,7 +299,7 @@ static json_t *load_change(const struct call *call, struct reply *reply) {
     return NULL;
 }
 
-/* A language code in small letters. */
+/* Copies a language code in lower case. */
 static int read_code(const json_t *root, const char *field, char code[GLOSSARY_CODE_BYTES], struct reply *reply) {
     const char *value;
     if (order_string(root, field, &value, reply) != 0)
@@ -315,7 +315,7 @@ static int read_code(const json_t *root, const char *field, char code[GLOSSARY_C
     return length < GLOSSARY_CODE_BYTES ? 0 : api_refuse(reply, field, "%s must be a language code, got \"%.60s\"", field, value);
 }
 
-/* A line of the file has it: no control characters. */
+/* The name is part of a line of the file, so it may not contain control characters. */
 static int read_name(const json_t *root, char name[GLOSSARY_NAME_BYTES], struct reply *reply) {
     const char *value;
     if (order_string(root, "name", &value, reply) != 0)
@@ -330,9 +330,9 @@ static int read_name(const json_t *root, char name[GLOSSARY_NAME_BYTES], struct 
     return 0;
 }
 
-/* A model reads the one language, and a model writes the other: otherwise nothing would ever use it. */
+/* One of the models must read the first language and one must write the second; otherwise nothing could ever use the glossary. */
 static int check_languages(const struct glossary_about *about, const struct model_set *models, struct reply *reply) {
-    bool source = !models, target = !models; /* while they load, nothing is known of them */
+    bool source = !models, target = !models; /* while models load, their languages are unknown */
     for (size_t i = 0; models && i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
         if (!plan_translates(info))
@@ -346,7 +346,7 @@ static int check_languages(const struct glossary_about *about, const struct mode
                   : api_refuse(reply, "target_lang", "Value for target_lang not supported: no model writes \"%s\"", about->target);
 }
 
-/* The languages and entries of an object. begun: whose it is, and its name. NULL: the reply is set. */
+/* Reads the languages and entries of an object. begun: its owner and name. NULL: the reply is set. */
 static struct kept_glossary *read_dictionary(const json_t *root, const struct glossary_about *begun, const struct request *request,
                                              struct reply *reply) {
     struct glossary_about about = *begun;
@@ -374,7 +374,7 @@ static struct kept_glossary *read_dictionary(const json_t *root, const struct gl
     return glossary;
 }
 
-/* The member "dictionaries". -1: the reply is set. */
+/* Reads the member "dictionaries". -1: the reply is set. */
 static int read_dictionaries(const json_t *root, const struct glossary_about *about, const struct request *request,
                              struct dictionaries *out, struct reply *reply) {
     const json_t *array = json_object_get(root, "dictionaries");
@@ -390,35 +390,35 @@ static int read_dictionaries(const json_t *root, const struct glossary_about *ab
         bool twice = find_pair(out, one->about.source, one->about.target) != NULL;
         out->all[out->count++] = one;
         if (twice)
-            return api_refuse(reply, "dictionaries", "dictionaries has two for \"%s\" to \"%s\"", one->about.source,
-                              one->about.target);
+            return api_refuse(reply, "dictionaries", "dictionaries contains two dictionaries from \"%s\" to \"%s\"",
+                              one->about.source, one->about.target);
     }
     return 0;
 }
 
 /* ---- changes ---- */
 
-/* True, and the reply is set: clients may make none. */
+/* True if clients may not change glossaries; the reply is then set. */
 static bool keeps_none(const struct service *service, struct reply *reply) {
     if (glossaries_keep(service->glossaries))
         return false;
-    api_fail(reply, STATUS_FORBIDDEN, NULL, "the server was started without --glossaries, and keeps none");
+    api_fail(reply, STATUS_FORBIDDEN, NULL, "the server was started without --glossaries and cannot keep glossaries");
     return true;
 }
 
-/* A full store stays full, so that another try is of no use; a file that cannot be written may be writable soon. */
+/* A full store stays full, so that retrying is useless; a file that cannot be written may soon be writable. */
 static void fail_change(enum glossaries_verdict verdict, const struct error *error, struct reply *reply) {
     if (verdict == GLOSSARIES_FULL) {
         api_fail_coded(reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, error->message);
     } else if (verdict == GLOSSARIES_UNKNOWN) {
-        api_fail(reply, STATUS_NOT_FOUND, NULL, "there is no such glossary");
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
     } else {
-        api_fail(reply, STATUS_UNAVAILABLE, NULL, "the glossaries cannot be written");
+        api_fail(reply, STATUS_UNAVAILABLE, NULL, "cannot write the glossaries");
         reply->retry_after_s = 10;
     }
 }
 
-/* A glossary of one dictionary, or of several. */
+/* Makes a glossary of one dictionary, or of several. */
 static void make(const struct service *service, const struct call *call, const struct request *request, bool multilingual,
                  struct reply *reply) {
     struct glossary_about about = {.fixed = false};
@@ -467,7 +467,7 @@ void api_deepl_remove_glossary(const struct service *service, const struct call 
     if (keeps_none(service, reply) || find_all(service, call, request, &found, reply) != 0)
         return;
     if (found.all[0]->about.fixed) {
-        api_fail(reply, STATUS_FORBIDDEN, NULL, "this glossary is the server's, and stays");
+        api_fail(reply, STATUS_FORBIDDEN, NULL, "this glossary belongs to the server and cannot be deleted");
     } else {
         enum glossaries_verdict verdict =
             glossaries_remove(service->glossaries, found.all[0]->about.id, api_glossary_owner(request), &error);
@@ -483,8 +483,8 @@ static int compare_phrases(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* old's entries that `with` has none for, then with's; NULL: that is all of old's. about: of the new one. NULL: the reply is set.
- */
+/* Merges entries: those of old that `with` does not replace, then those of with; NULL: all entries of old. about: the new one's
+ * description. NULL: the reply is set. */
 static struct kept_glossary *merge(const struct kept_glossary *old, const struct kept_glossary *with,
                                    const struct glossary_about *about, struct reply *reply) {
     size_t count = with ? with->lexicon.count : 0;
@@ -518,13 +518,14 @@ static struct kept_glossary *merge(const struct kept_glossary *old, const struct
 
 /* A change of a glossary. */
 struct change {
-    const char *name;                 /* NULL: it stays */
-    const struct dictionaries *given; /* whose entries are added to those of the same pair, or take their place */
+    const char *name;                 /* NULL: the name does not change */
+    const struct dictionaries *given; /* their entries are added to those of the same pair, or replace them */
     bool replaces;
-    const char *source, *target; /* of a dictionary to be removed; NULL: none */
+    const char *source, *target; /* the pair of a dictionary to remove; NULL: none */
 };
 
-/* The dictionaries that change: those of now that go -> old, those that take their place -> made. -1: the reply is set. */
+/* Collects the dictionaries that change: old receives those of now that are removed, made those that replace them. -1: the reply is
+ * set. */
 static int plan_change(const struct dictionaries *now, const struct change *change, struct dictionaries *old,
                        struct dictionaries *made, struct reply *reply) {
     struct glossary_about about = now->all[0]->about;
@@ -568,7 +569,7 @@ static int plan_change(const struct dictionaries *now, const struct change *chan
                : api_refuse(reply, "dictionaries", "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
 }
 
-/* Again, where another client changed it meanwhile. True: it is done; otherwise the reply is set. */
+/* Tries again if another client has changed the glossary in the meantime. True: done; otherwise the reply is set. */
 static bool change_glossary(const struct service *service, const struct call *call, const struct request *request,
                             const struct change *change, struct reply *reply) {
     enum glossaries_verdict verdict = GLOSSARIES_UNKNOWN;
@@ -577,7 +578,7 @@ static bool change_glossary(const struct service *service, const struct call *ca
         struct dictionaries now, old = {.count = 0}, made = {.count = 0};
         int result = find_all(service, call, request, &now, reply);
         if (result == 0 && now.all[0]->about.fixed) {
-            api_fail(reply, STATUS_FORBIDDEN, NULL, "this glossary is the server's, and stays");
+            api_fail(reply, STATUS_FORBIDDEN, NULL, "this glossary belongs to the server and cannot be changed");
             result = -1;
         }
         if (result == 0)
@@ -628,7 +629,7 @@ void api_deepl_set_dictionary(const struct service *service, const struct call *
     json_decref(root);
 }
 
-/* The glossary goes with the last of its dictionaries. */
+/* Removing the last dictionary removes the glossary. */
 void api_deepl_remove_dictionary(const struct service *service, const struct call *call, struct request *request,
                                  struct reply *reply) {
     static const struct dictionaries none = {.count = 0};

@@ -4,9 +4,9 @@
 #include "server/api/plan.h"
 #include <string.h>
 
-/* The fields of each. */
+/* The fields of each API. */
 struct names {
-    const char *text, *texts, *source, *target; /* texts: another field, for an array; NULL: there is none */
+    const char *text, *texts, *source, *target; /* texts: another field, which takes an array; NULL: none */
 };
 
 static void start(const struct names *names, size_t alternatives, const struct dialect *dialect, const struct service *service,
@@ -116,7 +116,7 @@ static void deeplx_put(struct writer *w, const struct plan *plan, const struct p
     (void)arena;
     writer_begin_object(w, NULL);
     writer_count(w, "code", STATUS_OK);
-    writer_count(w, "id", 1); /* nothing is asked for by it */
+    writer_count(w, "id", 1); /* required by clients, which do not use it */
     put_text(w, "data", &answers[0].all[0]);
     writer_begin_array(w, "alternatives");
     for (size_t i = 1; i < answers[0].count; i++)

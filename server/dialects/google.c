@@ -33,7 +33,7 @@ static void google_put_error(struct writer *w, const struct dialect_error *error
     writer_end_object(w);
 }
 
-/* HTML is the default. */
+/* HTML is the default format. */
 static int read_order(const json_t *root, struct order *order, struct reply *reply) {
     const char *format;
     if (order_texts(root, order, MOST_TEXTS, reply) != 0 || order_string(root, "source", &order->source, reply) != 0 ||
@@ -83,7 +83,7 @@ const struct dialect dialect_google = {.name = "google",
 
 void api_google_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)service;
-    const struct api_field *in = dialect_sent(call, "target"); /* names in this language; NULL: none */
+    const struct api_field *in = dialect_sent(call, "target"); /* the language of names; NULL: no names */
     struct plan_codes codes;
     if (api_is_loading(request, reply))
         return;

@@ -1,5 +1,5 @@
-/* LibreTranslate's dialect: POST /translate and /detect, GET /languages, /frontend/settings and /spec, with its words for errors.
- * Unknown fields are ignored, since its clients send some of their own. */
+/* LibreTranslate's dialect: POST /translate and /detect, GET /languages, /frontend/settings and /spec, with its error messages.
+ * Unknown fields are ignored, since its clients send fields of their own. */
 #include "server/api/languages.h"
 #include "server/api/plan.h"
 #include "server/documents/document.h"
@@ -10,7 +10,7 @@
 
 /* ---- fields ---- */
 
-/* Without text it is LibreTranslate's where only its clients would send such a thing. */
+/* Without text, a request is LibreTranslate's only if it has a field that only its clients send. */
 static bool libre_speaks(const struct dialect_fields *fields) {
     return dialect_has(fields, "q") || (dialect_has(fields, "source") && dialect_has(fields, "target")) ||
            dialect_has(fields, "format") || dialect_has(fields, "alternatives") || dialect_has(fields, "api_key");
@@ -35,7 +35,7 @@ static int read_code(const json_t *root, const char *name, const char **out, str
     return *out ? 0 : api_refuse(reply, name, "Invalid request: missing %s parameter", name);
 }
 
-/* A number, or one in a string as forms have it. */
+/* Reads a number, or a number in a string as forms have it. */
 static int read_alternatives(const json_t *root, size_t most, size_t *out, struct reply *reply) {
     const char *name = "alternatives";
     const json_t *value = json_object_get(root, name);
@@ -103,7 +103,7 @@ static void libre_refuse(enum plan_refusal refusal, const struct order *order, c
     }
 }
 
-/* Its clients know by this word that they are to ask again. */
+/* Its clients recognize by this word that they must ask again. */
 static void libre_put_error(struct writer *w, const struct dialect_error *error) {
     char message[API_MESSAGE_BYTES];
     struct dialect_error own = *error;
@@ -124,7 +124,7 @@ static void libre_start(const struct dialect *dialect, const struct service *ser
 
 /* ---- the answer ---- */
 
-/* A member for all items: an array with an element of each, or, if q is no array, that of the one. */
+/* Writes a member for all items: an array with an element for each or, if q is not an array, the element of the only item. */
 static void put_member(struct writer *w, const char *key, const struct plan *plan, const struct plan_answers *answers,
                        void (*put)(struct writer *w, const char *key, const struct plan_item *item,
                                    const struct plan_answers *answers)) {
@@ -184,10 +184,10 @@ const struct dialect dialect_libre = {.name = "libre",
 
 /* ---- its other endpoints ---- */
 
-/* LibreTranslate's page waits so long after a key is pressed; its clients expect the field. */
+/* LibreTranslate's page waits this long after a key is pressed; its clients expect the field. */
 enum { FRONTEND_TIMEOUT_MS = 500 };
 
-/* The first of its path, and what is taken where no other speaks. */
+/* The first dialect of its path, used if the fields fit no other. */
 static bool detect_speaks(const struct dialect_fields *fields) {
     return dialect_has(fields, "q");
 }
@@ -232,7 +232,7 @@ void api_languages(const struct service *service, const struct call *call, struc
     }
     struct writer w = {.most = SIZE_MAX};
     struct arena *arena = &request->arena;
-    struct plan_codes codes = {.count = 0}, targets; /* each once: sources, then those that are targets only */
+    struct plan_codes codes = {.count = 0}, targets; /* without duplicates: sources first, then languages that are only targets */
     writer_begin_array(&w, NULL);
     if (plan_languages(request->models, true, true, arena, &codes) != 0)
         writer_fail(&w);
@@ -277,7 +277,7 @@ void api_settings(const struct service *service, const struct call *call, struct
             at += length;
         }
     writer_end_array(&w);
-    writer_begin_object(&w, "language"); /* that a page shows first: of the first model that translates */
+    writer_begin_object(&w, "language"); /* the languages that a page shows first: those of the first model that translates */
     const struct translator_info *first = NULL;
     for (size_t i = 0; !first && i < request->models->count; i++)
         first = plan_translates(&request->models->all[i]->info) ? &request->models->all[i]->info : NULL;

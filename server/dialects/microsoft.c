@@ -1,5 +1,5 @@
 /* Microsoft's dialect, version 3.0 of the Translator API: POST /translate?api-version=3.0, detection, sentences, languages, and the
- * token that some clients fetch with their key first. The fields are in the query string, and the body is an array of {"Text"}.
+ * token that some clients first fetch with their key. The fields are in the query string, and the body is an array of {"Text"}.
  * Alignment and lengths count UTF-16 units. */
 #include "model/base/utf8.h"
 #include "server/api/languages.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* As its own are: the status and three digits, of which 000 says no more than the status. */
+/* Error codes have the form of Microsoft's: the status and three digits; 000 adds nothing to the status. */
 static unsigned code_of(const struct dialect_error *error) {
     static const struct {
         const char *field;
@@ -38,13 +38,13 @@ bool microsoft_speaks(const struct dialect_fields *fields) {
     return dialect_sent(fields->call, "api-version") != NULL;
 }
 
-/* A string, of an object of this form or that: "Text" is "text" to Microsoft, too. */
+/* Reads a string from an object of either form: Microsoft also accepts "text" for "Text". */
 static json_t *text_of(const json_t *element) {
     json_t *text = json_object_get(element, "Text");
     return text ? text : json_object_get(element, "text");
 }
 
-/* The query string's fields, and the texts under "Text". */
+/* Makes an object of the query string's fields and of the texts under "Text". */
 static json_t *microsoft_merge(const struct call *call, json_t *body, struct reply *reply) {
     if (api_check_fields(call, reply) != 0)
         return NULL;
@@ -65,33 +65,33 @@ static json_t *microsoft_merge(const struct call *call, json_t *body, struct rep
     return NULL;
 }
 
-/* A form or no body at all. */
+/* The request has a form as its body, or no body. */
 static json_t *microsoft_load(const struct call *call, struct reply *reply) {
     (void)call;
     api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON array of {\"Text\": \"...\"} (content type application/json)");
     return NULL;
 }
 
-/* A phrase that was replaced by its translation before the text was translated: bytes [begin,end) of the text that is translated
- * stand for the phrase [phrase_begin,phrase_end) in the element [element_begin,element_end) of the text that was sent. */
+/* A phrase that was replaced by its translation before the text was translated. Bytes [begin,end) of the text to translate stand
+ * for the phrase [phrase_begin,phrase_end) in the element [element_begin,element_end) of the text that the client sent. */
 struct replaced {
     size_t begin, end, element_begin, element_end, phrase_begin, phrase_end;
 };
 
-/* A text as it was sent, and its phrases [count]; count 0: it is the text that is translated. */
+/* A text as it was sent, with its phrases [count]; count 0: the text is translated as it is. */
 struct sent_text {
     const char *text;
     struct replaced *phrases;
     size_t count;
 };
 
-/* The other parts of an order. */
+/* The parts of an order that only this dialect has. */
 struct wanted {
     bool alignment, lengths;
-    struct sent_text *sent; /* [strings] */
+    struct sent_text *sent; /* [strings] the texts as they were sent */
 };
 
-/* "to" may be there several times, or have commas in it. */
+/* "to" may be repeated, or contain several codes separated by commas. */
 static int read_targets(json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
     json_t *to = json_object_get(root, "to");
     for (size_t i = 0; i < json_array_size(to); i++) {
@@ -121,11 +121,11 @@ static int read_order(json_t *root, struct order *order, struct wanted *wanted, 
 
 /* ---- phrases with their translation ---- */
 
-/* <mstrans:dictionary translation="Wordomatic">wordomatic</mstrans:dictionary>: the translation takes the phrase's place before the
- * text is translated, and is held as what is not to be translated. */
+/* <mstrans:dictionary translation="Wordomatic">wordomatic</mstrans:dictionary>: the translation replaces the phrase before the text
+ * is translated, and is then kept as protected text. */
 static const char phrase_begin[] = "<mstrans:dictionary", phrase_end[] = "</mstrans:dictionary>";
 
-/* Without the references of markup, in its place. */
+/* Decodes the references of markup in place. */
 static void decode(char *text) {
     static const char *const references[][2] = {{"&quot;", "\""}, {"&#39;", "'"}, {"&apos;", "'"},
                                                 {"&lt;", "<"},    {"&gt;", ">"},  {"&amp;", "&"}};
@@ -140,7 +140,7 @@ static void decode(char *text) {
     *out = '\0';
 }
 
-/* The value of a tag's `translation`, [length] bytes, as it is written. NULL: it has none. */
+/* The value of a tag's `translation`, [length] bytes as written. NULL: the tag has none. */
 static const char *find_translation(const char *tag, const char *end, size_t *length) {
     const char *at = memmem(tag, (size_t)(end - tag), "translation=", 12), *quote;
     if (!at || at + 13 >= end || (at[12] != '"' && at[12] != '\'') || !(quote = memchr(at + 13, at[12], (size_t)(end - at - 13))))
@@ -149,8 +149,8 @@ static const char *find_translation(const char *tag, const char *end, size_t *le
     return at + 13;
 }
 
-/* A text without such tags; the translations go to phrases, their places to sent. What is no whole element stays. NULL: memory is
- * out. */
+/* Copies a text without such tags. Their translations are added to phrases, their positions to sent. An incomplete element stays.
+ * NULL: memory is out. */
 static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, struct sent_text *sent, struct arena *arena) {
     size_t length = strlen(text), room = 0;
     char *copy = arena_alloc(arena, length + 1, 1), *out = copy;
@@ -217,7 +217,7 @@ static int read_phrases(json_t *root, bool markup, struct wanted *wanted, struct
 
 static void microsoft_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                             struct reply *reply) {
-    struct wanted *wanted = arena_zalloc(&request->arena, 1, sizeof *wanted); /* if it is lacking, order_create tells */
+    struct wanted *wanted = arena_zalloc(&request->arena, 1, sizeof *wanted); /* order_create reports it if memory was out */
     const struct order begun = {.text_name = "Text", .source_name = "from", .target_name = "to", .apart = true, .own = wanted};
     struct order *order = order_create(request, &begun, reply);
     if (order && read_order(root, order, wanted, &request->arena, reply) == 0 &&
@@ -234,8 +234,8 @@ static int compare_pairs(const void *a, const void *b) {
     return x->target.begin < y->target.begin ? -1 : x->target.begin > y->target.begin;
 }
 
-/* Where a place in the text that was translated is in the one that was sent. A word of a phrase's translation is the phrase; a
- * sentence that ends with one ends after its element. */
+/* Maps a position in the translated text's source to the text that was sent. A word of a phrase's translation maps to the phrase; a
+ * sentence that ends with a phrase ends after its element. */
 enum edge { WORD_BEGIN, WORD_END, SENTENCE_END };
 static size_t sent_place(const struct sent_text *sent, size_t at, enum edge edge) {
     size_t place = at;
@@ -251,7 +251,7 @@ static size_t sent_place(const struct sent_text *sent, size_t at, enum edge edge
     return place;
 }
 
-/* "0:4-0:6": first and last character of the source's word, and of the target's. */
+/* Writes "0:4-0:6": the first and last character of the source's word and of the target's. */
 static void put_projection(struct writer *w, const struct plan_item *item, const struct sent_text *sent,
                            const struct plan_answer *answer, struct plan_alignment *alignment, struct arena *arena) {
     enum { PAIR_BYTES = 88 };
@@ -277,7 +277,7 @@ static void put_projection(struct writer *w, const struct plan_item *item, const
     writer_end_object(w);
 }
 
-/* sent: of the source; NULL: it is the target. */
+/* sent: for the source; NULL: the target. */
 static void put_side(struct writer *w, const char *key, const char *text, const struct sent_text *sent,
                      const struct plan_alignment *alignment) {
     struct utf16_cursor cursor = {.text = text};
@@ -386,7 +386,7 @@ const struct dialect dialect_microsoft_detect = {.name = "microsoft_detect",
 
 /* ---- sentences ---- */
 
-/* Lengths of sentences with the white space after them; the first one also has the white space before it. */
+/* Writes lengths of sentences with the white space after them; the first one also has the white space before it. */
 static int put_sentences(struct writer *w, const struct segmenter *segmenter, const struct plan_item *item, struct arena *arena) {
     struct utf16_cursor cursor = {.text = item->source};
     struct span *spans;
@@ -403,10 +403,10 @@ static int put_sentences(struct writer *w, const struct segmenter *segmenter, co
     return 0;
 }
 
-/* The segmenter of the last text's language, since opening one takes longer than cutting a text. */
+/* The segmenter of the last text's language, kept because opening one takes longer than segmenting a text. */
 struct cutter {
     struct segmenter *segmenter;
-    const char *language; /* NULL: none is open */
+    const char *language; /* NULL: no segmenter is open */
 };
 
 static int cutter_open(struct cutter *cutter, const char *language, struct error *err) {
@@ -502,7 +502,7 @@ static const char *sent_key(const struct call *call) {
     return "none";
 }
 
-/* The key itself: it goes on as Authorization: Bearer. */
+/* Replies with the key itself, which clients then send as Authorization: Bearer. */
 void api_microsoft_token(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)service;
     (void)request;

@@ -1,4 +1,4 @@
-/* Hides how a document shows both languages: what stands between a sentence and its translation below it. */
+/* Hides how a document shows both languages: the separator between a sentence and the translation below it. */
 #include "server/documents/format.h"
 #include "server/markup/piece.h"
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The table of formats, and what documents of every format have in common: their encodings, the mark before UTF-8, notes, and
- * translations with their words as html_write takes them. */
+/* The table of formats, and the parts that all formats share: encodings, the mark before UTF-8, notes, and translations with their
+ * words in the form that html_write takes. */
 #include "server/documents/document.h"
 #include "model/base/utf8.h"
 #include "model/text/character.h"
@@ -9,14 +9,14 @@
 #include <strings.h>
 
 enum {
-    LOOKED_AT = 4096, /* bytes in which zeros show that it is UTF-16 without a mark */
-    LATIN_PARTS = 3,  /* Windows-1252 has at least so many ASCII letters for each other one */
+    LOOKED_AT = 4096, /* bytes that are checked for the zeros of UTF-16 without a mark */
+    LATIN_PARTS = 3,  /* Windows-1252 has at least this many ASCII letters for each other letter */
     SCRATCH_BLOCK_BYTES = 32 * 1024
 };
 
 /* ---- formats ---- */
 
-/* HTML has a room of its own. */
+/* HTML is in its own room. */
 static int html_read_document(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
     return html_parse(document->source, document->length, arena, out, err);
 }
@@ -114,10 +114,11 @@ static const uint16_t latin_marks[32] = {0x20ac, 0,      0x201a, 0x192,  0x201e,
 enum order { ORDER_NONE, ORDER_LITTLE, ORDER_BIG };
 
 static uint16_t unit_at(const unsigned char *bytes, enum order order) {
-    return order == ORDER_LITTLE ? (uint16_t)(bytes[0] | bytes[1] << 8) : (uint16_t)(bytes[0] << 8 | bytes[1]);
+    uint32_t high = bytes[order == ORDER_LITTLE], low = bytes[order != ORDER_LITTLE];
+    return (uint16_t)(high << 8 | low);
 }
 
-/* Recognizes UTF-16 by its mark, or by zeros in one half of its units: ASCII, of which timing lines are full. */
+/* Recognizes UTF-16 by its mark, or by zeros in one half of its units: ASCII, which is frequent in timing lines. */
 static enum order find_order(const unsigned char *bytes, size_t length) {
     size_t zeros[2] = {0}, pairs = (length < LOOKED_AT ? length : LOOKED_AT) / 2;
     bool utf32 = length > 3 && bytes[0] == 0xff && bytes[1] == 0xfe && bytes[2] == 0 && bytes[3] == 0;
@@ -152,7 +153,7 @@ static int from_utf16(struct document *document, enum order order, struct arena 
             wrong |= high;
         }
         if (wrong || character == 0)
-            return error_set(err, ERROR_INPUT, "line %zu: it is not valid UTF-16", line);
+            return error_set(err, ERROR_INPUT, "line %zu is not valid UTF-16", line);
         line += character == '\n';
         out += character_put(character, out);
     }
@@ -171,7 +172,8 @@ static bool has_other_encoding(const char *language) {
     return false;
 }
 
-/* Windows-1252 has few letters beyond ASCII, and no sequence of bytes that is UTF-8: that would be a broken file of UTF-8. */
+/* A file in Windows-1252 has few letters beyond ASCII and no sequence that is valid UTF-8; otherwise it is a broken file in
+ * UTF-8. */
 static bool is_latin(const char *text, size_t length) {
     size_t letters = 0, others = 0, sequences = 0;
     for (size_t at = 0; at < length;) {
@@ -202,7 +204,8 @@ static int from_latin(struct document *document, struct arena *arena, struct err
     return 0;
 }
 
-/* Returns the line of the first byte that is not UTF-8, or that is zero if `zero`; 0: there is none. *valid: it is UTF-8. */
+/* Returns the line of the first byte that is not UTF-8, or that is zero if `zero`; 0: all bytes are valid. *valid: the line is
+ * UTF-8. */
 static size_t find_invalid(const char *text, size_t length, bool zero, bool *valid) {
     size_t line = 1;
     for (size_t at = 0; at < length;) {
@@ -228,13 +231,13 @@ int document_decode(struct document *document, const char *language, struct aren
     if (!has_other_encoding(language) && is_latin(text, document->length))
         return from_latin(document, arena, err);
     return error_set(err, ERROR_INPUT,
-                     "line %zu: it is not valid UTF-8, and does not look like UTF-16 or %s: save the file as UTF-8",
+                     "line %zu is not valid UTF-8, and the file does not look like UTF-16 or %s: save the file as UTF-8",
                      find_invalid(text, document->length, false, &valid), windows_1252);
 }
 
 /* ---- reading and writing ---- */
 
-/* The document without the mark that some editors put in front of UTF-8, which no format needs to know of. */
+/* The document without the byte order mark that some editors put in front of UTF-8. */
 static struct document without_mark(const struct document *document) {
     static const char mark[] = {'\xef', '\xbb', '\xbf'};
     struct document unmarked = *document;
@@ -251,7 +254,7 @@ int document_read(const struct document *document, struct arena *arena, struct h
         return error_set(err, ERROR_LENGTH, "the document is too long");
     if (!utf8_valid(document->source, document->length) || memchr(document->source, '\0', document->length)) {
         size_t line = find_invalid(document->source, document->length, true, &valid);
-        return error_set(err, ERROR_INPUT, valid ? "line %zu: there is a zero byte" : "line %zu: it is not valid UTF-8", line);
+        return error_set(err, ERROR_INPUT, valid ? "line %zu contains a zero byte" : "line %zu is not valid UTF-8", line);
     }
     struct document unmarked = without_mark(document);
     if (document->format->read(&unmarked, arena, out, err) != 0)
@@ -319,7 +322,7 @@ char *document_write_text(const char *text, size_t length, const struct html *ht
 /* The words of a translation and their links while they are collected. */
 struct word_list {
     struct span *words;      /* [count] */
-    struct html_link *links; /* [linked] a word has one at most */
+    struct html_link *links; /* [linked] a word has at most one link */
     size_t count, linked, room, link_room;
 };
 

@@ -1,9 +1,9 @@
-/* Documents: files in formats that hold more than sentences. The reader of a format reports what is to be translated and what
- * stands around it as pieces (server/markup/build.h); html_write puts the translations back. Everything else stays byte for byte,
- * except that HTML comes out in one notation (server/markup/markup.h). This module knows nothing of HTTP.
+/* Documents: files in formats that hold more than sentences. The reader of a format reports the text to translate and everything
+ * around it as pieces (server/markup/build.h); html_write inserts the translations. Everything else stays byte for byte, except
+ * that HTML is written in one notation (server/markup/markup.h). This module is independent of HTTP.
  *
  * A new format is a file with its functions and a row in the table of document.c. Readers take time and memory linear in the length
- * of the document, whatever it is, and do not recurse. */
+ * of any document, and do not recurse. */
 #ifndef ALIGND_DOCUMENT_H
 #define ALIGND_DOCUMENT_H
 
@@ -32,7 +32,7 @@ char *document_write(const struct document *document, const struct html *html, c
                      struct arena *arena, size_t *out_length, struct error *err);
 
 /* Reads a text of a request that is not a document, but may have marks in it (server/markup/build.h) or be a message in ICU's
- * notation. If it is plain, *marked is false and nothing is read. A message that cannot be read has no segments, so that it stays
+ * notation. If it is plain, *marked is false and nothing is read. A message that cannot be parsed has no segments, so that it stays
  * unchanged. Like html_parse_text. */
 int document_read_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err);
 /* True if the text is such a message, readable or not. */

@@ -88,7 +88,7 @@ bool text_goes_on(const char *text, size_t length) {
 /* ---- plain text ---- */
 
 void text_add_lines(struct html_builder *builder, struct html_bytes text, text_lead *lead, const struct html_marking *marking) {
-    struct html_bytes last = nothing, pending = nothing; /* the last line of the sentence, and what is blank after it */
+    struct html_bytes last = nothing, pending = nothing; /* the last line of the sentence, and blank text after it */
     size_t parts = 0;                                    /* lines of the sentence */
     struct line line = {.next = text.start};
     for (bool more = true; more;) {
@@ -136,7 +136,7 @@ int icu_source_open(struct html_bytes text, struct arena *arena, struct icu_sour
     return icu_message_read(out->text.start, out->text.length, arena, &out->message, err);
 }
 
-/* Writes what the caller's marking, which is the owner, says. */
+/* Writes with the caller's marking, which is the owner. */
 static struct html_bytes write_as_asked(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
     const struct html_marking *asked = marking->owner;
     return asked->written ? asked->written(asked, mark, arena) : mark;

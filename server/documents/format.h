@@ -14,7 +14,7 @@ struct document_note {
     size_t line;                /* of the source; 0: none */
 };
 
-/* Notes in the order in which they were made. The caller zeroes this but for the arena, which holds them. */
+/* Notes in the order in which they were made. The caller zeroes this except for the arena, which holds them. */
 struct document_notes {
     struct arena *arena;
     struct document_note *all; /* [count] */
@@ -31,7 +31,7 @@ struct document {
     size_t length;
     const char *language;         /* of the translation, a BCP 47 code */
     bool bilingual;               /* the translation stands below the source */
-    const struct key_globs *keys; /* which values of a JSON document are translated; NULL: all */
+    const struct key_globs *keys; /* the values of a JSON document to translate; NULL: all */
     struct document_notes *notes; /* of reading and writing it; NULL: not wanted */
 };
 
@@ -57,7 +57,7 @@ struct document_format {
     const char *content_type; /* of an answer */
     bool older_encodings;     /* files may be in encodings other than UTF-8 (document_decode) */
     document_reader *read;
-    document_finisher *finish; /* NULL: there is nothing left to do */
+    document_finisher *finish; /* NULL: nothing is left to do */
     bool bilingual;            /* a document may have the translation below its source */
     html_below *below;         /* in such a document, for each segment; NULL: the finisher does it */
 };
@@ -83,10 +83,10 @@ bool line_next(struct line *line, const char *end);
 /* Its text without ASCII white space at either end. */
 struct html_bytes line_trimmed(const struct line *line);
 
-/* Returns the bytes of a bullet or the like, with the white space after it, before what a line says. */
+/* Returns the bytes of a bullet or the like, with the white space after it, before a line's text. */
 typedef size_t text_lead(const char *text, size_t length);
 /* Adds plain text as pieces. Each line is a segment, except that a sentence may run over line ends, as in wrapped text: its lines
- * are parts of one segment, and the translation has line ends where their words do. marking: of the text of a line. */
+ * are parts of one segment, and the translation has line ends where their words do. marking: for the text of a line. */
 void text_add_lines(struct html_builder *builder, struct html_bytes text, text_lead *lead, const struct html_marking *marking);
 
 /* A text_lead: a dash or a bullet. The text has no white space at its begin. */
@@ -113,15 +113,15 @@ int icu_source_open(struct html_bytes text, struct arena *arena, struct icu_sour
 /* Appends its pieces: each line of a branch is a sentence, which may hold marks; arguments are words of it. The text outlives the
  * builder's html. written: how bytes of the text are written in the document, called in their order. */
 void icu_source_add(struct html_builder *builder, const struct icu_source *source, const struct html_marking *written);
-/* Makes a message of what was written of these pieces, in which apostrophes that would quote what follows are doubled. Returns
+/* Makes a message from the written form of these pieces, in which apostrophes that would quote what follows are doubled. Returns
  * false, and leaves *out, if it does not have the arguments and marks of the source in their branches, or memory runs out. */
 bool icu_source_settle(const struct icu_source *source, struct html_bytes translation, struct arena *arena, struct html_bytes *out);
 
 /* ---- lists of messages ---- */
 
-/* Some formats (po, xliff) have translations beside what they translate. Their readers produce no document but its messages, one
- * after the other, and their finishers put what was written of them in place. Bytes that no message may have say where a message
- * ends and which words were translated. */
+/* Some formats (po, xliff) have translations beside their sources. Their readers produce only the document's messages, one after
+ * the other, and their finishers put the written messages in place. Bytes that no message may contain mark the end of a message and
+ * the words that were translated. */
 enum { MESSAGE_TRANSLATED = '\1' /* precedes words of a translation */, MESSAGE_OWN = '\2' /* for the format's own use */ };
 
 /* True if the bytes are text without control characters. */
@@ -131,13 +131,13 @@ void messages_end(struct html_builder *builder);
 /* Adds a message in ICU's notation with its end. escape: how its text is written; NULL: as it is. A message that cannot be read is
  * written unchanged and marked as translated: messages_settle_icu reports that it was not. */
 void messages_add_icu(struct html_builder *builder, struct html_bytes text, html_escape *escape);
-/* Makes the translation of such a message from what was written, without marks and escapes. Returns false, with the source in *out,
+/* Makes the translation of such a message from its written form, without marks and escapes. Returns false, with the source in *out,
  * if that is not valid. */
 bool messages_settle_icu(struct html_bytes source, struct html_bytes written, struct arena *arena, struct html_bytes *out);
-/* An html_escape in front of another: marks text as translated. */
+/* An html_escape that wraps another and marks text as translated. */
 void messages_put_mark(struct html_buffer *out);
 
-/* True if some of what was written is a translation. */
+/* True if the written text contains a translation. */
 bool messages_translated(struct html_bytes written);
 /* Takes the next message, with its marks, from *written. */
 struct html_bytes messages_next(struct html_bytes *written);

@@ -38,8 +38,8 @@ static bool has_branches(const char *at, const char *end) {
         size_t length = strlen(kind);
         if (static_cast<size_t>(end - at) < length || memcmp(at, kind, length) != 0)
             continue;
-        const char *behind = skip_blank(at + length, end);
-        if (behind < end && *behind == ',')
+        const char *rest = skip_blank(at + length, end);
+        if (rest < end && *rest == ',')
             return true;
     }
     return false;

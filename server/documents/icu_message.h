@@ -31,10 +31,10 @@ bool icu_message_is(const char *text, size_t length);
 /* Reads valid UTF-8; the result is in the arena. Returns -1 with ERROR_INPUT if it is not a message, or ERROR_MEMORY. Time is
  * linear in the length. */
 int icu_message_read(const char *text, size_t length, struct arena *arena, struct icu_message *out, struct error *err);
-/* Moves whole sentences into the branches: "You have {n, plural, one {# file} other {# files}} left." becomes
- * "{n, plural, one {You have # file left.} other {You have # files left.}}", which says the same and can be translated. *expanded
- * is the text itself if no words stand beside branches, if a # would change its meaning there, or if there would be more than 24
- * sentences or 16 KiB. Otherwise it is in the arena. Fails like icu_message_read. */
+/* Moves whole sentences into the branches: "You have {n, plural, one {# file} other {# files}} left." becomes "{n, plural, one {You
+ * have # file left.} other {You have # files left.}}", which means the same and can be translated. *expanded is the text itself if
+ * no words stand beside branches, if a # would change its meaning there, or if there would be more than 24 sentences or 16 KiB.
+ * Otherwise it is in the arena. Fails like icu_message_read. */
 int icu_message_expand(const char *text, size_t length, struct arena *arena, const char **expanded, size_t *expanded_length,
                        struct error *err);
 /* True if the translation has the arguments of the source, each in the same branch and equally often. */

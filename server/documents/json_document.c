@@ -1,6 +1,7 @@
 /* JSON (RFC 8259). The strings that are values, prose and selected are translated line by line; names of members and everything
- * else stay byte for byte. No library reads it, because one would not say where a value stood, nor how its numbers and escapes were
- * written. In messages in ICU's notation the texts of their branches are translated, in vue-i18n's "a | b | c" each alternative. */
+ * else stay byte for byte. It is not read by a library, because that would lose where a value stood and how its numbers and escapes
+ * were written. In messages in ICU's notation the texts of their branches are translated, in vue-i18n's "a | b | c" each
+ * alternative. */
 #include "server/documents/json_document.h"
 #include "model/text/character.h"
 #include "server/documents/format.h"
@@ -63,7 +64,7 @@ static int read_glob(const char *text, size_t length, struct arena *arena, struc
         name->tail = name->star ? bytes - name->head : 0;
         name->head = name->star ? name->head : bytes;
         if (stars > 1 && !name->any)
-            return refuse_glob(text, length, "a name has at most one *", err);
+            return refuse_glob(text, length, "a name may contain only one *", err);
         if (stars == 0 && bytes == 0)
             return refuse_glob(text, length, "a name is empty", err);
     } while (at < end && *at++ == '.');
@@ -89,7 +90,7 @@ struct key_globs *key_globs_parse(const char *const *texts, size_t count, struct
             if (end <= begin)
                 continue;
             if (globs->count == KEY_GLOBS_MOST) {
-                error_set(err, ERROR_INPUT, "there are more than %d path globs", KEY_GLOBS_MOST);
+                error_set(err, ERROR_INPUT, "at most %d path globs are allowed", KEY_GLOBS_MOST);
                 return NULL;
             }
             struct glob *out = &globs->all[globs->count++];
@@ -107,7 +108,7 @@ static bool name_matches(const struct name_glob *glob, const char *name, size_t 
            memcmp(name + length - glob->tail, glob->text + glob->head, glob->tail) == 0;
 }
 
-/* "**" may match no name: whatever is matched before it is matched after it, too. */
+/* "**" may match no name: every position that is matched before it is also matched after it. */
 static unsigned close_state(const struct glob *glob, unsigned matched) {
     for (size_t i = 0; i < glob->count; i++)
         if (glob->names[i].any && (matched >> i & 1))
@@ -230,8 +231,8 @@ static int read_string(struct json_reader *reader, struct html_bytes *raw, bool 
 
 struct json_string {
     struct html_bytes raw, text; /* as written, and decoded; the same if there are no escapes */
-    size_t at;                   /* a place in the text, */
-    const char *raw_at;          /* and where it is written; places are asked for in their order */
+    size_t at;                   /* a place in the text */
+    const char *raw_at;          /* and where it is written; callers ask for places in order */
 };
 
 /* Decodes a valid string. Pieces borrow the text. */
@@ -286,13 +287,13 @@ static void json_escape(struct html_buffer *out, const char *text, size_t length
 
 /* ---- pieces ---- */
 
-/* The owner of a marking: a string, and who reads it. */
+/* The owner of a marking: a string and its reader. */
 struct string_owner {
     struct json_reader *reader;
     struct json_string *string;
 };
 
-/* Parts are asked for in their order. */
+/* Callers ask for parts in order. */
 static struct html_bytes write_part(const struct html_marking *marking, struct html_bytes part, struct arena *arena) {
     const struct string_owner *own = marking->owner;
     size_t begin = (size_t)(part.start - own->string->text.start);
@@ -405,7 +406,7 @@ static void add_alternatives(struct json_reader *reader, struct json_string *str
     }
 }
 
-/* A message that has whole sentences in its branches now is written anew. */
+/* A message that now has whole sentences in its branches is rewritten. */
 static void add_message(struct json_reader *reader, struct json_string *string, const struct icu_source *source) {
     struct html_bytes raw = string->raw;
     struct json_string anew = *string;
@@ -640,7 +641,7 @@ static void put_message(const struct document *document, struct json_reader *roo
         bool branches = icu_message_is(from.text.start, from.text.length);
         if (branches)
             document_note(document, source.start, "untranslated",
-                          "the translation of the message has other arguments than its source, so the message is unchanged");
+                          "the translation of the message has different arguments, so the message is unchanged");
         html_put(out, branches ? source.start : written.start, branches ? source.length : written.length);
     } else if (settled.start == from.text.start) { /* nothing was translated */
         html_put(out, source.start, source.length);

@@ -2,8 +2,8 @@
  *
  * A path consists of the names of members and the numbers of elements on the way to a value, with dots between them:
  * menu.items.0.label. In a glob * stands for one of them or, within a name, for any characters; ** for any number of them; "\." is
- * a dot of a name. "!" in front excludes. A value is selected if a glob without "!" matches its path, or there is none, and no glob
- * with "!" does. */
+ * a dot of a name. "!" in front excludes. A value is selected if a glob without "!" matches its path, or no such glob was given,
+ * and no glob with "!" matches. */
 #ifndef ALIGND_JSON_DOCUMENT_H
 #define ALIGND_JSON_DOCUMENT_H
 
@@ -29,17 +29,17 @@ enum key_choice { KEY_LEFT_OUT, KEY_IN, KEY_ASKED_FOR /* a glob without "!" matc
 enum key_choice key_globs_choose(const struct key_globs *globs, const struct key_state *state);
 
 enum prose {
-    PROSE_PROGRAM,  /* has no words of a language, or a notation that nobody reads: a date, an address, markup without text */
+    PROSE_PROGRAM,  /* has no words of a language, or is a notation: a date, an address, markup without text */
     PROSE_DOUBTFUL, /* is probably a name or a word for programs: kebab-case, FOO_BAR, "module" as the value of "type" */
     PROSE_LANGUAGE
 };
 
-/* The names of the members that hold a string; for an array those of the member that holds the array. Length 0: there is none. */
+/* The names of the members that hold a string; for an array, those of the member that holds the array. Length 0: no name. */
 struct prose_place {
     struct html_bytes name, parent;
 };
 
-/* Judges valid UTF-8 by the rule in server/README.md ("Which strings are prose"): by the notation of the string first, and by the
+/* Judges valid UTF-8 by the rule in FORMATS.md ("Which strings are prose"): by the notation of the string first, and by the
  * names of the members that hold it if a single word could be either. scratch: room for as many bytes. Time is linear. */
 enum prose prose_judge(struct html_bytes text, const struct prose_place *place, char *scratch);
 

@@ -1,8 +1,8 @@
 /* Markdown with GitHub's tables, strikethrough, footnotes, alerts and formulas. cmark finds the blocks and the inline elements in
  * them; a second walk, over the source itself, finds where each of them is written, so that everything keeps its notation. A block
- * in which the two do not agree stays as it is. What cmark does not know of (markdown_find_kept) is hidden from it: it reads a copy
- * with other characters there. Front matter, code, HTML, formulas, addresses of links and definitions of references are never
- * translated. */
+ * in which the two do not agree stays as it is. Notation that cmark does not know (markdown_find_kept) is hidden from it: it reads
+ * a copy with other characters there. Front matter, code, HTML, formulas, addresses of links and definitions of references are
+ * never translated. */
 #include "model/base/arena.h"
 #include "server/documents/format.h"
 #include "server/documents/markdown_notation.h"
@@ -23,7 +23,7 @@ enum {
     BYTES_LEAST = 1 << 22,
     MOST_BYTES = 64 << 20, /* documents that need more have too many texts and marks (HTML_MAX_PIECES) */
     MOST_STEPS = 1 << 29,  /* "<?" and "<!" times the length */
-    MOST_SIBLINGS = 256,   /* after an HTML tag, among which its end tag is looked for */
+    MOST_SIBLINGS = 256,   /* the bytes after an HTML tag that are searched for its end tag */
     MOST_DEFINITIONS = 64, /* lines of them before a paragraph */
     MOST_NAME = 32,        /* bytes of the name of a tag */
     MOST_ADDRESS = 32      /* bytes of an address that is a word of its sentence */
@@ -41,7 +41,7 @@ struct pool_block {
 struct markdown {
     struct pool_block *blocks; /* the last one first */
     size_t bytes, most;        /* of all blocks, and their bound */
-    bool lacked;               /* memory ended it, and not the bound */
+    bool lacked;               /* it ended because memory is out, not because of the bound */
     struct budget *budget;     /* ends it, too */
     jmp_buf out;
     cmark_node *document;
@@ -145,7 +145,7 @@ static void parse(struct markdown *markdown, const char *source, size_t length) 
  * up, or ERROR_INPUT if the document needs more memory than it may have. Thread-safe: one parse runs at a time. */
 static struct markdown *markdown_open(const char *source, size_t length, struct budget *budget, struct error *err) {
     static const char too_many[] = "the document has too many marks";
-    size_t endless = 0; /* cmark looks for the end of each "<?" and "<!" in all that follows */
+    size_t endless = 0; /* cmark searches everything that follows for the end of each "<?" and "<!" */
     for (size_t i = 0; i + 1 < length; i++)
         endless += source[i] == '<' && (source[i + 1] == '?' || source[i + 1] == '!');
     if (endless > MOST_STEPS / (length + 1)) {
@@ -205,7 +205,7 @@ struct md_reader {
     struct markdown_kept_list kept;
     size_t next_kept;
     const char *covered; /* up to here everything was kept, and is in pieces */
-    bool line_ends;      /* what was kept there stands by itself */
+    bool line_ends;      /* the kept text stands by itself */
     bool row;            /* the block is a row of links and images without words between them */
     const char **opens;  /* [HTML_MAX_DEPTH] where the text of each open element begins */
     struct tag *tags;    /* [tag_count], at most HTML_MAX_DEPTH */

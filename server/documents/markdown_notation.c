@@ -12,7 +12,7 @@ enum {
     MOST_SHORTCODE = 48,
     MOST_TEMPLATE = 256,
     MOST_BACKTICKS = 32,
-    MOST_ADDRESS = 512 /* bytes of an address that are looked at */
+    MOST_ADDRESS = 512 /* bytes of an address that are examined */
 };
 
 /* ---- notation that is skipped ---- */
@@ -101,8 +101,8 @@ static const char *skip_target(const char *at, const char *end) {
         return NULL;
     at = skip_blanks(address, end);
     if (at < end && at > address && strchr("\"'(", *at)) {
-        const char *behind = markdown_skip_until(at + 1, end, *at == '(' ? ')' : *at);
-        at = behind ? skip_blanks(behind, end) : end;
+        const char *stop = markdown_skip_until(at + 1, end, *at == '(' ? ')' : *at);
+        at = stop ? skip_blanks(stop, end) : end;
     }
     return at < end && *at == ')' ? at + 1 : NULL;
 }
@@ -122,8 +122,8 @@ const char *markdown_skip_link_end(const char *at, const char *end, bool *by_tex
 
 /* A scan through a place. */
 struct keeper {
-    const char *source, *end;   /* of the document */
-    const char *begin, *behind; /* of the place */
+    const char *source, *end; /* of the document */
+    const char *begin, *stop; /* of the place */
     const struct markdown_place *place;
     bool endless[MOST_BACKTICKS + 1]; /* no run of so many backticks follows */
     bool no_angle, no_comment_end;    /* no '>' follows, no "-->" */
@@ -242,14 +242,14 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
 /* Returns the end of code, or of its backticks if it has no end. */
 static const char *skip_code(struct keeper *keeper, const char *at) {
     const char *open = at;
-    while (open < keeper->behind && *open == '`')
+    while (open < keeper->stop && *open == '`')
         open++;
     size_t marks = (size_t)(open - at);
     if (marks > MOST_BACKTICKS || keeper->endless[marks])
         return open;
-    for (const char *run = open; (run = memchr(run, '`', (size_t)(keeper->behind - run)));) {
+    for (const char *run = open; (run = memchr(run, '`', (size_t)(keeper->stop - run)));) {
         const char *close = run;
-        while (close < keeper->behind && *close == '`')
+        while (close < keeper->stop && *close == '`')
             close++;
         if ((size_t)(close - run) == marks)
             return close;
@@ -259,11 +259,11 @@ static const char *skip_code(struct keeper *keeper, const char *at) {
     return open;
 }
 
-/* Keeps a comment that is none for cmark; skips others, and tags. */
+/* Keeps a comment that cmark does not recognize; skips others, and tags. */
 static const char *skip_angle(struct keeper *keeper, const char *at) {
-    const char *behind = keeper->behind;
-    if (bytes_begin(at, behind, "<!--")) {
-        const char *close = keeper->no_comment_end ? NULL : memmem(at + 2, (size_t)(behind - at - 2), "-->", 3);
+    const char *stop = keeper->stop;
+    if (bytes_begin(at, stop, "<!--")) {
+        const char *close = keeper->no_comment_end ? NULL : memmem(at + 2, (size_t)(stop - at - 2), "-->", 3);
         keeper->no_comment_end = !close;
         if (!close)
             return at + 1;
@@ -271,8 +271,8 @@ static const char *skip_angle(struct keeper *keeper, const char *at) {
                      close[-1] != '-';
         return plain ? close + 3 : keep(keeper, at, close + 3, MARKDOWN_UNIT);
     }
-    bool tag = at + 1 < behind && (isalpha((unsigned char)at[1]) || strchr("/!?", at[1]));
-    const char *close = tag && !keeper->no_angle ? memchr(at, '>', (size_t)(behind - at)) : NULL;
+    bool tag = at + 1 < stop && (isalpha((unsigned char)at[1]) || strchr("/!?", at[1]));
+    const char *close = tag && !keeper->no_angle ? memchr(at, '>', (size_t)(stop - at)) : NULL;
     keeper->no_angle = keeper->no_angle || (tag && !close);
     return close ? close + 1 : at + 1;
 }
@@ -289,24 +289,24 @@ static bool is_amount(const char *at, const char *end) {
 
 /* Keeps $formula$, $$formula$$ and $`formula`$, if no word touches them from outside. */
 static const char *keep_formula(struct keeper *keeper, const char *at) {
-    const char *behind = keeper->behind, *open = at + 1;
+    const char *stop = keeper->stop, *open = at + 1;
     if (at > keeper->begin && (isalnum((unsigned char)at[-1]) || at[-1] == '$'))
         return open;
-    if (open < behind && *open == '`') {
+    if (open < stop && *open == '`') {
         const char *close = skip_code(keeper, open);
-        return close < behind && *close == '$' && close[-1] == '`' && close - open > 2 ? keep(keeper, at, close + 1, MARKDOWN_NOUN)
-                                                                                       : open;
+        return close < stop && *close == '$' && close[-1] == '`' && close - open > 2 ? keep(keeper, at, close + 1, MARKDOWN_NOUN)
+                                                                                     : open;
     }
-    size_t marks = open < behind && *open == '$' ? 2 : 1;
+    size_t marks = open < stop && *open == '$' ? 2 : 1;
     open = at + marks;
     const char *close = open;
-    while (close < behind && *close != '$' && *close != '`')
-        close += *close == '\\' && close + 1 < behind ? 2 : 1;
-    if (close >= behind || close == open || !markdown_skip_marks(close, behind, '$', marks))
+    while (close < stop && *close != '$' && *close != '`')
+        close += *close == '\\' && close + 1 < stop ? 2 : 1;
+    if (close >= stop || close == open || !markdown_skip_marks(close, stop, '$', marks))
         return open;
     bool spaced = isspace((unsigned char)*open) || isspace((unsigned char)close[-1]);
     const char *next = close + marks;
-    if ((marks == 1 && (spaced || is_amount(open, close))) || (next < behind && (isalnum((unsigned char)*next) || *next == '$')))
+    if ((marks == 1 && (spaced || is_amount(open, close))) || (next < stop && (isalnum((unsigned char)*next) || *next == '$')))
         return open;
     return keep(keeper, at, next, MARKDOWN_NOUN);
 }
@@ -316,17 +316,17 @@ static const char *keep_shortcode(struct keeper *keeper, const char *at) {
     const char *c = at + 1;
     if (at > keeper->begin && (isalnum((unsigned char)at[-1]) || strchr(":/", at[-1])))
         return c;
-    while (c < keeper->behind && c - at <= MOST_SHORTCODE && (isalnum((unsigned char)*c) || strchr("_+-", *c)))
+    while (c < keeper->stop && c - at <= MOST_SHORTCODE && (isalnum((unsigned char)*c) || strchr("_+-", *c)))
         c++;
-    if (c == at + 1 || c == keeper->behind || *c != ':')
+    if (c == at + 1 || c == keeper->stop || *c != ':')
         return at + 1;
-    bool free = c + 1 == keeper->behind || (!isalnum((unsigned char)c[1]) && c[1] != ':');
+    bool free = c + 1 == keeper->stop || (!isalnum((unsigned char)c[1]) && c[1] != ':');
     return free ? keep(keeper, at, c + 1, MARKDOWN_UNIT) : at + 1;
 }
 
-/* Keeps what generators of sites replace, and attributes: {{ name }}, {% if %}, {#name}, {:.class}. */
+/* Keeps placeholders of site generators, and attributes: {{ name }}, {% if %}, {#name}, {:.class}. */
 static const char *keep_template(struct keeper *keeper, const char *at) {
-    const char *last = line_end(at, keeper->behind - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->behind);
+    const char *last = line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
     const char *mark = last - at < 3 ? NULL : at[1] == '{' ? "}}" : at[1] == '%' ? "%}" : strchr("#:", at[1]) ? "}" : NULL;
     const char *end = mark ? memmem(at + 2, (size_t)(last - at - 2), mark, strlen(mark)) : NULL;
     return end ? keep(keeper, at, end + strlen(mark), MARKDOWN_UNIT) : at + 1;
@@ -335,7 +335,7 @@ static const char *keep_template(struct keeper *keeper, const char *at) {
 static const char *keep_inline(struct keeper *keeper, const char *at) {
     switch (*at) {
     case '\\':
-        return at + 1 < keeper->behind && markdown_is_mark(at[1]) ? at + 2 : at + 1;
+        return at + 1 < keeper->stop && markdown_is_mark(at[1]) ? at + 2 : at + 1;
     case '`':
         return skip_code(keeper, at);
     case '<':
@@ -357,15 +357,15 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
     struct keeper keeper = {.source = source,
                             .end = source + length,
                             .begin = source + from,
-                            .behind = source + (place->end > from ? place->end : from),
+                            .stop = source + (place->end > from ? place->end : from),
                             .place = place,
                             .arena = arena,
                             .list = list};
     const char *at = keeper.begin;
-    if (at < keeper.behind && from == place->begin)
+    if (at < keeper.stop && from == place->begin)
         at = keep_line(&keeper, at);
-    while (at < keeper.behind && !keeper.failed) {
-        const char *next = *at == '\n' || *at == '\r' ? markdown_skip_line_end(at, keeper.behind) : NULL;
+    while (at < keeper.stop && !keeper.failed) {
+        const char *next = *at == '\n' || *at == '\r' ? markdown_skip_line_end(at, keeper.stop) : NULL;
         at = next ? keep_line(&keeper, next) : keep_inline(&keeper, at);
     }
     return keeper.failed ? -1 : 0;
@@ -410,7 +410,7 @@ static bool is_of_word(char c) {
 }
 
 /* True if a closing bracket stands right before: the text may be read as an address, or the bracket as the name of one. */
-static bool is_behind_bracket(const struct html_buffer *out, char c) {
+static bool follows_bracket(const struct html_buffer *out, char c) {
     size_t at = out->length;
     if ((c != '(' && c != ':') || at < 2 || out->bytes[at - 1] != ']' || out->bytes[at - 2] == '\\')
         return false;
@@ -422,7 +422,7 @@ static bool is_behind_bracket(const struct html_buffer *out, char c) {
 }
 
 /* True if an address without brackets stands right before: a backslash would become part of it. */
-static bool is_behind_address(const struct html_buffer *out) {
+static bool follows_address(const struct html_buffer *out) {
     size_t end = out->length, at = end;
     while (at > 0 && end - at < MOST_ADDRESS && !isspace((unsigned char)out->bytes[at - 1]) && !strchr("<>`]", out->bytes[at - 1]))
         at--;
@@ -456,9 +456,12 @@ static bool is_marked(const char *text, size_t length, size_t at, char before) {
 
 void markdown_escape(struct html_buffer *out, const char *text, size_t length) {
     size_t first = length > 0 && begins_block(out) ? block_mark(text, length) : length;
-    if (length > 0 && is_behind_bracket(out, *text))
+    if (length > 0 && follows_bracket(out, *text))
         first = 0;
-    size_t bare = length > 0 && strchr("*_~&", *text) && is_behind_address(out) ? strspn(text, "*_~&") : 0;
+    /* A bracket ends an address without brackets. It stays as it is unless it could open a tag. */
+    bool closing = length > 0 && *text == '<' && !memchr(text, '>', length);
+    size_t bare =
+        length > 0 && (closing || strchr("*_~&", *text)) && follows_address(out) ? strspn(text, closing ? "<" : "*_~&") : 0;
     char before = out->length > 0 ? out->bytes[out->length - 1] : ' ';
     for (size_t at = 0, plain = 0; at <= length; at++) {
         bool marked = at < length && (at == first || (at >= bare && is_marked(text, length, at, before)));
@@ -474,11 +477,11 @@ void markdown_escape(struct html_buffer *out, const char *text, size_t length) {
 /* ---- ends of links and emphasis ---- */
 
 static void insert(struct html_buffer *out, size_t at, const char *bytes, size_t length) {
-    size_t behind = out->length - at;
+    size_t stop = out->length - at;
     html_put(out, bytes, length); /* room for it */
     if (out->failed)
         return;
-    memmove(out->bytes + at + length, out->bytes + at, behind);
+    memmove(out->bytes + at + length, out->bytes + at, stop);
     memcpy(out->bytes + at, bytes, length);
 }
 
@@ -530,10 +533,10 @@ static void trim_emphasis(const char *text, size_t *begin, size_t *end, int32_t 
 }
 
 /* True if words end where the marks stand, and no other marks of the same kind touch these. */
-static bool is_readable(const struct html_buffer *out, const struct html_end *end, size_t begin, size_t behind, int32_t before,
+static bool is_readable(const struct html_buffer *out, const struct html_end *end, size_t begin, size_t stop, int32_t before,
                         int32_t next) {
-    size_t at = begin, last = behind;
-    int32_t head = character_next(out->bytes, behind, &at), tail = character_previous(out->bytes, &last);
+    size_t at = begin, last = stop;
+    int32_t head = character_next(out->bytes, stop, &at), tail = character_previous(out->bytes, &last);
     char mark = out->bytes[end->open];
     bool touches = begin == end->inside && !end->first && end->open > 0 && out->bytes[end->open - 1] == mark &&
                    (end->open < 2 || out->bytes[end->open - 2] != '\\');
@@ -541,11 +544,11 @@ static bool is_readable(const struct html_buffer *out, const struct html_end *en
 }
 
 static void close_emphasis(struct html_buffer *out, const struct html_end *end) {
-    size_t marks = end->inside - end->open, begin = end->inside, behind = out->length, at = end->open;
+    size_t marks = end->inside - end->open, begin = end->inside, stop = out->length, at = end->open;
     int32_t before = at > 0 ? character_previous(out->bytes, &at) : ' ';
     int32_t next = end->next > 0 ? end->next : ' ';
-    trim_emphasis(out->bytes, &begin, &behind, before, next);
-    if (begin == behind) { /* marks around nothing would not be marks */
+    trim_emphasis(out->bytes, &begin, &stop, before, next);
+    if (begin == stop) { /* marks around nothing would not be marks */
         memmove(out->bytes + end->open, out->bytes + end->inside, out->length - end->inside);
         out->length -= marks;
         out->bytes[out->length] = '\0';
@@ -554,8 +557,8 @@ static void close_emphasis(struct html_buffer *out, const struct html_end *end) 
     size_t head = begin - end->inside;
     at = begin;
     before = head > 0 ? character_previous(out->bytes, &at) : before;
-    at = behind;
-    next = behind < out->length ? character_next(out->bytes, out->length, &at) : next;
+    at = stop;
+    next = stop < out->length ? character_next(out->bytes, out->length, &at) : next;
     char mark[2] = {out->bytes[end->open], out->bytes[end->open]};
     if (mark[0] == '_' && (is_in_word(before) || is_in_word(next)))
         mark[0] = mark[1] = '*';
@@ -563,11 +566,11 @@ static void close_emphasis(struct html_buffer *out, const struct html_end *end) 
         mark[0] = '_'; /* three stars on both sides would be read the other way round */
     const char *name = mark[0] == '~' ? "del" : marks == 2 ? "strong" : "em";
     char opening[16] = {mark[0], marks == 2 ? mark[1] : '\0'}, closing[16] = {mark[0], opening[1]};
-    if (!is_readable(out, end, begin, behind, before, next)) {
+    if (!is_readable(out, end, begin, stop, before, next)) {
         snprintf(opening, sizeof opening, "<%s>", name);
         snprintf(closing, sizeof closing, "</%s>", name);
     }
-    insert(out, behind, closing, strlen(closing));
+    insert(out, stop, closing, strlen(closing));
     memmove(out->bytes + end->open, out->bytes + end->inside, head); /* the former marks make room */
     memcpy(out->bytes + end->open + head, opening, marks);
     insert(out, end->open + head + marks, opening + marks, strlen(opening) - marks);

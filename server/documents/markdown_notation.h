@@ -1,4 +1,4 @@
-/* How Markdown is written: what stands between texts, and how a text is written so that it reads as text. For markdown.c only. */
+/* The notation of Markdown: separators between texts, and escapes that make text read as text. For markdown.c only. */
 #ifndef ALIGND_DOCUMENT_MARKDOWN_NOTATION_H
 #define ALIGND_DOCUMENT_MARKDOWN_NOTATION_H
 
@@ -21,8 +21,8 @@ const char *markdown_skip_space(const char *at, const char *end);
 const char *markdown_skip_line_end(const char *at, const char *end);
 /* Everything up to the mark, and the mark, escapes aside; NULL if there is none. */
 const char *markdown_skip_until(const char *at, const char *end, char mark);
-/* ](address), ][name], ][], ]; NULL if there is none of them. *by_text: it is one of the last two, so that the link's own text is
- * its name. */
+/* ](address), ][name], ][], ]; NULL if nothing of that kind follows. *by_text: it is one of the last two, so that the link's own
+ * text is its name. */
 const char *markdown_skip_link_end(const char *at, const char *end, bool *by_text);
 
 /* Something that other tools than cmark read, and that must stay as it is: formulas, marks of alerts, :shortcodes: and the like. */
@@ -45,11 +45,11 @@ struct markdown_place {
     bool paragraph;    /* not a heading or a cell */
     bool quotes_first; /* the first paragraph of a quotation */
 };
-/* Adds what is kept in a place to that of earlier places. Its end may be after the place's. Time is linear in what it looks at.
- * Returns -1 if memory runs out. */
+/* Adds what is kept in a place to that of earlier places. Its end may be after the place's. Time is linear in the bytes that it
+ * examines. Returns -1 if memory runs out. */
 int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place, struct arena *arena,
                        struct markdown_kept_list *list);
-/* Overwrites it, in a copy of the source, with a character that means nothing to cmark; lines and quotations stay. */
+/* Overwrites it, in a copy of the source, with a character that has no meaning for cmark; lines and quotations stay. */
 void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes);
 
 /* An html_escape: a backslash precedes what would otherwise be read as notation after what is already written. */

@@ -1,5 +1,5 @@
-/* How a PO file is written, what its header says, and which of its messages want a translation. No library reads it: gettext's own
- * (libgettextpo) ends the process if memory runs out, keeps what it reads in global variables, and does not say where in the file a
+/* The syntax of PO files, the fields of the header, and the messages that need a translation. gettext's library (libgettextpo) is
+ * not used: it ends the process if memory runs out, keeps its data in global variables, and does not report where in the file a
  * message stands. */
 #include "server/documents/po.h"
 #include "model/base/utf8.h"
@@ -142,7 +142,7 @@ static int read_translation(struct po_file *file, struct po_message *out) {
     }
     while (take_keyword(file, "msgstr")) {
         if (out->form_count == PO_MOST_FORMS)
-            return refuse(file, "there are too many forms");
+            return refuse(file, "the message has too many forms");
         if (read_index(file, out->form_count) != 0 || read_text(file, &out->forms[out->form_count]) != 0)
             return -1;
         out->form_count++;
@@ -275,7 +275,7 @@ static bool is_field(const struct line *line, const char *name) {
     return bytes > length && strncasecmp(line->begin, name, length) == 0 && line->begin[length] == ':';
 }
 
-/* The value of a field. Length 0: it is empty, or there is none, in which case start is NULL. */
+/* The value of a field. Length 0: the field is empty or missing; if it is missing, start is NULL. */
 static struct html_bytes find_field(struct html_bytes header, const char *name) {
     struct line line = {.next = header.start};
     while (line_next(&line, header.start + header.length))
@@ -307,7 +307,7 @@ static bool is_charset(struct html_bytes charset, const char *name) {
     return charset.length == strlen(name) && strncasecmp(charset.start, name, charset.length) == 0;
 }
 
-/* False if the file is in another character set than UTF-8. */
+/* False if the character set of the file is not UTF-8. */
 static bool is_utf8(struct html_bytes header, struct html_bytes *charset) {
     static const char *const known[] = {"UTF-8", "UTF8", "US-ASCII", "ASCII", "CHARSET" /* of a template */};
     *charset = find_parameter(find_field(header, type_field), "charset");
@@ -317,7 +317,7 @@ static bool is_utf8(struct html_bytes header, struct html_bytes *charset) {
     return charset->length == 0;
 }
 
-/* The number of forms; 0 if there is none, or it is beyond PO_MOST_FORMS. */
+/* The number of forms; 0 if it is missing or exceeds PO_MOST_FORMS. */
 static size_t count_forms(struct html_bytes header) {
     struct html_bytes number = find_parameter(find_field(header, plural_field), "nplurals");
     size_t forms = 0;
@@ -430,8 +430,8 @@ static int read_header(struct po_file *file) {
     return 1;
 }
 
-/* A message may have fewer forms than its language, like templates of a language with one form: the missing ones want translations,
- * too. It may have more, of the rule that the file had before: those are surplus. */
+/* A message may have fewer forms than its language, like templates of a language with one form: the missing ones need translations,
+ * too. It may have more, from the rule that the file had before; those are surplus. */
 static void find_wanted(struct po_file *file) {
     const struct po_message *message = &file->message;
     size_t forms = message->plural.begin ? file->plurals.forms : 1;

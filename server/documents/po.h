@@ -1,5 +1,5 @@
-/* A PO file that is translated into a language: how it is written (GNU gettext's manual, "The Format of PO Files"), what its header
- * says, and which of its messages want a translation. For po_messages.c only. */
+/* A PO file that is translated into a language: its syntax (GNU gettext's manual, "The Format of PO Files"), the fields of its
+ * header, and the messages that need a translation. For po_messages.c only. */
 #ifndef ALIGND_DOCUMENT_PO_H
 #define ALIGND_DOCUMENT_PO_H
 
@@ -47,7 +47,7 @@ int po_file_open(struct po_file *file, const struct document *document, struct a
 /* Returns 1 with the next message (obsolete ones are comments), 0 after the last, or -1 with ERROR_INPUT; the message names the
  * line. */
 int po_file_next(struct po_file *file);
-/* True if the form still wants a translation. */
+/* True if the form still needs a translation. */
 bool po_file_lacks(const struct po_file *file, size_t form);
 /* True if one of the document's messages is a header. */
 bool po_has_header(const struct document *document);

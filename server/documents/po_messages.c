@@ -1,6 +1,6 @@
-/* gettext's PO: messages without a translation, or with a fuzzy one, get one; everything else stays byte for byte. Whatever a
- * message says to programs (%s, %(name)d, {0}, $HOME, as its flags say) must be in its translation, too. If it is not, or if a
- * language has more forms than the two that were translated, the message is fuzzy: programs ignore it, and people look at it. */
+/* gettext's PO: messages without a translation, or with a fuzzy one, get one; everything else stays byte for byte. All directives
+ * for programs in a message (%s, %(name)d, {0}, $HOME, according to its flags) must be in its translation, too. If it is not, or if
+ * a language has more forms than the two that were translated, the message is fuzzy: programs ignore it, and people review it. */
 #include "model/text/opaque.h"
 #include "server/documents/po.h"
 #include <ctype.h>
@@ -21,7 +21,7 @@ static const struct html_bytes nothing = {"", 0};
 
 /* ---- directives ---- */
 
-/* The notations that a message may have; 0: it is not for programs. */
+/* The notations that a message may have; 0: the message has no directives. */
 enum {
     PERCENT = 1 << 0,  /* %s %-5.2f %(name)s %1$s */
     NUMBERED = 1 << 1, /* those of PERCENT without a number may get one */
@@ -540,7 +540,7 @@ static void put_forms(struct po_writer *writer, const struct form *one, const st
     writer->done = message->end;
 }
 
-/* Puts a message that wants a translation, if it has one. Returns -1 if memory runs out. */
+/* Puts a message that needs a translation, if it has one. Returns -1 if memory runs out. */
 static int put_wanted(struct po_writer *writer) {
     const struct po_file *file = &writer->file;
     const struct po_message *message = &file->message;
@@ -579,7 +579,7 @@ static int put_all(struct po_writer *writer, const struct document *document, st
         } else if (file->wanted && put_wanted(writer) != 0) {
             return error_memory(err);
         } else if (file->surplus && writer->done < message->end) {
-            /* The language has fewer forms than the message: the first ones stay, for somebody to look at. */
+            /* The language has fewer forms than the message: the first ones stay, for a person to review. */
             put_comments(writer, true);
             put_between(writer, message->keyword, message->forms[file->plurals.forms - 1].end);
             writer->done = message->end;

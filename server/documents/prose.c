@@ -91,7 +91,7 @@ static bool next_word(struct html_bytes *rest, struct html_bytes *word) {
 
 /* ---- parts of a string that are not language ---- */
 
-/* Returns the end of brackets that nest, or `at` if it is not near. */
+/* Returns the end of brackets that nest, or `at` if it is not found nearby. */
 static const char *skip_brackets(const char *at, const char *end, char open, char close) {
     size_t depth = 0;
     for (const char *c = at; c < end && c - at < MOST_MASKED; c++) {

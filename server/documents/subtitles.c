@@ -10,12 +10,12 @@
 enum {
     LINE_SHOWN = 60,  /* bytes of a line in an error */
     LINE_WIDTH = 42,  /* characters that a line should have at most */
-    MOST_TAGS = 1000, /* of a cue: a coloured letter each is common */
+    MOST_TAGS = 1000, /* tags of a cue: one for each coloured letter is common */
     MOST_OPEN = 64,   /* tags that are open at once: each end tag looks for its start tag among them */
     NAME_BYTES = 16,  /* of a tag */
     MOST_PARTS = 8,   /* cues of a sentence */
-    MANY_WORDS = 5,   /* a cue with so many and without a mark at its end is not a title, if the next one ends a sentence */
-    SOME_WORDS = 3    /* a cue with so many goes on if its last word asks for more; "Come on" does not */
+    MANY_WORDS = 5,   /* a cue with this many words and without a mark at its end is not a title, if the next one ends a sentence */
+    SOME_WORDS = 3    /* a cue with this many words continues if its last word cannot end a sentence; "Come on" does not */
 };
 
 /* ---- cues ---- */
@@ -69,7 +69,7 @@ static bool read_time(const char **at, const char *end, bool vtt) {
     return c > fraction && c - fraction <= 3;
 }
 
-/* True for a timing line. What follows the times (a place on the screen) is not looked at. */
+/* True for a timing line. Text after the times (a place on the screen) is ignored. */
 static bool is_timing(const struct line *line, bool vtt) {
     const char *at = skip_blank(line->begin, line->end);
     if (!read_time(&at, line->end, vtt))
@@ -95,7 +95,7 @@ static bool is_like_timing(const struct line *line) {
     return arrow != NULL;
 }
 
-/* True for digits alone: the number of a cue, if a timing line follows. */
+/* True for a line of digits, which is the number of a cue if a timing line follows. */
 static bool is_number(const struct line *line) {
     struct html_bytes text = line_trimmed(line);
     for (size_t i = 0; i < text.length; i++)
@@ -155,7 +155,7 @@ static int read_text(struct cue_reader *reader, struct cue *cue, struct error *e
 static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *err) {
     if (reader->vtt && reader->line.number == 0) {
         if (!line_next(&reader->line, reader->end) || !begins_with(&reader->line, "WEBVTT"))
-            return error_set(err, ERROR_INPUT, "line 1: a WebVTT file begins with \"WEBVTT\"");
+            return error_set(err, ERROR_INPUT, "line 1: a WebVTT file must begin with \"WEBVTT\"");
         if (!is_blank(&reader->line))
             skip_block(reader);
     }
@@ -268,7 +268,7 @@ static int find_marks(struct html_bytes text, bool vtt, struct marks *marks, str
         at = mark.raw.start + mark.raw.length;
     }
 
-    /* Pair each end with the start that it nests with. If too many are open, the outermost is forgotten. */
+    /* Pair each end with the start that it nests with. If too many are open, the outermost is dropped. */
     struct mark *open[MOST_OPEN];
     size_t depth = 0;
     for (size_t i = 0; i < marks->count; i++) {
@@ -319,8 +319,8 @@ static int add_text(struct html_builder *builder, struct html_bytes text, bool v
     return 0;
 }
 
-/* SubRip has no references: a space keeps what looks like a mark, or like the arrow between times, from being one. Only the begin
- * of a mark is looked for, because it may end in another text. */
+/* SubRip has no references: a space keeps what looks like a mark, or like the arrow between times, from being one. Only the
+ * beginning of a mark is recognized, because it may end in another text. */
 static void srt_escape(struct html_buffer *out, const char *text, size_t length) {
     const char *end = text + length, *done = text;
     for (const char *at = text; at < end; at++) {
@@ -406,7 +406,7 @@ static bool asks_for_more(struct html_bytes word) {
     return false;
 }
 
-/* True if the text goes on with the sentence of the text before it. Titles and repeated words do not, though no mark ends them. */
+/* True if the text continues the sentence of the text before it. Titles and repeated words do not, though no mark ends them. */
 static bool continues(const struct subtitles *subtitles, struct html_bytes text) {
     static const char *const alone[] = {"-", "\u2013", "\u2014", "\u266a", "\u266b", "[", "("};
     struct html_bytes before = without_last_mark(subtitles->last), now = without_marks(text);
@@ -452,7 +452,7 @@ static int add_part(struct subtitles *subtitles, struct html_bytes text) {
     return error_set(subtitles->err, inner.code, "cue %zu: %s", subtitles->cues.number, inner.message);
 }
 
-/* Each speaker's words are a text of their own: as a part of a sentence they might come out empty, and a blank line would end the
+/* Each speaker's words are a separate text: as a part of a sentence they might come out empty, and a blank line would end the
  * cue. */
 static int add_dialogue(struct subtitles *subtitles, struct html_bytes text) {
     const char *end = text.start + text.length;
@@ -678,7 +678,7 @@ char *subtitles_finish(const struct document *document, const char *written, siz
         if (lost) {
             html_put(&wrapper.out, before.text.start, before.text.length);
             document_note(document, before.text.start, "untranslated",
-                          "cue %zu got no word of the sentence's translation and keeps its own text", sources.number);
+                          "cue %zu has no word of the sentence's translation and keeps its original text", sources.number);
         } else if (wrap_cue(&wrapper, &before, &now) != 0) {
             break;
         }

@@ -14,10 +14,10 @@ enum {
 
 static const struct html_bytes nothing = {"", 0};
 
-/* A <trans-unit>, or a <segment> of a <unit>, that wants a target. All but the last two are pieces. */
+/* A <trans-unit>, or a <segment> of a <unit>, that needs a target. All but the last two are pieces. */
 struct unit {
     size_t language;             /* whose attribute names the language of the targets: the <file>, or <xliff> */
-    size_t unit, source, target; /* target NONE: there is none */
+    size_t unit, source, target; /* target NONE: no target */
     size_t content;              /* what is translated, and what a new target follows: the source, or its <seg-source> */
     bool segment;                /* it is of XLIFF 2 */
     bool preserve;               /* white space counts */
@@ -100,7 +100,7 @@ static size_t piece_after(const struct xliff *xliff, size_t i) {
     return is_start(piece) && piece->pair > i ? piece->pair + 1 : i + 1;
 }
 
-/* How a piece is written: a text fills the space between the pieces beside it. */
+/* How a piece is written: a text spans the bytes between the adjacent pieces. */
 static struct html_bytes written(const struct xliff *xliff, size_t i) {
     const struct html_piece *piece = &xliff->pieces[i];
     if (!piece->plain)
@@ -138,7 +138,7 @@ static bool has_value(const struct attribute *attribute, const char *const *valu
     return false;
 }
 
-/* True if the unit has no target that is finished by its state. Without a state, a target that is there counts. */
+/* True if the unit has no target that is finished by its state. Without a state, an existing target counts as finished. */
 static bool wants_target(const struct xliff *xliff, const struct unit *unit) {
     static const char *const open[] = {"new", "needs-translation", "initial"};
     static const char *const done[] = {"final", "signed-off", "reviewed"};
@@ -367,7 +367,7 @@ static void add_text(struct html_builder *builder, const struct xliff *xliff, si
     add_words(builder, text, raw);
 }
 
-/* True if the source is one text, and that is a message in ICU's notation. */
+/* True if the source is a single text that is a message in ICU's notation. */
 static bool is_message(const struct xliff *xliff, const struct unit *unit, struct html_bytes *text) {
     const struct html_piece *content = &xliff->pieces[unit->content];
     if (content->pair != unit->content + 2 || !content[1].plain)
@@ -530,7 +530,7 @@ static void put_new_target(struct xliff_writer *writer, const struct unit *unit,
     html_put_string(&writer->out, ">");
 }
 
-/* Fills a target that is there; "<target/>" becomes two tags. */
+/* Fills an existing target; "<target/>" becomes two tags. */
 static void put_target(struct xliff_writer *writer, const struct unit *unit, struct html_bytes message, const char *state) {
     const struct html_piece *target = &writer->xliff.pieces[unit->target];
     bool is_void = target->kind == PIECE_UNIT;
@@ -548,8 +548,8 @@ static void put_target(struct xliff_writer *writer, const struct unit *unit, str
     }
 }
 
-/* Makes a message in ICU's notation of how it was written, and writes it again. Returns false if it is not translated, and stays as
- * it was. */
+/* Makes a message in ICU's notation from its written form, and writes it again. Returns false if it is not translated and stays
+ * unchanged. */
 static bool settle(struct xliff_writer *writer, struct html_bytes source, struct html_bytes *message) {
     static const char *const references[][2] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}};
     struct html_buffer text = {.arena = writer->out.arena}, out = {.arena = writer->out.arena};

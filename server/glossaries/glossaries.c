@@ -17,9 +17,9 @@ enum { ARENA_BLOCK_BYTES = 4096, LINE_BYTES = 512, MOST_FILE_BYTES = 1 << 26 };
 
 /* ---- text -> entries ---- */
 
-/* The text while it is read, in place: strings are terminated where they stand. */
+/* The text while it is parsed in place: strings are terminated where they stand. */
 struct reading {
-    char *at, *end; /* what is left */
+    char *at, *end; /* the remaining bytes */
     size_t line;    /* from 1 */
     struct glossary_entry *entries;
     size_t count;
@@ -29,7 +29,7 @@ static int refuse_line(size_t line, const char *problem, struct error *err) {
     return error_set(err, ERROR_INPUT, "line %zu: %s", line, problem);
 }
 
-/* Trims blanks, and checks the phrase. Of a target, something must remain without the bars between its variants. */
+/* Trims blanks, and checks the phrase. A target must have more than the bars between its variants. */
 static int read_phrase(const struct reading *reading, char *text, const char *which, const char **phrase, struct error *err) {
     size_t line = reading->line;
     text += strspn(text, " ");
@@ -73,7 +73,7 @@ static int read_tsv(struct reading *reading, struct error *err) {
         return 0;
     char *tab = strchr(source, '\t');
     if (!tab || strchr(tab + 1, '\t'))
-        return refuse_line(reading->line, "there must be two phrases with a tab between them", err);
+        return refuse_line(reading->line, "a line must have two phrases separated by a tab", err);
     *tab = '\0';
     return add_entry(reading, source, tab + 1, err);
 }
@@ -86,7 +86,7 @@ static char *take_field(struct reading *reading, char *ended) {
     for (; at < end && (quoted || (*at != ',' && *at != '\n')); *to++ = *at++) {
         if (quoted && *at == '"' && (at + 1 == end || at[1] != '"'))
             break;
-        at += quoted && *at == '"'; /* two stand for one */
+        at += quoted && *at == '"'; /* two quotation marks stand for one */
         reading->line += *at == '\n';
     }
     if (quoted) {
@@ -116,13 +116,13 @@ static int read_csv(struct reading *reading, struct error *err) {
     }
     if (count == 1 && fields[0][strspn(fields[0], " ")] == '\0')
         return 0;
-    return count < 2 ? refuse_line(reading->line, "there must be two phrases with a comma between them", err)
+    return count < 2 ? refuse_line(reading->line, "a line must have two phrases separated by a comma", err)
                      : add_entry(reading, fields[0], fields[1], err);
 }
 
 static int fill(struct kept_glossary *glossary, const char *text, size_t length, enum glossary_format format, struct error *err) {
     if (memchr(text, '\0', length))
-        return error_set(err, ERROR_INPUT, "there is a zero byte");
+        return error_set(err, ERROR_INPUT, "the text contains a zero byte");
     size_t lines = 1;
     for (const char *at = text, *end = text + length; lines < GLOSSARY_MOST_ENTRIES && (at = memchr(at, '\n', (size_t)(end - at)));
          at++)
@@ -140,7 +140,7 @@ static int fill(struct kept_glossary *glossary, const char *text, size_t length,
             return -1;
     }
     if (reading.count == 0)
-        return error_set(err, ERROR_INPUT, "there are no entries");
+        return error_set(err, ERROR_INPUT, "the glossary has no entries");
 
     struct lexicon *lexicon = &glossary->lexicon;
     if (lexicon_init(lexicon, reading.entries, reading.count, &glossary->arena, err) != 0)
@@ -209,11 +209,11 @@ char *glossary_file_write(struct kept_glossary *const *glossaries, size_t count,
 }
 
 struct lines {
-    const char *at, *end; /* what is left */
-    size_t line;          /* the line read last, from 1 */
+    const char *at, *end; /* the remaining bytes */
+    size_t line;          /* the number of the last line read, from 1 */
 };
 
-/* Copies the next line without its end, cut to fit. Returns false if there is none, or it has no end. */
+/* Copies the next line without its end, cut to fit. Returns false if there is no line, or the line has no end. */
 static bool next_line(struct lines *lines, char line[LINE_BYTES]) {
     const char *feed = lines->at < lines->end ? memchr(lines->at, '\n', (size_t)(lines->end - lines->at)) : NULL;
     lines->line++;
@@ -231,13 +231,13 @@ static bool copy_text(const char *text, size_t length, char *to, size_t bytes) {
     return snprintf(to, bytes, "%.*s", (int)length, text) < (int)bytes;
 }
 
-/* Reads the heading of a glossary: what it says about it, and how many lines its entries have. */
+/* Reads the heading of a glossary: its properties, and the number of its entries' lines. */
 static bool read_heading(char *line, struct glossary_about *about, uint64_t *entries) {
     uint64_t created;
     const struct {
         char *text;
         size_t bytes;
-        uint64_t *number, most; /* number: NULL: it is a text */
+        uint64_t *number, most; /* number: NULL: the member is a text */
     } fields[] = {{about->id, sizeof about->id, NULL, 0},         {about->source, sizeof about->source, NULL, 0},
                   {about->target, sizeof about->target, NULL, 0}, {NULL, 0, &created, INT64_MAX},
                   {about->owner, sizeof about->owner, NULL, 0},   {NULL, 0, entries, GLOSSARY_MOST_ENTRIES},
@@ -263,14 +263,14 @@ static struct kept_glossary *read_one(struct lines *lines, struct error *err) {
     struct error why = {0};
     uint64_t count;
     if (!next_line(lines, line) || !read_heading(line, &about, &count)) {
-        refuse_line(lines->line, "this is not the heading of a glossary", err);
+        refuse_line(lines->line, "the heading of a glossary is invalid", err);
         return NULL;
     }
     const char *entries = lines->at;
     size_t heading = lines->line;
     for (; count > 0; count--) {
         if (!next_line(lines, line)) {
-            refuse_line(lines->line, "there are fewer entries than the heading says", err);
+            refuse_line(lines->line, "the glossary has fewer entries than its heading says", err);
             return NULL;
         }
     }
@@ -286,10 +286,10 @@ int glossary_file_read(const char *text, size_t length, size_t most, struct kept
     size_t read = 0;
     int result = 0;
     if (length > 0 && (!next_line(&lines, line) || strcmp(line, FIRST_LINE) != 0))
-        return refuse_line(lines.line, "this is not a file of glossaries that alignd wrote", err);
+        return refuse_line(lines.line, "not a file of glossaries that alignd wrote", err);
     while (result == 0 && lines.at < lines.end) {
         if (read == most)
-            result = error_set(err, ERROR_INPUT, "there are more than %zu glossaries", most);
+            result = error_set(err, ERROR_INPUT, "the file has more than %zu glossaries", most);
         else if (!(all[read] = read_one(&lines, err)))
             result = -1;
         else
@@ -302,7 +302,7 @@ int glossary_file_read(const char *text, size_t length, size_t most, struct kept
     return result;
 }
 
-/* ---- all in service ---- */
+/* ---- the glossaries in service ---- */
 
 /* A list of references. */
 struct list {
@@ -310,7 +310,7 @@ struct list {
     size_t count;
 };
 
-/* One writing of the file. The last of those who wait for it frees it. */
+/* One write of the file. The last of its waiters frees it. */
 struct writing {
     size_t waiting;
     bool done;
@@ -322,12 +322,12 @@ struct glossaries {
     char *path;
 
     pthread_mutex_t lock;   /* protects everything below */
-    pthread_cond_t written; /* a writing is done */
+    pthread_cond_t written; /* a write has ended */
     struct list fixed, made;
-    size_t number;              /* of the glossary that came into service last */
-    const struct list *writing; /* the list that one of the callers writes; NULL: nobody writes */
-    struct list wanted;         /* replaces made once it is written; empty: nothing more is to be written */
-    struct writing *turn;       /* the writing of wanted */
+    size_t number;              /* the number of the glossary that was added last */
+    const struct list *writing; /* the list that one of the callers is writing; NULL: none */
+    struct list wanted;         /* replaces `made` once it is written; empty: there is nothing else to write */
+    struct writing *turn;       /* the write of wanted */
 };
 
 static void list_done(struct list *list) {
@@ -337,7 +337,7 @@ static void list_done(struct list *list) {
     *list = (struct list){0};
 }
 
-/* Called with the lock, except before anybody else knows the glossaries. Returns the old list. */
+/* Requires the lock, except before other threads know the glossaries. Returns the old list. */
 static struct list set_list(struct glossaries *glossaries, struct list *list, struct list with) {
     struct list old = *list;
     *list = with;
@@ -475,14 +475,14 @@ struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits
     return found;
 }
 
-/* ---- changes: everything with the lock, which is released while the file is written ---- */
+/* ---- changes; all functions require the lock, which is released while the file is written ---- */
 
-/* Returns the list that changes build on: made as it will be once everything is written. */
+/* Returns the list on which changes build: `made` as it will be once everything is written. */
 static const struct list *latest(const struct glossaries *glossaries) {
     return glossaries->wanted.all ? &glossaries->wanted : glossaries->writing ? glossaries->writing : &glossaries->made;
 }
 
-/* Lets those who wait for a writing go on. NULL is allowed. */
+/* Wakes the waiters of a write. Accepts NULL. */
 static void end_writing(struct glossaries *glossaries, struct writing *writing, const struct error *error) {
     if (!writing)
         return;
@@ -491,7 +491,7 @@ static void end_writing(struct glossaries *glossaries, struct writing *writing, 
     pthread_cond_broadcast(&glossaries->written);
 }
 
-/* Writes the wanted list, which has all changes until now. */
+/* Writes the wanted list, which includes all changes so far. */
 static void write_wanted(struct glossaries *glossaries) {
     struct list list = glossaries->wanted;
     struct writing *turn = glossaries->turn;
@@ -511,7 +511,7 @@ static void write_wanted(struct glossaries *glossaries) {
     glossaries->writing = NULL;
     if (error.code == ERROR_NONE) {
         list = set_list(glossaries, &glossaries->made, list);
-    } else { /* later changes were built on this list, so they fail, too */
+    } else { /* later changes build on this list, so they fail, too */
         end_writing(glossaries, glossaries->turn, &error);
         glossaries->turn = NULL;
         list_done(&glossaries->wanted);
@@ -527,7 +527,7 @@ static bool is_one_of(const struct kept_glossary *glossary, struct kept_glossary
     return false;
 }
 
-/* Returns whether this list, as it would be after a change by the owner, exceeds a bound. */
+/* Returns whether this list, as it would be after a change by the owner, exceeds a limit. */
 static bool is_full(const struct list *list, const char *owner, struct error *err) {
     size_t own = 0, entries = 0, bytes = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -536,16 +536,16 @@ static bool is_full(const struct list *list, const char *owner, struct error *er
         bytes += list->all[i]->bytes;
     }
     if (own > GLOSSARIES_MOST_OF_OWNER)
-        error_set(err, ERROR_INPUT, "there may be at most %d glossaries of one key", GLOSSARIES_MOST_OF_OWNER);
+        error_set(err, ERROR_INPUT, "a key may have at most %d glossaries", GLOSSARIES_MOST_OF_OWNER);
     else if (list->count > GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES || bytes > GLOSSARIES_MOST_BYTES)
-        error_set(err, ERROR_INPUT, "there may be at most %d glossaries, with %d entries in %d bytes in all of them together",
+        error_set(err, ERROR_INPUT, "the server may have at most %d glossaries, with together %d entries in %d bytes",
                   GLOSSARIES_MOST, GLOSSARIES_MOST_ENTRIES, GLOSSARIES_MOST_BYTES);
     else
         return false;
     return true;
 }
 
-/* Puts made [count] into the place of old [old_count], and returns when the file is durable. The lock is held. */
+/* Replaces old [old_count] by made [count], and returns when the file is durable. Requires the lock. */
 static enum glossaries_verdict change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
                                       struct kept_glossary *const *made, size_t count, struct error *err) {
     const struct list *now = latest(glossaries);
@@ -594,11 +594,11 @@ unchanged:
     return verdict;
 }
 
-/* Makes an id as RFC 9562, version 4. */
+/* Makes a UUID, version 4 (RFC 9562). */
 static int make_id(char id[GLOSSARY_ID_BYTES], struct error *err) {
     unsigned char b[16];
     if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b)
-        return error_set(err, ERROR_FILE, "cannot get random numbers");
+        return error_set(err, ERROR_FILE, "cannot generate random numbers");
     b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
     b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
     snprintf(id, GLOSSARY_ID_BYTES, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],

@@ -1,6 +1,6 @@
-/* Glossaries that outlive requests: those of --glossary, read again on SIGHUP, and those that clients make, which one file keeps.
- * The file is written whole beside itself and renamed before a change counts: after a crash it is the old one or the new one.
- * Changes that come while it is written are written together afterwards. All calls are thread-safe. */
+/* Glossaries that outlive requests: those of --glossary, read again on SIGHUP, and those that clients make, which are kept in one
+ * file. A change counts once the complete file has been written beside the old one and renamed: after a crash there is the old file
+ * or the new one. Changes that arrive during a write are written together afterwards. All calls are thread-safe. */
 #ifndef ALIGND_GLOSSARIES_H
 #define ALIGND_GLOSSARIES_H
 
@@ -16,17 +16,18 @@ enum {
     GLOSSARY_NAME_BYTES = 256,
     GLOSSARY_CODE_BYTES = 36,
     GLOSSARY_OWNER_BYTES = 64,
-    GLOSSARY_PHRASE_BYTES = 1024,  /* in a phrase, at most */
-    GLOSSARY_MOST_ENTRIES = 100000 /* in one glossary */
+    GLOSSARY_PHRASE_BYTES = 1024,  /* maximum in a phrase */
+    GLOSSARY_MOST_ENTRIES = 100000 /* maximum in one glossary */
 };
 
 struct glossary_about {
     char id[GLOSSARY_ID_BYTES]; /* the name, unless a client made it */
     char name[GLOSSARY_NAME_BYTES];
-    char source[GLOSSARY_CODE_BYTES], target[GLOSSARY_CODE_BYTES]; /* language codes in small letters; "": any */
-    char owner[GLOSSARY_OWNER_BYTES];                              /* who holds the key that made it; "": there are no keys */
-    int64_t created_ms;                                            /* since 1970 */
-    bool fixed;                                                    /* from an option: everybody's, and nobody can remove it */
+    char source[GLOSSARY_CODE_BYTES], target[GLOSSARY_CODE_BYTES]; /* language codes in lower case; "": any */
+    char owner[GLOSSARY_OWNER_BYTES];                              /* the holder of the key that made it; "": without API keys */
+    int64_t created_ms;                                            /* seconds since 1970 */
+    bool fixed;                                                    /* from an option: everybody may use it, and nobody can remove
+                                                                    * it */
 };
 
 /* Immutable and reference-counted: requests hold a reference while they translate, so that it can be taken out of service without
@@ -34,11 +35,11 @@ struct glossary_about {
 struct kept_glossary {
     struct glossary_about about;
     struct lexicon lexicon;
-    size_t bytes;  /* of its entries as text, roughly */
-    size_t number; /* unique among all that were ever in service, so that it identifies what was answered with it */
+    size_t bytes;  /* approximate bytes of its entries as text */
+    size_t number; /* unique among all that were ever in service, so that it identifies cached answers */
 
     /* private */
-    char *text; /* holds the strings of the entries */
+    char *text; /* owns the strings of the entries */
     struct arena arena;
     atomic_size_t references;
 };
@@ -47,12 +48,12 @@ enum glossary_format { GLOSSARY_TSV, GLOSSARY_CSV };
 
 /* Reads text [length], any bytes: one entry a line, source and target phrase separated by a tab, or the first two of
  * comma-separated values (RFC 4180). Lines end with LF or CRLF; blank ones are ignored. The caller gets a reference. Returns NULL
- * with ERROR_MEMORY, or with ERROR_INPUT and a message that names the line: it has not two phrases, a phrase is blank, too long,
- * not UTF-8 or has control characters, a source phrase occurs twice, there are too many entries, or none. */
+ * with ERROR_MEMORY, or with ERROR_INPUT and a message that names the line: it does not have two phrases, a phrase is blank, too
+ * long, not UTF-8 or has control characters, a source phrase occurs twice, or there are no entries or too many. */
 struct kept_glossary *kept_glossary_create(const struct glossary_about *about, const char *text, size_t length,
                                            enum glossary_format format, struct error *err);
 struct kept_glossary *kept_glossary_acquire(struct kept_glossary *glossary);
-/* The last release frees it. NULL is allowed. */
+/* The last release frees it. Accepts NULL. */
 void kept_glossary_release(struct kept_glossary *glossary);
 
 /* ---- the file that keeps those of clients ----
@@ -60,48 +61,48 @@ void kept_glossary_release(struct kept_glossary *glossary);
  * The first line names the format. Each glossary is a line with its id, languages, time, owner, number of entries and name,
  * followed by its entries as TSV. */
 
-/* Returns the malloc'ed text of the file; *length. NULL when memory is out. */
+/* Returns the malloc'ed text of the file; *length. NULL if memory is out. */
 char *glossary_file_write(struct kept_glossary *const *glossaries, size_t count, size_t *length);
 /* Reads at most `most` glossaries into all, each with a reference for the caller; *count. Returns -1 with ERROR_INPUT (the message
- * names the line) or ERROR_MEMORY, and then there is nothing to release. */
+ * names the line) or ERROR_MEMORY, there is then nothing to release. */
 int glossary_file_read(const char *text, size_t length, size_t most, struct kept_glossary **all, size_t *count, struct error *err);
 
-/* ---- all in service ---- */
+/* ---- the glossaries in service ---- */
 
-/* Bounds on what clients may make: glossaries in all and of one owner, and entries and bytes in all of them together. */
+/* Limits for clients: all glossaries, those of one owner, and all entries and bytes together. */
 enum { GLOSSARIES_MOST = 1000, GLOSSARIES_MOST_OF_OWNER = 100, GLOSSARIES_MOST_ENTRIES = 200000, GLOSSARIES_MOST_BYTES = 1 << 24 };
 
 struct glossaries;
 
 struct glossaries_options {
     const struct name_list *fixed; /* NAME=FILE or NAME:SOURCE:TARGET=FILE; it must outlive the glossaries */
-    const char *path;              /* of the file; NULL: clients may make none */
+    const char *path;              /* path of the file; NULL: clients cannot make glossaries */
 };
 
 /* Returns NULL with ERROR_INPUT (the message names the option or file, and the line), ERROR_FILE or ERROR_MEMORY. A missing file is
  * empty. */
 struct glossaries *glossaries_open(const struct glossaries_options *options, struct error *err);
-/* NULL is allowed. */
+/* Accepts NULL. */
 void glossaries_free(struct glossaries *glossaries);
-/* Reads the files of --glossary again. Returns -1 as glossaries_open; then all stay as they were. */
+/* Reads the files of --glossary again. Returns -1 as glossaries_open does; all glossaries then stay as they were. */
 int glossaries_reload(struct glossaries *glossaries, struct error *err);
 
-/* Returns whether clients may make any. */
+/* Returns whether clients may make glossaries. */
 bool glossaries_keep(const struct glossaries *glossaries);
 
-/* Returns everything in service, the fixed ones first, each with a reference for the caller; *count. malloc'ed; NULL when memory is
+/* Returns everything in service, the fixed ones first, each with a reference for the caller; *count. malloc'ed; NULL if memory is
  * out. */
 struct kept_glossary **glossaries_all(struct glossaries *glossaries, size_t *count);
-/* Returns the first that fits, with a reference for the caller, or NULL. fits is called under a lock. */
+/* Returns the first glossary that fits, with a reference for the caller, or NULL. fits is called under a lock. */
 struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits)(const struct kept_glossary *, const void *),
                                       const void *context);
 
 enum glossaries_verdict { GLOSSARIES_DONE, GLOSSARIES_FULL, GLOSSARIES_UNKNOWN, GLOSSARIES_FAILED };
 /* Gives the glossary an id and puts it into service. Returns when the file with it is durable, which may take as long as writing it
- * twice. FULL: err says which bound is exceeded. FAILED, with ERROR_FILE or ERROR_MEMORY: nothing is changed. */
+ * twice. FULL: err says which limit is exceeded. FAILED, with ERROR_FILE or ERROR_MEMORY: nothing has changed. */
 enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err);
-/* Puts made [count], which have their ids, into the place of old [old_count] in one writing. Returns UNKNOWN if one of the old ones
- * is no longer in service, otherwise as above. */
+/* Replaces old [old_count] by made [count], which have their ids, in one write. Returns UNKNOWN if one of the old ones is no longer
+ * in service, otherwise as above. */
 enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
                                           struct kept_glossary *const *made, size_t count, struct error *err);
 /* Sets a new id and the time. Returns -1 with ERROR_FILE. */

@@ -11,7 +11,7 @@
 #define ZLIB_CONST /* next_in is not written to */
 #include <zlib.h>
 
-/* DISCARD_FACTOR: up to so many times the limit is discarded. GZIP_WINDOW: + 16 makes zlib write gzip's header. */
+/* DISCARD_FACTOR: at most this many times the limit is read and discarded. GZIP_WINDOW: + 16 makes zlib write gzip's header. */
 enum { FIRST_BYTES = 4096, DISCARD_FACTOR = 16, BLOCK_BYTES = 16 * 1024, GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8 };
 
 /* ---- a request's body ---- */
@@ -41,7 +41,7 @@ void body_done(struct body *body) {
     *body = (struct body){.discarded = body->discarded};
 }
 
-/* The query string's fields. */
+/* Adds the query string's fields. */
 struct arguments {
     struct arena *arena;
     struct api_field *all; /* [GUARD_ARGUMENTS] */
@@ -53,7 +53,7 @@ static enum MHD_Result take_argument(void *closure, enum MHD_ValueKind kind, con
     (void)kind;
     struct arguments *arguments = closure;
     if (arguments->count == GUARD_ARGUMENTS)
-        return MHD_NO; /* the guard has refused requests with more */
+        return MHD_NO; /* the guard refuses requests with more */
     arguments->all[arguments->count++] =
         (struct api_field){.name = arena_copy(arguments->arena, name, name_length),
                            .value = arena_copy(arguments->arena, value ? value : "", value ? length : 0),
@@ -123,7 +123,7 @@ bool compress_is_worthwhile(const struct reply *reply) {
     return !reply->streamed && reply->length >= COMPRESS_LEAST_BYTES && reply->length <= UINT_MAX;
 }
 
-/* Uses the fastest level: even so JSON shrinks to a fifth. */
+/* Uses the fastest level, which shrinks JSON to a fifth. */
 void compress_reply(struct reply *reply) {
     char *out = malloc(reply->length);
     z_stream stream = {.next_in = (const Bytef *)reply->body,
@@ -148,17 +148,17 @@ void compress_reply(struct reply *reply) {
 
 /* ---- a reply as a stream of events ---- */
 
-/* The state of an event that a chore writes: none, written, or its chore must be started. */
+/* The state of an event that a chore writes: no event, written, or the chore must be started. */
 enum fetched { NOT_FETCHED, FETCHED, TO_FETCH };
 
 struct stream {
     struct MHD_Connection *connection;
     struct api_stream events;
     size_t sent;           /* of the current event */
-    struct chores *chores; /* that write the events; NULL: they are small */
+    struct chores *chores; /* write the events; NULL: events are small */
     struct chore chore;
     enum fetched fetched;
-    int result; /* of the event fetched: as of api_stream_next */
+    int result; /* for the current event: the result of api_stream_next */
 };
 
 static void suspend_stream(void *owner) {
@@ -192,7 +192,7 @@ void stream_free(struct stream *stream) {
     free(stream);
 }
 
-/* The chore that writes an event. The former event is sent completely; the new one is not the current one yet. */
+/* The chore that writes an event. The previous event has been sent completely; the new one is not current yet. */
 static void run_fetch(void *owner) {
     struct stream *stream = owner;
     stream->result = api_stream_next(&stream->events);
@@ -201,7 +201,7 @@ static void run_fetch(void *owner) {
     MHD_resume_connection(stream->connection);
 }
 
-/* Fills the buffer with as many events as there are and fit; returns how many bytes, or -1: memory is out. */
+/* Fills the buffer with as many available events as fit; returns the number of bytes, or -1 if memory is out. */
 static ssize_t stream_fill(struct stream *stream, char *buffer, size_t room) {
     for (size_t filled = 0;;) {
         size_t left = stream->events.length - stream->sent, count = left < room - filled ? left : room - filled;
@@ -249,7 +249,7 @@ static ssize_t read_stream(void *closure, uint64_t position, char *buffer, size_
         } else if (!events_park(stream->events.request->events)) {
             continue;
         }
-        return 0; /* called again once resumed */
+        return 0; /* libmicrohttpd calls this again once the connection is resumed */
     }
 }
 

@@ -17,38 +17,39 @@ struct body {
 };
 
 /* Appends bytes. A body that exceeds the limit is read and discarded, because a client that is still sending when the connection
- * closes may never see the reply. -1 if it sends without end or memory is out: the connection should close. */
+ * closes may never see the reply. Returns -1 if the client sends far more or memory is out: the connection should close. */
 int body_append(struct body *body, const char *bytes, size_t count, size_t limit);
 void body_done(struct body *body); /* may be called again */
 
-/* Fills call->fields: first the form's, if the body is one (urlencoded or multipart) and does not begin like a JSON object, then
- * the query string's. All are in the arena. -1: the reply is set. */
+/* Sets call->fields: first those of the form, if the body is one (urlencoded or multipart) and does not begin like a JSON object,
+ * then those of the query string. All are in the arena. -1: the reply is set. */
 int form_read(struct MHD_Connection *connection, struct arena *arena, struct call *call, struct reply *reply);
 
 /* ---- a reply's body as gzip ---- */
 
 enum {
-    COMPRESS_LEAST_BYTES = 1024,      /* shorter ones fit into a packet or two anyway */
-    COMPRESS_QUICK_BYTES = 256 * 1024 /* takes about 3 ms: the most on a thread that others wait for */
+    COMPRESS_LEAST_BYTES = 1024,      /* shorter replies fit into one or two packets anyway */
+    COMPRESS_QUICK_BYTES = 256 * 1024 /* takes about 3 ms, the limit for a thread that others wait for */
 };
 
-/* accept: the header Accept-Encoding; NULL: none, and the client accepts only the text itself. */
+/* accept: the header Accept-Encoding; NULL: none; the client then accepts only uncompressed text. */
 bool compress_is_accepted(const char *accept);
-/* Whether the reply may come compressed to clients that accept it. */
+/* Whether the reply may be compressed for clients that accept it. */
 bool compress_is_worthwhile(const struct reply *reply);
-/* Compresses the body and sets reply->compressed, if that makes it shorter and there is memory; otherwise the reply stays. */
+/* Compresses the body and sets reply->compressed, if that makes it shorter and there is memory; otherwise does not change the
+ * reply. */
 void compress_reply(struct reply *reply);
 
 /* ---- a reply as a stream of events ---- */
 
-/* libmicrohttpd asks for a piece whenever the socket takes one. While there is nothing to send the connection is suspended. */
+/* libmicrohttpd asks for a piece whenever the socket is writable. While there is nothing to send the connection is suspended. */
 struct stream;
 
-/* For a request that is prepared but not submitted yet; reply: the one that its finish will set. most: bytes of an event. The
- * chores write events that may be large. NULL: memory is out. */
+/* For a request that is prepared but not submitted yet. reply: the one that its finish will set. most: maximum bytes of an event.
+ * The chores write events that may be large. NULL: memory is out. */
 struct stream *stream_open(struct MHD_Connection *connection, struct request *request, struct reply *reply, size_t most,
                            struct chores *chores);
-/* NULL allowed. */
+/* Accepts NULL. */
 void stream_free(struct stream *stream);
 /* The response that the stream feeds; the stream must outlive it. NULL: memory is out. */
 struct MHD_Response *stream_response(struct stream *stream);

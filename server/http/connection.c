@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 enum { SWEEP_US = 100000, SCARCE_IDLE_US = 1000000, SCARCE_BODY_US = 5000000 };
-/* OTHER_FILES: models, logs and libraries; MORE_CONNECTIONS: beyond those whose requests wait or are decoded. */
+/* OTHER_FILES: models, logs and libraries; MORE_CONNECTIONS: in addition to those whose requests wait or are decoded. */
 enum { OTHER_FILES = 128, MORE_CONNECTIONS = 1024, LEAST_CONNECTIONS = 16, ADMIN_CONNECTIONS = 16 };
 
 /* ---- cutting off ---- */
@@ -21,21 +21,20 @@ struct cutoff {
     pthread_t thread;
 
     pthread_mutex_t lock;       /* guards everything below, and that a listed socket is open */
-    pthread_cond_t wake;        /* a connection was added, or the cutoff stops */
-    struct timed *first, *last; /* the newest, the oldest */
+    pthread_cond_t wake;        /* signals that a connection was added or that the cutoff stops */
+    struct timed *first, *last; /* the newest and the oldest connection */
     bool stopped;
 };
 
 static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason) {
     shutdown(timed->fd, SHUT_RDWR);
     metrics_slow(cutoff->metrics, reason);
-    timed->timeout_us = INT64_MAX; /* once is enough */
+    timed->timeout_us = INT64_MAX; /* a socket is shut down only once */
     timed->silent = false;
 }
 
-/* Cuts the connections that have taken too long. While places are scarce, idle connections have little time; while every place is
- * taken, so have heads and bodies that have not arrived, because whoever holds the places with them keeps all others out. The lock
- * is held. */
+/* Cuts the connections that have taken too long. While places are scarce, idle connections have little time. While every place is
+ * taken, so do heads and bodies that have not arrived, because they keep all other clients out. Requires the lock. */
 static void sweep(struct cutoff *cutoff) {
     int64_t now_us = clock_us();
     for (struct timed *timed = cutoff->first; timed; timed = timed->next) {
@@ -102,8 +101,8 @@ void cutoff_free(struct cutoff *cutoff) {
     cutoff_release(cutoff);
 }
 
-/* Cuts the connection that has been silent for the longest time, but not the newest, which may be about to send. The lock is held.
- */
+/* Cuts the connection that has been silent for the longest time, but not the newest, which may be about to send. Requires the
+ * lock. */
 static void cutoff_make_room(struct cutoff *cutoff, const struct timed *newest) {
     struct timed *longest = NULL;
     for (struct timed *timed = cutoff->last; timed != newest; timed = timed->previous)
@@ -164,7 +163,7 @@ struct peer {
     struct guard_line line; /* of the current request */
 };
 
-/* NULL: memory was out when the connection was opened, and it is not timed. */
+/* NULL: memory was out when the connection was opened, so that it is not timed. */
 static struct peer *peer_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
@@ -229,7 +228,7 @@ static void opened_or_closed(void *closure, struct MHD_Connection *connection, v
     }
 }
 
-/* The first line of a request has arrived. Returns NULL: http.c makes its own state once the head is complete. */
+/* Called when the first line of a request has arrived. Returns NULL: http.c makes its own state once the head is complete. */
 static void *request_began(void *closure, const char *uri, struct MHD_Connection *connection) {
     const struct connections *connections = closure;
     struct peer *peer = peer_of(connection);
@@ -243,7 +242,7 @@ static void *request_began(void *closure, const char *uri, struct MHD_Connection
 
 /* ---- all connections ---- */
 
-/* Lets the process open as many files as the system allows, and returns how many. */
+/* Raises the limit of open files to what the system allows, and returns the limit. */
 static size_t raise_file_limit(void) {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0)
@@ -276,8 +275,8 @@ void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
     struct connections *connections = gate->connections;
     const struct connections_options *options = &connections->options;
 
-    /* A proxy that names its clients may have every connection, and so may administrators. Any other address leaves half of them
-     * to others. */
+    /* A proxy that names its clients may have all connections, and so may administrators. Any other address leaves half of them to
+     * others. */
     size_t per_peer = options->most_per_peer;
     if (per_peer == 0)
         per_peer = gate->admin || options->trusts_proxy ? gate->crowd.most : (gate->crowd.most + 1) / 2;

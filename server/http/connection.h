@@ -1,7 +1,7 @@
-/* Connections: how many there may be, how long each may take for what it does, and which of them are cut off.
+/* Connections: their maximum number, the time that each may take for each stage, and which of them are cut off.
  *
  * A request has read_timeout_ms to arrive completely, counted from its first line or from the beginning of the connection. A reply
- * has send_timeout_ms to be read. In between the deadline counts, and between two requests CONNECTION_IDLE_S. libmicrohttpd's own
+ * has send_timeout_ms to be read. In between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd's own
  * limit is on silence, and a client could get around it with a byte now and then; so a thread shuts down the sockets of connections
  * that take too long, and whoever serves them sees that the peer is gone.
  *
@@ -31,7 +31,7 @@ struct cutoff;
 /* The connections that share a limit; lives in its owner's memory. */
 struct crowd {
     size_t most;
-    size_t count; /* cutoff's */
+    size_t count; /* only for cutoff */
 };
 
 /* One connection; lives in its owner's memory. */
@@ -41,28 +41,28 @@ struct timed {
     bool silent;              /* the head of its next request is not complete */
     int64_t since_us;         /* clock_us */
     int64_t timeout_us;       /* INT64_MAX: no limit */
-    enum metrics_slow reason; /* what takes too long after that */
+    enum metrics_slow reason; /* the stage that takes too long after that */
     struct timed *next, *previous;
 };
 
 /* Starts the thread. NULL with ERROR_MEMORY. */
 struct cutoff *cutoff_start(struct metrics *metrics, struct error *err);
-/* Ends the thread; no connection may be left. NULL allowed. */
+/* Ends the thread; no connection may be left. Accepts NULL. */
 void cutoff_free(struct cutoff *cutoff);
 
-/* These are thread-safe. A new connection is silent and has so long to send a request (SLOW_REQUEST). It must stay open until
- * cutoff_remove. */
+/* These functions are thread-safe. A new connection is silent and has this much time to send a request (SLOW_REQUEST). It must stay
+ * open until cutoff_remove. */
 void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd *crowd, int64_t timeout_us);
 void cutoff_remove(struct cutoff *cutoff, struct timed *timed);
-/* From now on the connection may take so long for this; INT64_MAX: no limit. */
+/* From now on the connection may take this long for the stage; INT64_MAX: no limit. */
 void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason, int64_t timeout_us);
 void cutoff_listen(struct cutoff *cutoff, struct timed *timed, bool silent);
 
 /* ---- the connections of all listening sockets ---- */
 
 struct connections_options {
-    size_t most;          /* 0: enough for all requests, and some more */
-    size_t requests;      /* that may wait and be decoded */
+    size_t most;          /* 0: enough for all requests, plus a reserve */
+    size_t requests;      /* maximum number of requests that wait or are decoded */
     size_t most_per_peer; /* from one address; 0: half of them, or all if trusts_proxy */
     bool trusts_proxy;    /* a proxy names the clients of its requests */
     size_t read_timeout_ms, send_timeout_ms;
@@ -71,7 +71,7 @@ struct connections_options {
 
 struct connections {
     struct connections_options options;
-    size_t most, most_admin; /* at once, on the addresses of each kind */
+    size_t most, most_admin; /* at the same time, on the addresses of each kind */
     struct cutoff *cutoff;
     struct tls *tls; /* NULL: no HTTPS */
 };
@@ -84,11 +84,11 @@ struct gate {
     bool local; /* a Unix socket */
 };
 
-/* Raises the limit of open files and starts the cutoff. If the process may not open enough files, there are fewer connections. -1
- * with ERROR_MEMORY. */
+/* Raises the limit of open files and starts the cutoff. If the process may not open enough files, there are fewer connections.
+ * Returns -1 with ERROR_MEMORY. */
 int connections_start(struct connections *connections, const struct connections_options *options, struct metrics *metrics,
                       struct error *err);
-/* No connection may be left. Zeroed ones allowed. */
+/* No connection may be left. Accepts a zeroed struct. */
 void connections_stop(struct connections *connections);
 
 /* items [CONNECTION_OPTIONS]: libmicrohttpd's options for each connection, and MHD_OPTION_END; for MHD_OPTION_ARRAY. gate must
@@ -99,8 +99,8 @@ void connection_options(struct gate *gate, struct MHD_OptionItem *items);
 const struct gate *connection_gate(struct MHD_Connection *connection);
 const struct guard_line *connection_line(struct MHD_Connection *connection);
 
-/* The stages of a request: its head is complete; it is complete and will be worked on; a reply is being sent, which takes answer_us
- * until it is made plus the time to read it; everything is sent. */
+/* The stages of a request: its head is complete; it is complete and will be handled; a reply is being sent, which may take
+ * answer_us until it is made plus the time to read it; everything is sent. */
 void connection_begun(const struct connections *connections, struct MHD_Connection *connection);
 void connection_received(const struct connections *connections, struct MHD_Connection *connection);
 void connection_replying(const struct connections *connections, struct MHD_Connection *connection, int64_t answer_us);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Versions that refuse malformed heads themselves. The library at run time may be newer than the one at compile time. */
+/* Versions that refuse malformed heads themselves. The library may be newer at run time than at compile time. */
 #define TRUSTS_LIBRARY (MHD_VERSION >= 0x01000000)
 
 /* libmicrohttpd has 32 KiB for a connection: an argument takes 64 bytes, and the rest of the head needs at least 4096. */
@@ -36,7 +36,7 @@ void guard_begin(struct guard_line *line, const char *uri) {
 }
 
 static int check_line(const struct guard_line *line, const char *version, struct reply *reply) {
-    bool apart = !TRUSTS_LIBRARY && line->version != version; /* 0.9.75 skips further spaces */
+    bool apart = !TRUSTS_LIBRARY && line->version != version; /* 0.9.75 skips additional spaces */
     if (line->odd || apart)
         return refuse(reply, NULL, "the request line must be METHOD URI HTTP/1.1, with no spaces or control characters in the URI");
     if (line->arguments > GUARD_ARGUMENTS)
@@ -61,15 +61,15 @@ size_t guard_unescape(void *closure, struct MHD_Connection *connection, char *te
 /* ---- the other lines ---- */
 
 struct walk {
-    const char *at, *end; /* where the next line must begin, and where the head ends; NULL: lines are not compared */
+    const char *at, *end; /* the expected beginning of the next line, and the end of the head; NULL: lines are not compared */
     bool clean;
     size_t hosts, encodings;
 };
 
 #if !TRUSTS_LIBRARY
 /* 0.9.75 ends fields at zero bytes and bare line feeds, joins folded lines to the name before them, and takes a blank before a
- * colon for a part of the name. It splits the head where it is, with zero bytes instead of colons and of both bytes of line ends,
- * so the fields can be compared with what was sent. From 0.9.76 on it refuses all that if it is strict. */
+ * colon for a part of the name. It splits the head in place and replaces colons and both bytes of line ends by zero bytes, so the
+ * fields can be compared with the bytes that were sent. From 0.9.76 on, in strict mode, it refuses all this. */
 static bool splits_in_place(void) {
     return strverscmp(MHD_get_version(), "0.9.76") < 0;
 }
@@ -137,7 +137,7 @@ static struct walk walk_fields(struct MHD_Connection *connection, const char *me
 
 int guard_strictness(void) {
 #if !TRUSTS_LIBRARY
-    return splits_in_place() ? 0 : 1; /* 0.9.75 has no use for it */
+    return splits_in_place() ? 0 : 1; /* 0.9.75 ignores it */
 #else
     return 1;
 #endif
@@ -158,13 +158,13 @@ int guard_check(const struct guard_line *line, struct MHD_Connection *connection
     return result;
 }
 
-/* ---- replies of the library's own ---- */
+/* ---- replies that the library makes ---- */
 
 enum { STATUS_URI_TOO_LONG = 414, STATUS_HEAD_TOO_LARGE = 431, STATUS_VERSION = 505, REPLY_BYTES = 1024 };
 
 typedef enum MHD_Result queue_function(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
 
-/* Calls the library's function, which the one below hides. */
+/* Calls the library's function, which the function below overrides. */
 bool guard_queue(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response) {
     queue_function *function;
     void *symbol = dlsym(RTLD_NEXT, "MHD_queue_response");
@@ -172,9 +172,9 @@ bool guard_queue(struct MHD_Connection *connection, unsigned status, struct MHD_
     return function(connection, status, response) == MHD_YES;
 }
 
-/* Says why libmicrohttpd refused a request. Without memory the reply has no body. */
+/* Explains why libmicrohttpd refused a request. If memory is out, the reply has no body. */
 static void fill_reply(unsigned status, struct reply *reply) {
-    if (status == STATUS_INTERNAL) /* its handler accepts everything: only a chunk extension longer than its buffer leads here */
+    if (status == STATUS_INTERNAL) /* our handler accepts everything: only a chunk extension longer than the buffer leads here */
         api_fail(reply, STATUS_INVALID, NULL, "a chunk extension is too long");
     else if (status == STATUS_URI_TOO_LONG)
         api_fail_coded(reply, status, "too_large", NULL, "the request line is too long");
@@ -202,8 +202,9 @@ static struct MHD_Response *make_response(struct reply *reply) {
 }
 
 #if !TRUSTS_LIBRARY
-/* 0.9.75 continues after it has refused a Content-Length and begins the same reply once more. So the reply is sent past the
- * library, which then closes the connection. An HTTPS connection is closed without a reply. Can go with 0.9.76. */
+/* 0.9.75 continues after it has refused a Content-Length and begins the same reply again. So the reply is written directly to the
+ * socket, and the library then closes the connection. An HTTPS connection is closed without a reply. This can be removed with
+ * 0.9.76. */
 static bool send_past(struct MHD_Connection *connection, const struct reply *reply) {
     char text[REPLY_BYTES];
     if (!MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length") ||
@@ -216,13 +217,13 @@ static bool send_past(struct MHD_Connection *connection, const struct reply *rep
                  reply->status, MHD_get_reason_phrase_for(reply->status), reply->content_type, reply->length, reply->body);
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info && length > 0 && (size_t)length < sizeof text)
-        send(info->connect_fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT); /* the rest is lost with the connection */
+        send(info->connect_fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT); /* the connection closes, so the rest is lost */
     return true;
 }
 #endif
 
 /* Replaces libmicrohttpd's function of this name, which the library itself calls through the linker: its own replies are HTML, with
- * status 500 if a chunk extension is too long, and clients expect JSON. No version has an interface for this. */
+ * status 500 if a chunk extension is too long, and clients expect JSON. No version of the library has an interface for this. */
 enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response) {
     struct reply reply = {0};
     if (status >= STATUS_INVALID)

@@ -33,7 +33,7 @@ bool sent_id(struct MHD_Connection *connection, char id[SENT_ID_BYTES]) {
 /* VERSION-TRACE-PARENT-FLAGS; ids that are all zeros are invalid. */
 void sent_trace(struct MHD_Connection *connection, char trace[SENT_TRACE_BYTES]) {
     static const char pattern[] = "00-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
-    _Static_assert(sizeof pattern == SENT_TRACE_BYTES, "the header has one length");
+    _Static_assert(sizeof pattern == SENT_TRACE_BYTES, "the header has a fixed length");
     const char *sent = sent_header(connection, "traceparent");
     bool valid = sent && strlen(sent) == sizeof pattern - 1;
     for (size_t i = 0; valid && pattern[i]; i++)
@@ -44,7 +44,7 @@ void sent_trace(struct MHD_Connection *connection, char trace[SENT_TRACE_BYTES])
 }
 
 struct lookup {
-    const char *name, *value; /* value: of the last header of this name */
+    const char *name, *value; /* value: the value of the last header of this name */
     size_t count;
 };
 
@@ -105,7 +105,7 @@ int sent_deadline(struct MHD_Connection *connection, size_t most_ms, size_t *dea
     if (!sent)
         return 0;
     char *end;
-    unsigned long long number = strtoull(sent, &end, 10); /* ULLONG_MAX if it is too large, which most_ms bounds */
+    unsigned long long number = strtoull(sent, &end, 10); /* ULLONG_MAX if it is too large; most_ms bounds it */
     if (isdigit((unsigned char)sent[0]) && *end == '\0' && number >= 1) {
         *deadline_ms = number < most_ms ? (size_t)number : most_ms;
         return 0;
@@ -118,7 +118,7 @@ int sent_deadline(struct MHD_Connection *connection, size_t most_ms, size_t *dea
 
 enum kind { KIND_NOWHERE, KIND_IPV4, KIND_IPV6, KIND_NAME };
 
-/* The finalizer of splitmix64 (Steele et al. 2014): one to one, and every bit affects all others. */
+/* The finalizer of splitmix64 (Steele et al. 2014): a bijection in which every bit affects all others. */
 static uint64_t mix(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -186,7 +186,7 @@ uint64_t client_of_forwarded(const char *header) {
     return inet_pton(AF_INET6, address, &ipv6) == 1 ? client_of_ipv6(&ipv6) : client_of_name(name, length);
 }
 
-/* A client may send the header, too: the proxy's follows it, in the same line or in another one. */
+/* A client may send the header, too; the proxy's value follows it, in the same line or in another header. */
 uint64_t sent_client(struct MHD_Connection *connection, const char *header) {
     struct lookup sent = {0};
     if (header)
@@ -241,7 +241,7 @@ static void add_file_name(struct headed *headed, const char *name) {
     size_t length = 0;
     for (const char *c = name; *c; c++) {
         bool kept = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("._-", *c);
-        if (((unsigned char)*c & 0xc0) != 0x80) /* one for each character, however many bytes it has */
+        if (((unsigned char)*c & 0xc0) != 0x80) /* one for each character of any number of bytes */
             plain[length++] = kept ? *c : '_';
     }
     plain[length] = '\0';
@@ -250,7 +250,7 @@ static void add_file_name(struct headed *headed, const char *name) {
     add_header(headed, "Content-Disposition", disposition);
 }
 
-/* Replies that may need a key, and clients' own files, are private: no cache keeps them. Caches keep replies to GET only. NULL: no
+/* Replies that may need a key, and files of clients, are private: no cache may keep them. Caches keep replies to GET only. NULL: no
  * header. */
 static const char *cache_control(const struct heading *heading) {
     bool asks = strcmp(heading->method, "GET") == 0 || strcmp(heading->method, "HEAD") == 0;
@@ -274,7 +274,7 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     if (caching)
         add_header(&headed, "Cache-Control", caching);
     if (reply->streamed)
-        add_header(&headed, "X-Accel-Buffering", "no"); /* nginx */
+        add_header(&headed, "X-Accel-Buffering", "no"); /* tells nginx not to buffer */
     if (*reply->file_name)
         add_file_name(&headed, reply->file_name);
     if (reply->warnings) {
@@ -284,7 +284,7 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     }
     if (reply->location)
         add_header(&headed, "Location", reply->location);
-    if (reply->etag) { /* the compressed body is equivalent but not identical, so both have a weak tag in common only */
+    if (reply->etag) { /* the compressed body is equivalent but not identical, so both can share only a weak tag */
         char tag[TAG_BYTES];
         snprintf(tag, sizeof tag, "%s%s", reply->compressed ? "W/" : "", reply->etag);
         add_header(&headed, "ETag", tag);
@@ -292,7 +292,7 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     if (reply->compressed)
         add_header(&headed, "Content-Encoding", "gzip");
     if (reply->compressed || compress_is_worthwhile(reply))
-        add_header(&headed, "Vary", "Accept-Encoding"); /* caches must not give it to clients that accept the other one */
+        add_header(&headed, "Vary", "Accept-Encoding"); /* caches must not send it to clients that accept the other form */
     if (reply->policy)
         add_header(&headed, "Content-Security-Policy", reply->policy);
     add_header(&headed, "X-Content-Type-Options", "nosniff");

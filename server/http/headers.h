@@ -1,4 +1,4 @@
-/* Headers: what a request says in them beside its subject, and those of a reply. */
+/* Headers: parsing a request's headers, and writing a reply's. */
 #ifndef ALIGND_HEADERS_H
 #define ALIGND_HEADERS_H
 
@@ -12,7 +12,7 @@ struct sockaddr;
 
 /* ---- of requests ---- */
 
-/* The first header of this name; NULL: there is none. */
+/* The first header of this name; NULL if there is none. */
 const char *sent_header(struct MHD_Connection *connection, const char *name);
 
 /* Copies X-Request-Id. Returns false if there is none, or if it contains anything but visible ASCII, which would spoil replies and
@@ -23,11 +23,11 @@ bool sent_id(struct MHD_Connection *connection, char id[SENT_ID_BYTES]);
  * invalid. */
 void sent_trace(struct MHD_Connection *connection, char trace[SENT_TRACE_BYTES]);
 
-/* -1 with the reply set if the length of the body, and so the beginning of the next request, is ambiguous: a proxy may see it
- * differently. */
+/* Returns -1 after setting the reply if the length of the body, and so the beginning of the next request, is ambiguous: a proxy may
+ * read it differently. */
 int sent_length(struct MHD_Connection *connection, struct reply *reply);
 
-/* -1 with the reply set if the body is compressed or encoded otherwise. */
+/* Returns -1 after setting the reply if the body is compressed or otherwise encoded. */
 int sent_as_it_is(struct MHD_Connection *connection, struct reply *reply);
 
 /* X-Priority, by default interactive. -1 with the reply set. */
@@ -37,34 +37,34 @@ int sent_deadline(struct MHD_Connection *connection, size_t most_ms, size_t *dea
 
 /* ---- the client of a request ---- */
 
-/* A client, for fairness and rates, is a number that is the same for all requests of one client and, but for chance, differs from
- * those of all others. Nothing is stored. */
+/* For fairness and rates, a client is a number (a hash) that is the same for all its requests and, with high probability, differs
+ * from those of all others. Nothing is stored. */
 
-/* The client that sends the request: the one in the last header of this name, which a trusted proxy sets, or else the peer. header
- * NULL: no proxy is trusted. */
+/* The client that sends the request. If a proxy is trusted, the last header of this name identifies it, or else the peer does.
+ * header NULL: no proxy is trusted. */
 uint64_t sent_client(struct MHD_Connection *connection, const char *header);
 
-/* An IPv4 address is a client; so is an IPv6 network of 64 bits, in which one host may have any address; an IPv4 address mapped to
- * IPv6 is that address. All peers of Unix sockets, and unknown ones (NULL), are one client. */
+/* A client is an IPv4 address or an IPv6 network of 64 bits, since one host may use any address in it. An IPv4 address mapped to
+ * IPv6 counts as that IPv4 address. All peers of Unix sockets, and unknown ones (NULL), are one client. */
 uint64_t client_of_peer(const struct sockaddr *address);
-/* name: [length], an API key's name or anything else that tells clients apart. */
+/* name: [length], an API key's name or anything else that identifies a client. */
 uint64_t client_of_name(const char *name, size_t length);
-/* A header such as X-Forwarded-For: the part after the last comma is what the nearest proxy saw. An address, with or without a
+/* Reads a header such as X-Forwarded-For: the nearest proxy appends the part after the last comma. An address, with or without a
  * port, is the same client as that peer; anything else is a name. */
 uint64_t client_of_forwarded(const char *header);
 
 /* ---- of replies ---- */
 
-/* The headers of a reply depend on these. */
+/* The values on which a reply's headers depend. */
 struct heading {
     const struct service *service;
     const struct route *route; /* NULL: the path does not exist */
     const char *method, *id;
     const char *trace;  /* traceparent; "": none */
-    const char *origin; /* of the request; NULL: unknown */
+    const char *origin; /* the request's key; NULL: unknown */
     const struct reply *reply;
 };
-/* -1: memory is out, and some are missing. */
+/* Returns -1 if memory is out; some headers are then missing. */
 int headers_add(const struct heading *heading, struct MHD_Response *response);
 
 #endif

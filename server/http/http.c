@@ -1,4 +1,4 @@
-/* Hides the life of a request: from its head to the last byte of its reply, and which thread works on it meanwhile. */
+/* Hides the life of a request, from its head to the last byte of its reply, and which thread works on it at each stage. */
 #include "server/http/http.h"
 #include "server/api/api.h"
 #include "server/base/clock.h"
@@ -17,18 +17,18 @@
 #include <sys/random.h>
 
 enum {
-    WAITING_BYTES = 32 << 20,        /* of large requests that wait to be prepared */
-    STOP_MS = 100,                   /* between two looks at chores that are cancelled */
+    WAITING_BYTES = 32 << 20,        /* large requests that wait to be prepared */
+    STOP_MS = 100,                   /* between two checks for cancelled chores */
     SMALL_REQUEST_BYTES = 64 * 1024, /* requests for which --request-memory does not count: --queue bounds how many there are */
 
-    /* A body and query string of so many bytes are read at once, in a few milliseconds at most. A request for one sentence rarely
-     * has more. */
+    /* A body and query string of up to this many bytes are read at once, in a few milliseconds at most. A request for one sentence
+     * rarely has more. */
     SMALL_BYTES = 256,
 
     /* Larger requests do not hold up smaller ones (chores.h). */
     SMALL_BODY_BYTES = 16 * 1024,
     SMALL_SENTENCES = 16,
-    MUCH_BYTES = 4 << 20, /* a request that took so much gives it back to the system */
+    MUCH_BYTES = 4 << 20, /* a request that took this much returns it to the system */
 
     /* Memory that reading a request may take: READ_BYTES, READ_FACTOR times the longest body, and SENTENCE_BYTES for each sentence
      * that the queue has room for. Writing its answer may take ANSWER_FACTOR times the longest reply. */
@@ -47,24 +47,24 @@ struct http {
     struct tls *tls;      /* NULL: no HTTPS */
     atomic_size_t read;   /* bytes of requests that have been read and are not answered yet */
     atomic_size_t unread; /* bytes of answers that have been written and are not sent yet */
-    uint32_t id_prefix;   /* of generated request ids */
+    uint32_t id_prefix;   /* the prefix of generated request ids */
     atomic_uint_least32_t id_counter;
 
     pthread_mutex_t lock; /* guards in_flight */
     pthread_cond_t idle;  /* in_flight became 0 */
-    size_t in_flight;     /* exchanges whose request is complete: they are owed a reply */
+    size_t in_flight;     /* exchanges whose request is complete and that still need a reply */
 };
 
-/* Time and tokens that a request took, for its log line. */
+/* Time and tokens that a request used, for its log line. */
 struct spent {
-    char model[64];                /* its name, cut; "": none */
+    char model[64];                /* its name, truncated; "": none */
     struct model_metrics *metrics; /* its counters; NULL: none */
-    size_t tokens;                 /* of the best hypotheses */
+    size_t tokens;                 /* tokens of the best hypotheses */
     int64_t queue_us, decode_us;
 };
 
-/* RECEIVING -> ANSWERED or STREAMING, by way of SUSPENDED if other threads work on the request. DETACHED: another exchange answers
- * the client, and the thread that finishes the request ends this one (detach). */
+/* RECEIVING -> ANSWERED or STREAMING, via SUSPENDED if other threads work on the request. DETACHED: another exchange answers the
+ * client, and the thread that finishes the request ends this one (detach). */
 enum stage { STAGE_RECEIVING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING, STAGE_DETACHED };
 
 /* One request and its reply. The first call for it makes it, and only the completion callback ends it; but while it streams,
@@ -77,7 +77,7 @@ struct exchange {
     const struct route *route; /* NULL: the path does not exist */
     size_t endpoint;           /* index of its label */
     const char *path;          /* lives as long as the request */
-    const char *method;        /* as of api_method */
+    const char *method;        /* as api_method returns it */
     char id[SENT_ID_BYTES], trace[SENT_TRACE_BYTES], key_name[KEY_NAME_BYTES];
     struct spent spent;
     bool whole; /* the request is complete, and counted in http->in_flight */
@@ -89,7 +89,7 @@ struct exchange {
     size_t held; /* bytes of the reply counted in http->unread */
     struct watched watched;
     struct chore chore;
-    struct stream *stream; /* NULL: answered in one piece */
+    struct stream *stream; /* NULL: the reply is one piece */
 };
 
 /* ---- memory of requests and replies ---- */
@@ -99,8 +99,7 @@ static void forget_request(struct exchange *exchange) {
     exchange->kept = 0;
 }
 
-/* Counts the request, until forget_request. Returns false, with the reply set, if it is large and there is no room beside others.
- */
+/* Counts the request until forget_request. Returns false, with the reply set, if it is large and does not fit beside others. */
 static bool keep_request(struct exchange *exchange) {
     const struct service *service = exchange->http->service;
     exchange->kept = request_bytes(&exchange->request);
@@ -119,7 +118,7 @@ static void release_reply(struct exchange *exchange) {
     exchange->held = 0;
 }
 
-/* Counts the answer, if there is one, with those that are unread. One that does not fit becomes 503. */
+/* Counts the answer, if there is one, among the unread ones. An answer that does not fit becomes 503. */
 static void hold_reply(struct exchange *exchange) {
     const struct service *service = exchange->http->service;
     if (exchange->reply.status != STATUS_OK)
@@ -133,7 +132,7 @@ static void hold_reply(struct exchange *exchange) {
     api_fail_unread(service, &exchange->reply);
 }
 
-/* Compresses the answer if that is wanted and useful. Takes 10 ms per MB. */
+/* Compresses the answer if the client accepts it and it helps. Takes 10 ms per MB. */
 static void compress(struct exchange *exchange) {
     if (exchange->gzip && !exchange->reply.compressed && compress_is_worthwhile(&exchange->reply))
         compress_reply(&exchange->reply);
@@ -169,7 +168,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->request.id = exchange->id;
     sent_trace(connection, exchange->trace);
     exchange->gzip = compress_is_accepted(sent_header(connection, "Accept-Encoding"));
-    exchange->request.client = sent_client(connection, http->service->options.client_header); /* unless an API key tells more */
+    exchange->request.client = sent_client(connection, http->service->options.client_header); /* or a key's */
     metrics_request_began(http->service->metrics);
     return exchange;
 }
@@ -201,7 +200,7 @@ static struct exchange *exchange_fork(const struct exchange *exchange, const str
     return fork;
 }
 
-/* The request is complete. */
+/* Called when the request is complete. */
 static void count_in_flight(struct exchange *exchange) {
     pthread_mutex_lock(&exchange->http->lock);
     exchange->http->in_flight++;
@@ -209,7 +208,7 @@ static void count_in_flight(struct exchange *exchange) {
     exchange->whole = true;
 }
 
-/* Notes what the request took, before request_done. */
+/* Notes what the request used, before request_done. */
 static void note_spent(struct exchange *exchange) {
     const struct request *request = &exchange->request;
     struct spent *spent = &exchange->spent;
@@ -221,7 +220,7 @@ static void note_spent(struct exchange *exchange) {
     for (size_t i = 0; i < request->job_count; i++) {
         const struct job *job = &request->jobs[i];
         if (job->admitted_us == 0 || job->done_us == 0)
-            continue; /* it left before it was decoded */
+            continue; /* the client left before it was decoded */
         int64_t queued_us = job->admitted_us - job->queued_us;
         spent->queue_us = queued_us > spent->queue_us ? queued_us : spent->queue_us;
         began_us = job->admitted_us < began_us ? job->admitted_us : began_us;
@@ -239,7 +238,7 @@ static void exchange_end(struct exchange *exchange) {
         note_spent(exchange);
     const struct spent *spent = &exchange->spent;
 
-    /* The status that the client got, or, of a stream, the one in its last event; 0: the client left without one. */
+    /* The status that the client received, or the one in the last event of a stream; 0: the client left before it. */
     bool answered = exchange->stage != STAGE_RECEIVING && exchange->stage != STAGE_SUSPENDED;
     unsigned status = answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
     char trace[SENT_TRACE_ID_LENGTH + 1] = "";
@@ -269,9 +268,9 @@ static void exchange_end(struct exchange *exchange) {
     pthread_mutex_unlock(&http->lock);
 }
 
-/* ---- what a chore may take ---- */
+/* ---- limits of a chore ---- */
 
-/* Called in the middle of a chore: lets others have their turn. Returns false if the request is over. */
+/* Called during a chore: lets others have their turn. Returns false if the request is over. */
 static bool take_turns(void *owner) {
     struct exchange *exchange = owner;
     chores_pause(exchange->http->chores, &exchange->chore);
@@ -283,7 +282,7 @@ static void let_others(void *owner, bool away) {
     chores_away(exchange->http->chores, &exchange->chore, away);
 }
 
-/* Bounds what the chore allocates from now on, until end_budget. */
+/* Bounds the memory that the chore allocates from now on, until end_budget. */
 static void set_budget(struct exchange *exchange, size_t most_bytes) {
     struct request *request = &exchange->request;
     request->budget = (struct budget){.most_bytes = most_bytes,
@@ -300,7 +299,7 @@ static void set_reading_budget(struct exchange *exchange) {
     set_budget(exchange, READ_BYTES + READ_FACTOR * service->options.max_body_bytes + SENTENCE_BYTES * sentences);
 }
 
-/* Replaces the reply if the budget was too small for the right one. */
+/* Replaces the reply if the budget was exceeded while it was made. */
 static void end_budget(struct exchange *exchange) {
     struct request *request = &exchange->request;
     arena_limit(&request->arena, NULL);
@@ -318,13 +317,13 @@ static void fail_cancelled(struct exchange *exchange) {
     api_fail_cancelled(exchange->http->service, request_reason(&exchange->request), &exchange->reply);
 }
 
-/* Resumes the connection, after releasing what is not needed to send the reply, which may be much more than the reply. Then the
- * exchange is the connection's thread's again, and may be gone. A detached exchange ends here. */
+/* Resumes the connection, after releasing everything that sending the reply does not need, which may be much larger than the reply.
+ * Then the exchange belongs to the connection's thread again, which may free it. A detached exchange ends here. */
 static void resume(struct exchange *exchange) {
     bool detached = exchange->stage == STAGE_DETACHED;
     if (detached)
         api_settle(exchange->http->service, &exchange->request, &exchange->reply);
-    stream_free(exchange->stream); /* of a request that was refused */
+    stream_free(exchange->stream); /* the request was refused */
     exchange->stream = NULL;
     body_done(&exchange->body);
     note_spent(exchange);
@@ -357,7 +356,7 @@ static void conclude(struct exchange *exchange) {
         hold_reply(exchange);
     if (!exchange->stream)
         resume(exchange);
-    else if (events_end(exchange->request.events)) /* its reader has left */
+    else if (events_end(exchange->request.events)) /* the reader has left */
         exchange_end(exchange);
 }
 
@@ -388,12 +387,12 @@ static void run_second(void *owner) {
         conclude(exchange);
         return;
     }
-    size_t charged = request->job_count; /* sentences of the first decoding */
+    size_t charged = request->job_count; /* the sentences of the first decoding */
     set_reading_budget(exchange);
     int result = api_go_on(request, &exchange->reply);
     end_budget(exchange);
     if (result == 0) {
-        enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, it may be gone */
+        enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, it may be freed */
         if (verdict == SCHEDULER_ACCEPTED)
             return;
         api_fail_refused(service, verdict, request, &exchange->reply);
@@ -444,14 +443,14 @@ static void prepare_beside(struct exchange *exchange) {
     resume(exchange);
 }
 
-/* The request's finish while it waits for its model, which is in memory now, or cannot be. Called on the thread that loaded it. */
+/* The request's finish while it waits for its model, which is now in memory or has failed to load. Called on the loading thread. */
 static void prepare_again(struct request *request) {
     prepare_beside(request->owner);
 }
 
-/* Hands the request to the workers, or, if it waits for its model, to the thread that loads it; then it is prepared from the start.
+/* Hands the request to the workers, or, if it waits for its model, to the loading thread; then it is prepared from the beginning.
  * It is watched and suspended first, because it may be finished as soon as it is accepted. A stream suspends itself when it has
- * nothing to send. suspended: the connection is already. Returns whether it is then. */
+ * nothing to send. suspended: whether the connection is suspended already. Returns whether it is suspended afterwards. */
 static bool submit(struct exchange *exchange, bool suspended) {
     struct http *http = exchange->http;
     struct request *request = &exchange->request;
@@ -478,8 +477,7 @@ static bool submit(struct exchange *exchange, bool suspended) {
     return !streamed && !suspended;
 }
 
-/* Continues with a prepared request: submits it, unless its reply is set or it was cancelled meanwhile. Returns as
- * submit. */
+/* Continues with a prepared request: submits it, unless its reply is set or it has been cancelled. Returns the same as submit. */
 static bool go_on(struct exchange *exchange, bool suspended) {
     const struct http *http = exchange->http;
     struct request *request = &exchange->request;
@@ -515,7 +513,7 @@ static void prepare(struct exchange *exchange) {
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
     const struct gate *gate = connection_gate(connection);
-    const char *protocol = sent_header(connection, "X-Forwarded-Proto"); /* of a proxy that speaks TLS */
+    const char *protocol = sent_header(connection, "X-Forwarded-Proto"); /* from a proxy that speaks TLS */
     struct call call = {.body = exchange->body.bytes,
                         .length = exchange->body.length,
                         .content_type = sent_header(connection, "Content-Type"),
@@ -526,7 +524,7 @@ static void prepare(struct exchange *exchange) {
                         .accept_language = sent_header(connection, "Accept-Language"),
                         .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) ||
                                   (protocol && strcmp(protocol, "https") == 0),
-                        .administrator = gate && gate->admin && gate->local}; /* whoever may open the socket is one */
+                        .administrator = gate && gate->admin && gate->local}; /* whoever may open the socket is an administrator */
     for (size_t i = 0; i < API_KEY_HEADERS; i++)
         call.api_keys[i] = sent_header(connection, api_key_headers[i]);
     if (form_read(connection, &request->arena, &call, reply) != 0)
@@ -549,7 +547,7 @@ static void prepare(struct exchange *exchange) {
 static void run_preparation(void *owner) {
     struct exchange *exchange = owner;
     struct MHD_Connection *connection = exchange->connection;
-    forget_request(exchange); /* of one that has waited for its model */
+    forget_request(exchange); /* the request has waited for its model */
     set_reading_budget(exchange);
     if (!request_is_over(&exchange->request))
         prepare(exchange);
@@ -654,10 +652,10 @@ static struct exchange *detach(struct exchange *exchange) {
         conclude(exchange);
         return fork;
     }
-    enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, it may be gone */
+    enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, it may be freed */
     if (verdict == SCHEDULER_ACCEPTED)
         return fork;
-    api_fail_refused(service, verdict, request, &fork->reply); /* its client never learns the id */
+    api_fail_refused(service, verdict, request, &fork->reply); /* its client never receives the id */
     api_refund(service, request, request->job_count);
     reply->status = fork->reply.status;
     resume(exchange);
@@ -666,7 +664,7 @@ static struct exchange *detach(struct exchange *exchange) {
 
 /* ---- libmicrohttpd's calls ---- */
 
-/* A reply that lacks a header is not sent: the connection closes if memory is out for it. */
+/* A reply that lacks a header is not sent: if memory is out, the connection closes. */
 static enum MHD_Result queue(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
     const char *origin = sent_header(exchange->connection, "Origin");
     const struct heading heading = {
@@ -682,7 +680,7 @@ static enum MHD_Result respond(struct exchange *exchange) {
     struct connections *connections = &exchange->http->connections;
     struct reply *reply = &exchange->reply;
     struct MHD_Response *response;
-    if (exchange->stage == STAGE_STREAMING) { /* the reply is still the workers': the last event tells the outcome */
+    if (exchange->stage == STAGE_STREAMING) { /* the workers still own the reply: the last event has the outcome */
         response = stream_response(exchange->stream);
         if (!response)
             return MHD_NO;
@@ -700,7 +698,7 @@ static enum MHD_Result respond(struct exchange *exchange) {
     response = MHD_create_response_from_buffer(reply->length, reply->body, MHD_RESPMEM_MUST_FREE);
     if (!response)
         return MHD_NO;
-    reply->body = NULL; /* the response owns it now */
+    reply->body = NULL; /* the response owns it from now on */
     connection_replying(connections, exchange->connection, 0);
     enum MHD_Result queued = queue(exchange, reply, response);
     exchange->stage = STAGE_ANSWERED;
@@ -732,7 +730,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         count_in_flight(exchange);
         connection_received(&http->connections, connection);
         if (work_begin(exchange))
-            return MHD_YES; /* called again once resumed */
+            return MHD_YES; /* libmicrohttpd calls this again once the connection is resumed */
     }
     *state = exchange = detach(exchange);
     return respond(exchange);
@@ -794,7 +792,7 @@ struct http *http_start(struct service *service, const struct http_options *opti
     }
     http->service = service;
     if (getrandom(&http->id_prefix, sizeof http->id_prefix, 0) != sizeof http->id_prefix)
-        http->id_prefix = (uint32_t)clock_us(); /* ids only tell requests apart */
+        http->id_prefix = (uint32_t)clock_us(); /* ids only distinguish requests */
     pthread_mutex_init(&http->lock, NULL);
     clock_condition_init(&http->idle);
     if (start_all(http, options, err) == 0)

@@ -18,22 +18,22 @@ struct http_options {
     const char *tls_cert, *tls_key; /* files; NULL: no HTTPS */
 };
 
-/* Binds the addresses of the options, whose strings and lists outlive it, and starts to answer. NULL with ERROR_INPUT, ERROR_FILE,
- * ERROR_FORMAT or ERROR_MEMORY. */
+/* Binds the addresses of the options, whose strings and lists must outlive it, and starts to serve. NULL with ERROR_INPUT,
+ * ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 struct http *http_start(struct service *service, const struct http_options *options, struct error *err);
-/* The i-th address: "127.0.0.1:8080"; admin: whether it is for administrators. NULL: there are no more. */
+/* The i-th address: "127.0.0.1:8080"; admin: whether it is for administrators. NULL after the last. */
 const char *http_address(const struct http *http, size_t i, bool *admin);
-/* Reads the certificate again, if there is one. -1: the old one stays, and the message says why. Thread-safe. */
+/* Reads the certificate again, if there is one. Returns -1 with the reason; the old one then stays. Thread-safe. */
 int http_reload_certificate(struct http *http, struct error *err);
 
 /* Accepts no more connections; requests on open ones are still answered. */
 void http_quiesce(struct http *http);
-/* Waits until no large request waits to be prepared, or no large answer to be written. Returns false after timeout_ms, and cancels
- * those that still wait. */
+/* Waits until no large request waits to be prepared and no large answer waits to be written. Returns false after timeout_ms, and
+ * cancels those that still wait. */
 bool http_wait_chores(struct http *http, enum metrics_chore kind, size_t timeout_ms);
 /* Waits until every request is answered. Returns false after timeout_ms. */
 bool http_wait_idle(struct http *http, size_t timeout_ms);
-/* Closes everything. No request may be with the workers, or wait to be prepared. NULL allowed. */
+/* Closes everything. No request may be with the workers or wait to be prepared. Accepts NULL. */
 void http_stop(struct http *http);
 
 #endif

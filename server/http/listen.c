@@ -77,7 +77,7 @@ static int open_tcp(const char *where, struct error *err) {
 
 /* ---- Unix ---- */
 
-/* Removes a socket that a killed daemon left: nobody answers there. */
+/* Removes a socket that a killed daemon left and on which nobody listens. */
 static bool remove_dead(const struct sockaddr_un *address) {
     struct stat file;
     if (lstat(address->sun_path, &file) != 0 || !S_ISSOCK(file.st_mode))
@@ -90,7 +90,7 @@ static bool remove_dead(const struct sockaddr_un *address) {
     return dead && unlink(address->sun_path) == 0;
 }
 
-/* Sets the permissions by the umask rather than by chmod, so that others cannot connect at any moment. */
+/* Sets the permissions by the umask instead of chmod, so that others cannot connect at any moment. */
 static int bind_file(int fd, const struct sockaddr_un *address, mode_t mode) {
     mode_t before = umask(0777 & ~mode);
     int result = bind(fd, (const struct sockaddr *)address, sizeof *address);
@@ -189,7 +189,7 @@ void listen_refuse(struct listener *listener) {
 struct door {
     struct listener listener;
     struct gate gate;
-    struct MHD_Daemon *daemon; /* NULL: not started; otherwise it closes the socket */
+    struct MHD_Daemon *daemon; /* NULL: not started; otherwise the daemon closes the socket */
 };
 
 struct http_listeners {
@@ -243,7 +243,7 @@ static int open_sockets(struct http_listeners *listeners, const struct listeners
     return 0;
 }
 
-/* Shares the connections out: each socket has room for one and for the next one. */
+/* Divides the connections: each socket has room for one connection and for the next one. */
 static void share_out(struct http_listeners *listeners, struct connections *connections) {
     size_t admins = 0;
     for (size_t i = 0; i < listeners->count; i++)
@@ -257,11 +257,11 @@ static void share_out(struct http_listeners *listeners, struct connections *conn
     }
 }
 
-/* Starts the door's daemon under SCHED_BATCH, which libmicrohttpd's thread inherits. Then, when it wakes, it does not take the core
- * from a worker in the middle of a step: it runs within a tick and handles everything that has arrived until then. If the system
- * forbids that, it wakes at once. */
+/* Starts the door's daemon under SCHED_BATCH, which libmicrohttpd's thread inherits. Then it does not preempt a worker in the
+ * middle of a step when it wakes: it runs within a tick and handles everything that has arrived until then. If the system forbids
+ * this policy, it wakes at once. */
 static int start_daemon(struct door *door, bool https, const struct http_callbacks *callbacks, struct error *err) {
-    /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that arrives together with data */
+    /* poll instead of epoll: libmicrohttpd 0.9.75 uses epoll edge-triggered and misses a hang-up that arrives together with data */
     unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (https ? MHD_USE_TLS : 0);
     struct MHD_OptionItem items[CONNECTION_OPTIONS];
     connection_options(&door->gate, items);
@@ -312,7 +312,7 @@ void http_listeners_quiesce(struct http_listeners *listeners) {
             continue;
         listen_refuse(&door->listener);
 
-        /* Connections that the kernel has accepted would be reset when the socket closes: they are answered instead.
+        /* Connections that the kernel has accepted would be reset when the socket closes, so they are answered instead.
          * MHD_add_connection closes a client on failure. */
         struct sockaddr_storage peer;
         socklen_t size = sizeof peer;

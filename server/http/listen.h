@@ -1,5 +1,5 @@
-/* Connections come in through listening sockets: TCP, Unix, and those that systemd opened before it started the daemon. Each has a
- * libmicrohttpd daemon with a thread of its own. TCP sockets speak HTTPS if there is a certificate; Unix sockets never do. */
+/* Connections come in through listening sockets: TCP, Unix, and those that systemd opened before it started the daemon. Each has
+ * its own libmicrohttpd daemon and thread. TCP sockets speak HTTPS if there is a certificate; Unix sockets never do. */
 #ifndef ALIGND_LISTEN_H
 #define ALIGND_LISTEN_H
 
@@ -18,16 +18,16 @@ struct listener {
     int fd;                             /* does not block; the owner closes it */
     char address[LISTEN_ADDRESS_BYTES]; /* "127.0.0.1:8080", "[::1]:8080", "unix:/run/alignd/alignd.socket" */
     bool local;                         /* a Unix socket */
-    bool own;                           /* opened by listen_open: no other process has it */
-    bool made;                          /* its file is ours to remove, if it is still the one with these two */
+    bool own;                           /* opened by listen_open: no other process uses it */
+    bool made;                          /* we remove its file if it still has these two numbers */
     dev_t device;
     ino_t inode;
 };
 
 enum { LISTEN_HOST_BYTES = 256 };
 
-/* Splits "host:port" or "[host]:port", where the port follows the last ':' and is a number from 0 to 65535: the system would take a
- * larger one modulo 65536. port: into where. -1 with ERROR_INPUT. */
+/* Splits "host:port" or "[host]:port", where the port follows the last ':' and is a number from 0 to 65535: the system would reduce
+ * a larger one modulo 65536. port: into where. -1 with ERROR_INPUT. */
 int listen_split(const char *where, char host[LISTEN_HOST_BYTES], const char **port, struct error *err);
 
 /* where: "127.0.0.1:8080", "[::1]:8080" (IPv6 alone), "localhost:8080", ":8080" (every IPv4 address), with port 0 for a free one;
@@ -40,7 +40,8 @@ int listen_open(const char *where, mode_t mode, struct listener *listener, struc
 void listen_remove(struct listener *listener);
 
 /* Refuses new connections: the file is removed; TCP handshakes get no answer until the socket is closed, and are refused then.
- * Earlier ones can still be accepted. A socket of systemd stays open, and new connections wait there for the next daemon. */
+ * Earlier connections can still be accepted. A socket passed by systemd stays open, and new connections wait there for the next
+ * daemon. */
 void listen_refuse(struct listener *listener);
 
 /* ---- all of them ---- */
@@ -48,12 +49,12 @@ void listen_refuse(struct listener *listener);
 struct http_listeners;
 struct connections;
 
-/* Called by the thread of any socket; a connection stays with one. */
+/* Called on the thread of any socket; a connection stays with one thread. */
 struct http_callbacks {
     MHD_AccessHandlerCallback handle;
     MHD_RequestCompletedCallback completed;
-    void *closure;                   /* of both */
-    struct connections *connections; /* shared out among the sockets of each kind; outlives the listeners */
+    void *closure;                   /* of both kinds */
+    struct connections *connections; /* divided among the sockets of each kind; outlives the listeners */
 };
 
 struct listeners_options {
@@ -67,11 +68,11 @@ struct listeners_options {
 struct http_listeners *http_listeners_start(const struct listeners_options *options, bool https,
                                             const struct http_callbacks *callbacks, struct error *err);
 
-/* The address of the i-th: "127.0.0.1:8080"; admin: whether it is for administrators. NULL: there are no more. */
+/* The i-th address: "127.0.0.1:8080"; admin: whether it is for administrators. NULL after the last. */
 const char *http_listeners_address(const struct http_listeners *listeners, size_t i, bool *admin);
 /* Accepts no more connections; open ones stay open. */
 void http_listeners_quiesce(struct http_listeners *listeners);
-/* Closes everything; no connection may be suspended. NULL allowed. */
+/* Closes everything; no connection may be suspended. Accepts NULL. */
 void http_listeners_stop(struct http_listeners *listeners);
 
 #endif

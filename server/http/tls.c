@@ -8,7 +8,7 @@
 
 enum { MAX_CHAIN = 16, MAX_FILE_BYTES = 1 << 20 }; /* MAX_CHAIN: certificates in the file */
 
-/* Both as PEM: GnuTLS takes over what a handshake is given, so each handshake parses its own. */
+/* Both as PEM: GnuTLS takes over the credentials of a handshake, so each handshake parses its own copy. */
 struct identity {
     gnutls_datum_t certificate, key;
 };
@@ -40,7 +40,7 @@ static int load_file(const char *name, gnutls_datum_t *datum, struct error *err)
     return 0;
 }
 
-/* Finds whatever would make a handshake fail. */
+/* Finds everything that would make a handshake fail. */
 static int identity_check(const struct tls *tls, const struct identity *identity, struct error *err) {
     gnutls_certificate_credentials_t credentials;
     int code = gnutls_certificate_allocate_credentials(&credentials);

@@ -1,4 +1,4 @@
-/* The certificate of HTTPS. It may change while connections are open: each keeps the one that it started with. */
+/* The certificate of HTTPS. It may change while connections are open: each connection keeps the one that it started with. */
 #ifndef ALIGND_TLS_H
 #define ALIGND_TLS_H
 
@@ -15,13 +15,13 @@ struct tls;
 /* Both files are PEM: the chain, the server's own certificate first, and its unencrypted key. NULL with ERROR_FILE (cannot be
  * read), ERROR_FORMAT (not PEM, or the key is not the certificate's) or ERROR_MEMORY. */
 struct tls *tls_open(const char *certificate, const char *key, struct error *err);
-/* No session may be left. NULL allowed. */
+/* No session may be left. Accepts NULL. */
 void tls_free(struct tls *tls);
 
-/* Reads the files again, for new sessions. -1 as tls_open: the old ones stay. Thread-safe. */
+/* Reads the files again, for new sessions. Returns -1 as tls_open does; the old ones then stay. Thread-safe. */
 int tls_reload(struct tls *tls, struct error *err);
 
-/* Gives the session this certificate. Call before its handshake; uses the session's user pointer. */
+/* Gives the session this certificate. Call it before the handshake; it uses the session's user pointer. */
 void tls_serve(struct tls *tls, gnutls_session_t session);
 /* GnuTLS calls it for the certificate, from any thread, after tls_serve. */
 gnutls_certificate_retrieve_function3 tls_retrieve;

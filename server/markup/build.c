@@ -120,7 +120,8 @@ void html_add_code(struct html_builder *builder, struct html_bytes before, struc
 void html_add_part(struct html_builder *builder) {
     const struct html *html = &builder->html;
     const struct html_piece *last = html->piece_count > 0 ? &html->pieces[html->piece_count - 1] : NULL;
-    if (last && last->kind == PIECE_CLOSE && html->pieces[last->pair].part) /* the sentence needs a space between two parts */
+    if (last && last->kind == PIECE_CLOSE && html->pieces[last->pair].part) /* whether the sentence needs a space between two
+                                                                             * parts */
         html_add_text(builder, (struct html_bytes){" ", 1}, nothing);
     if (html_add_open(builder, nothing))
         builder->html.pieces[builder->html.piece_count - 1].part = true;
@@ -130,7 +131,7 @@ void html_end_part(struct html_builder *builder, struct html_bytes raw) {
     html_add_close(builder, raw);
 }
 
-/* The line of the last piece that stands in the document; 0: none does. */
+/* The line of the last piece that is part of the document; 0: there is none. */
 static size_t last_line(const struct html_builder *builder) {
     const struct html_bytes *document = &builder->document;
     for (size_t i = builder->html.piece_count; document->start && i-- > 0;) {
@@ -150,7 +151,7 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
         char where[32] = "";
         if (line > 0)
             snprintf(where, sizeof where, "line %zu: ", line);
-        return error_set(err, ERROR_INPUT, "%sthere are more than %d texts and marks", where, HTML_MAX_PIECES);
+        return error_set(err, ERROR_INPUT, "%sthe document has more than %d texts and marks", where, HTML_MAX_PIECES);
     }
     assert(builder->depth == 0);
     if (builder->tags)
@@ -162,7 +163,7 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
 
 /* ---- references ---- */
 
-/* The character of "233" or "xe9"; -1 if there is none. */
+/* The character of "233" or "xe9"; -1 if the number is invalid. */
 static int32_t numbered(const char *digits, const char *end) {
     bool hexadecimal = digits < end && (*digits | 0x20) == 'x';
     int32_t value = 0;
@@ -325,7 +326,7 @@ static bool take_reference(struct html_mark_scan *scan, const char *at, const ch
         mark->kind = MARK_SPACE;
     else if (within || (!character_is_punctuation(c) && !character_is_other(c)))
         mark->kind = MARK_TEXT;
-    if (mark->kind == MARK_TEXT || (mark->kind == MARK_UNIT && character_is_mark(c))) /* models do not know symbols */
+    if (mark->kind == MARK_TEXT || (mark->kind == MARK_UNIT && character_is_mark(c))) /* models do not know these symbols */
         show(mark, text, length);
     return true;
 }
@@ -379,7 +380,7 @@ static size_t role_length(const char *at, const char *end) {
     return c - at > 2 && c < end && *c == '`' && c[-1] == ':' ? (size_t)(c - at) : 0;
 }
 
-/* Where " <url>" begins at the end of a link. NULL: there is none, or no text before it. */
+/* Where " <url>" begins at the end of a link. NULL: it is missing, or no text precedes it. */
 static const char *find_url(const char *content, const char *close) {
     if (close[-1] != '>')
         return NULL;
@@ -394,7 +395,7 @@ static const char *find_url(const char *content, const char *close) {
 /* Backticks surround code, or a link of reStructuredText whose text is prose. */
 static bool take_ticks(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
     size_t begin = (size_t)(at - scan->text), role = *at == ':' ? role_length(at, end) : 0;
-    if ((*at == ':' && role == 0) || (begin > 0 && at[-1] == '`')) /* the run was looked at before */
+    if ((*at == ':' && role == 0) || (begin > 0 && at[-1] == '`')) /* the run was examined before */
         return false;
     const char *ticks = at + role, *content = skip_run(ticks, end, '`');
     size_t run = (size_t)(content - ticks);
@@ -515,7 +516,7 @@ void html_add_marked(struct html_builder *builder, struct html_bytes text, const
 
 /* ---- pairs ---- */
 
-/* A start tag, or an element in which tags have their partners. */
+/* A start tag, or an element within which tags are paired. */
 struct open {
     size_t piece;
     bool element;
@@ -587,7 +588,7 @@ void html_pair_tags(struct html_piece *pieces, size_t count) {
     }
 }
 
-/* ---- texts as a whole ---- */
+/* ---- whole texts ---- */
 
 bool html_is_marked(struct html_bytes text) {
     struct html_mark_scan scan = {.text = text.start, .length = text.length};
@@ -642,11 +643,11 @@ int html_parse_text(const char *text, size_t length, struct arena *arena, struct
     if (length >= HTML_MAX_BYTES || !html_is_marked((struct html_bytes){text, length}))
         return 0;
     html_add_marked(&builder, (struct html_bytes){text, length}, &marking);
-    if (builder.failed == ERROR_INPUT) /* it is too long for marks and is plain text */
+    if (builder.failed == ERROR_INPUT) /* a text that is too long for marks is plain text */
         return 0;
     if (html_build(&builder, NULL, out, err) != 0)
         return -1;
-    for (size_t i = 0; i < out->piece_count && !*marked; i++) { /* anything but words and ends of lines is a mark */
+    for (size_t i = 0; i < out->piece_count && !*marked; i++) { /* everything except words and line ends is a mark */
         const struct html_piece *piece = &out->pieces[i];
         *marked = piece->kind == PIECE_TEXT ? piece->source != piece->raw
                                             : (piece->kind != PIECE_BREAK || piece->length != 1 || *piece->raw != '\n');

@@ -2,8 +2,8 @@
  * puts the document together again with the translations. All bytes are borrowed and outlive the html.
  *
  * Text may hold marks: parts of a sentence that are meant for browsers and programs and not for people, though the text itself is
- * no HTML document. Strings of interfaces (PO, XLIFF, JSON), subtitles and pasted text have them. The rule, which server/README.md
- * describes:
+ * no HTML document. Strings of interfaces (PO, XLIFF, JSON), subtitles and pasted text have them. The rule, which
+ * server/documents/FORMATS.md describes:
  *
  *   <b>, </b>, <a href="x">, <0>, </0>   tags, if a start and an end of one name nest; a name begins with a letter or is a number
  *   <br>, <img ...>, <x/>                tags without an end: void elements of HTML, and tags that end in "/>"
@@ -28,27 +28,28 @@ __attribute__((format(printf, 4, 5))) int html_error_at(struct error *err, const
 
 struct html_builder {
     struct arena *arena;
-    struct html_bytes document; /* errors name its lines, if the pieces stand in it */
+    struct html_bytes document; /* errors name its lines, if the pieces are part of it */
     size_t line;                /* otherwise errors name this line; 0: none */
     struct html html;
     size_t room;
     uint32_t open[HTML_MAX_DEPTH]; /* [depth] pieces: elements that are open */
     size_t depth;
-    bool tags;              /* tags were added whose partners are looked for at the end */
+    bool tags;              /* tags were added that html_build must pair */
     enum error_code failed; /* ERROR_NONE, or ERROR_MEMORY or ERROR_INPUT, after which nothing more is added */
 };
 
 /* Bytes that stay as they are and end a segment. */
 void html_add_break(struct html_builder *builder, struct html_bytes raw);
-/* Words of a sentence. raw: how they are written, and will be written again if the segment is not translated. */
+/* Words of a sentence. raw: their notation in the document, which is kept if the segment is not translated. */
 void html_add_text(struct html_builder *builder, struct html_bytes text, struct html_bytes raw);
 /* Bytes within a sentence that move as a whole. */
 void html_add_unit(struct html_builder *builder, struct html_bytes raw);
 /* A unit that another word represents in the sentence, such as a formula. */
 void html_add_word(struct html_builder *builder, struct html_bytes word, struct html_bytes raw);
-/* A unit whose own word represents it: `code`. All three are written as they are. */
+/* A unit whose own word represents it: `code`. All three are written unchanged. */
 void html_add_code(struct html_builder *builder, struct html_bytes before, struct html_bytes word, struct html_bytes after);
-/* The start and the end of an element around words. Return false, and add nothing, if too many elements are open or none is. */
+/* The start and the end of an element around words. Return false without adding anything if too many elements are open, or if no
+ * element is open. */
 bool html_add_open(struct html_builder *builder, struct html_bytes raw);
 bool html_add_close(struct html_builder *builder, struct html_bytes raw);
 /* An end that html.close writes as `replaced` if the words have changed. */
@@ -70,7 +71,7 @@ enum html_mark_kind {
     MARK_SPACE, /* white space that is written as a reference */
     MARK_TEXT,  /* a reference that is read as its character */
     MARK_BREAK, /* stays as it is and ends a sentence */
-    MARK_OPEN,  /* surrounds words, up to the next MARK_CLOSE */
+    MARK_OPEN,  /* surrounds words up to the next MARK_CLOSE */
     MARK_CLOSE,
 };
 
@@ -85,7 +86,7 @@ struct html_mark {
 
 /* How marks and the text between them become pieces. Members may be NULL: bytes are then written as they are. */
 struct html_marking {
-    const void *owner; /* the caller's own data */
+    const void *owner; /* the caller's data */
     /* How a mark is written in the document. */
     struct html_bytes (*written)(const struct html_marking *marking, struct html_bytes mark, struct arena *arena);
     void (*add_text)(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text);
@@ -93,8 +94,8 @@ struct html_marking {
     size_t (*skip)(const struct html_marking *marking, const char *at, const char *end);
 };
 
-/* A scan through a text, which starts as {text, length}. quoted: the text mentions marks rather than having them, as HTML's own
- * text does in which "&lt;br&gt;" is written; all of them are tags and units within the sentence. */
+/* A scan through a text, which starts as {text, length}. quoted: the text mentions marks instead of having them, as HTML's own text
+ * does in which "&lt;br&gt;" is written; all of them are tags and units within the sentence. */
 struct html_mark_scan {
     const char *text; /* [length] */
     size_t length, at;
@@ -113,7 +114,7 @@ size_t html_reference(const char *at, const char *end, int32_t *character);
 void html_add_marked(struct html_builder *builder, struct html_bytes text, const struct html_marking *marking);
 /* True if html_add_marked would find a mark. */
 bool html_is_marked(struct html_bytes text);
-/* True if two texts have the same marks in any order; tags are compared by name. references: these are compared, too. */
+/* True if two texts have the same marks in any order; tags are compared by name. references: compare these, too. */
 bool html_same_marks(struct html_bytes a, struct html_bytes b, bool references);
 
 /* Reads a text whose lines are separate segments, like html_parse. If it has no marks, *marked is false and nothing is read. */

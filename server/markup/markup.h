@@ -1,4 +1,4 @@
-/* Markup -> texts to translate, and back, with every tag in its place. This module knows nothing of HTTP or of models.
+/* Markup -> texts to translate, and back, with every tag in its place. This module is independent of HTTP and of models.
  *
  * A reader (read.c for HTML, xml.c for XML, build.h for other formats) turns a document into pieces: tags, text, comments. Tags of
  * blocks, <br> and whatever is not translated separate the segments, which are runs of text with inline elements in them. The
@@ -21,9 +21,9 @@
 #include <string.h>
 
 enum {
-    HTML_MAX_DEPTH = 256,      /* elements open at once: libxml2 takes time for each of them at every end tag */
-    HTML_MAX_ATTRIBUTES = 256, /* in a tag: libxml2 compares each with all others */
-    HTML_MAX_PIECES = 1 << 17, /* a piece takes a place of its own and may be as little as four bytes of markup */
+    HTML_MAX_DEPTH = 256,      /* open elements: libxml2 takes time for each of them at every end tag */
+    HTML_MAX_ATTRIBUTES = 256, /* attributes in a tag: libxml2 compares each with all others */
+    HTML_MAX_PIECES = 1 << 17, /* a piece may be as little as four bytes of markup */
     HTML_MAX_BYTES = 1 << 29
 };
 
@@ -58,7 +58,7 @@ struct html_buffer {
     struct arena *arena;
     char *bytes; /* [length] and a NUL, once something was put */
     size_t length, capacity;
-    bool failed; /* memory ran out, and nothing more is put */
+    bool failed; /* memory is out, and nothing more is added */
 };
 
 void html_put(struct html_buffer *buffer, const char *bytes, size_t length);
@@ -101,7 +101,7 @@ typedef void html_below(struct html_buffer *out, const struct html *html, const 
 struct html {
     struct html_piece *pieces; /* [piece_count] */
     size_t piece_count;
-    struct html_segment *segments; /* [count] in order, followed by the values of attributes in theirs */
+    struct html_segment *segments; /* [count] in order, followed by the values of attributes in their order */
     size_t count, values;
     struct html_inset *insets; /* [inset_count] values in tags that are rewritten, in the order of their pieces */
     size_t inset_count;

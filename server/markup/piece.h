@@ -1,5 +1,5 @@
-/* The pieces that readers produce, and what is known of HTML's elements. Outside of this room only readers that look at the pieces
- * of another reader include this: server/documents/xliff.c and markdown.c. */
+/* The pieces that readers produce, and the table of HTML's elements. Outside this room, only readers that use the pieces of another
+ * reader include it: server/documents/xliff.c and markdown.c. */
 #ifndef ALIGND_MARKUP_PIECE_H
 #define ALIGND_MARKUP_PIECE_H
 
@@ -8,7 +8,7 @@
 enum html_kind {
     PIECE_BREAK, /* ends a segment: a block's tag, a line break, a declaration */
     PIECE_RAW,   /* within an element that is not translated */
-    PIECE_UNIT,  /* stays as it is within a segment */
+    PIECE_UNIT,  /* stays unchanged within a segment */
     PIECE_TEXT,
     PIECE_OPEN,  /* the start tag of an inline element */
     PIECE_CLOSE, /* its end tag */

@@ -14,14 +14,14 @@
 #include <stdlib.h>
 
 enum {
-    MAX_GAP = 8,         /* so many words of others end a run */
-    MAX_FAR = 256,       /* the distance from its point, in words, within which a node looks for a free word */
-    NEAR = 2,            /* the distance within which a word that is linked with nothing is better than one that is */
+    MAX_GAP = 8,         /* this many words of others end a run */
+    MAX_FAR = 256,       /* the distance from its point, in words, within which a node may take a free word */
+    NEAR = 2,            /* the distance within which an unlinked word is preferred to a linked one */
     MAX_COPY = 128,      /* bytes of an element that may stand in the translation as they are */
     MAX_COPY_FAR = 1024, /* bytes away from its point */
-    MAX_COPIES = 16,     /* so many of these places are looked at */
+    MAX_COPIES = 16,     /* the number of these places that are examined */
     MAX_SIGNS = 3,       /* punctuation marks at either end of an element */
-    MOST_CUTS = 1 << 19  /* parts x words: 2 MiB, and some milliseconds */
+    MOST_CUTS = 1 << 19  /* parts x words: 2 MiB and some milliseconds */
 };
 
 /* ---- words ---- */
@@ -100,7 +100,7 @@ static size_t add_node(struct placer *placer, size_t piece, size_t end_piece, si
                                                  .parent = parent,
                                                  .source = {begin + inner.begin, begin + inner.end},
                                                  .space_before = begin > 0 && segment->text[begin - 1] == ' ',
-                                                 .space_behind = end < segment->length && segment->text[end] == ' '};
+                                                 .space_after = end < segment->length && segment->text[end] == ' '};
     return placer->count++;
 }
 
@@ -171,8 +171,8 @@ static int prepare(struct placer *placer, struct arena *arena) {
 /* ---- parts ---- */
 
 static const double balance = 0.25;     /* of a misplaced word: a cut that is off by the length of a part */
-static const double at_mark = 0.125;    /* gained by a cut after a punctuation mark */
-static const size_t no_part = SIZE_MAX; /* of a word that is linked with nothing */
+static const double at_mark = 0.125;    /* gain of a cut after a punctuation mark */
+static const size_t no_part = SIZE_MAX; /* cost of an unlinked word */
 
 struct cutter {
     struct placer *placer;
@@ -193,7 +193,7 @@ static double wanted_end(const struct cutter *cutter, size_t part) {
     return length * (double)placer->nodes[cutter->parts[part]].source.end / source;
 }
 
-/* A cut needs white space between two words; French has it before its tall marks, too. */
+/* A cut needs white space between two words; French has it before its tall punctuation marks, too. */
 static bool may_cut(const struct placer *placer, size_t word) {
     const char *text = placer->translation->text;
     size_t before = placer->words[word - 1].end, at = placer->words[word].begin;
@@ -327,16 +327,16 @@ static int place_parts(struct placer *placer, struct arena *arena) {
     else if (cut_by_links(&cutter, arena) != 0)
         return -1;
 
-    /* Parts have all bytes but the white space between them, so that what is not a word (an emoji) is not lost. */
+    /* Parts have all bytes but the white space between them, so that nothing that is not a word (an emoji) is lost. */
     const struct html_translation *translation = placer->translation;
     size_t at = 0, end = segmenter_trim(translation->text, translation->length).end;
     for (size_t i = 0; i < cutter.count; i++) {
         struct node *part = &placer->nodes[cutter.parts[i]];
         while (at < end && html_is_space_at(translation->text, end, at))
             character_next(translation->text, end, &at);
-        size_t behind = part->first < part->end ? placer->words[part->end - 1].end : at;
+        size_t past = part->first < part->end ? placer->words[part->end - 1].end : at;
         part->begin = at;
-        part->behind = at = i + 1 < cutter.count ? behind : end;
+        part->past = at = i + 1 < cutter.count ? past : end;
     }
     return 0;
 }
@@ -402,7 +402,7 @@ static int compare_sizes(const void *a, const void *b) {
 static size_t find_candidates(const struct placer *placer, const struct node *node) {
     const struct html_translation *translation = placer->translation;
     size_t count = 0, kept = 0;
-    if (node->source.begin == node->source.end) /* a node within a word has no part of it */
+    if (node->source.begin == node->source.end) /* a node within a word does not take it */
         return 0;
     for (size_t i = link_after(placer, node->source.begin);
          i < translation->link_count && translation->links[i].source.begin < node->source.end; i++) {
@@ -466,11 +466,11 @@ static bool is_letter(int32_t c) {
 
 /* True if the place begins or ends within a word. */
 static bool cuts_word(const char *text, size_t length, size_t begin, size_t end) {
-    size_t before = begin, behind = end, first = begin, last = end;
+    size_t before = begin, past = end, first = begin, last = end;
     if (begin == end)
         return false;
     return (begin > 0 && is_letter(character_previous(text, &before)) && is_letter(character_next(text, length, &first))) ||
-           (end < length && is_letter(character_next(text, length, &behind)) && is_letter(character_previous(text, &last)));
+           (end < length && is_letter(character_next(text, length, &past)) && is_letter(character_previous(text, &last)));
 }
 
 /* A name or a part of a word that stands in the translation as it is, near to where the node would be. */
@@ -480,7 +480,7 @@ static bool take_text(struct placer *placer, struct node *node) {
     size_t length = node->source.end - node->source.begin, whole = placer->translation->length, point = find_point(placer, node);
     size_t center = point < placer->word_count ? placer->words[point].begin : whole;
     size_t begin = center > parent->begin + MAX_COPY_FAR ? center - MAX_COPY_FAR : parent->begin;
-    size_t end = parent->behind > center + MAX_COPY_FAR ? center + MAX_COPY_FAR : parent->behind;
+    size_t end = parent->past > center + MAX_COPY_FAR ? center + MAX_COPY_FAR : parent->past;
     bool cuts = cuts_word(source, placer->segment->length, node->source.begin, node->source.end);
     if (length == 0 || length > MAX_COPY)
         return false;
@@ -493,9 +493,9 @@ static bool take_text(struct placer *placer, struct node *node) {
             free++;
         if (free == at + length && (cuts || !cuts_word(text, whole, at, at + length))) {
             node->begin = at;
-            node->behind = at + length;
+            node->past = at + length;
             node->first = node->end = word_at(placer, at);
-            while (node->end < parent->end && placer->words[node->end].begin < node->behind)
+            while (node->end < parent->end && placer->words[node->end].begin < node->past)
                 node->end++;
             return true;
         }
@@ -591,7 +591,7 @@ static bool set_part_of_word(const struct placer *placer, struct node *node) {
         !cuts_word(text, placer->segment->length, node->source.begin, node->source.end))
         return false;
     node->begin = at;
-    node->behind = at + length;
+    node->past = at + length;
     return true;
 }
 
@@ -599,7 +599,7 @@ static bool is_punctuation_at(const char *text, size_t length, size_t at) {
     return at < length && character_is_punctuation(character_next(text, length, &at));
 }
 
-/* The bytes of words [first,end), less the punctuation at either end that the node's own words do not have. */
+/* The bytes of words [first,end), without the punctuation at either end that the node's own words do not have. */
 static void set_bytes(const struct placer *placer, struct node *node) {
     if (set_part_of_word(placer, node))
         return;
@@ -619,16 +619,16 @@ static void set_bytes(const struct placer *placer, struct node *node) {
     }
     bool all = begin >= end; /* there is only punctuation */
     node->begin = all ? placer->words[node->first].begin : begin;
-    node->behind = all ? placer->words[node->end - 1].end : end;
+    node->past = all ? placer->words[node->end - 1].end : end;
 }
 
 /* The node goes between two words, and touches the one that its source touched. */
 static void take_point(const struct placer *placer, struct node *node) {
     node->first = node->end = find_point(placer, node);
     size_t before = node->first > 0 ? placer->words[node->first - 1].end : 0;
-    size_t behind = node->first < placer->word_count ? placer->words[node->first].begin : placer->translation->length;
+    size_t past = node->first < placer->word_count ? placer->words[node->first].begin : placer->translation->length;
     bool leans_back = !node->space_before && node->source.begin > 0;
-    node->begin = node->behind = (leans_back && node->first > 0) || node->first == placer->word_count ? before : behind;
+    node->begin = node->past = (leans_back && node->first > 0) || node->first == placer->word_count ? before : past;
 }
 
 /* ---- nodes in their places ---- */
@@ -673,7 +673,7 @@ static void place(struct placer *placer, size_t index) {
         node->free += placer->spoken[word];
         parent->free -= placer->spoken[word];
     }
-    for (size_t at = node->begin; at < node->behind; at++)
+    for (size_t at = node->begin; at < node->past; at++)
         placer->covers[at] = (uint32_t)index;
 }
 
@@ -682,7 +682,7 @@ int html_place(struct placer *placer, struct arena *arena) {
         return -1;
     struct node *all = &placer->nodes[0];
     all->end = placer->word_count;
-    all->behind = placer->translation->length;
+    all->past = placer->translation->length;
     all->free = count_spoken(placer, 0, placer->word_count);
     if (place_parts(placer, arena) != 0)
         return -1;
@@ -693,7 +693,7 @@ int html_place(struct placer *placer, struct arena *arena) {
             continue;
         }
         node->free = count_spoken(placer, node->first, node->end);
-        for (size_t at = node->begin; at < node->behind; at++)
+        for (size_t at = node->begin; at < node->past; at++)
             placer->covers[at] = (uint32_t)i;
     }
     return 0;

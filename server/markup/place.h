@@ -7,13 +7,13 @@
 struct node {
     size_t piece, end_piece; /* a unit includes all pieces between them */
     size_t parent;
-    struct span source;   /* bytes of the segment's text, without white space at either end */
-    size_t first, end;    /* words of the translation */
-    size_t begin, behind; /* the same in bytes; equal if the node is a point between words */
-    size_t need;          /* words that it must get: one if it had any, and at least as many as its children need */
-    size_t owed;          /* needs of its children that have no place yet */
-    size_t free;          /* its words that no child has, punctuation not counted */
-    bool unit, part, space_before, space_behind;
+    struct span source; /* bytes of the segment's text, without white space at either end */
+    size_t first, end;  /* words of the translation */
+    size_t begin, past; /* the same in bytes; equal if the node is a point between words */
+    size_t need;        /* words that it must get: one if it had any, and at least as many as its children need */
+    size_t owed;        /* needs of its children that have no place yet */
+    size_t free;        /* its words that no child has, punctuation not counted */
+    bool unit, part, space_before, space_after;
     bool kept; /* stays as it was, because the translation has no word left for it or for the unit around it */
 };
 

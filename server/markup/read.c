@@ -181,7 +181,7 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
     return end;
 }
 
-/* before: what the markup begins with. Returns -1 if memory runs out. */
+/* before: markup to put in front. Returns -1 if memory runs out. */
 static int hide_attributes(const char *before, const char *markup, size_t length, struct arena *arena, struct hider *hider) {
     const char *at = markup, *end = markup + length;
     *hider = (struct hider){.out.arena = arena, .done = markup};
@@ -231,7 +231,7 @@ struct reader {
     size_t inset_count, inset_room;
     bool rooted, failed;
     bool tags;          /* there are tags in text */
-    struct error error; /* the markup's fault, if that is why it failed */
+    struct error error; /* an error in the markup, if that is the reason of the failure */
     const char *unread; /* [unread_length] markup that the parser has not asked for yet */
     size_t unread_length;
 };
@@ -275,7 +275,7 @@ static struct html_piece *add(struct reader *reader, enum html_kind kind, const 
         arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
     char *raw = copy_packed(reader, bytes, length);
     if (reader->count == HTML_MAX_PIECES)
-        exceed(reader, "there are more than", HTML_MAX_PIECES, " tags, texts and comments");
+        exceed(reader, "the markup has more than", HTML_MAX_PIECES, " tags, texts and comments");
     else if (arena_failed(reader->arena))
         fail(reader);
     if (reader->failed)
@@ -507,7 +507,7 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     unsigned flags = html_element(name) | (forbids ? (unsigned)ELEMENT_OPAQUE : 0);
     bool is_void = flags & ELEMENT_VOID, block = flags & ELEMENT_BLOCK;
 
-    /* The tag. A name with '<' is text after a tag that was not closed. */
+    /* The tag. A name that contains '<' is text after a tag that was not closed. */
     size_t insets = reader->inset_count;
     bool description = translated && is_description(name, attributes);
     html_put_string(&reader->markup, "<");
@@ -584,8 +584,8 @@ static void on_doctype(void *owner, const xmlChar *name, const xmlChar *public, 
 
 /* ---- libxml2's memory ---- */
 
-/* libxml2 leaks if a parser cannot be made, so its allocations fall back on the reserve. Not every failed allocation shows in the
- * parser's errors, so it is noted here. */
+/* libxml2 leaks if a parser cannot be made, so its allocations fall back on the reserve. The parser's errors do not show every
+ * failed allocation, so it is noted here. */
 static thread_local bool lacking;
 
 static void *note_failure(void *block) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    STAND_IN_BYTES = 32, /* the content of a unit represents it if it is one word and no longer */
+    STAND_IN_BYTES = 32, /* the content of a unit represents it if it is one word of at most this length */
     NOTE_BYTES = 12,     /* of the mark of a footnote */
     NOTE_PIECES = 8
 };

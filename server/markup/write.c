@@ -65,7 +65,7 @@ struct writing {
     const struct html *html;
     const struct html_translation *translations; /* [html->count] */
     struct html_buffer *out;
-    bool as_it_was; /* no value in a tag is written anew */
+    bool as_it_was; /* no value in a tag is rewritten */
 };
 
 /* True if two codes are of one language, whatever their regions. */
@@ -186,9 +186,9 @@ static void write_unit(struct scribe *scribe, const struct node *node) {
     for (size_t i = node->piece; i <= node->end_piece; i++)
         write_piece(scribe->writing, &scribe->placer->html->pieces[i]);
     scribe->after_unit = scribe->out->length;
-    if (scribe->at < node->behind)
-        scribe->at = node->behind;
-    if (point && node->space_behind && !at_end && !html_is_space_at(translation->text, translation->length, scribe->at))
+    if (scribe->at < node->past)
+        scribe->at = node->past;
+    if (point && node->space_after && !at_end && !html_is_space_at(translation->text, translation->length, scribe->at))
         html_put(scribe->out, " ", 1);
 }
 
@@ -213,7 +213,7 @@ static void write_end(struct scribe *scribe, const struct frame *frame) {
                            .replaced_length = piece->length};
     if (around->next < around->end && placer->nodes[scribe->orders[around->next].node].begin == scribe->at) {
         end.next = '*';
-    } else if (scribe->at < placer->nodes[around->node].behind && scribe->at < translation->length) {
+    } else if (scribe->at < placer->nodes[around->node].past && scribe->at < translation->length) {
         size_t at = scribe->at;
         end.next = character_next(translation->text, translation->length, &at);
     }
@@ -240,7 +240,7 @@ static void write_nodes(struct scribe *scribe) {
     for (size_t depth = 1; depth > 0 && !scribe->out->failed;) {
         struct frame *frame = &stack[depth - 1];
         if (frame->next == frame->end) {
-            write_to(scribe, placer->nodes[frame->node].behind);
+            write_to(scribe, placer->nodes[frame->node].past);
             if (frame->node > 0)
                 write_end(scribe, frame);
             depth--;
@@ -297,7 +297,7 @@ static void write_translation(const struct writing *writing, const struct html_s
         write_edge(out, &html->pieces[segment->end - 1], false);
 }
 
-/* A translation that says the same as its segment is not written. */
+/* A translation that equals its segment is not written. */
 static void write_below(const struct writing *writing, const struct html_segment *segment,
                         const struct html_translation *translation) {
     const struct writing anew = {writing->html, writing->translations, writing->out, false};

@@ -38,7 +38,7 @@ static int refuse(struct reader *reader, const char *at, const char *what, struc
 
 static int add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
     if (reader->count == HTML_MAX_PIECES)
-        return html_error_at(reader->err, reader->begin, reader->at, "there are more than %d tags, texts and comments",
+        return html_error_at(reader->err, reader->begin, reader->at, "the markup has more than %d tags, texts and comments",
                              HTML_MAX_PIECES);
     struct html_piece *pieces =
         arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
@@ -237,7 +237,7 @@ static const char *doctype_end(const char *at, const char *end) {
     return at < end ? at + 1 : NULL;
 }
 
-/* Returns 1 if it read one of them, 0 if there is none, -1 on failure. */
+/* Returns 1 if it read one of them, 0 if there was nothing to read, -1 on failure. */
 static int read_other(struct reader *reader) {
     static const struct {
         const char *begin, *end;

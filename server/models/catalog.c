@@ -1,11 +1,12 @@
 /* This module hides the life of the models in service: how sets follow each other, and when a model is loaded and unloaded.
  *
- * Threads. The loader loads one model after the other, beside decoding and at a lower priority. The keeper unloads what is idle or
- * too much, and ends the waits whose deadline passes. The reloader makes the next set; otherwise it compares the larger files of
- * loaded models with their manifests, while the models are in use already. Waits end (finish is called) without the lock held.
+ * Threads. The loader loads one model after the other, beside decoding and at a lower priority. The keeper unloads models that are
+ * idle or exceed the limit, and ends the waits whose deadline passes. The reloader makes the next set; otherwise it compares the
+ * larger files of loaded models with their manifests, while the models are in use already. Waits end (finish is called) without the
+ * lock held.
  *
- * The lock protects the state of every model in service, and the lists. References are counted without it, but the first one to a
- * model is only taken with it: a model found unused with the lock held stays unused. */
+ * The lock protects the state of every model in service, and the lists. References are counted without it, but the first reference
+ * to a model is only taken with it: a model found unused with the lock held stays unused. */
 #include "server/models/catalog.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -18,10 +19,10 @@
 
 enum {
     LOADER_NICE = 5,
-    RETRY_US = 10 * 1000 * 1000, /* a model that failed is not tried again earlier */
-    ROOM_US = 1000 * 1000,       /* a load waits for models in use at most so long */
-    LOOK_US = 20 * 1000,         /* between two looks at what nobody signals */
-    MOST_LOOK_US = 1000 * 1000,  /* between two looks for idle models */
+    RETRY_US = 10 * 1000 * 1000, /* the time before a failed model is tried again */
+    ROOM_US = 1000 * 1000,       /* the time that a load waits for models in use */
+    LOOK_US = 20 * 1000,         /* between two checks of conditions that are not signalled */
+    MOST_LOOK_US = 1000 * 1000,  /* between two checks for idle models */
     THREADS = 3
 };
 
@@ -30,21 +31,21 @@ struct catalog {
     struct loading loading;         /* constant */
     struct metrics *metrics;
     atomic_size_t taken;        /* bytes of all models in memory */
-    pthread_t threads[THREADS]; /* [started]; the owner's */
+    pthread_t threads[THREADS]; /* [started]; only the owner uses them */
     size_t started;
 
     pthread_mutex_t lock;     /* protects everything below, and the state of the models */
     pthread_cond_t changed;   /* something changed that a thread or a caller waits for */
-    struct model_set *models; /* in service; NULL: none yet */
-    bool changing;            /* somebody makes the next set */
-    struct name_list added;   /* folders; used by whoever set changing */
+    struct model_set *models; /* the set in service; NULL: none yet */
+    bool changing;            /* a thread is making the next set */
+    struct name_list added;   /* added folders; only the thread that set `changing` uses them */
     struct reload *reloads;   /* waits for the next reload */
     bool reload_ordered;
     const char *reloading;
     struct served_model *orders; /* by next, oldest first, with a reference each */
     struct served_model *kept;   /* by next_kept: ready models in service, with a reference each */
     struct model_wait *waiting;
-    size_t wait_count; /* with those whose finish is being called */
+    size_t wait_count; /* including those whose finish is being called */
     bool closed;
 };
 
@@ -61,7 +62,7 @@ void model_hide_folder(const char *folder, char *message) {
         length--;
     bool path = memchr(folder, '/', length) != NULL;
     for (char *at = message; (at = memmem(at, strlen(at), folder, length)) != NULL;) {
-        /* A path is removed as a whole, too; a folder such as "." or "a" also occurs in sentences that do not name it. */
+        /* The complete path is removed, too; a folder such as "." or "a" also occurs in sentences that do not name it. */
         bool begins = at == message || strchr(" \"'(", at[-1]);
         bool names = begins && (at[length] == '/' || (path && strchr(" :,\"')", at[length])));
         size_t skip = !names ? 0 : at[length] == '/' ? length + 1 : length;
@@ -70,8 +71,8 @@ void model_hide_folder(const char *folder, char *message) {
     }
 }
 
-/* Reads the folder, loads nothing. If broken is true, a folder that cannot be read is a model that has failed. Otherwise the error
- * names the folder. */
+/* Reads the folder without loading it. If broken is true, a folder that cannot be read is a model that has failed. Otherwise the
+ * error names the folder. */
 static struct served_model *read_model(const struct catalog *catalog, const char *folder, bool broken, struct error *err) {
     struct error inner = {0};
     struct served_model *model = calloc(1, sizeof *model);
@@ -121,7 +122,7 @@ void served_model_release(struct served_model *model) {
     free(model);
 }
 
-/* Loads the model, whose state stays untouched meanwhile. The error does not name the folder. */
+/* Loads the model without changing its state. The error does not name the folder. */
 static struct loaded_model *load_model(const struct catalog *catalog, const struct served_model *model,
                                        enum integrity_extent extent, struct error *err) {
     struct loading loading = catalog->loading;
@@ -134,12 +135,12 @@ static struct loaded_model *load_model(const struct catalog *catalog, const stru
         is->attention == was->attention && is->alignment_head == was->alignment_head && is->heads == was->heads &&
         is->quality == was->quality)
         return loaded;
-    error_set(err, ERROR_FILE, "the folder contains another model now: reload the models");
+    error_set(err, ERROR_FILE, "the folder now contains another model: reload the models");
     loaded_model_release(loaded);
     return NULL;
 }
 
-/* Takes over the reference. Called with the lock held, unless the model is not in service yet. */
+/* Takes over the reference. Requires the lock, unless the model is not in service yet. */
 static void set_loaded(struct served_model *model, struct loaded_model *loaded) {
     model->loaded = loaded;
     model->state = MODEL_READY;
@@ -149,7 +150,7 @@ static void set_loaded(struct served_model *model, struct loaded_model *loaded) 
     model->unchecked = loaded->files.listed && !loaded->files.checked;
 }
 
-/* Called with the lock held. */
+/* Requires the lock. */
 static void set_failed(struct served_model *model, const struct error *error) {
     model->error = *error;
     model_hide_folder(model->folder, model->error.message);
@@ -234,7 +235,7 @@ struct model_set *catalog_acquire(struct catalog *catalog) {
     return models;
 }
 
-/* ---- room: called with the lock held ----
+/* ---- room; all functions require the lock ----
  *
  * A model that is unloaded is cold at once. It is put on a list, gone, and freed by free_gone without the lock; until then its
  * bytes count as taken. */
@@ -246,8 +247,8 @@ static void keep(struct catalog *catalog, struct served_model *model) {
         pthread_cond_broadcast(&catalog->changed);
 }
 
-/* Does nothing if the model is not kept. The reference that is released is never the last: a kept model is in service, or its
- * caller has another. */
+/* Does nothing if the model is not kept. The released reference is never the last one: a kept model is in service, or the caller
+ * has another reference. */
 static void unkeep(struct catalog *catalog, struct served_model *model) {
     struct served_model **link = &catalog->kept;
     while (*link && *link != model)
@@ -279,7 +280,7 @@ static void free_gone(struct loaded_model *gone) {
         malloc_trim(0);
 }
 
-/* Returns the least recently used of the models that nobody uses now. */
+/* Returns the least recently used model that nobody uses now. */
 static struct served_model *find_oldest(const struct catalog *catalog) {
     struct served_model *oldest = NULL;
     for (struct served_model *model = catalog->kept; model; model = model->next_kept) {
@@ -289,7 +290,7 @@ static struct served_model *find_oldest(const struct catalog *catalog) {
     return oldest;
 }
 
-/* Returns whether so many bytes would fit if all models that nobody uses were unloaded. */
+/* Returns whether this many bytes would fit if all unused models were unloaded. */
 static bool could_fit(const struct catalog *catalog, size_t bytes) {
     size_t most = catalog->options.most_bytes, taken = atomic_load(&catalog->taken), unused = 0;
     for (const struct served_model *model = catalog->kept; model; model = model->next_kept)
@@ -316,7 +317,7 @@ static bool is_over(const struct catalog *catalog) {
 
 /* ---- waits for a model ---- */
 
-/* Called with the lock held. Takes off the list the waits for this model or, if it is NULL, those that are over. */
+/* Removes from the list the waits for this model or, if it is NULL, those that are over. Requires the lock. */
 static struct model_wait *take_waits(struct catalog *catalog, const struct served_model *model) {
     struct model_wait *taken = NULL;
     int64_t now_us = clock_us();
@@ -334,7 +335,7 @@ static struct model_wait *take_waits(struct catalog *catalog, const struct serve
     return taken;
 }
 
-/* Called with the lock held. Sets the outcome of each wait: the model or the error. */
+/* Sets the outcome of each wait: the model or the error. Requires the lock. */
 static void set_outcome(struct model_wait *waits, struct loaded_model *loaded, const struct error *error) {
     for (struct model_wait *wait = waits; wait; wait = wait->next) {
         wait->loaded = loaded ? loaded_model_acquire(loaded) : NULL;
@@ -356,12 +357,12 @@ static void finish_waits(struct catalog *catalog, struct model_wait *waits) {
     pthread_mutex_unlock(&catalog->lock);
 }
 
-/* Called with the lock held. */
+/* Requires the lock. */
 static bool has_failed(const struct served_model *model) {
     return model->state == MODEL_FAILED && (!model->card || clock_us() - model->changed_us < RETRY_US);
 }
 
-/* Called with the lock held. */
+/* Requires the lock. */
 static void order(struct catalog *catalog, struct served_model *model) {
     if (model->state == MODEL_LOADING || catalog->closed)
         return;
@@ -413,7 +414,7 @@ bool catalog_await(struct catalog *catalog, struct model_wait *wait) {
     return taken;
 }
 
-/* Called with the lock held. */
+/* Requires the lock. */
 static void sleep_until(struct catalog *catalog, int64_t until_us) {
     struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
     if (until_us == INT64_MAX)
@@ -450,7 +451,7 @@ struct model_view catalog_view(struct catalog *catalog, struct served_model *mod
 
 /* ---- the loader ---- */
 
-/* Called with the lock held. Takes the first order that can be dealt with now: *fits, or err says why not. */
+/* Takes the first order that can be handled now. If *fits is false, err has the reason. Requires the lock. */
 static struct served_model *take_order(struct catalog *catalog, bool *fits, struct loaded_model **gone, struct error *err) {
     size_t most = catalog->options.most_bytes;
     int64_t now_us = clock_us();
@@ -472,11 +473,11 @@ static struct served_model *take_order(struct catalog *catalog, bool *fits, stru
     return NULL;
 }
 
-/* Called with the lock held, which is released meanwhile. The reference of the order is released. */
+/* Requires the lock, which it releases in between. It releases the order's reference. */
 static void load_ordered(struct catalog *catalog, struct served_model *model, bool fits, struct loaded_model *gone,
                          struct error *error) {
     struct loaded_model *loaded = NULL;
-    bool later = !fits && model->bytes <= catalog->options.most_bytes; /* it may fit another time */
+    bool later = !fits && model->bytes <= catalog->options.most_bytes; /* it may fit later */
     pthread_mutex_unlock(&catalog->lock);
     free_gone(gone);
     if (fits)
@@ -504,7 +505,7 @@ static void load_ordered(struct catalog *catalog, struct served_model *model, bo
 
 static void *loader_run(void *argument) {
     struct catalog *catalog = argument;
-    setpriority(PRIO_PROCESS, 0, LOADER_NICE); /* on Linux only of this thread: decoding goes before loading */
+    setpriority(PRIO_PROCESS, 0, LOADER_NICE); /* on Linux this affects only this thread: decoding has priority over loading */
     pthread_mutex_lock(&catalog->lock);
     while (!catalog->closed) {
         struct loaded_model *gone = NULL;
@@ -522,7 +523,7 @@ static void *loader_run(void *argument) {
 
 /* ---- the keeper ---- */
 
-/* Returns when to look again; INT64_MAX: when something changes. */
+/* Returns the time of the next check; INT64_MAX: when something changes. */
 static int64_t next_look_us(const struct catalog *catalog) {
     int64_t now_us = clock_us(), pause_us = catalog->options.idle_us / 4;
     if (catalog->waiting || (catalog->kept && is_over(catalog)))
@@ -545,7 +546,8 @@ static void *keeper_run(void *argument) {
             if (!loaded_model_used(model->loaded) && model->asked_us <= now_us - idle_us)
                 unload(catalog, model, "idle", &gone);
         }
-        /* One at a time, and not beside others, since the bytes of models on their way out still count. */
+        /* Loads one model at a time and never beside other loads, since the bytes of unloaded models still count until they are
+         * freed. */
         struct served_model *excess = !gone && is_over(catalog) ? find_oldest(catalog) : NULL;
         if (excess)
             unload(catalog, excess, "room", &gone);
@@ -562,10 +564,10 @@ static void *keeper_run(void *argument) {
     return NULL;
 }
 
-/* ---- the next set: by one thread at a time, which has set changing ---- */
+/* ---- the next set: only one thread at a time makes it; it has set `changing` ---- */
 
-/* Adds the folders that are not in the set yet. broken: a folder that cannot be read is added as a model that has failed, and one
- * whose name is taken is left out. */
+/* Adds the folders that are not in the set yet. broken: a folder that cannot be read is added as a failed model, and a folder whose
+ * name is taken is skipped. */
 static int add_folders(const struct catalog *catalog, struct model_set *models, const struct name_list *folders, bool broken,
                        struct error *err) {
     for (size_t i = 0; i < folders->count; i++) {
@@ -628,7 +630,7 @@ static bool wants_loading(struct catalog *catalog, const struct model_set *forme
     return wanted;
 }
 
-/* Returns the next set with a reference. former: NULL at the start. Otherwise the error names the folder. */
+/* Returns the next set with a reference. former: NULL at the start. An error names the folder. */
 static struct model_set *make_set(struct catalog *catalog, const struct model_set *former, struct error *err) {
     const struct catalog_options *options = &catalog->options;
     struct model_set *models = model_set_create(former ? former->generation + 1 : 1, catalog->metrics);
@@ -652,10 +654,9 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     if (result == 0)
         result = add_folders(catalog, models, &catalog->added, true, err);
     if (result == 0 && !former && options->usual && !find_name(models, options->usual))
-        result =
-            error_set(err, ERROR_INPUT, "--default-model: there is no model \"%.60s\" among those that are served", options->usual);
+        result = error_set(err, ERROR_INPUT, "--default-model: model \"%.60s\" is not among the served models", options->usual);
 
-    /* At the start the larger files are compared while the model is in use already; a reload has the time. */
+    /* At the start, larger files are compared while the model is already in use; a reload can wait for that. */
     enum integrity_extent extent = former ? INTEGRITY_WHOLE : INTEGRITY_QUICK;
     for (size_t i = 0; result == 0 && i < models->count; i++) {
         struct served_model *model = models->all[i];
@@ -675,7 +676,7 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     return NULL;
 }
 
-/* Puts a set into service, whose reference is taken over. */
+/* Puts a set into service and takes over its reference. */
 static void put_in_service(struct catalog *catalog, struct model_set *models) {
     const char *usual = catalog->options.usual;
     if (usual && !find_name(models, usual))
@@ -694,10 +695,10 @@ static void put_in_service(struct catalog *catalog, struct model_set *models) {
         }
     }
     pthread_mutex_unlock(&catalog->lock);
-    model_set_release(old); /* it may be the last reference */
+    model_set_release(old); /* this may be the last reference */
 }
 
-/* Returns false if somebody else makes a set. */
+/* Returns false if another thread is making a set. */
 static bool begin_change(struct catalog *catalog) {
     pthread_mutex_lock(&catalog->lock);
     bool begun = !catalog->changing;
@@ -822,7 +823,7 @@ static void finish_reloads(struct reload *reloads, size_t generation, const stru
     }
 }
 
-/* Called with the lock held, which is released meanwhile; nobody else makes a set. */
+/* Requires the lock, which it releases in between; no other thread makes a set. */
 static void reload(struct catalog *catalog) {
     struct reload *reloads = catalog->reloads;
     struct error error = {0};
@@ -852,8 +853,8 @@ static void reload(struct catalog *catalog) {
     pthread_mutex_lock(&catalog->lock);
 }
 
-/* Compares all files of a model in use with its manifest. Called with the lock held, which is released meanwhile. If they differ,
- * nobody else gets the model, but requests that have it go on. */
+/* Compares all files of a model in use with its manifest. Requires the lock, which it releases in between. If they differ, no
+ * further request gets the model, but requests that have it continue. */
 static void check_files(struct catalog *catalog, struct served_model *model) {
     struct error error = {0};
     struct integrity_found found;
@@ -910,7 +911,7 @@ bool catalog_reload(struct catalog *catalog, struct reload *reload) {
     }
     catalog->reload_ordered = open;
     if (open)
-        log_event(LOG_INFO, "reload_asked", "what=models"); /* before it can begin */
+        log_event(LOG_INFO, "reload_asked", "what=models"); /* counted before it can begin */
     pthread_cond_broadcast(&catalog->changed);
     pthread_mutex_unlock(&catalog->lock);
     return open;

@@ -2,7 +2,7 @@
  *
  * A set lists the models in service. It is replaced as a whole: a reload reads every folder again, those of --model and those in
  * --models, and loads the models that are in memory. When all of them have decoded a few words, the new set replaces the old one at
- * once: requests that come in from then on get it, those on their way keep theirs, and the last of them frees it. If one model does
+ * once: later requests use it, earlier ones keep the old set, and the last of them frees that. If one model does
  * not load, nothing changes. Adding or removing a model makes a new set at once, which shares the others with the old one.
  *
  * The state of a model:
@@ -15,11 +15,11 @@
  *
  * Ownership. A served_model (a folder) belongs to the sets that list it, and to the catalog while that loads or keeps it. A
  * loaded_model (what is in memory) belongs to its served_model while that is ready, and to each request that decodes with it: a
- * model in use is never unloaded, and after it is unloaded its last user frees it. A request waits in a model_wait of its own,
+ * model in use is never unloaded, and after it is unloaded its last user frees it. A request waits in its own model_wait,
  * which comes back with a reference to the model, so that nobody can unload it in between.
  *
  * Room. Under a limit on memory the least recently used models are unloaded first. A model that does not fit beside those in use
- * waits for them a little; then those who asked for it get an error. Thread-safe. */
+ * waits a short time for them; then the requests for it get an error. Thread-safe. */
 #ifndef ALIGND_CATALOG_H
 #define ALIGND_CATALOG_H
 
@@ -35,31 +35,31 @@ enum model_state { MODEL_COLD, MODEL_LOADING, MODEL_READY, MODEL_FAILED, MODEL_S
 const char *model_state_name(enum model_state state);
 
 struct served_model {
-    char *folder;                 /* without a slash at the end */
+    char *folder;                 /* without a trailing slash */
     struct translator_card *card; /* NULL: the folder cannot be read; the state is MODEL_FAILED for good */
     struct model_origin origin;   /* strings are "" where the folder does not say where it came from */
-    struct translator_info info;  /* from the card; without one it has only a name, and the other strings are "" */
+    struct translator_info info;  /* from the card; without a card there is only the name, and the other strings are "" */
     struct model_metrics *metrics;
     atomic_size_t references;
 
-    /* protected by the catalog's lock; before the model is in service, they are its maker's */
+    /* protected by the catalog's lock once the model is in service */
     enum model_state state;
     struct loaded_model *loaded;           /* MODEL_READY: one reference */
-    const char *compute;                   /* the type that it was loaded with; NULL: not yet */
-    size_t bytes;                          /* that it takes loaded, or is expected to take */
-    struct error error;                    /* MODEL_FAILED: why, without the folder's path */
-    int64_t asked_us;                      /* when it was last asked for, or loaded */
-    int64_t changed_us;                    /* when it failed; MODEL_LOADING: when that was ordered */
-    bool left;                             /* it is not in service any more */
+    const char *compute;                   /* the number type that it was loaded with; NULL: not loaded yet */
+    size_t bytes;                          /* bytes that it takes when loaded, or is expected to take */
+    struct error error;                    /* MODEL_FAILED: the reason, without the folder's path */
+    int64_t asked_us;                      /* when it was last used or loaded */
+    int64_t changed_us;                    /* when it failed; MODEL_LOADING: when the load was ordered */
+    bool left;                             /* it is no longer in service */
     bool unchecked;                        /* MODEL_READY: its larger files have not been compared with its manifest yet */
     struct served_model *next, *next_kept; /* in the catalog's lists */
 };
 
 struct served_model *served_model_acquire(struct served_model *model);
-/* NULL is allowed. */
+/* Accepts NULL. */
 void served_model_release(struct served_model *model);
 
-/* Removes from a message about a model what it says of the folder's place, which only administrators may know. */
+/* Removes the folder's path from a message about a model, since only administrators may see it. */
 void model_hide_folder(const char *folder, char *message);
 
 /* ---- a set of models ----
@@ -68,7 +68,7 @@ void model_hide_folder(const char *folder, char *message);
  * reference, a request from when it is read until it is freed. */
 
 struct model_set {
-    size_t generation; /* 1: the first set of the process, 2: the one after it */
+    size_t generation; /* 1 for the first set of the process, then counted up */
     size_t count;
     struct served_model **all; /* [count] */
 
@@ -77,14 +77,14 @@ struct model_set {
     atomic_size_t references;
 };
 
-/* Makes an empty set with a reference for the caller. metrics must outlive it; NULL: it is not counted. Returns NULL when memory is
- * out. */
+/* Makes an empty set with a reference for the caller. metrics must outlive it; NULL: the set is not counted. Returns NULL if memory
+ * is out. */
 struct model_set *model_set_create(size_t generation, struct metrics *metrics);
 /* Adds a model while nobody else knows the set, and takes over the reference to it, also on failure. Returns -1 with ERROR_INPUT
  * (another model has its name) or ERROR_MEMORY. */
 int model_set_add(struct model_set *models, struct served_model *model, struct error *err);
 struct model_set *model_set_acquire(struct model_set *models);
-/* The last release frees the set. NULL is allowed. */
+/* The last release frees the set. Accepts NULL. */
 void model_set_release(struct model_set *models);
 
 /* ---- the catalog ---- */
@@ -92,45 +92,44 @@ void model_set_release(struct model_set *models);
 struct catalog;
 
 struct catalog_options {
-    const struct name_list *folders; /* loaded at the start, as far as they fit */
-    const char *directory;           /* its folders are loaded when they are asked for; NULL: none */
+    const struct name_list *folders; /* loaded at the start if they fit */
+    const char *directory;           /* its folders are loaded on demand; NULL: none */
     bool downloads;                  /* it holds what was downloaded: it need not be there, and replaces `folders` of the same
                                       * name or languages */
-    const char *usual;               /* name of a model that must be there at the start; NULL: none */
-    const char *compute;             /* these are as in struct loading */
+    const char *usual;               /* name of a model that must exist at the start; NULL: none */
+    const char *compute;             /* the same as in struct loading */
     bool shortlist, half_past;
     size_t workers, rows, state_bytes;
-    size_t most_bytes;   /* that loaded models may take together; 0: no limit */
-    size_t most_waiting; /* how many may wait for models at a time */
-    int64_t idle_us;     /* a model that was not used for so long is unloaded; 0: never */
+    size_t most_bytes;   /* limit on the memory of all loaded models; 0: no limit */
+    size_t most_waiting; /* maximum number of requests that wait for models */
+    int64_t idle_us;     /* a model that was not used for this time is unloaded; 0: never */
 };
 
-/* Makes a catalog without models. The folders and strings of the options, and the metrics, must outlive it. Returns NULL when
- * memory is out. */
+/* Makes a catalog without models. The folders and strings of the options, and the metrics, must outlive it. Returns NULL if memory
+ * is out. */
 struct catalog *catalog_create(const struct catalog_options *options, struct metrics *metrics);
 /* Makes the first set and starts the threads. Called once. */
 int catalog_open(struct catalog *catalog, struct error *err);
-/* Returns the set in service with a reference, which the caller must release before the catalog is freed. NULL: there is none yet.
- */
+/* Returns the set in service with a reference, which the caller must release before the catalog is freed. NULL: no set yet. */
 struct model_set *catalog_acquire(struct catalog *catalog);
-/* Waits for the load that runs, if any. All waits for reloads and models end; nothing is loaded afterwards. */
+/* Waits for the running load, if any, and ends all waits for reloads and models; nothing is loaded afterwards. */
 void catalog_close(struct catalog *catalog);
-/* Closes the catalog first. NULL is allowed. */
+/* Closes the catalog first. Accepts NULL. */
 void catalog_free(struct catalog *catalog);
 
-/* A wait for a reload; in its owner's memory, which may be gone as soon as finish is called. */
+/* A wait for a reload; in its owner's memory, which may be freed as soon as finish is called. */
 struct reload {
     void (*finish)(struct reload *reload); /* called once, on the thread that reloads */
     void *owner;
-    size_t generation;  /* of the set that was loaded; 0: none was */
-    struct error error; /* why; ERROR_NONE: the catalog was closed first */
+    size_t generation;  /* generation of the loaded set; 0: no set was loaded */
+    struct error error; /* the reason; ERROR_NONE: the catalog was closed first */
     struct reload *next;
 };
-/* Orders a reload that begins after this call, and returns at once. While a reload runs at most one more follows, however many are
- * ordered. reload: its finish is called at the end; NULL: nobody waits. Returns false if the catalog is closed: finish is not
- * called. */
+/* Orders a reload that begins after this call, and returns at once. While a reload runs, at most one more follows, however often it
+ * is ordered. reload: its finish is called at the end; NULL: nobody waits. Returns false if the catalog is closed; finish is then
+ * not called. */
 bool catalog_reload(struct catalog *catalog, struct reload *reload);
-/* Returns the state of the last reload: "none" yet, "running", "done" or "failed". */
+/* Returns the state of the last reload: "none", "running", "done" or "failed". */
 const char *catalog_reloading(struct catalog *catalog);
 
 enum catalog_verdict { CATALOG_DONE, CATALOG_BUSY, CATALOG_UNKNOWN, CATALOG_REFUSED };
@@ -141,28 +140,29 @@ enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, st
  * downloads, for its languages; it is not loaded before it is asked for. Waits while a reload runs. -1 with an error that names the
  * folder. */
 int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err);
-/* Takes a model out of service; requests that have it go on. A reload brings it back if its folder comes from an option. UNKNOWN:
- * there is no model of that name. */
+/* Takes a model out of service; requests that have it continue. A reload brings it back if its folder comes from an option.
+ * UNKNOWN: no model has this name. */
 enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, struct error *err);
 
-/* A wait for a model; in its owner's memory, which may be gone as soon as finish is called. */
+/* A wait for a model; in its owner's memory, which may be freed as soon as finish is called. */
 struct model_wait {
     struct served_model *model;
     int64_t deadline_us;          /* of clock_us */
     const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
     void (*finish)(struct model_wait *wait);
     void *owner;
-    struct loaded_model *loaded; /* with a reference; NULL: none came */
-    struct error error;          /* why; ERROR_NONE: it took too long, it was cancelled, or the catalog was closed */
+    struct loaded_model *loaded; /* with a reference; NULL: not loaded */
+    struct error error;          /* the reason; ERROR_NONE: it took too long, it was cancelled, or the catalog was closed */
     struct model_wait *next;
 };
 
 enum catalog_readiness { CATALOG_READY, CATALOG_NOT_YET, CATALOG_FAILED };
-/* READY: *loaded, with a reference. NOT_YET: catalog_await loads it. FAILED: err says why; it is tried again some seconds later. */
+/* READY: *loaded, with a reference. NOT_YET: catalog_await loads it. FAILED: err has the reason; loading is tried again some
+ * seconds later. */
 enum catalog_readiness catalog_take(struct catalog *catalog, struct served_model *model, struct loaded_model **loaded,
                                     struct error *err);
 /* Has the model loaded; finish is called once, on one of the catalog's threads or on the caller's before this returns. Returns
- * false if too many wait or the catalog is closed: finish is not called. */
+ * false if too many requests wait or the catalog is closed; finish is then not called. */
 bool catalog_await(struct catalog *catalog, struct model_wait *wait);
 /* Waits until nobody waits for a model. Returns false after timeout_ms. */
 bool catalog_wait(struct catalog *catalog, size_t timeout_ms);
@@ -173,7 +173,7 @@ size_t catalog_bytes(const struct catalog *catalog);
 /* A model as it is now. */
 struct model_view {
     enum model_state state;
-    size_t bytes;                /* that it takes, or is expected to */
+    size_t bytes;                /* bytes that it takes, or is expected to take */
     bool unchecked;              /* as in struct served_model */
     const char *compute;         /* NULL: not known yet */
     struct loaded_model *loaded; /* with a reference; NULL: it is not in memory */

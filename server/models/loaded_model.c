@@ -1,4 +1,4 @@
-/* This module hides what it takes to make a model ready: open, warm up, and allocate a batch for each worker. */
+/* This module hides how a model is made ready: it opens the model, warms it up, and allocates a batch for each worker. */
 #include "server/models/loaded_model.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -6,7 +6,7 @@
 
 enum { WARM_UP_TOKENS = 8, ARENA_BLOCK_BYTES = 4096, BATCH_BYTES = 64 * 1024, BATCH_ROW_BYTES = 256 };
 
-/* Decodes a text, so that the pages of the file that decoding needs come in before anybody waits. */
+/* Decodes a text, so that the pages of the file that decoding needs are read before any request waits for them. */
 static int warm_up(const struct translator *translator, struct error *err) {
     static const char text[] = "one two three";
     const struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_length = WARM_UP_TOKENS};
@@ -60,7 +60,7 @@ static void model_free(struct loaded_model *model) {
     free(model);
 }
 
-/* After an error, what was loaded before it is in the model all the same. */
+/* After an error, the model contains what was loaded before it. */
 static int model_load(struct loaded_model *model, const char *folder, const char *compute, const struct loading *loading,
                       struct error *err) {
     const struct translator_options choices = {.compute = compute ? compute : loading->compute,

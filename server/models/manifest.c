@@ -23,7 +23,7 @@ enum {
     SMALL_BYTES = 1 << 20, /* such a file is read in a few milliseconds */
 };
 
-/* name: of the file in messages. */
+/* name: the file's name in messages. */
 static int make_path(char path[PATH_BYTES], const char *folder, const char *name, struct error *err) {
     int length = snprintf(path, PATH_BYTES, "%s/%s", folder, name);
     return length >= 0 && length < PATH_BYTES ? 0 : error_set(err, ERROR_FILE, "%.100s: the path is too long", name);
@@ -56,7 +56,7 @@ int model_folders_list(struct name_list *list, const char *directory, struct err
 
 /* ---- digests ---- */
 
-/* Computes the SHA-256 of a file. Once *stop is true it gives up with -1 and no error; NULL: never. */
+/* Computes the SHA-256 of a file. Once *stop is true it returns -1 without an error; NULL: never. */
 static int digest_file(const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err) {
     size_t size;
     gnutls_hash_hd_t hash;
@@ -144,7 +144,7 @@ static bool same_identity(const struct identity *a, const struct identity *b) {
            same_time(&a->changed, &b->changed);
 }
 
-/* Called with the lock held. */
+/* Requires the lock. */
 static struct known *find_known(const struct integrity *integrity, const char *path) {
     struct known *known = integrity->known;
     while (known && strcmp(known->path, path) != 0)
@@ -207,14 +207,14 @@ static json_t *read_manifest(const char *folder, struct error *err) {
         error_set(err, ERROR_FORMAT, "manifest.json: line %d: %s", problem.line, problem.text);
     } else if (json_integer_value(json_object_get(root, "format")) != MANIFEST_FORMAT ||
                !json_is_object(json_object_get(root, "files"))) {
-        error_set(err, ERROR_FORMAT, "manifest.json: not of format %d", MANIFEST_FORMAT);
+        error_set(err, ERROR_FORMAT, "manifest.json: the format must be %d", MANIFEST_FORMAT);
         json_decref(root);
         return NULL;
     }
     return root;
 }
 
-/* Compares one file with its entry. A name that leads out of the folder is refused. Clears found->checked if the content is not
+/* Compares one file with its entry. A name that leads outside the folder is refused. Clears found->checked if the content is not
  * compared. */
 static int check_file(struct integrity *integrity, const char *folder, const char *name, const json_t *entry,
                       enum integrity_extent extent, struct integrity_found *found, struct error *err) {
@@ -235,7 +235,7 @@ static int check_file(struct integrity *integrity, const char *folder, const cha
     if (make_path(path, folder, name, err) != 0)
         return -1;
     if (stat(path, &status) != 0)
-        return error_set(err, ERROR_FORMAT, "%.100s is listed in manifest.json, and cannot be read: %s", name, strerror(errno));
+        return error_set(err, ERROR_FORMAT, "%.100s is listed in manifest.json but cannot be read: %s", name, strerror(errno));
     const struct identity identity = {status.st_dev, status.st_ino, status.st_size, status.st_mtim, status.st_ctim};
     bool same = status.st_size == json_integer_value(bytes);
     if (same && !recall(integrity, path, &identity, sha256)) {

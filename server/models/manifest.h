@@ -1,4 +1,4 @@
-/* Model folders and their files: which folders there are, and whether their files are those that manifest.json lists.
+/* Model folders and their files: finding folders, and checking whether their files are those that manifest.json lists.
  * weights/model/manifest.py writes it:
  *
  *     {"format": 1, "files": {NAME: {"bytes": N, "sha256": HEXADECIMAL}}}
@@ -23,11 +23,11 @@ int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], 
 
 struct integrity;
 
-/* Returns NULL when memory is out. */
+/* Returns NULL if memory is out. */
 struct integrity *integrity_create(void);
-/* NULL is allowed. */
+/* Accepts NULL. */
 void integrity_free(struct integrity *integrity);
-/* Checks that run, and those to come, end soon with -1 and no error. */
+/* Makes running and future checks end soon with -1 and no error. */
 void integrity_stop(struct integrity *integrity);
 
 enum integrity_extent {
@@ -36,12 +36,13 @@ enum integrity_extent {
 };
 
 struct integrity_found {
-    bool listed, checked;           /* the folder has a manifest; all that it lists has been compared */
-    char sha256[SHA256_DIGITS + 1]; /* of model.safetensors according to the manifest; "": it does not list it */
+    bool listed, checked;           /* the folder has a manifest; all listed files have been compared */
+    char sha256[SHA256_DIGITS + 1]; /* digest of model.safetensors according to the manifest; "": not listed */
 };
 
-/* Compares a folder with its manifest; without one it is right. Returns -1 with ERROR_FORMAT (a file is not the one that the
- * manifest lists, or the manifest cannot be read; the message names the file without its folder), ERROR_FILE or ERROR_MEMORY. */
+/* Compares a folder with its manifest; a folder without a manifest is valid. Returns -1 with ERROR_FORMAT (a file is not the one
+ * that the manifest lists, or the manifest cannot be read; the message names the file without its folder), ERROR_FILE or
+ * ERROR_MEMORY. */
 int integrity_check(struct integrity *integrity, const char *folder, enum integrity_extent extent, struct integrity_found *found,
                     struct error *err);
 

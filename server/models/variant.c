@@ -1,4 +1,5 @@
-/* This module hides how language codes are compared with the labels of models: ICU and CLDR know what a code is likely to mean. */
+/* This module hides how language codes are compared with the labels of models: ICU and CLDR know the likely script and region of a
+ * code. */
 #include "server/models/variant.h"
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@ struct language {
 
 /* Returns false if it is not a language code. */
 static bool language_read(const char *code, struct language *out) {
-    /* Labels name languages that codes count to wider ones (CLDR's aliases). */
+    /* Labels may name languages that codes include in wider ones (CLDR's aliases). */
     static const struct {
         const char *label, *wide;
     } aliases[] = {{"arb", "ar"}, {"azj", "az"}, {"cmn", "zh"}, {"ekk", "et"}, {"khk", "mn"}, {"lvs", "lv"},

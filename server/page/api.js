@@ -1,4 +1,4 @@
-/* What the page asks the daemon. */
+/* Requests of the page to the daemon. */
 import { AligndError as ApiError, Client } from "./client.js";
 
 export { ApiError };
@@ -47,7 +47,7 @@ export const pathOf = ({ source }) => (source ? "/translate" : "/attention");
 /* The fields of a search. whole: of the text as one sentence. */
 export const search = (model, { strategy, beam, seed, whole }) => ({ ...named(model), strategy, ...(whole && { split_sentences: false }), ...(strategy === "beam" && { beam_size: beam }), ...(strategy === "sample" && seed !== undefined && { seed }) });
 
-/* What is asked about a sentence: all that views draw. */
+/* The `include` of a request for a sentence: everything that views draw. */
 const included = (model, more = [], at) => [...INCLUDE, ...more, ...(estimating.has(nameAt(at, model)) ? ["quality"] : [])];
 /* The reply to a POST that includes all that. A model without attention is asked again without. */
 export async function askAll(path, body, { onText, include, ...at } = {}) {

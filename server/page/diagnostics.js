@@ -1,4 +1,4 @@
-/* What may be wrong with a translation: coverage, left out words, repetitions, unknown and copied words. */
+/* Possible errors of a translation: coverage, left out words, repetitions, unknown and copied words. */
 import { el, note } from "./dom.js";
 import * as api from "./api.js";
 import { hasHead, matrix, sources, targets } from "./sentence.js";
@@ -88,7 +88,7 @@ export function diagnosticsPanel(panel, app) {
     const list = bars(found.coverage, even, usual);
     panel.append(list);
     if (usual && hasHead(app.model()) && app.asks()) { list.setAttribute("aria-busy", "true"); tellLeftOut(list, s, app, usual); }
-    else if (usual) panel.append(note("What is left out is told by one model that was trained to align."));
+    else if (usual) panel.append(note("Omissions can be detected only for a single model that was trained to align."));
   } else panel.append(note("This model has no attention."));
   const card = (title, words, none) => el("div", { class: "card" }, el("h3", {}, title), el("p", { dir: "auto" }, words.length ? words.join(", ") : none));
   panel.append(el("div", { class: "cards three" }, card("Repetitions", found.repeated, "Nothing is repeated."), card("Unknown words", found.unknown, "Every word was known."), card("Copied words", found.copied, "No word was taken over as it is.")));

@@ -19,7 +19,7 @@ export const button = (says, onclick, props) => el("button", { type: "button", o
 export const toggle = (says, on, onclick, props) => button(says, onclick, { "aria-pressed": String(on), ...props });
 export const group = (label, ...content) => el("div", { class: "group", role: "group", "aria-label": label }, content);
 export const note = (...says) => el("p", { class: "note" }, says);
-/* What colours mean: [[a custom property's name, says], ...]. */
+/* A legend of colours: [[a custom property's name, says], ...]. */
 export const keys = (list) => el("div", { class: "keys" }, list.map(([name, says]) => el("span", { vars: { "--c": `var(--${name})` } }, says)));
 export const find = (id) => document.getElementById(id);
 

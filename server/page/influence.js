@@ -1,5 +1,5 @@
 /* What the words of a translation depend on, by forced scoring: the same translation is scored with something left out. Probabilities are
- * natural logarithms; words are those of the text, and </s> is none of them. */
+ * natural logarithms; words are those of the text, without </s>. */
 import * as api from "./api.js";
 import { without } from "./diagnostics.js";
 import { logProbs, scored } from "./forced.js";
@@ -43,7 +43,7 @@ export function lossView({ rows, columns, whole, left }, s) {
 export const contrastName = ({ i, other, look }) => JSON.stringify([i, other, look]);
 
 /* Why target word i and not another, as of Yin and Neubig 2022 (Interpreting Language Models with Contrastive Explanations), 3.3, contrastive input
- * erasure: by how much each source word raises log p(this) - log p(other), both behind the same beginning; and where the model
+ * erasure: by how much each source word raises log p(this) - log p(other), both after the same beginning; and where the model
  * looks as it writes each: {columns, log_probs: [this, other], favours [columns], looks: [this [columns], other]}, or looks null. */
 export const contrast = (s, model, { i, other, look }, options) => once(s, contrastName({ i, other, look }), async () => {
   const { rows, columns, whole, left } = await leaveOneOut(s, model, options), { start } = rows[i], translation = s.text.slice(0, start) + other;

@@ -1,4 +1,4 @@
-/* What a model's task is called, the examples of it, and which model translates what. */
+/* The names of a model's task, its examples, and the models for each pair of languages. */
 import { hasHead } from "./sentence.js";
 
 const TASKS = {
@@ -18,7 +18,7 @@ const SHORT = 28; /* characters: a line on a phone */
 export const task = (model) => TASKS[model?.task] ?? OTHER;
 export const translates = (model) => model?.task === "translation";
 export const examples = (model) => EXAMPLES[model?.target] && !translates(model) ? EXAMPLES[model.target] : (translates(model) && EXAMPLES[model.source]) || [];
-/* What the first visit shows: on a phone, something that fits. */
+/* The text of the first visit; on a phone, one that fits. */
 export const opening = (model) => examples(model).find((text) => innerWidth >= 640 || text.length <= SHORT) ?? "";
 
 const without = (code) => code?.split("-")[0]; /* its region */

@@ -1,4 +1,4 @@
-/* What went wrong, where it happened, and how to go on. */
+/* Shows errors where they occurred, with a way to continue. */
 import { el, button } from "./dom.js";
 import { useKey } from "./api.js";
 

@@ -1,4 +1,4 @@
-/* The style sheet of the views that are loaded when they are opened. */
+/* The style sheet of the views that are loaded on demand. */
 
 const TEXT = `
 progress { accent-color: var(--accent); width: min(16rem, 50%); }

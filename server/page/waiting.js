@@ -1,4 +1,4 @@
-/* Long questions: how far they are, and the way to stop them. */
+/* Progress of long requests, with a button to cancel them. */
 import { button, el, note } from "./dom.js";
 import { failure } from "./trouble.js";
 

@@ -89,7 +89,7 @@ function contrastOf(place, app, s, { i, other }) {
 function whyNot(panel, app, s) {
   const rows = targetWords(s), i = chosen(s, rows, app.state), mine = rows[i].surface, offered = alternatives(s, rows[i]), place = el("div"), { instead } = app.state;
   const text = el("input", { id: "instead", dir: "auto", autocomplete: "off", value: instead }), choose_ = (word) => choose(app, { word: String(i), instead: word });
-  panel.append(note("What speaks for a word, and against another in its place, behind the same beginning."), chooser(rows, i, (word) => choose(app, { word: String(word), instead: "" })),
+  panel.append(note("Evidence for a word, and against another in its place, after the same beginning."), chooser(rows, i, (word) => choose(app, { word: String(word), instead: "" })),
     el("form", { onsubmit: (event) => { event.preventDefault(); if (text.value.trim()) choose_(text.value.trim()); } },
       el("div", { class: "row" }, el("label", {}, el("span", {}, "Why ", name(mine), " and not"), text), el("button", { class: "primary" }, "Ask"),
         group("Alternatives", offered.map((word, k) => toggle(word, word === instead, () => choose_(word), { id: `instead-${k}`, dir: "auto" }))))), place);

@@ -1,5 +1,5 @@
-/* How fast, and where the time goes; see usage_text. Everything is measured in one run, so that ratios hold whatever the machine.
- */
+/* Measures speed and shows where the time goes; see usage_text. Everything is measured in one run, so that ratios are valid on any
+ * machine. */
 #include "model/model.h"
 #include "tests/bench/ceilings.h"
 #include "tests/bench/compute.h"

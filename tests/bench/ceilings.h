@@ -1,4 +1,4 @@
-/* What this machine can do at best: products of few rows, and reading memory. One core. */
+/* The upper limits of this machine: products of few rows, and reading memory. One core. */
 #ifndef ALIGND_BENCH_CEILINGS_H
 #define ALIGND_BENCH_CEILINGS_H
 

@@ -9,6 +9,6 @@ int compute_linear(const char *compute, const float *weight, size_t out, size_t 
     while (backend.compute < COMPUTE_TYPES && strcmp(compute_name(backend.compute), compute) != 0)
         backend.compute++;
     if (backend.compute == COMPUTE_TYPES)
-        return error_set(err, ERROR_INPUT, "there is no compute type %s", compute);
+        return error_set(err, ERROR_INPUT, "compute type %s is unknown", compute);
     return linear_init(linear, &(struct linear_source){.weight = weight, .out = out, .in = in}, &backend, err);
 }

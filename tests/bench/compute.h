@@ -7,7 +7,7 @@
 /* All that there are, NULL last. */
 extern const char *const compute_types[];
 
-/* -1 with ERROR_INPUT if there is no such type; other errors as linear_init's. */
+/* -1 with ERROR_INPUT if the type is unknown; other errors as linear_init's. */
 int compute_linear(const char *compute, const float *weight, size_t out, size_t in, struct linear *linear, struct error *err);
 
 #endif

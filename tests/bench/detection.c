@@ -1,5 +1,5 @@
-/* build/tests/bench/detection CODE... < texts: for each line which of these languages it is taken to be in, how sure that is, and
- * what the confidence is made of, with tabs between them. weights/detection.py reads it. */
+/* build/tests/bench/detection CODE... < texts: prints for each line the guessed language of these, the confidence, and its terms,
+ * separated by tabs. weights/evaluation/detection.py reads the output. */
 #include "server/api/languages.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 """Do opaque runs and amounts come through? python3 tests/bench/intact.py MODEL [MODEL ...] [--count 10000] [--seed 1] [--sample 200] [--strategy beam]
 
-Builds sentences from templates with a run that is no language, or an amount of money, or both, has each model translate them, and compares: each run must be in the translation
+Builds sentences from templates with a run that is not language, or an amount of money, or both, has each model translate them, and compares: each run must be in the translation
 exactly as often as in the sentence, each amount with its value and its currency, however the target language writes it, and no U+FFFD may be there. Prints a line for each
 model and what went wrong; --sample prints so many pairs to be judged by eye: does the run stand beside the right words? Exits with 1 if more than one sentence in 200 went wrong.
 """

@@ -1,7 +1,7 @@
-/* What a glossary costs a sentence: build/tests/bench/lexicon < source.txt
+/* The cost of a glossary per sentence: build/tests/bench/lexicon < source.txt
  *
  * Looks the phrases of glossaries of 10, 1,000, 10,000 and 100,000 entries up in each line. The entries are one to three words of
- * the lines themselves, so that many are found, then words with numbers behind them, which begin as these do. Prints microseconds a
+ * the lines themselves, so that many are found, then words with numbers after them, which begin as these do. Prints microseconds a
  * line: the median of some runs, and of the slowest line. */
 #include "model/glossary.h"
 #include "tests/bench/measure.h"

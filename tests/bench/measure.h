@@ -1,4 +1,4 @@
-/* What every measuring program here needs. They are tools: where memory is out, they end. */
+/* Functions that all measuring programs share. These are tools: if memory is out, they exit. */
 #ifndef ALIGND_BENCH_MEASURE_H
 #define ALIGND_BENCH_MEASURE_H
 

@@ -1,4 +1,4 @@
-/* oneDNN's products of few rows, beside which alignd's are to be seen: OMP_NUM_THREADS=1 build/tests/bench/onednn [OUT IN]
+/* oneDNN's products of few rows, for comparison with alignd's: OMP_NUM_THREADS=1 build/tests/bench/onednn [OUT IN]
  *
  * Prints the rates of matmul with weights in the format that oneDNN likes best, reordered beforehand, at 1, 8, 32 and 64 rows for
  * the shapes of tests/bench/ceilings.c (OUT x IN: the model's own, 8000 x 256 if not given), measured in the same way, on one

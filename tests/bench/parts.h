@@ -1,5 +1,5 @@
-/* Where the time of a decode goes. The linker wraps functions that one object file calls in another (--wrap, see the Makefile), so
- * what is measured is the shipped code. Outside parts_begin...parts_end the wrapped functions are only passed on. */
+/* Measures where decoding spends its time. The linker wraps functions that one object file calls in another (--wrap, see the
+ * Makefile), so what is measured is the shipped code. Outside parts_begin...parts_end the wrapped functions are only passed on. */
 #ifndef ALIGND_BENCH_PARTS_H
 #define ALIGND_BENCH_PARTS_H
 

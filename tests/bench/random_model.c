@@ -1,4 +1,4 @@
-/* A model folder with random weights of a given shape (random_shape.h), and sentences for it: all that measuring speed needs.
+/* A model folder with random weights of a given shape (random_shape.h), and sentences for it, for measuring speed.
  *
  * Weights are uniform with variance 1 / fan-in, so that states neither die out nor saturate. The model never ends a sentence by
  * itself (the bias of </s> is far below all others) and its length limit is the source's: the target is as long as the source, </s>

@@ -14,7 +14,7 @@ struct shape {
     const char *mixer;
 };
 
-/* NULL: there is none of this name. */
+/* NULL: the name is unknown. */
 const struct shape *shape_find(const char *name);
 
 struct tensor {

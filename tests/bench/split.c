@@ -1,6 +1,6 @@
-/* What a second core would win for one sentence: the products of a transformer's encoder and decoder steps on one thread, and with
- * the outputs of each halved between two, which meet after every product. Nothing else of decoding is in it. Both threads need a
- * core of their own. */
+/* What one sentence would gain from a second core: the products of a transformer's encoder and decoder steps on one thread, and
+ * with the outputs of each halved between two, which meet after every product. It contains no other part of decoding. Each thread
+ * needs its own core. */
 #include "tests/bench/compute.h"
 #include "tests/bench/measure.h"
 

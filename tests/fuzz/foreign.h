@@ -1,4 +1,4 @@
-/* What the targets of foreign containers share. */
+/* Functions that the targets of foreign containers share. */
 #ifndef ALIGND_TESTS_FOREIGN_H
 #define ALIGND_TESTS_FOREIGN_H
 

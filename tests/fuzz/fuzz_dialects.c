@@ -1,5 +1,5 @@
 /* Other services' dialects: the first byte chooses the endpoint, the first line has the fields of the query string
- * ("name=value&..."), the rest is a JSON body or, if there is none, all is in the query. */
+ * ("name=value&..."), the rest is a JSON body or, if it is empty, everything is in the query. */
 #include "server/api/form.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/requests.h"

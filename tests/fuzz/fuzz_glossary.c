@@ -1,5 +1,5 @@
-/* Glossaries: the first byte chooses TSV, CSV or the file that keeps several, the rest is the text. What is read once can be
- * written, and is then read as the same. */
+/* Glossaries: the first byte chooses TSV, CSV or the file that keeps several, the rest is the text. A glossary that was read can be
+ * written and read again without changes. */
 #include "server/glossaries/glossaries.h"
 #include "tests/fuzz/fuzz.h"
 #include <stdlib.h>

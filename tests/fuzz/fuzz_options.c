@@ -1,4 +1,4 @@
-/* The command line and the environment: each line is an argument, or a variable where it begins with ALIGND_. */
+/* The command line and the environment: each line is an argument, or a variable if it begins with ALIGND_. */
 #include "server/options_parse.h"
 #include "tests/fuzz/fuzz.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Files of packed weights (model/weights/panels.h): whatever they hold, products are computed, and where the file is refused they
- * are right. The first byte says what the others are, the file or changes of a right one, and whether the header gets its right
- * sum, so that what lies behind it is reached, too. */
+/* Files of packed weights (model/weights/panels.h): for any content, products are computed, and if the file is refused they are
+ * right. The first byte says what the others are, the file or changes of a right one, and whether the header gets its right sum, so
+ * that what lies after it is reached, too. */
 #include "model/base/file.h"
 #include "model/weights/panels.h"
 #include "model/weights/weights.h"
@@ -56,7 +56,7 @@ static void multiply(struct weights *weights, float *y) {
     }
 }
 
-/* What alignd writes, with a NUL behind it; for the whole run. */
+/* What alignd writes, with a NUL after it; for the whole run. */
 static const char *right_file(size_t *size) {
     static char *file;
     static size_t bytes;

@@ -1,4 +1,4 @@
-/* SentencePiece's model files: what model/text/sentencepiece.cc lets through, the library must survive. */
+/* SentencePiece's model files: the library must survive every file that model/text/sentencepiece.cc accepts. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tokens.h"
 

@@ -1,4 +1,4 @@
-/* Marian's options: a mapping, and what it says of a model. An odd first byte: the options of a decoder. */
+/* Marian's options: a mapping, and the model that it describes. An odd first byte: the options of a decoder. */
 #include "model/import/marian.h"
 #include "tests/fuzz/foreign.h"
 

@@ -1,4 +1,4 @@
-/* Requests to a daemon under test, one at a time or many at once, and raw bytes for what no HTTP library would send. */
+/* Requests to a daemon under test, one at a time or many at once, and raw bytes that no HTTP library would send. */
 #ifndef ALIGND_TESTS_HTTP_CLIENT_H
 #define ALIGND_TESTS_HTTP_CLIENT_H
 
@@ -38,7 +38,7 @@ void client_post(const struct daemon *daemon, const char *path, const char *json
 /* The same of a text and what else the body has, such as "'beam_size': 2", or "". */
 void client_ask(const struct daemon *daemon, const char *path, const char *text, const char *fields, long status,
                 struct reply *reply);
-/* Copies the header's value; false if there is none. */
+/* Copies the header's value; false if it is missing. */
 bool reply_header(const struct reply *reply, const char *name, char value[HEADER_BYTES]);
 
 /* A connection that is kept from request to request; end it with curl_easy_cleanup. */

@@ -128,9 +128,19 @@ bool daemon_logged(const struct daemon *daemon, const char *text) {
     return found;
 }
 
+/* True for a child that has ended; it can still be waited for. */
+static bool has_ended(pid_t pid) {
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
 void daemon_await_log(const struct daemon *daemon, const char *text) {
-    for (struct patience patience = {0}; !daemon_logged(daemon, text);)
-        patience_wait(&patience, text);
+    struct patience patience = {0};
+    for (bool waiting = true; !daemon_logged(daemon, text); waiting = !has_ended(daemon->pid) && patience_lasts(&patience))
+        if (!waiting) {
+            char *log = read_from_start(daemon->log);
+            ck_abort_msg("the log is without %s:\n%s", text, log);
+        }
 }
 
 struct daemon daemon_at(const struct daemon *daemon, const char *address) {

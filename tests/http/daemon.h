@@ -1,5 +1,5 @@
-/* The program under test: started, watched, stopped. What it prints goes to memory files, so that it never waits for a reader; it
- * dies with the test that started it. Where something goes wrong, these functions fail the test. */
+/* Starts, watches and stops the program under test. Its output goes to memory files, so that it never waits for a reader; it dies
+ * with the test that started it. If something goes wrong, these functions fail the test. */
 #ifndef ALIGND_TESTS_HTTP_DAEMON_H
 #define ALIGND_TESTS_HTTP_DAEMON_H
 

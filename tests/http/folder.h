@@ -1,4 +1,4 @@
-/* Model folders made for one test: links to the files of MODEL, with a config.json of their own. */
+/* Model folders made for one test: links to the files of MODEL, with their own config.json. */
 #ifndef ALIGND_TESTS_HTTP_FOLDER_H
 #define ALIGND_TESTS_HTTP_FOLDER_H
 

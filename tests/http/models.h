@@ -1,5 +1,5 @@
-/* What the tests of --models share: a daemon over a directory of its own with the folders a (en to fr), b (en to de) and
- * c (pt-BR to en), and requests to it. */
+/* Functions that the tests of --models share: a daemon with its own directory of the folders a (en to fr), b (en to de) and c
+ * (pt-BR to en), and requests to it. */
 #ifndef ALIGND_TESTS_HTTP_MODELS_H
 #define ALIGND_TESTS_HTTP_MODELS_H
 

@@ -1,4 +1,4 @@
-/* A reply of server-sent events, read by the letter. */
+/* A strict reader of replies with server-sent events. */
 #ifndef ALIGND_TESTS_HTTP_SSE_H
 #define ALIGND_TESTS_HTTP_SSE_H
 
@@ -25,7 +25,7 @@ const json_t *sse_last(const struct sse *sse, const char *name);
 /* What the token events of a sentence add to its text. The caller frees it. */
 char *sse_text(const struct sse *sse, size_t text, size_t sentence);
 
-/* Each sentence event tells how many are behind it. */
+/* Each sentence event has the number of those after it. */
 void sse_check_left(const struct sse *sse);
 
 /* Tokens before their sentence, sentences in the order of their text, one result, last, with the same sentences, and with the text

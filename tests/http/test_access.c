@@ -1,4 +1,4 @@
-/* API keys over HTTP: which endpoints ask for one, in both dialects, and what SIGHUP does. */
+/* API keys over HTTP: which endpoints require one, in both dialects, and the effect of SIGHUP. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <signal.h>
@@ -132,7 +132,7 @@ START_TEST(hangup_reads_the_file_again) {
     struct call call = {.path = "/translate", .json = "{'text': 'x'}", .headers = {before}};
     append("broken\n", "a");
     ck_assert_int_eq(kill(served.pid, SIGHUP), 0);
-    daemon_await_log(&served, ", line 2: a line must be NAME ROLE HASH, and its limits");
+    daemon_await_log(&served, ", line 2: a line must be NAME ROLE HASH, optionally followed by limits");
     check(&call, 200, NULL);
     make_key("bob", "w");
     ck_assert_int_eq(kill(served.pid, SIGHUP), 0);

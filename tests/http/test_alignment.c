@@ -1,4 +1,4 @@
-/* Alignment, of tokens and of words: by the model's alignment head, or by attention where there is none. */
+/* Alignment, of tokens and of words: by the model's alignment head, or by attention without one. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <math.h>

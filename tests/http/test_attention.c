@@ -1,4 +1,4 @@
-/* POST /attention, and what the fields that it shares with /translate mean: matrices and offsets. */
+/* POST /attention, and the fields that it shares with /translate: matrices and offsets. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <math.h>

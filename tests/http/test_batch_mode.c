@@ -438,7 +438,7 @@ END_TEST
 
 #define TOO_LONG "the text has more than 40 tokens, the most that the model reads at once: skipped\n"
 
-/* What is too long is left empty, told of and counted; the rest is done. */
+/* A line that is too long stays empty, is reported and counted; the other lines are translated. */
 START_TEST(attention_skips_long_lines) {
     struct outcome whole, outcome;
     align("x\ny\nz\n", "x\ny\nz\n", &whole);

@@ -1,4 +1,4 @@
-/* alignd translate over a corpus: in shares, with a checkpoint after which it goes on, and what a terminal shows of it. */
+/* alignd translate over a corpus: in shares, with a checkpoint from which it continues, and its progress on a terminal. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/http/terminal.h"
@@ -178,7 +178,7 @@ START_TEST(what_another_run_left) {
     free(other);
     int held = open(output, O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
-    check_refused(ARGUMENTS(CHECKPOINTED), source, "output: another run writes it\n");
+    check_refused(ARGUMENTS(CHECKPOINTED), source, "output: another run is writing it\n");
     close(held);
     char *after = read_output();
     ck_assert_str_eq(after, before); /* nobody has touched it */

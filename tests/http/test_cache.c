@@ -1,4 +1,5 @@
-/* --cache-bytes: the same request gets the same answer, without decoding; what may differ each time is decoded each time. */
+/* --cache-bytes: the same request gets the same answer, without decoding; requests whose answers may differ are decoded each
+ * time. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <signal.h>

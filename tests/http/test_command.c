@@ -262,7 +262,7 @@ START_TEST(default_models) {
     struct daemon daemon;
     struct reply reply;
     check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--default-model", "nobody"),
-                 "--default-model: there is no model \"nobody\" among those that are served");
+                 "--default-model: model \"nobody\" is not among the served models");
     daemon_start(&daemon, ARGUMENTS("--models", "tests/golden", "--default-model", "luong-dot-lstm", "--workers", "1"));
     client_post(&daemon, "/translate", "{'text': 'x'}", 200, &reply);
     ck_assert_str_eq(text_at(reply.json, "model"), "luong-dot-lstm");
@@ -275,7 +275,7 @@ START_TEST(rows_bound_the_beam) {
     struct daemon daemon;
     struct reply reply;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--rows", "3"));
-    client_post(&daemon, "/translate", "{'text': 'x'}", 200, &reply); /* the default beam is no wider than the rows */
+    client_post(&daemon, "/translate", "{'text': 'x'}", 200, &reply); /* the default beam is at most as wide as the rows */
     reply_done(&reply);
     client_post(&daemon, "/translate", "{'text': 'x', 'beam_size': 4}", 400, &reply);
     ck_assert_str_eq(text_at(reply.json, "error"), "beam_size must be between 1 and 3, got 4");

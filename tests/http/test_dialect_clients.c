@@ -1,5 +1,5 @@
-/* Whole conversations of clients that no package of npm is: Weblate's back ends for DeepL, Google and Microsoft, as they send them,
- * with keys, from the question for languages to the translation. The extensions' are in test_dialects.c. */
+/* Complete conversations of clients that are not npm packages: Weblate's back ends for DeepL, Google and Microsoft, as they send
+ * them, with keys, from the question for languages to the translation. The extensions' are in test_dialects.c. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>

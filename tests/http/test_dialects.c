@@ -1,5 +1,5 @@
-/* Other services' dialects, but for LibreTranslate's (test_libre.c): the requests that their clients send, to the byte where it
- * matters, the answers that these read, and the words for errors. */
+/* Other services' dialects except LibreTranslate's (test_libre.c): the requests that their clients send, exact to the byte where it
+ * matters, the answers that they read, and error messages. */
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"
@@ -419,7 +419,7 @@ START_TEST(microsoft_language_names) {
 }
 END_TEST
 
-/* The phrase's translation comes through, and nothing of the tag does; what is no such element is text. */
+/* The phrase's translation is kept and the tag is removed; anything that is not such an element is text. */
 START_TEST(microsoft_dictionary) {
     static const struct {
         const char *text, *wanted, *type;

@@ -1,4 +1,5 @@
-/* POST /documents: a file comes back translated, whatever else is in it; what cannot be read is refused with its place. */
+/* POST /documents: a file comes back translated, with the rest of its content unchanged; a file that cannot be read is refused with
+ * the line. */
 #include "tests/http/client.h"
 #include "tests/http/sse.h"
 #include "tests/http/suites.h"
@@ -189,7 +190,7 @@ START_TEST(values_and_notes) {
 }
 END_TEST
 
-/* What is no UTF-8 comes out in it. */
+/* A file that is not UTF-8 is translated to UTF-8. */
 START_TEST(other_encodings) {
     struct reply reply;
     char value[HEADER_BYTES];
@@ -207,15 +208,15 @@ START_TEST(refusals) {
     refuse("a.srt", "1\nnever\n", usual, 400,
            "file: line 2, cue 1: \"never\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
     refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
-    refuse("a.txt", "a\n\xff", usual, 400, "file: line 2: it is not valid UTF-8");
+    refuse("a.txt", "a\n\xff", usual, 400, "file: line 2 is not valid UTF-8");
     refuse("a.docx", "a", usual, 400,
            "a file of the type \".docx\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff");
     refuse("a", "a", usual, 400,
-           "the file's name tells no format: name it in format, one of txt, srt, vtt, json, md, html, po, xliff");
+           "the file's name has no known extension: set format to one of txt, srt, vtt, json, md, html, po, xliff");
     refuse("a.txt", "a", FIELDS("target=fr", "keys=a"), 400, "keys selects values of JSON files only, and this file is txt");
     refuse("a.json", "{}", FIELDS("target=fr", "keys=a, b..c"), 400, "keys: \"b..c\" is not a path glob: a name is empty");
     refuse("a.srt", "1\n" TIMES "\n\xcf\xf0\xe8\xe2\xe5\xf2\n", usual, 400,
-           "file: line 3: it is not valid UTF-8, and does not look like UTF-16 or Windows-1252: save the file as UTF-8");
+           "file: line 3 is not valid UTF-8, and the file does not look like UTF-16 or Windows-1252: save the file as UTF-8");
     refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400,
            "format must be one of txt, srt, vtt, json, md, html, po, xliff, got \"doc\"");
     refuse("a.txt", "a", FIELDS("source=en"), 400, "target is missing: the code of the language to translate to");
@@ -558,7 +559,7 @@ START_TEST(bilingual) {
     ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual is not possible in json files"));
     outcome_done(&outcome);
     program_run(ARGUMENTS("translate", "--model", MODEL, "--bilingual", "below"), "x", &outcome);
-    ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual is for a document"));
+    ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual needs a document"));
     outcome_done(&outcome);
     unlink(path);
     free(dog);

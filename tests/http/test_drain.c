@@ -1,4 +1,4 @@
-/* SIGTERM: what was accepted is answered, what comes after is refused, and the exit status tells whether that worked. */
+/* SIGTERM: accepted requests are answered, later ones are refused, and the exit status says whether that succeeded. */
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"
@@ -18,7 +18,7 @@ static void start_full(struct daemon *daemon, const char *grace_ms) {
 }
 
 /* What decodes for as long as its client stays, and keeps all rows meanwhile, is there when the signal comes; so is what waits
- * behind it. */
+ * after it. */
 static void signal_under_load(int signal_number) {
     enum { CLIENTS = 40, TEXTS = 4 };
     struct daemon daemon;
@@ -89,7 +89,7 @@ static bool some_wait(const struct daemon *daemon, struct flight *flight, double
     }
 }
 
-/* Large requests that wait to be read have been accepted, too. They come behind one that is many times as large, again and again
+/* Large requests that wait to be read have been accepted, too. They come after one that is many times as large, again and again
  * until it has not been read before they are there. */
 START_TEST(terminated_while_large_ones_wait) {
     enum { ROUNDS = 50, CLIENTS = 3, TAGS = 2000 };
@@ -142,7 +142,7 @@ START_TEST(terminated_when_idle) {
 }
 END_TEST
 
-/* Connections that are open stay so while draining: each is told once more, and then closed. */
+/* Connections that are open stay so while draining: each gets one more reply and is then closed. */
 START_TEST(refused_while_draining) {
     static const struct call calls[] = {{.path = "/ready"},
                                         {.path = "/translate", .json = "{'text': 'x'}"},

@@ -1,4 +1,4 @@
-/* What the program makes of the surroundings that it is given: little address space, a stderr that nobody reads. */
+/* The program in unusual environments: little address space, a stderr that nobody reads. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <fcntl.h>

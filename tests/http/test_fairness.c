@@ -1,4 +1,4 @@
-/* Clients side by side: turns, measured in decoder steps; rates; a queue that is full of work; what each dialect is told. */
+/* Clients side by side: turns, measured in decoder steps; rates; a queue that is full of work; the errors in each dialect. */
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"

@@ -1,5 +1,5 @@
-/* The native dialect as a form or in the query string: what curl -d, -F and --data-urlencode send is the JSON of the same fields.
- * And /attention's translation, which is called target, too. */
+/* The native dialect as a form or in the query string: requests by curl -d, -F and --data-urlencode equal JSON with the same
+ * fields. And /attention's translation, which is called target, too. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -102,7 +102,7 @@ static const struct {
      "beam, "
      "quality, heads, timing, eos, got "
      "\"other\""},
-    {"text=x&glossary=boy:gars", "glossary", "there is no glossary \"boy:gars\" from \"en\" to \"fr\""},
+    {"text=x&glossary=boy:gars", "glossary", "glossary \"boy:gars\" not found for \"en\" to \"fr\""},
     {"text=x&strategy=best", "strategy", "strategy must be greedy, beam, sample or exact, got \"best\""},
 };
 

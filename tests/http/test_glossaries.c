@@ -1,5 +1,5 @@
-/* Glossaries that the server keeps: DeepL's calls for them, whose they are, what SIGHUP and a restart do, and translations that use
- * them in both dialects. */
+/* Glossaries that the server keeps: DeepL's calls for them, their owners, the effects of SIGHUP and a restart, and translations
+ * that use them in both dialects. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <signal.h>
@@ -112,7 +112,7 @@ START_TEST(made_listed_used_removed) {
     ask(&(struct call){.method = "DELETE", .path = path, .headers = {ALICE}}, 204, &reply);
     ck_assert_uint_eq(reply.length, 0);
     reply_done(&reply);
-    refuse(&(struct call){.path = path, .headers = {ALICE}}, 404, "there is no such glossary");
+    refuse(&(struct call){.path = path, .headers = {ALICE}}, 404, "glossary not found");
     free(path);
 }
 END_TEST
@@ -136,19 +136,19 @@ END_TEST
 START_TEST(they_are_their_keys) {
     char *path = make(MAKE, ALICE), json[256];
     struct reply reply;
-    refuse(&(struct call){.path = path, .headers = {BOB}}, 404, "there is no such glossary");
-    refuse(&(struct call){.method = "DELETE", .path = path, .headers = {BOB}}, 404, "there is no such glossary");
+    refuse(&(struct call){.path = path, .headers = {BOB}}, 404, "glossary not found");
+    refuse(&(struct call){.method = "DELETE", .path = path, .headers = {BOB}}, 404, "glossary not found");
     snprintf(json, sizeof json, "{'text': 'x', 'source_lang': 'EN', 'target_lang': 'FR', 'glossary_id': '%s'}", id_of(path));
     client_send(&served, &(struct call){.path = "/v2/translate", .json = json, .headers = {BOB}}, &reply);
     ck_assert_int_eq(reply.status, 404);
-    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "message"), "there is no glossary"));
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "message"), "not found for"));
     reply_done(&reply);
     ask(&(struct call){.path = "/v2/glossaries", .headers = {BOB}}, 200, &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "glossaries")), 1);
     reply_done(&reply);
     expect("ours", BOB, "blizzard");
     refuse(&(struct call){.method = "DELETE", .path = "/v2/glossaries/ours", .headers = {BOB}}, 403,
-           "this glossary is the server's, and stays");
+           "this glossary belongs to the server and cannot be deleted");
     refuse(&(struct call){.path = "/v2/glossaries"}, 403,
            "an API key is required: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
     free(path);
@@ -275,7 +275,7 @@ START_TEST(dictionaries) {
     ck_assert_uint_eq(count_dictionaries(path), 1);
     ask(&(struct call){.method = "DELETE", .path = path, .headers = {ALICE}}, 204, &reply);
     reply_done(&reply);
-    refuse(&(struct call){.path = path, .headers = {ALICE}}, 404, "there is no such glossary");
+    refuse(&(struct call){.path = path, .headers = {ALICE}}, 404, "glossary not found");
     free(path);
 }
 END_TEST
@@ -293,10 +293,10 @@ START_TEST(dictionaries_refused) {
         {"POST", "/v3/glossaries",
          "{'name': 'x', 'dictionaries': [{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}, {'source_lang': 'EN', "
          "'target_lang': 'FR', 'entries': 'a\\tb'}]}",
-         "dictionaries has two for \"en\" to \"fr\"", 400},
-        {"PATCH", "/v3/glossaries/ours", "{'name': 'x'}", "this glossary is the server's, and stays", 403},
+         "dictionaries contains two dictionaries from \"en\" to \"fr\"", 400},
+        {"PATCH", "/v3/glossaries/ours", "{'name': 'x'}", "this glossary belongs to the server and cannot be changed", 403},
         {"PUT", "/v3/glossaries/none/dictionaries", "{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}",
-         "there is no such glossary", 404},
+         "glossary not found", 404},
         {"DELETE", "/v3/glossaries/ours/dictionaries", NULL, "source_lang is missing", 400},
         {"PUT", "/v3/glossaries/ours", "{}", "the method must be one of GET, HEAD, PATCH, DELETE, OPTIONS", 405},
     };
@@ -304,8 +304,7 @@ START_TEST(dictionaries_refused) {
         refuse(&(struct call){.method = rows[i].method, .path = rows[i].path, .json = rows[i].json, .headers = {ALICE}},
                rows[i].status, rows[i].message);
     char *path = make_multilingual(WINTER, ALICE);
-    refuse(&(struct call){.method = "PATCH", .path = path, .json = "{'name': 'x'}", .headers = {BOB}}, 404,
-           "there is no such glossary");
+    refuse(&(struct call){.method = "PATCH", .path = path, .json = "{'name': 'x'}", .headers = {BOB}}, 404, "glossary not found");
     free(path);
 }
 END_TEST
@@ -325,7 +324,7 @@ START_TEST(what_is_refused) {
          "Value for source_lang not supported: no model reads \"fr\""},
         {"{'name': 'x\\n', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}", "name must have no control characters"},
         {"{'name': 'x', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb\\nc'}",
-         "entries: line 2: there must be two phrases with a tab between them"},
+         "entries: line 2: a line must have two phrases separated by a tab"},
         {"{'name': 'x', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb', 'entries_format': 'x'}",
          "entries_format must be tsv or csv, got \"x\""},
     };
@@ -337,8 +336,7 @@ START_TEST(what_is_refused) {
            400, "source_lang is required with glossary_id");
     for (size_t i = 0; i < 100; i++)
         free(make(MAKE, BOB));
-    refuse(&(struct call){.path = "/v2/glossaries", .json = MAKE, .headers = {BOB}}, 456,
-           "there may be at most 100 glossaries of one key");
+    refuse(&(struct call){.path = "/v2/glossaries", .json = MAKE, .headers = {BOB}}, 456, "a key may have at most 100 glossaries");
     free(make(MAKE, ALICE));
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* Glossaries and placeholders over HTTP: what is refused, and what the translations hold. */
+/* Glossaries and placeholders over HTTP: refusals, and the phrases in translations. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -30,7 +30,7 @@ static const struct {
     const char *fields, *field, *message;
 } wrong[] = {
     {"'glossary': []", "glossary", "glossary must be an object or the name of a glossary, got an array"},
-    {"'glossary': 'a', 'model': 'en-fr'", "glossary", "there is no glossary \"a\" from \"en\" to \"fr\""},
+    {"'glossary': 'a', 'model': 'en-fr'", "glossary", "glossary \"a\" not found for \"en\" to \"fr\""},
     {"'glossary': null", "glossary", "glossary must be an object or the name of a glossary, got null"},
     {"'glossary': {'a': 1}", "glossary", "glossary must map phrases to strings, got an integer for \"a\""},
     {"'glossary': {'': 'b'}", "glossary", "glossary must not contain empty phrases"},

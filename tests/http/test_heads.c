@@ -1,4 +1,4 @@
-/* `include: heads`: what the heads of a transformer looked at. */
+/* `include: heads`: the attention of a transformer's heads. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <math.h>
@@ -29,7 +29,7 @@ static const json_t *nth(const json_t *array, size_t i) {
     return json_array_get(array, i);
 }
 
-/* [layers][heads][rows][columns], whose rows each sum to 1; before: row i has nothing behind column i. */
+/* [layers][heads][rows][columns], whose rows each sum to 1; before: row i has nothing after column i. */
 static void check_part(const json_t *part, size_t rows, size_t columns, bool before) {
     ck_assert_uint_gt(json_array_size(part), 0);
     for (size_t l = 0; l < json_array_size(part); l++) {

@@ -1,4 +1,4 @@
-/* What no decent client sends: the daemon refuses it or closes the connection, and goes on serving. */
+/* Requests that no decent client sends: the daemon refuses them or closes the connection, and continues to serve. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -218,7 +218,7 @@ static void check_raw_error(const char *request, const char *status_line, const 
     char *text = raw_send(&served, request, strlen(request), false), *body = strstr(text, "\r\n\r\n");
     ck_assert_msg(strncmp(text, status_line, strlen(status_line)) == 0, "%.100s: %.400s", request, text);
     ck_assert_ptr_nonnull(strstr(text, "\r\nContent-Type: application/json"));
-    json_t *json = json_loads(body + 4, 0, NULL); /* nothing behind it: what followed was not taken for a request */
+    json_t *json = json_loads(body + 4, 0, NULL); /* nothing after it: what followed was not taken for a request */
     ck_assert_msg(json != NULL, "%s", text);
     ck_assert_str_eq(text_at(json, "error"), message);
     json_decref(json);
@@ -369,7 +369,7 @@ START_TEST(unclear_heads_later) {
 }
 END_TEST
 
-/* What libmicrohttpd refuses by itself is told as all else is, and never as 500. */
+/* Refusals by libmicrohttpd itself are reported like all others, and never as 500. */
 START_TEST(library_refusals) {
     static const struct {
         const char *head;

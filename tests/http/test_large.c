@@ -1,4 +1,4 @@
-/* The worst bodies that the limits allow, while they are prepared: other clients do not wait for that. */
+/* The worst bodies that the limits allow, while they are prepared: other clients do not wait for them. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/load/worst.h"

@@ -1,4 +1,4 @@
-/* The LibreTranslate dialect: every way to send it, its answers, its words for errors, what its clients do. */
+/* The LibreTranslate dialect: all ways to send requests, its answers, its error messages, and its clients. */
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"
@@ -15,7 +15,7 @@
 static struct daemon served;
 static char reverse[] = FOLDER_TEMPLATE, parser[] = FOLDER_TEMPLATE;
 
-/* English to French and back, and a model that is no translator. */
+/* English to French and back, and a model that does not translate. */
 static void setup(void) {
     folder_make(reverse, "reverse", "fr", "en");
     folder_make(parser, "parser", "en", "lf");
@@ -146,7 +146,7 @@ START_TEST(detected_language) {
 }
 END_TEST
 
-/* As LibreTranslate does: nothing to translate is no error. */
+/* As LibreTranslate does: an empty text is not an error. */
 START_TEST(same_language) {
     struct reply reply;
     post("{'q': 'O\xc3\xb9 est la <b>gare</b> ?', 'source': 'auto', 'target': 'fr', 'alternatives': 1, 'format': 'html'}", &reply);

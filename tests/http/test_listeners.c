@@ -1,4 +1,4 @@
-/* Where the daemon listens: several addresses at once, Unix sockets, sockets and notes that pass between it and systemd. */
+/* The daemon's addresses: several at once, Unix sockets, and sockets and notifications exchanged with systemd. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/http/work.h"

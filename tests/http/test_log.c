@@ -1,4 +1,4 @@
-/* The log: a line for each request, every line whole, and nothing of what a user wrote but a usable request id. */
+/* The log: a line for each request, every line whole, and no user data except a valid request id. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* --models: folders that are loaded when they are asked for, and unloaded again; one more and one less. */
+/* --models: folders that are loaded on demand and unloaded again; adding and removing a model. */
 #include "tests/http/folder.h"
 #include "tests/http/models.h"
 #include "tests/http/suites.h"

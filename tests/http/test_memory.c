@@ -1,6 +1,6 @@
 /* Every allocation of the daemon fails in turn, one a request: the request is answered 503, or its connection closed where the HTTP
- * library had no memory, or answered rightly where the allocation could be done without; and the next one is answered as ever, with
- * nothing left behind. MEMORY_STRIDE: how many allocations to pass over between one that fails and the next. */
+ * library had no memory, or answered correctly if the allocation was dispensable; the next request is answered as usual, and no
+ * memory leaks. MEMORY_STRIDE: how many allocations to pass over between one that fails and the next. */
 #include "server/base/clock.h"
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
@@ -232,7 +232,7 @@ static struct answer ask(const struct daemon *daemon, const struct kind *kind) {
     return answer;
 }
 
-/* Of a stream the last event counts: without room for its tokens they are told late, or not at all. */
+/* Of a stream the last event counts: without memory for its tokens they are sent late, or not at all. */
 static const char *essence(const struct answer *answer) {
     const char *last = strstr(answer->body, "event: result");
     return last ? last : answer->body;

@@ -1,5 +1,4 @@
-/* /openapi.json says what the daemon does: every field with its range, its names and its default, and every path with its method.
- */
+/* /openapi.json matches the daemon: every field with its range, its names and its default, and every path with its method. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -301,9 +300,9 @@ END_TEST
 
 /* ---- for people ---- */
 
-static void check_shown(const char *page, const char *before, const char *what, const char *behind) {
+static void check_shown(const char *page, const char *before, const char *what, const char *after) {
     char text[400];
-    snprintf(text, sizeof text, "%s%s%s", before, what, behind);
+    snprintf(text, sizeof text, "%s%s%s", before, what, after);
     ck_assert_msg(strstr(page, text) != NULL, "/docs lacks %s", text);
 }
 

@@ -1,4 +1,4 @@
-/* What operators and browsers see: health, readiness, models, metrics, request ids, CORS, HEAD and OPTIONS. */
+/* Endpoints for operators and browsers: health, readiness, models, metrics, request ids, CORS, HEAD and OPTIONS. */
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"

@@ -1,4 +1,4 @@
-/* GET / and the files of the page: as they lie in server/page/, with the headers that browsers need. */
+/* GET / and the files of the page: identical to those in server/page/, with the headers that browsers need. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <dirent.h>

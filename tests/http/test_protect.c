@@ -1,4 +1,4 @@
-/* What a request wants left as it is: strings and patterns, in every way to ask for it; what is refused. */
+/* `protect`: strings and patterns that stay unchanged, in every form of the field, and refusals. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -38,13 +38,12 @@ static const struct {
      "protect[0] must be a string or {\"pattern\": \"...\"}, got an object"},
     {"'protect': ['']", "protect", "protect[0] must have between 1 and 200 bytes, and not be blank, got 0"},
     {"'protect': ['a', ' \\t']", "protect", "protect[1] must have between 1 and 200 bytes, and not be blank, got 2"},
-    {"'protect': ['a', 'b', {'pattern': '[a-'}]", "protect", "protect[2] is not a pattern that can be used: missing ]: [a-"},
-    {"'protect': [{'pattern': '(a*)*'}]", "protect", "protect[0] is not a pattern that can be used: it matches an empty text"},
-    {"'protect': [{'pattern': '(a)\\\\1'}]", "protect",
-     "protect[0] is not a pattern that can be used: invalid escape sequence: \\1"},
+    {"'protect': ['a', 'b', {'pattern': '[a-'}]", "protect", "protect[2] is not a valid pattern: missing ]: [a-"},
+    {"'protect': [{'pattern': '(a*)*'}]", "protect", "protect[0] is not a valid pattern: it matches an empty text"},
+    {"'protect': [{'pattern': '(a)\\\\1'}]", "protect", "protect[0] is not a valid pattern: invalid escape sequence: \\1"},
     {"'protect': [{'pattern': '((\\\\pL{1,9}){1,9}){1,9}'}]", "protect",
-     "protect[0] is not a pattern that can be used: pattern too large - compile failed"},
-    {"'protect': ['a'], 'model': 'pointer', 'include': []", "protect", "this model cannot keep text as it is"},
+     "protect[0] is not a valid pattern: pattern too large - compile failed"},
+    {"'protect': ['a'], 'model': 'pointer', 'include': []", "protect", "this model cannot copy text unchanged"},
 };
 
 static void check_refusal(const struct reply *reply, const char *message) {
@@ -210,7 +209,7 @@ START_TEST(in_documents) {
     check_refusal(&reply, "protect must be an array in JSON");
     reply_done(&reply);
     upload(PART("target", "fr") PART("protect", "[{\"pattern\": \"(\"}]") FILE_PART("x"), 400, &reply);
-    check_refusal(&reply, "protect[0] is not a pattern that can be used: missing ): (");
+    check_refusal(&reply, "protect[0] is not a valid pattern: missing ): (");
     reply_done(&reply);
 }
 END_TEST
@@ -274,7 +273,7 @@ START_TEST(of_lines_and_files) {
     outcome_done(&outcome);
     program_run(ARGUMENTS("translate", "--model", "tests/golden/pointer", "--protect", "a"), "A dog.\n", &outcome);
     ck_assert_int_eq(outcome.status, 1);
-    ck_assert_str_eq(outcome.err, "alignd: line 1: this model cannot keep text as it is\n");
+    ck_assert_str_eq(outcome.err, "alignd: line 1: this model cannot copy text unchanged\n");
     outcome_done(&outcome);
 }
 END_TEST

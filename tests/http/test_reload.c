@@ -339,7 +339,7 @@ START_TEST(admins_are_told_why) {
     post_reload(admin, 409, &reply);
     ck_assert_str_eq(text_at(reply.json, "code"), "reload_failed");
     ck_assert_ptr_nonnull(strstr(text_at(reply.json, "error"),
-                                 "the models were not reloaded, and those in service stay: cannot load /tmp/alignd-http-"));
+                                 "reloading failed, and the loaded models stay in service: cannot load /tmp/alignd-http-"));
     reply_done(&reply);
     check_models("first", 1, "failed");
 }

@@ -1,4 +1,4 @@
-/* How long a reply may be, and how much memory those take that nobody reads. */
+/* The maximum length of a reply, and the memory of unread replies. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void check_too_large(const struct reply *reply, const char *message) {
     ck_assert_msg(strncmp(text_at(reply->json, "error"), message, strlen(message)) == 0, "%s", text_at(reply->json, "error"));
 }
 
-/* Known only once it is written: nothing of it is left behind. */
+/* Detected only while the reply is written: no part of it is sent. */
 START_TEST(too_long_once_decoded) {
     struct daemon daemon;
     struct reply reply;

@@ -1,4 +1,4 @@
-/* Which model of --models a request gets: by region, the nearest of several, or two in the place of one. */
+/* Which model of --models a request gets: by region, the nearest of several, or two in sequence. */
 #include "tests/http/models.h"
 #include "tests/http/suites.h"
 #include <stdio.h>

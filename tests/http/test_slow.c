@@ -1,4 +1,4 @@
-/* Peers that take their time or leave: what they cost, when they are cut off, and that nobody else notices. */
+/* Slow and leaving peers: their cost, when they are cut off, and that other clients are not affected. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/http/work.h"

@@ -1,5 +1,5 @@
-/* The answer to a sentence is the same to the last byte whoever else is being served: alone, in arrays, among others at once. On
- * the shipped model, whose matrices are large enough for every path of the kernels. */
+/* The answer to a sentence is the same to the last byte for any load: alone, in arrays, among others at once. On the shipped model,
+ * whose matrices are large enough for every path of the kernels. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Searches and their outputs over HTTP: what each field does, and that it is refused where it is wrong. */
+/* Searches and their outputs over HTTP: the effect of each field, and refusals of wrong values. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <math.h>

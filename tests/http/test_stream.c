@@ -1,4 +1,4 @@
-/* `stream`: what is told, in which order, and what becomes of it when readers are slow or leave, time runs out, or the daemon
+/* `stream`: the events and their order, and streams whose reader is slow or leaves, whose deadline passes, or whose daemon
  * stops. */
 #include "tests/http/client.h"
 #include "tests/http/sse.h"
@@ -49,7 +49,7 @@ static void check_like_plain(const char *path, const char *json, const char *arr
     sse_done(&sse);
 }
 
-/* ---- what is told ---- */
+/* ---- events ---- */
 
 START_TEST(headers) {
     struct reply reply;

@@ -1,4 +1,4 @@
-/* `variant`: a model whose vocabulary has labels of languages; and what its config.json says that requests get. */
+/* `variant`: a model whose vocabulary has labels of languages; and the defaults in its config.json. */
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"

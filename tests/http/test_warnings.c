@@ -1,4 +1,4 @@
-/* `warnings`: what a reply says about a text without being asked. */
+/* `warnings`: warnings that a reply contains without being asked. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>

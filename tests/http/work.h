@@ -1,4 +1,5 @@
-/* Bodies of requests that take long: the tiny models are quick, so these ask for many tokens, or for more than can ever be done. */
+/* Bodies of requests that take long: the tiny models are fast, so these ask for many tokens, or for more than can ever be
+ * decoded. */
 #ifndef ALIGND_TESTS_HTTP_WORK_H
 #define ALIGND_TESTS_HTTP_WORK_H
 

@@ -285,7 +285,7 @@ static void *run(void *argument) {
             struct client *client = events[i].data.ptr;
             if (client->fd < 0)
                 continue;
-            receive(crowd, client); /* first: it is told why a connection failed */
+            receive(crowd, client); /* first, to get the reason why a connection failed */
             if (client->fd >= 0)
                 send_some(client);
         }

@@ -37,7 +37,7 @@ struct crowd_result {
     long lost;                                      /* connection closed or reset after the request, before its reply was whole */
     long refused;                                   /* connections that were not accepted */
     long unseen;                                    /* a kept connection that ended as it was used again: begun anew */
-    long left;                                      /* clients that disconnected, as they were told */
+    long left;                                      /* clients that disconnected as planned */
     long unsent;                                    /* open loop: no client was free when a request was due */
     double p50, p99, p999, most;                    /* seconds to a 200 */
 };

@@ -1,8 +1,8 @@
-/* What goes wrong, on purpose: build/tests/load/faults ALIGND [OPTION...] (make check-faults)
+/* Injects faults: build/tests/load/faults ALIGND [OPTION...] (make check-faults)
  *
- * Each fault meets a daemon of its own. Prints a table, and fails where a request was lost that had been accepted, where something
- * was left behind (descriptors, rows; memory beyond FAULTS_MIB, 32, and four times that of reloads, which have two copies of the
- * models), where the daemon ended badly or answers no more, or where an answer was not what such a client may get.
+ * Each fault meets a daemon of its own. Prints a table, and fails if an accepted request was lost, if something leaked
+ * (descriptors, rows; memory beyond FAULTS_MIB, 32, and four times that of reloads, which have two copies of the models), where the
+ * daemon ended badly or answers no more, or where an answer was not what such a client may get.
  *
  * Variables: FAULTS_SECONDS (10), of each fault under load; FAULTS_CONNECTS (10000), that send nothing; FAULTS (all), the names of
  * those to run. */

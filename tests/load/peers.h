@@ -1,5 +1,4 @@
-/* Clients that no server should have to meet. Each returns how many there were; `wrong` counts answers that no such client may get:
- * a 2xx, or a 5xx. */
+/* Misbehaving clients. Each returns how many there were; `wrong` counts answers that no such client may get: a 2xx, or a 5xx. */
 #ifndef ALIGND_TESTS_LOAD_PEERS_H
 #define ALIGND_TESTS_LOAD_PEERS_H
 

@@ -1,4 +1,4 @@
-/* What the programs of this folder share: time, chance, parameters, and an end with a word where they themselves fail. */
+/* Functions that the programs of this folder share: time, random numbers, parameters, and an exit with a message if they fail. */
 #ifndef ALIGND_TESTS_LOAD_TOOL_H
 #define ALIGND_TESTS_LOAD_TOOL_H
 

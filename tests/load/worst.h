@@ -1,4 +1,4 @@
-/* The worst that the limits allow: bodies that take long to read, and questions with the longest answers. */
+/* The worst requests that the limits allow: bodies that take long to read, and questions with the longest answers. */
 #ifndef ALIGND_TESTS_LOAD_WORST_H
 #define ALIGND_TESTS_LOAD_WORST_H
 

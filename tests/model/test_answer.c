@@ -1,5 +1,5 @@
-/* What hypotheses tell of their steps on a tiny model, and what of them stays: numbers and attention are those that a target of the
- * same tokens has, whichever search found them. */
+/* The steps that hypotheses report on a tiny model, and the memory that they keep: numbers and attention are those that a target of
+ * the same tokens has, whichever search found them. */
 #include "model/translator.h"
 #include "tests/models.h"
 #include "tests/suites.h"
@@ -32,7 +32,7 @@ static struct sentence *decode(struct sentence *sentence) {
     return sentence;
 }
 
-/* Bytes of an answer, each allocation up to a line more: what its hypotheses are told with, and a row for each of their steps. */
+/* Bytes of an answer, each allocation up to a line more: the hypotheses, and a row for each of their steps. */
 static size_t answer_bytes(const struct sentence *sentence) {
     enum { LINE = 64, ARRAYS = 7 };
     size_t each =
@@ -43,7 +43,8 @@ static size_t answer_bytes(const struct sentence *sentence) {
     return bytes;
 }
 
-/* A wide beam looks at much that is no answer: it goes when the sentence leaves, and before its reply is made. */
+/* A wide beam considers much that is not part of the answer; that memory is freed when the sentence leaves, before its reply is
+ * made. */
 START_TEST(an_answer_is_all_that_stays) {
     enum { BLOCKS = 3 * 32 * 1024 }; /* that are not full */
     struct sentence *sentence = prepare(model_texts[4], &search_beam, ROWS), *done[ROWS];
@@ -66,7 +67,7 @@ START_TEST(an_answer_is_all_that_stays) {
 }
 END_TEST
 
-/* Hypotheses that begin alike have the same rows, and told no other way. */
+/* Hypotheses that begin alike have the same rows. */
 START_TEST(answers_share_their_beginnings) {
     struct sentence *sentence = prepare(model_texts[4], &search_beam, 8);
     sentence->options.alternatives = true;

@@ -1,4 +1,4 @@
-/* The continuous batch on a tiny model: sentences come and go, and nobody's answer depends on who else is there. */
+/* The continuous batch on a tiny model: sentences come and go, and no answer depends on the other sentences in the batch. */
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/models.h"

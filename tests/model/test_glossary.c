@@ -1,4 +1,4 @@
-/* Where a glossary's phrases stand in a text, and sentences with phrases beside others. */
+/* Finding a glossary's phrases in a text, and sentences with phrases beside others. */
 #include "model/glossary.h"
 #include "tests/models.h"
 #include "tests/suites.h"
@@ -139,7 +139,7 @@ START_TEST(what_a_sentence_is_made_to_hold) {
 }
 END_TEST
 
-/* What becomes of a text; the sentences are in the arena, and its error is told. */
+/* Constrains a text; the sentences are in the arena, and an error is returned. */
 static int constrain(const struct translator *t, const char *text, struct glossary *phrases, struct arena *arena,
                      struct sentence **sentences, size_t *count, struct error *err) {
     struct search_options options = {.strategy = &search_beam, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};

@@ -591,7 +591,7 @@ static int list_cases(void) {
     return count < MAX_CASES ? count : MAX_CASES;
 }
 
-/* Without it a missing folder would pass: loops over no case; or cases that there is no room for. */
+/* Without this check a missing folder would pass, since the loops would have no case; or cases that do not fit. */
 START_TEST(cases_are_there) {
     ck_assert_int_ge(list_cases(), 28);
     ck_assert_int_lt(list_cases(), MAX_CASES);

@@ -1,4 +1,4 @@
-/* What is held of a text: placeholders, strings and patterns together. */
+/* The held parts of a text: placeholders, strings and patterns together. */
 #include "model/glossary.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void teardown(void) {
 
 enum { MOST = 4 };
 
-/* strings, patterns: NULL behind the last. */
+/* strings, patterns: NULL after the last. */
 struct wanted {
     const char *strings[MOST], *patterns[MOST];
 };
@@ -54,7 +54,7 @@ static const struct {
     {{{"Foo", "Foo Bar"}, {0}}, "Foo Bar, Foo, Foobar", "<Foo Bar><Foo>"}, /* the longest; whole words */
     {{{"Foo Bar"}, {"Bar \\d"}}, "Foo Bar 1, Bar 2", "<Foo Bar><Bar 2>"},  /* the first */
     {{{"Foo"}, {"Foo-\\d"}}, "Foo-1 Foo", "<Foo-1><Foo>"},                 /* the longest of those that begin together */
-    {{{0}, {"\\d+", "[A-Z]\\d"}}, "A12 3", "<A1><2><3>"},                  /* what goes on behind another begins anew */
+    {{{0}, {"\\d+", "[A-Z]\\d"}}, "A12 3", "<A1><2><3>"},                  /* what goes on after another begins anew */
     {{{0}, {"a\\{.*z"}}, "a{b} z {c}", "<a{b} z><{c}>"},                   /* around a placeholder */
     {{{0}, {"\\{b"}}, "a {b} {b", "<{b}><{b>"},                            /* a placeholder is longer */
     {{{"example"}, {0}}, "https://example.com example", "<https://example.com><example>"},

@@ -1,5 +1,6 @@
-/* What a transformer's heads looked at: PyTorch's weights for forced targets (tests/golden heads.json, weights/golden/heads.py);
- * the very weights of the search, however a hypothesis was found and in whatever company; nothing where nobody asks. */
+/* The attention of a transformer's heads: PyTorch's weights for forced targets (tests/golden heads.json, weights/golden/heads.py);
+ * exactly the weights of the search, for every way to find a hypothesis and any other sentences in the batch; nothing if it is not
+ * requested. */
 #include "model/alignment.h"
 #include "model/model.h"
 #include "model/translator.h"

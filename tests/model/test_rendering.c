@@ -1,4 +1,4 @@
-/* Tokens back to text: what stands in the place of <unk>, what a given target keeps, capitals. */
+/* Tokens back to text: replacements of <unk>, given targets, capitals. */
 #include "model/text/tokenizer.h"
 #include "model/translator.h"
 #include "tests/models.h"

@@ -53,7 +53,7 @@ static const struct {
     {"\xc3", 1, false}, /* cut short */
     {"\xe2\x82", 2, false},
     {"\xf0\x9f\x98", 3, false},
-    {"\xc3\xa9", 1, false}, /* the length counts, not what lies behind */
+    {"\xc3\xa9", 1, false}, /* the length counts, not what lies after */
     {"\xe2\x82 ", 3, false},
     {"\xc3\xc3\xa9", 3, false},
 };
@@ -173,7 +173,7 @@ START_TEST(places_to_cut) {
     check_pieces(" to you to you ", 3, "to you to|you");
     check_pieces("to you, to you to you", 5, "to you,|to you to you");   /* a clause rather than the last space */
     check_pieces("to, you, to you to you", 6, "to, you,|to you to you"); /* the last clause */
-    check_pieces("to you,to you to you", 6, "to you,to you|to you");     /* no clause: the comma has no space behind it */
+    check_pieces("to you,to you to you", 6, "to you,to you|to you");     /* no clause: the comma has no space after it */
     check_pieces("\u4f60\uff0c\u597d", 3, "\u4f60\uff0c|\u597d");        /* but between wide letters it has none */
     check_pieces("to you \u2014 to you to you", 5, "to you \u2014|to you to you");
     check_pieces("xxxxxxxxxx", 4, "xxx|xxx|xxx|x"); /* nowhere: between any tokens; alone, each has one more */

@@ -350,7 +350,7 @@ static void check_mapped(const char *folder, const struct translator *packed, co
     translator_free(mapped);
 }
 
-/* For each compute type a file of its own. A folder's file for another digest is not used, and the reason told. */
+/* Each compute type has its own file. A folder's file for another digest is not used, and the reason is reported. */
 START_TEST(packed_weights_are_mapped) {
     char *folder = model_folder(MODEL), path[256];
     struct error err = {0};

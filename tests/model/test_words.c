@@ -1,4 +1,4 @@
-/* What a word is, and which words a token has characters of. */
+/* Words, and the words of which a token has characters. */
 #include "model/rendering.h"
 #include "model/translator.h"
 #include "tests/models.h"
@@ -110,7 +110,7 @@ START_TEST(real_tokens_cover_all_words) {
     translator_free(translator);
     translator = model_open(models[_i]);
     struct sentence *sentence;
-    size_t count, words, behind = 0;
+    size_t count, words, after = 0;
     struct word_range ranges[64];
     struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
     ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &options, &arena, &sentence, &count, NULL), 0);
@@ -121,10 +121,10 @@ START_TEST(real_tokens_cover_all_words) {
     for (size_t i = 0; i < sentence->length; i++) {
         bool end = sentence->tokens[i].begin == strlen(own);
         ck_assert(end ? ranges[i].first == words && ranges[i].end == words : ranges[i].first < ranges[i].end);
-        ck_assert_uint_le(ranges[i].first, behind);
-        behind = ranges[i].end;
+        ck_assert_uint_le(ranges[i].first, after);
+        after = ranges[i].end;
     }
-    ck_assert_uint_eq(behind, words);
+    ck_assert_uint_eq(after, words);
     sentence_done(sentence);
 }
 END_TEST

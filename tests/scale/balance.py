@@ -29,7 +29,7 @@ FIELDS = os.environ.get("SCALE_FIELDS") or '"strategy":"beam"'
 SECONDS = parameter("SCALE_SECONDS", 10)
 LOAD = parameter("SCALE_LOAD", 0.5)
 REPLICAS, CONNECTIONS, CAPACITY_REQUESTS, CANARY_REQUESTS, KILLS = 3, 256, 600, 100, 3
-UNHURRIED = ("--deadline-ms", "600000", "--grace-ms", "600000", "--queue", "100000")  # a slow machine is none of the faults
+UNHURRIED = ("--deadline-ms", "600000", "--grace-ms", "600000", "--queue", "100000")  # a slow machine is not one of the faults
 SLOT = "added"  # of the configuration, for one replica more
 
 

@@ -1,4 +1,4 @@
-/* server/shipped: the address as a browser and curl take it. */
+/* server/shipped: the address in the form that a browser and curl accept. */
 #include "server/shipped.h"
 #include "tests/suites.h"
 #include <stdlib.h>
@@ -16,8 +16,7 @@ static const struct {
       "Try:    curl 'http://127.0.0.1:8080" QUESTION}},
     {{.address = "127.0.0.1:8080", .models = names, .model_count = 2, .usual = "b"},
      {"alignd serves http://127.0.0.1:8080/ (Ctrl+C ends it)", "Models: a, b",
-      "Default: b, where neither a model nor languages are asked for (--default-model)",
-      "Try:    curl 'http://127.0.0.1:8080" QUESTION}},
+      "Default: b, for requests without model and languages (--default-model)", "Try:    curl 'http://127.0.0.1:8080" QUESTION}},
     {{.address = "127.0.0.1:8080", .models = names, .model_count = 1, .gets = true},
      {"alignd serves http://127.0.0.1:8080/ (Ctrl+C ends it)", "Models: a", "Try:    curl 'http://127.0.0.1:8080" QUESTION,
       "More:   alignd get de-en downloads a model of Mozilla; alignd get --list shows which there are"}},

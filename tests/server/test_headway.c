@@ -1,4 +1,4 @@
-/* server/resume: what the progress of a run looks like, at which time. */
+/* server/resume: the progress line of a run over time. */
 #include "server/resume.h"
 #include "tests/suites.h"
 

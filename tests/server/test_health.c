@@ -1,4 +1,4 @@
-/* server/health: what counts as healthy, and that nothing keeps the question waiting. The daemon here is a script. */
+/* server/health: healthy replies, and a deadline for all others. The daemon here is a script. */
 #include "server/base/clock.h"
 #include "server/health.h"
 #include "tests/suites.h"

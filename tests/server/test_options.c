@@ -1,4 +1,4 @@
-/* server/options_parse and what it uses: precedence, ranges, and the messages for what is wrong. */
+/* server/options_parse and its helpers: precedence, ranges, and error messages. */
 #include "server/options_parse.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -149,7 +149,7 @@ START_TEST(origins) {
     ck_assert_uint_eq(options.cors.count, 1);
     teardown();
     ck_assert_int_eq(parse("--model a --cors https://a.example,*"), -1);
-    ck_assert_str_eq(err.message, "--cors must be * alone or a list of origins, got \"https://a.example,*\"");
+    ck_assert_str_eq(err.message, "--cors must be either * or a list of origins, got \"https://a.example,*\"");
     ck_assert_int_eq(parse("--model a --cors https://a.example/"), -1);
     ck_assert_str_eq(err.message, "--cors must contain origins such as https://example.org, got \"https://a.example/\"");
     ck_assert_int_eq(parse("--model a --cors example.org"), -1);
@@ -373,12 +373,13 @@ static const struct {
     {"translate --model a --beam-size 0", "--beam-size must be between 1 and 32, got 0"},
     {"translate --model a --length-penalty -1", "--length-penalty must be between 0 and 2, got -1"},
     {"translate --model a --min-length 5 --max-length 4", "--min-length must be at most --max-length (4), got 5"},
-    {"translate --model a --shard 2/2", "--shard must be K/N, K from 0 to N - 1, N at most 1000000, got \"2/2\""},
-    {"translate --model a --shard 1", "--shard must be K/N, K from 0 to N - 1, N at most 1000000, got \"1\""},
-    {"translate --model a --shard 1/2x", "--shard must be K/N, K from 0 to N - 1, N at most 1000000, got \"1/2x\""},
-    {"translate --model a --shard -1/2", "--shard must be K/N, K from 0 to N - 1, N at most 1000000, got \"-1/2\""},
-    {"translate --model a --shard 0/1000001", "--shard must be K/N, K from 0 to N - 1, N at most 1000000, got \"0/1000001\""},
-    {"translate --model a --checkpoint c", "--output FILE is missing: --checkpoint needs an output that it can cut"},
+    {"translate --model a --shard 2/2", "--shard must be K/N with K from 0 to N - 1 and N at most 1000000, got \"2/2\""},
+    {"translate --model a --shard 1", "--shard must be K/N with K from 0 to N - 1 and N at most 1000000, got \"1\""},
+    {"translate --model a --shard 1/2x", "--shard must be K/N with K from 0 to N - 1 and N at most 1000000, got \"1/2x\""},
+    {"translate --model a --shard -1/2", "--shard must be K/N with K from 0 to N - 1 and N at most 1000000, got \"-1/2\""},
+    {"translate --model a --shard 0/1000001",
+     "--shard must be K/N with K from 0 to N - 1 and N at most 1000000, got \"0/1000001\""},
+    {"translate --model a --checkpoint c", "--output FILE is missing: --checkpoint needs an output that it can truncate"},
     {"translate --model a --shard 0/2 f.srt", "--shard and --checkpoint are for lines, not for documents"},
     {"translate --model a --checkpoint c --output o --format srt", "--shard and --checkpoint are for lines, not for documents"},
     {"--model a --shard 0/2", "unknown argument \"--shard\": it is an option of alignd translate"},

@@ -1,4 +1,4 @@
-/* server/outfile: a file has its old content or the new one, whatever happens in between. */
+/* server/outfile: a file has its old content or the new one, after any failure. */
 #include "server/outfile.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"

@@ -1,4 +1,4 @@
-/* server/resume: however a file is cut, its shares are its lines. */
+/* server/resume: for any number of shares, together they are the file's lines. */
 #include "server/resume.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"

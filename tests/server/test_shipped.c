@@ -71,7 +71,7 @@ static void check_found(const char *program, const char *directory, const char *
     ck_assert_str_eq(found, names);
 }
 
-/* The general model from English to French is the first; what is no whole model is left out. */
+/* The general model from English to French is the first; incomplete models are skipped. */
 START_TEST(order) {
     make_model("share/alignd/fr-en", true, true);
     make_model("share/alignd/geoquery", true, true);
@@ -109,7 +109,9 @@ START_TEST(none) {
     char expected[256];
     ck_assert_int_eq(shipped_find_beside(in_tree("bin/alignd"), &shipped, &err), -1);
     snprintf(expected, sizeof expected,
-             "no models in %s/share/alignd, %s/weights or /tmp/weights: `alignd get en-fr` downloads one; or give --model DIR or --models DIR", root, root);
+             "found no models in %s/share/alignd, %s/weights or /tmp/weights: `alignd get en-fr` downloads one; or give --model "
+             "DIR or --models DIR",
+             root, root);
     ck_assert_str_eq(err.message, expected);
     ck_assert(err.code == ERROR_FILE && shipped.folders.count == 0 && !shipped.directory);
     err = (struct error){0};

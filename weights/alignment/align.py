@@ -58,7 +58,7 @@ def parse_links(text: str, mark: str, flip: bool = False) -> Links:
 
 
 def places(words: list[str], text: str) -> list[Span]:
-    """Of the words in the text, which holds them in their order."""
+    """The spans of the words in the text, which contains them in this order."""
     spans, end = [], 0
     for word in words:
         begin = text.index(word, end)
@@ -80,7 +80,7 @@ def read_gold(path: Path, flip: bool = False) -> list[Gold]:
 
 @dataclass
 class Seen:
-    """What a model sees of a pair: the places of its tokens in both texts, </s> not among them, and rows [target tokens + 1, source tokens + 1]
+    """A model's view of a pair: the spans of its tokens in both texts, without </s>, and rows [target tokens + 1, source tokens + 1]
     of weights, the last row that of the target's </s>, the last column that of the source's (0 where none is read)."""
 
     source: list[Span]
@@ -139,7 +139,7 @@ def has_head(model: Path) -> bool:
 
 
 def attention(alignd: Path, model: Path, pairs: list[tuple[str, str]]) -> tuple[list[Seen], list[Seen]]:
-    """What /attention says of each (source, target): attention, and the soft alignment of a model with a head (of another: nothing)."""
+    """The reply of /attention for each (source, target): attention, and the soft alignment if the model has a head."""
     found: dict[str, list[Seen]] = {"attention": []} | ({"soft_alignment": []} if has_head(model) else {})
     flags = ["--max-text-chars", "1000000", "--workers", "1"]
     with unlimited(model) as copy, compute.daemon(alignd, copy, compute.Variant(model.name, flags)) as url:
@@ -172,7 +172,7 @@ def seen_by_head(model: Model, sides: tuple[Tokenizer, Tokenizer], pair: tuple[s
 
 
 def soft_alignment(model: Path, pairs: list[tuple[str, str]]) -> list[Seen]:
-    """What the head of a model folder says of each (source, target), by PyTorch; nothing if it has none."""
+    """The rows of a model folder's alignment head for each (source, target), by PyTorch; nothing if it has no head."""
     if not has_head(model):
         return []
     read, *sides = folder.read(model)
@@ -259,7 +259,7 @@ def diagonal_links(gold: Gold) -> Links:
 
 
 def lexical_links(lexical: lexicon.Lexical, source: Tokenizer, target: Tokenizer, gold: Gold) -> Links:
-    """Of pieces, merged into words as attention is."""
+    """Links of pieces, merged into words in the same way as attention."""
     tokens = source.tokens(gold.source), target.tokens(gold.target)
     sources = membership(spans_of_tokens(tokens[0], gold.source), gold.source_words)
     targets = membership(spans_of_tokens(tokens[1], gold.target), gold.target_words)

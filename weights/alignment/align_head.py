@@ -86,12 +86,12 @@ def spaced(text: str) -> str:
 
 
 def typed(text: str) -> str:
-    """With the apostrophes of word processors."""
+    """Writes the text with the apostrophes of word processors."""
     return text.replace("'", "’")
 
 
 def varied(pairs: list[Linked], index: int, values: random.Random) -> Linked:
-    """Pair number `index`, perhaps with those behind it, perhaps written otherwise; its words stay the same."""
+    """Pair number `index`, perhaps with those after it, perhaps written in another way; its words stay the same."""
     count = values.randint(2, 3) if values.random() < JOINED else 1
     pair = joined(pairs[index:index + count])
     for share, change in (SPACED, spaced), (LOWERED, str.lower), (TYPED, typed):
@@ -116,7 +116,7 @@ def examples(pairs: list[Linked], model: Model, sides: tuple[Tokenizer, Tokenize
 
 
 def batches(stream: Iterator[Example], values: random.Random) -> Iterator[list[Example]]:
-    """Of like lengths: a pool is sorted and cut."""
+    """Batches of similar lengths: a pool is sorted and split."""
     pool: list[Example] = []
     for example in stream:
         pool.append(example)

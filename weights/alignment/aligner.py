@@ -29,7 +29,7 @@ Pair = tuple[str, str]
 
 
 class AlignerError(Exception):
-    """What cannot be aligned, in a sentence."""
+    """The aligner cannot align the input; the message is a sentence."""
 
 
 def words(text: str) -> list[str]:

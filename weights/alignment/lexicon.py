@@ -2,7 +2,7 @@
 
 The second is fast_align's model (Dyer et al. 2013) with its tension fixed: p(target word | source word) by expectation maximisation, the prior
 of source position j of m for target position i of n falling off as exp(-tension |i/n - j/m|), and a null word. Input: pairs of lists of ids
-(or any numbers). Output of `of(source, target)`: a matrix [target words, source words] whose rows sum to 1, or to 0 where there is no link.
+(or any numbers). Output of `of(source, target)`: a matrix [target words, source words] whose rows sum to 1, or to 0 if there is no link.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Lexical:
 
 
 class Aligned:
-    """What the aligner finds in the pairs that it learns from: links, and of another pair none."""
+    """The aligner's links in the pairs that it learns from; other pairs have no links."""
 
     def __init__(self, pairs: list[Pair], program: Path = aligner.PROGRAM) -> None:
         numbers = ("\t".join(" ".join(str(word + 1) for word in side) for side in pair) + "\n" for pair in pairs)

@@ -1,7 +1,7 @@
 """Word alignments from files: words, links, symmetrisation, and links between pieces.
 
 A links file has one line a pair of its corpus: links of the first language to the second TAB those of the run the other way, each `i-j` (word i
-of the first, word j of the second, from 0). A word, on lower-cased text: a run of letters, digits, underscores and apostrophes, cut behind an
+of the first, word j of the second, from 0). A word, on lower-cased text: a run of letters, digits, underscores and apostrophes, cut after an
 apostrophe that follows a letter or digit (`l'eau` is `l'`, `eau`); any other character but white space is a word of its own.
 """
 

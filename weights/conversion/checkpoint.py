@@ -1,6 +1,6 @@
 """PyTorch's checkpoints (.pt) without PyTorch: nothing in them is run, and tensors are read one at a time.
 
-A checkpoint is a pickle beside which the numbers lie: in a zip (since PyTorch 1.6), or one after the other behind it. Of what the pickle names,
+A checkpoint is a pickle beside which the numbers lie: in a zip (since PyTorch 1.6), or one after the other after it. Of what the pickle names,
 tensors become `Tensor`, plain values themselves, and all else becomes an `Inert` object, which keeps its attributes and does nothing.
 """
 
@@ -145,7 +145,7 @@ def _load_older(path: Path) -> Any:
 
 
 def load(path: Path) -> Any:
-    """What the checkpoint holds. Raises FormatError."""
+    """The content of the checkpoint. Raises FormatError."""
     try:
         return _load_zip(path) if zipfile.is_zipfile(path) else _load_older(path)
     except FormatError:

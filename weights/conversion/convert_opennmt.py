@@ -110,7 +110,7 @@ def _itos(field: Any, depth: int = 0) -> list[str]:
         for name in ("vocab", "base_field"):
             if name in inner:
                 return _itos(inner[name], depth + 1)
-    raise ConversionError("vocab: is in none of the forms that are known")
+    raise ConversionError("vocab: has an unknown form")
 
 
 def words_of(found: dict) -> tuple[list[str], list[str]]:
@@ -118,7 +118,7 @@ def words_of(found: dict) -> tuple[list[str], list[str]]:
     if _is_pairs(vocab):  # 0.x: [(name, Vocab)]
         vocab = dict(vocab)
     if not isinstance(vocab, dict) or not all(isinstance(name, str) for name in vocab):
-        raise ConversionError("vocab: is in none of the forms that are known")
+        raise ConversionError("vocab: has an unknown form")
     if features := [name for name in vocab if "feat" in name and vocab[name]]:
         raise ConversionError(f"vocab: {features[0]}: alignd does not have features")
     if vocab.get("decoder_start_token", "<s>") != "<s>":
@@ -154,7 +154,7 @@ class Tensors:
         self.tensors = dict(found["model"]) | {f"generator.{name}": tensor for name, tensor in found["generator"].items()}
         for name, tensor in self.tensors.items():
             if not isinstance(tensor, Tensor):
-                raise ConversionError(f"{name}: is no tensor")
+                raise ConversionError(f"{name}: is not a tensor")
         self.left = set(self.tensors)
 
     def shape(self, name: str) -> tuple[int, ...]:
@@ -179,7 +179,7 @@ class Tensors:
         except (checkpoint.FormatError, OSError, ValueError, KeyError, RuntimeError) as error:
             raise ConversionError(f"{name}: cannot be read: {error}") from error
         if not numpy.isfinite(values).all():
-            raise ConversionError(f"{name}: holds values that are no numbers")
+            raise ConversionError(f"{name}: has values that are not numbers")
         return values
 
     def same(self, one: str, other: str) -> None:
@@ -322,7 +322,7 @@ def convert(found: dict, head: dict, origin: str, unknowns: bool = True) -> Conv
     converter.embed()
     converter.output(sides[1].index("<blank>") if "<blank>" in sides[1] else -1)
     if tensors.left:
-        raise ConversionError(f"{min(tensors.left)}: unknown, so the model is another than its options say")
+        raise ConversionError(f"{min(tensors.left)}: unknown, so the options do not describe this model")
     section, files = converted.tokenizer_of(*_vocabularies(sides))
     if converter.shares() and len(files) > 1:
         raise ConversionError("option share_embeddings: source and target have one embedding, but their vocabularies differ")

@@ -1,4 +1,4 @@
-"""What the converters of weights from elsewhere share: tensors made one at a time, vocabularies, and the model folder, in NumPy.
+"""The parts that converters of other toolkits' weights share: tensors made one at a time, vocabularies, and the model folder, in NumPy.
 
 A converter says for every tensor of the model folder which shape it has and how it is made; `write` makes and stores them one after the
 other, so that never more than one of them is in memory, and the folder appears only when it is whole.
@@ -25,7 +25,7 @@ WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
 
 class ConversionError(ValueError):
-    """What cannot be converted; the message names it."""
+    """The model cannot be converted; the message names the reason."""
 
 
 class Part(NamedTuple):
@@ -70,7 +70,7 @@ def of_words(path: Path, words: list[str]) -> Vocabulary:
 
 
 def tokenizer_of(source: Vocabulary, target: Vocabulary) -> tuple[dict, dict[str, bytes]]:
-    """Of words. -> config.json's section, the files by their names; equal ones are one file."""
+    """Vocabularies of words -> config.json's section, the files by their names; equal ones are one file."""
     names = ("joint.vocab",) * 2 if source.content == target.content else ("source.vocab", "target.vocab")
     return {"type": source.kind, "source": names[0], "target": names[1]}, {names[0]: source.content, names[1]: target.content}
 
@@ -126,7 +126,7 @@ def _write(folder: Path, conversion: Conversion, kind: str) -> None:
 def write(out: Path, conversion: Conversion, kind: str) -> None:
     """The folder must not be there."""
     if out.exists():
-        raise ConversionError(f"{out}: is there already")
+        raise ConversionError(f"{out}: already exists")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
         made = Path(folder) / "model"
@@ -144,7 +144,7 @@ def validated(config: dict) -> dict:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What every converter asks for beside its model."""
+    """The arguments that every converter takes besides its model."""
     parser.add_argument("--output", type=Path, required=True, help="the model folder to make")
     parser.add_argument("--name", help="its name; without it, that of the folder")
     parser.add_argument("--source", default="und", help="BCP-47 code of the language that it reads (und)")

@@ -30,7 +30,7 @@ def read_pairs(path: Path, flip: bool = False) -> list[tuple[str, str]]:
 
 
 def short(pairs: list[tuple[str, str]], longest: int) -> list[tuple[str, str]]:
-    """Those of at most `longest` words a side; 0: all."""
+    """The pairs of at most `longest` words per side; 0: all."""
     return [pair for pair in pairs if max(len(text.split()) for text in pair) <= longest] if longest else pairs
 
 

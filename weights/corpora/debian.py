@@ -182,7 +182,7 @@ def without_markup(text: str) -> str:
 
 
 def without_shortcut(text: str) -> str:
-    """Not the mark of a letter that is pressed, `_File`, `E&xit`, `~Open`, `File (_F)`."""
+    """Removes the mark of a keyboard shortcut: `_File`, `E&xit`, `~Open`, `File (_F)`."""
     text = re.sub(r"\s*\([_&~]\w\)", "", text)
     return re.sub(r"(?<![\w&])_(?=\w)|(?<=[A-Za-z])_(?=[a-z]+(?:\W|$))(?!\w*_)|&(?=\w)(?<!\w\w&)|(?<![\w/.])~(?=\w)|(?<=\w)~(?=\w)", "", text)
 
@@ -203,7 +203,7 @@ def split(a: str, b: str) -> list[Pair]:
 
 
 def is_language(text: str, language: str) -> bool:
-    """By its commonest words; what has none of any language may be of this one."""
+    """By its commonest words; a text without common words of any language may be in this one."""
     words = re.findall(r"[^\W\d_]+", text.lower())
     counts = {code: sum(word in stop for word in words) for code, stop in STOP_WORDS.items()}
     best = max(counts.values())
@@ -245,7 +245,7 @@ def held_out(root: Path) -> set[str]:
 
 @dataclass
 class Cleaner:
-    """What one pair of languages has held so far. reasons: why texts were dropped."""
+    """The texts of one pair of languages so far. reasons: why texts were dropped."""
 
     language: str
     forbidden: set[str]

@@ -1,7 +1,7 @@
 """GeoQuery's training questions with other names in them: python3 -m weights.corpora.exchanged TRAIN.tsv.gz > PAIRS.tsv
 
 An alignment head (weights.align_head) shall learn that a name in the form comes from that name in the question, whatever it is called.
-Input: questions and forms, TAB-separated; output: the same, each up to ROUNDS times with names of other questions, or none of them, in place of its own."""
+Input: questions and forms, TAB-separated; output: the same, each up to ROUNDS times with its names replaced by those of other questions or of no question."""
 
 import random
 import re

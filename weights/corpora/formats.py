@@ -1,7 +1,7 @@
 """Pairs of texts out of the files that Debian packages carry: message catalogues, dictionaries, help and manual pages, tables of names.
 
 Input: unpacked packages, or single files. Output of every reader: an iterator of (English, other) pairs as they stand there, in an order that
-depends on the files alone; weights/corpora/debian.py cleans them. What can be told apart by a key (message catalogues, ids) is paired by it; pages are
+depends on the files alone; weights/corpora/debian.py cleans them. Texts that a key identifies (message catalogues, ids) is paired by it; pages are
 paired block by block, a section at a time, where both languages have the same blocks.
 """
 
@@ -42,7 +42,7 @@ def messages(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def catalogue(path: Path) -> Iterator[Pair]:
-    """Of a plural the singular with the first form and the plural with the last. A context is left out, that of Qt and of Wesnoth (`female^...`) too."""
+    """Pairs of a message: for a plural, the singular with the first form and the plural with the last. Contexts are removed, also those of Qt and of Wesnoth (`female^...`)."""
     for identity, texts in messages(path):
         english = identity.rpartition("\x04")[2].split("\0")
         if not english[0]:
@@ -177,7 +177,7 @@ def pages(english: Path, other: Path, endings: Iterable[str] = (".html", ".page"
 
 
 def pages_by_id(english: Path, other: Path) -> Iterator[Pair]:
-    """Of pages that are below both folders the blocks with the same id."""
+    """The blocks with the same id in pages that are in both folders."""
     for path in sorted(english.rglob("*.html")):
         twin = other / path.relative_to(english)
         if twin.is_file():

@@ -1,1 +1,1 @@
-"""What models and searches achieve: scores, tables, model cards, comparisons with other engines."""
+"""Measures models and searches: scores, tables, model cards, comparisons with other engines."""

@@ -65,7 +65,7 @@ The {sentences:,} {test_set}
 
 @dataclass(frozen=True)
 class About:
-    """What a corpus makes of a model, in sentences. purpose may name {source} and {target}, test_set {case}."""
+    """Sentences that describe a model by its corpus. purpose may name {source} and {target}, test_set {case}."""
 
     purpose: str
     test_set: str

@@ -29,7 +29,7 @@ MARGIN, MEDIAN = 0.2, 1e-5
 
 
 class Precision(NamedTuple):
-    """What Bergamot calls it, the file that it loads, how alignd computes; same: both compute the same."""
+    """Bergamot's name, the file that it loads, and alignd's compute type; same: both compute the same."""
 
     name: str
     model: str
@@ -73,7 +73,7 @@ def check(client: Daemon, folder: Path, name: str, same: bool) -> bool:
 
 
 def compare(alignd: Path, folder: Path, precision: Precision, work: Path) -> bool:
-    """With the shortlist and without."""
+    """Runs with and without the shortlist."""
     out, holds = work / f"{folder.name}-{precision.name}", True
     subprocess.run([alignd, "import", folder / precision.model, "--max-target-ratio", "3", "--into", work, "--name", out.name], check=True, stdout=subprocess.DEVNULL)
     for end, flags in (("", []), (".shortlist", ["--shortlist"])):

@@ -67,7 +67,7 @@ class Hypothesis:
 
 @dataclass
 class Row:
-    """What one comparison found."""
+    """The result of one comparison."""
 
     name: str
     count: int = 0
@@ -104,7 +104,7 @@ class Row:
 # ---- Marian's files ----
 
 def lines_of(folder: Path, name: str) -> list[str]:
-    """Of the file or its .gz."""
+    """The lines of the file or of its .gz."""
     path = folder / name
     text = path.read_text(encoding="utf-8") if path.exists() else gzip.decompress(path.with_name(name + ".gz").read_bytes()).decode()
     return text.removesuffix("\n").split("\n")
@@ -115,7 +115,7 @@ def _attention(text: str) -> list[list[float]]:
 
 
 def _fields(fields: list[str]) -> dict:
-    """Those behind the text, each known by how it begins; the last is the score."""
+    """The fields after the text, each identified by its beginning; the last is the score."""
     found: dict = {}
     for text in fields:
         label, _, numbers = text.strip().partition("= ")
@@ -147,7 +147,7 @@ def only_pieces(folder: Path) -> bool:
 
 
 def plain_text(folder: Path, line: str) -> str:
-    """What was printed, as text."""
+    """The program's output, as text."""
     return "".join(line.split()).replace(SPACE, " ").lstrip() if only_pieces(folder) else line
 
 
@@ -222,7 +222,7 @@ STRATEGIES = {"greedy.txt": ["--strategy", "greedy"], "beam5.txt": []}
 
 
 def check_texts(alignd: Path, model: Path, folder: Path, flags: tuple[str, ...] = ()) -> Iterator[tuple[Row, float]]:
-    """What `alignd translate` prints, and its BLEU."""
+    """The output of `alignd translate`, and its BLEU."""
     references = lines_of(folder, "reference.txt")
     for name, strategy in STRATEGIES.items():
         if not has(folder / "out", name):

@@ -1,6 +1,6 @@
 """int8 without stored activation scales: alignd's scale for each row against Marian's for each batch: python3 -m weights.evaluation.compare_scales --data DIR
 
-Input: DIR with student-ssru, a model of Marian's type transformer with an SSRU decoder and norms behind its blocks, as weights.compare_marian reads it: model.intgemm8.bin, joint.spm,
+Input: DIR with student-ssru, a model of Marian's type transformer with an SSRU decoder and norms after its blocks, as weights.compare_marian reads it: model.intgemm8.bin, joint.spm,
 input.ids.txt, reference.pieces.txt. It is imported by alignd, which keeps the whole numbers. Its arithmetic is done here in NumPy along the reference's words (teacher forcing), its products with weights in whole numbers: the
 inputs are rounded with 127 over the largest of the row, or of all rows that enter the product together, in batches of so many sentences. Output: a table; how far the
 words' log-probabilities are from those without rounding of inputs, and how often another word is the likeliest.
@@ -69,7 +69,7 @@ class Student:
         return numpy.hstack([numpy.sin(angles), numpy.cos(angles)])
 
     def attend(self, q: ndarray, k: ndarray, v: ndarray) -> ndarray:
-        """Of one sentence: q [n, d], k, v [m, d]."""
+        """Attention of one sentence: q [n, d], k, v [m, d]."""
         split = lambda x: x.reshape(len(x), self.heads, -1).transpose(1, 0, 2)
         scores = split(q) @ split(k).transpose(0, 2, 1) / numpy.sqrt(self.size / self.heads)
         weights = numpy.exp(scores - scores.max(axis=2, keepdims=True))

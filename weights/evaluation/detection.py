@@ -51,7 +51,7 @@ def band_of(text: str) -> int:
 
 
 def messages(locale: str, original: bool = False) -> set[str]:
-    """Of all programs, in this locale, or the English ones that they were made from; no markup, no codes."""
+    """The messages of all programs in this locale, or their English sources, without markup and codes."""
     found = set()
     for path in Path(f"/usr/share/locale/{locale}/LC_MESSAGES").glob("*.mo"):
         if "iso_" in path.name or "xkeyboard" in path.name:  # names of countries and keyboards

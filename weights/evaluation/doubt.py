@@ -37,7 +37,7 @@ def digest(text: str) -> str:
 
 
 def references(path: Path, flip: bool) -> dict[str, list[str]]:
-    """Those of each source, in the order of the sources' digests: chosen by chance, the same each time."""
+    """The references of each source, in the order of the sources' digests, which is random but reproducible."""
     found: dict[str, list[str]] = {}
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -48,7 +48,7 @@ def references(path: Path, flip: bool) -> dict[str, list[str]]:
 
 
 def features(sentence: dict) -> list[float]:
-    """Of a sentence object with log_probs, entropy and eos."""
+    """The features of a sentence object with log_probs, entropy and eos."""
     log_probs = quality.clipped(numpy.array(sentence["log_probs"]), 0)
     return [float(log_probs.sum()), float(numpy.mean(sentence["entropy"])), float(numpy.log(len(log_probs)))]
 
@@ -75,13 +75,13 @@ def examples(client: Daemon, texts: dict[str, list[str]]) -> quality.Examples:
 
 
 def measured(estimates: ndarray, wrong: ndarray, weights: ndarray) -> tuple[float, float]:
-    """What share of the doubtful translations is wrong, and what share of the wrong ones is doubtful."""
+    """The share of wrong translations among the doubtful ones, and of doubtful ones among the wrong."""
     doubtful = weights * (estimates < BELOW)
     return float((doubtful * wrong).sum() / doubtful.sum()), float((doubtful * wrong).sum() / (weights * wrong).sum())
 
 
 def judge(clients: dict[str, Daemon], models: list[Path], data: Path) -> str:
-    """Of the translations in JUDGED that the models still make."""
+    """The judgements of the translations in JUDGED that the models still make."""
     rows = [line.split("\t") for line in JUDGED.read_text(encoding="utf-8").splitlines()[1:]]
     estimates, wrong, weights = [], [], []
     for model in models:

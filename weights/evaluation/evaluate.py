@@ -28,7 +28,7 @@ from ..model.search import Hypothesis
 from ..model.tokenizer import Tokenizer, load_characters, lower, options_of
 from ..model.vocabulary import VocabularyError
 
-# What a task is measured by.
+# The measures of each task.
 SCORES: dict[str, dict[str, Callable[[list[str], list[str]], float]]] = {
     "translation": {"BLEU": scores.bleu, "chrF": scores.chrf},
     "parsing": {"exact match %": scores.exact_match},
@@ -64,7 +64,7 @@ class PyTorch:
 
 @dataclass
 class Result:
-    """What one engine made of the whole set with one strategy."""
+    """One engine's output for the whole set with one strategy."""
 
     engine: str
     strategy: str
@@ -113,7 +113,7 @@ def command_line(arguments: argparse.Namespace, name: str) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is translated, with what."""
+    """Adds the options for the test set and the model."""
     parser.add_argument("model", type=Path, help="an exported model folder")
     parser.add_argument("--data", type=Path, required=True, help="folder of the corpora")
     parser.add_argument("--corpus", default="tsv", choices=data.CORPORA, help="in that folder; tsv: SPLIT.tsv.gz")

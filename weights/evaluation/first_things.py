@@ -1,4 +1,4 @@
-"""What people type first: python3 -m weights.evaluation.first_things MODEL_FOLDER [--alignd build/alignd]
+"""The first texts that people type: python3 -m weights.evaluation.first_things MODEL_FOLDER [--alignd build/alignd]
 
 Input: a model folder; weights/first/SOURCE-TARGET.tsv, a hundred inputs and what is acceptable (its head says how that is written), and fifty more in
 weights/first/second/. The daemon translates with its defaults. Output: the share of each that is acceptable, by group, and each translation with a mark.

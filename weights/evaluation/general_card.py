@@ -100,7 +100,7 @@ def sources(pair: str, weights: dict[str, float]) -> str:
 
 
 def earlier_sources(began: str, pair: list[str]) -> str:
-    """What a model of another pair that this one began from has learned from. began: its name, and what it had seen."""
+    """The training data of the model of another pair from which this one was started. began: its name and data."""
     name = began.split()[0] if began else ""
     other = name and set(name.split("-")) - set(pair)
     return f" So are they of the texts of [{name}](../{name}/README.md), from whose weights the training began." if other else ""

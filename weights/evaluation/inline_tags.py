@@ -65,14 +65,14 @@ def phrases(gold: Gold) -> Iterator[Phrase]:
             if not found or not sure or not is_plain(gold.source[slice(*place)]):
                 continue
             for words in {(found[0], found[-1]), (sure[0], sure[-1])}:
-                begin, behind = gold.target_words[words[0]][0], gold.target_words[words[1]][1]
-                if is_plain(gold.target[begin:behind]):
+                begin, stop = gold.target_words[words[0]][0], gold.target_words[words[1]][1]
+                if is_plain(gold.target[begin:stop]):
                     core = gold.target_words[sure[0]][0] - begin, gold.target_words[sure[-1]][1] - begin
-                    yield Phrase(gold.source, place, gold.target[begin:behind], core)
+                    yield Phrase(gold.source, place, gold.target[begin:stop], core)
 
 
 def places_of(words: str, text: str) -> list[Span]:
-    """Of the words in the text, whatever their case, as whole words."""
+    """The spans of the words in the text, as whole words, ignoring case."""
     last = r"(?!\w)" if words[-1] not in "'’" else ""
     return [match.span() for match in re.finditer(rf"(?<!\w){re.escape(words)}{last}", text, re.IGNORECASE)]
 
@@ -101,9 +101,9 @@ def is_right(snippet: Snippet, answer: str) -> bool:
     parts = re.split(r"<[^>]*>", answer)
     if len(parts) != 3:
         return False
-    before, inner, behind = (html.unescape(part) for part in parts)
+    before, inner, after = (html.unescape(part) for part in parts)
     begin, end = len(before), len(before) + len(inner)
-    return (before + inner + behind == snippet.translation and snippet.place[0] <= begin <= snippet.core[0] and
+    return (before + inner + after == snippet.translation and snippet.place[0] <= begin <= snippet.core[0] and
             snippet.core[1] <= end <= snippet.place[1])
 
 

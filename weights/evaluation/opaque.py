@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def symbols(pieces: list[str]) -> str:
-    """Those that are a piece of their own, with a blank before them or without. Currencies are not asked about: amounts are opaque in any case."""
+    """The symbols that are separate pieces, with or without a blank before them. Currencies are excluded, since amounts are always opaque."""
     only = {piece.removeprefix("\u2581") for piece in pieces}
     return "".join(sorted(one for one in only if len(one) == 1 and unicodedata.category(one) in ("Sm", "Sk", "So") and one != "\ufffd"))
 
@@ -67,7 +67,7 @@ def put_in(text: str, symbol: str) -> str:
 
 
 def copied(client: Daemon, candidates: str, texts: list[str]) -> str:
-    """Those whose sentences have one symbol, this one, in the translation."""
+    """The sentences that have exactly one symbol, this one, in the translation."""
     kept = []
     for symbol in candidates:
         found = translations(client, [put_in(text, symbol) for text in texts], True)
@@ -77,7 +77,7 @@ def copied(client: Daemon, candidates: str, texts: list[str]) -> str:
 
 
 def serve(alignd: Path, model: Path, settings: dict, ask: Callable[[Daemon], T]) -> T:
-    """What `ask` says of a copy of the model with these settings."""
+    """The result of `ask` for a copy of the model with these settings."""
     with tempfile.TemporaryDirectory() as work:
         copy = Path(work) / model.name
         shutil.copytree(model, copy)

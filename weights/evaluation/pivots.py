@@ -1,7 +1,7 @@
-"""What is lost by way of a third language: python3 -m weights.evaluation.pivots --data CORPORA FIRST_MODEL SECOND_MODEL [--limit N] [--alignd build/alignd]
+"""Measures the loss of translating through a third language: python3 -m weights.evaluation.pivots --data CORPORA FIRST_MODEL SECOND_MODEL [--limit N] [--alignd build/alignd]
 
 Input: two model folders of which the second reads what the first writes, and the folder of all corpora, of which Multi30k's test set of 2016 is read in up to three
-languages. One daemon serves both models. A pair of languages is asked for as such and goes through both (server/README.md); a round trip, back to the language it
+languages. One daemon serves both models. A pair of languages is asked for as such and goes through both (server/api/REQUESTS.md); a round trip, back to the language it
 set out from, is asked for model by model. Output, as one table in Markdown: BLEU and chrF of what the first model wrote, and of what the second made of it.
 """
 
@@ -47,7 +47,7 @@ def lines_of(root: Path, language: str, limit: int | None) -> list[str]:
 
 
 def ask(client: Daemon, way: Way, texts: list[str]) -> list[tuple[str, str]]:
-    """What each text became in between and at the end."""
+    """The intermediate and the final translation of each text."""
     source, _, target = way.languages
     fields = {"split_sentences": False, "include": []}
     if source == target:

@@ -126,7 +126,7 @@ def places(words: dict) -> list[float]:
 
 
 def right_words(ours: dict, reference: dict) -> list[bool]:
-    """Of ours; both `words` of a sentence object of the same source."""
+    """Whether each of our words is right; both are `words` of a sentence object of the same source."""
     free = dict(enumerate(zip(map(str.casefold, reference["target"]), places(reference))))
     right = []
     for word, place in zip(map(str.casefold, ours["target"]), places(ours)):
@@ -218,7 +218,7 @@ def read(paths: list[Path], flip: bool) -> tuple[list[tuple[str, str]], list[tup
 
 
 def fits(model: Path, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Those that the model reads whole: a third of its limit in words, at most."""
+    """The pairs that the model reads without splitting: at most a third of its limit in words."""
     longest = folder.read_config(model)["limits"]["max_source_tokens"] // 3
     return [(a, b) for a, b in pairs if 0 < len(a.split()) <= longest and 0 < len(b.split()) <= longest]
 

@@ -34,7 +34,7 @@ Sentences whose cheap estimate (weights/evaluation/doubt.py) is below {below:.2g
 
 
 def cell(bin: int, curve: list[list[float]]) -> str:
-    """What of a tenth is right. curve: [estimates, their mean, the share that is right] of each that has any."""
+    """The share of correct estimates in each tenth. curve: [estimates, their mean, the share that is right] for each tenth that has any."""
     return next((f"{right:.2f} of {count:,}" for count, estimate, right in curve if min(int(estimate * BINS), BINS - 1) == bin), "")
 
 

@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument("--card", action="store_true", help="write MODEL/README.md with these figures")
-    parser.add_argument("flags", nargs="*", help="behind --: options of the daemon, such as --compute int8")
+    parser.add_argument("flags", nargs="*", help="after --: options of the daemon, such as --compute int8")
     arguments = parser.parse_intermixed_args()
     figures, examples = measure(arguments.alignd, arguments.model, arguments.reverse, arguments.data, arguments.flip, arguments.beam_size, arguments.limit, arguments.flags)
     size = sum(path.stat().st_size for path in arguments.model.iterdir() if path.name != "README.md")

@@ -38,7 +38,7 @@ Figures = dict[str, dict[str, float]]  # search or way -> score or gold set -> f
 
 @dataclass
 class Decoded:
-    """What alignd made of a test set with one search."""
+    """alignd's translation of a test set with one search."""
 
     sources: list[str]
     references: list[str]

@@ -71,7 +71,7 @@ class Table:
         return row.get("test", self.definition.get("test", self.recipe(row)["training"].get("corpus")))
 
     def digest(self, row: dict) -> str:
-        """Of everything that the row's figures depend on."""
+        """A digest of everything that the row's figures depend on."""
         parts = [self.definition.get(key) for key in ("scores", "searches", "by_length")] + [self.gold(row), self.definition.get("ways")]
         parts += [self.definition[key] for key in ("test", "joined", "steps", "cooled", "head_pairs") if key in self.definition]
         text = json.dumps([row, parts, self.recipe(row) if "recipe" in self.definition else None], sort_keys=True)
@@ -88,7 +88,7 @@ class Table:
 
 
 def read(folder: Path) -> list[Table]:
-    """Those of a folder, in the order of their names."""
+    """The tables of a folder, in the order of their names."""
     return [Table(path) for path in sorted(folder.glob("*.json")) if not path.stem.endswith(".rows")]
 
 

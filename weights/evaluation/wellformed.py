@@ -202,7 +202,7 @@ def _repetition(reader: _Reader) -> None:
         counts.append(reader.take())
     reader.take("}")
     if not all(count.isdigit() for count in counts):
-        raise ValueError("a count is no number")
+        raise ValueError("a count is not a number")
 
 
 def _factor(reader: _Reader) -> None:
@@ -218,7 +218,7 @@ def _factor(reader: _Reader) -> None:
     else:
         word = reader.take()
         if word not in ATOMS and not word.isalnum():
-            raise ValueError(f"{word!r} is no atom")
+            raise ValueError(f"{word!r} is not an atom")
     while reader.peek() in ("+", "*", "?", "{"):
         if reader.take() == "{":
             _repetition(reader)

@@ -10,7 +10,7 @@ struct aligner_options {
     int samplers; /* 1..ALIGNER_MAX_SAMPLERS, each with a seed of its own; links are what they find together */
     int sweeps;   /* with the whole model; 0: as many as the corpus needs, fewer the larger it is */
     uint64_t seed;
-    void (*report)(int direction, int sampler, int samplers); /* called when each sampler is done; NULL: nobody is told */
+    void (*report)(int direction, int sampler, int samplers); /* called when each sampler is done; NULL: not needed */
 };
 
 /* links[0]: [words of side 1] the place on side 0 that each word is linked with, or NO_LINK; links[1]: [words of side 0], the other

@@ -37,9 +37,8 @@ static int set_option(struct settings *s, const char *name, const char *value, s
     long number = 0;
     if (strcmp(name, "symmetry") == 0) {
         s->symmetry = value;
-        return strcmp(value, "both") == 0 || symmetry_find(value)
-                   ? 0
-                   : error_set(err, ERROR_INPUT, "--symmetry: there is no %s", value);
+        return strcmp(value, "both") == 0 || symmetry_find(value) ? 0
+                                                                  : error_set(err, ERROR_INPUT, "--symmetry: %s is unknown", value);
     }
     if (strcmp(name, "quiet") == 0) {
         s->aligner.report = NULL;

@@ -11,13 +11,14 @@ static const float NO_LINK_ODDS = 0.25f; /* of no link against a link, before an
 static const float TENSION = 4;          /* of the START towards the diagonal, as in Dyer et al. 2013 */
 static const float START_NO_LINK = 0.1f; /* of no link against all links */
 
-/* One pair while its links are drawn. Places count from 0; before the first source word is -1, behind the last `sources`. */
+/* One pair while its links are drawn. Places count from 0; the place before the first source word is -1, the one after the last is
+ * `sources`. */
 struct view {
     const uint32_t *source, *target;
     size_t sources, targets;
     bool fertile;                      /* fertilities are looked at */
     uint8_t *links;                    /* [targets] */
-    int next[CORPUS_LONGEST];          /* [targets] the place of the first link behind each target word */
+    int next[CORPUS_LONGEST];          /* [targets] the place of the first link after each target word */
     uint8_t fertility[CORPUS_LONGEST]; /* [sources] */
     float leaving[CORPUS_LONGEST + 1]; /* [sources + 1] 1 / the sum of all jumps from place -1, 0, ... within the sentence */
     float shares[CORPUS_LONGEST + 1];  /* [sources + 1] what multiplies a count of the word at each place, the last: none */

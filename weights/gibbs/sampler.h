@@ -11,7 +11,7 @@
 #include "weights/gibbs/counts.h"
 
 /* Which parts of the model a sweep draws with, each besides those before. The first sweep over a corpus is a START: it makes links
- * near the diagonal, whatever the words are, so that no pair that comes early decides for those behind it. */
+ * near the diagonal, for any words, so that early pairs do not decide for later ones. */
 enum stage { STAGE_START, STAGE_WORDS, STAGE_JUMPS, STAGE_FERTILITY };
 
 enum { FERTILITIES = 8, JUMP_REACH = CORPUS_LONGEST + 1, NO_LINK = UINT8_MAX };

@@ -19,7 +19,7 @@ struct directions {
 /* "forward", "backward": one direction alone; "intersection", "union"; "grow-diag-final-and" (Koehn et al. 2005): the intersection,
  * then what the union has beside it, of words that have no link yet, then what it has anywhere between two such words. */
 struct symmetry;
-/* NULL: there is none of this name. */
+/* NULL: the name is unknown. */
 const struct symmetry *symmetry_find(const char *name);
 
 /* Sets grid->linked; grid's rows and columns are the caller's, at most CORPUS_LONGEST. */

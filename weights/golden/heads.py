@@ -1,4 +1,4 @@
-"""What the heads of the transformers among the golden models look at, by PyTorch: heads.json beside golden.json in each such folder.
+"""The attention of the heads of the golden transformers, by PyTorch: heads.json beside golden.json in each such folder.
 
 Input: folders written by weights.golden. Output: {"sentences": [{"encoder": [layer][head][m][m], "decoder": [layer][head][n][n], "cross":
 [layer][head][n][m]}]} of the first sentences of golden.json and their forced targets, </s> at the end (n tokens); what a model has not is left out.

@@ -22,7 +22,7 @@ SENTENCE = numpy.array([0.03125, -0.25, 0.03125, 2, 0.75, 1.5])
 
 
 def alternatives(random: numpy.random.Generator, token: int) -> list[list]:
-    """Of a step, best first; the token may be the best, another or none of them. Where there is but one, it is that."""
+    """The best tokens of a step, best first; the chosen token may be any of them or another one. If there is only one, it is that one."""
     others = [int(other) for other in random.permutation(range(3, 40)) if other != token][:BEST]
     count = 1 if random.random() < 0.1 else BEST
     found = others[:count]
@@ -32,7 +32,7 @@ def alternatives(random: numpy.random.Generator, token: int) -> list[list]:
 
 
 def ranges(random: numpy.random.Generator, count: int) -> list[list[int]]:
-    """Of each token, its words: mostly one, the same as the token's before or the next one, sometimes two, or none."""
+    """The words of each token: mostly one, the same as the previous token's or the next one, sometimes two or none."""
     found, word = [], 0
     for _ in range(count):
         kind = random.random()

@@ -57,7 +57,7 @@ VOCABULARIES = {"sentencepiece": ("tiny.en.spm", "tiny.fr.spm"), "words": ("tiny
 # The spread of a parameter by the end of its name, for inputs of size 1. The first that matches counts.
 GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5,
          "gain_input": 2.0, "gain_state": 1.0, ".gain": 1.5, ".gain.y": 1.5, ".gain.s": 1.5, ".gain.c": 1.5, "": 0.4}
-# Of a transformer's stack, whose norms hand on what differs between inputs only while their gains are not near zero.
+# Gains of a transformer's stack, whose norms pass on differences between inputs only if their gains are not near zero.
 BLOCK_GAINS = {"embedding": 0.7, "positions": 1.0, "query.weight": 2.5, "key.weight": 2.5, "cross.output.weight": 0.8, "filter.output.weight": 1.0,
                "self.output.weight": 1.7, "average.output.weight": 1.7, "output.weight": 2.5, ".weight": 1.7, "norm.gain": 0.3, "norm.shift": 0.15, "": 0.2}
 BLOCK_CENTRES = {"norm.gain": 1.0}
@@ -170,7 +170,7 @@ def interesting(model: Model, sources: list[Source]) -> bool:
 
 
 def _log_probs(model: Model, source: Source, target: list[int]) -> list[float]:
-    """Of every token of every hypothesis of every search, and of the forced target."""
+    """The values of every token of every hypothesis of every search, and of the forced target."""
     greedy, beams = _searches_of(model, source)
     hypotheses = [greedy, search.forced(model, source.ids, target, source.words), *_exact(model, source)[1], *(h for n_best in beams for h in n_best)]
     return [log_prob for hypothesis in hypotheses for log_prob in hypothesis.log_probs]
@@ -197,7 +197,7 @@ def rounded(value):
 
 
 def _states(layers: list[tuple[torch.Tensor, ...]]) -> list:
-    """Of the only sentence."""
+    """The values of the only sentence."""
     return rounded([[part[0] for part in layer] for layer in layers])
 
 
@@ -216,7 +216,7 @@ def _steps(model: Model, state: DecoderState, memory, previous: list[int], distr
 
 
 def _alignment(model: Model, memory: Memory, start: DecoderState, target: list[int]) -> dict:
-    """What the alignment head says of the target."""
+    """The alignment head's rows for the target."""
     states = model.teach(torch.tensor([[BOS, *target]]), start, memory).states
     return {"alignment_keys": rounded(memory.alignment_keys[0]),
             "soft_alignment": rounded(model.align(torch.tensor([[*target, EOS]]), states, memory)[0])}

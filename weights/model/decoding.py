@@ -1,4 +1,4 @@
-"""What a decoder looks at and what it carries from step to step. B sentences, T source tokens, H hidden, O readout."""
+"""The memory that a decoder attends to, and the state that it carries from step to step. B sentences, T source tokens, H hidden, O readout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .encoders import State
 
 @dataclass
 class Memory:
-    """What the decoder looks at: annotations [B, T, D], keys [B, T, A], values [B, T, C], mask [B, T] (True: a token); for outputs that
+    """The memory that the decoder attends to: annotations [B, T, D], keys [B, T, A], values [B, T, C], mask [B, T] (True: a token); for outputs that
     copy, the source's tokens as targets, words [B, T]; for an alignment head, its keys [B, T, alignment.size]."""
 
     annotations: Tensor
@@ -28,7 +28,7 @@ class Memory:
 
 @dataclass
 class Past:
-    """What the attention knows of the steps before: their number and, with coverage, their sum [B, T]."""
+    """The attention's state from earlier steps: their number and, with coverage, their sum [B, T]."""
 
     step: int
     coverage: Tensor | None
@@ -44,7 +44,7 @@ class Past:
 @dataclass
 class DecoderState:
     """layers: one State a layer; feed: h~ of the last step [B, O] (input feeding), else None; past: what the attention has seen
-    (None: there is no attention)."""
+    (None: no attention)."""
 
     layers: list[State]
     feed: Tensor | None

@@ -31,7 +31,7 @@ def files_of(folder: Path) -> list[Path]:
 
 def write(folder: Path) -> dict:
     if not (folder / "config.json").is_file():
-        raise FileNotFoundError(f"{folder} is no model folder: it has no config.json")
+        raise FileNotFoundError(f"{folder} is not a model folder: config.json is missing")
     manifest = {"format": FORMAT, "files": {path.name: digest(path) for path in files_of(folder)}}
     whole = folder / f".{NAME}"
     whole.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
@@ -46,7 +46,7 @@ def renew(folder: Path) -> None:
 
 
 def differences(folder: Path) -> list[str]:
-    """What is wrong with the folder, a sentence for each file; [] if nothing is."""
+    """The errors of the folder, a sentence for each file; [] if there are none."""
     manifest = json.loads((folder / NAME).read_text(encoding="utf-8"))
     if manifest.get("format") != FORMAT or not isinstance(manifest.get("files"), dict):
         return [f"{NAME} is of another format"]

@@ -237,7 +237,7 @@ class Attention(nn.Module):
 
 
 class Readout(NamedTuple):
-    """What the readout reads, in order (y embedding, s state, c context); the units that its linear layer has for each element of the
+    """The inputs of the readout, in order (y embedding, s state, c context); the units that its linear layer has for each element of the
     readout (0: it has no layer), and what makes the readout of them."""
 
     parts: str
@@ -287,7 +287,7 @@ class Parts(nn.Linear):
 
 
 class Decoder(nn.Module):
-    """What every style shares: embedding, stacked cells, initial state, readout. `step` is the style's own.
+    """The parts that all styles share: embedding, stacked cells, initial state, readout. `step` is the style's own.
 
     Residual: as in the encoder; the readout, and a query that comes from the top, read what the top layer puts out.
     """
@@ -355,7 +355,7 @@ class Decoder(nn.Module):
         return DecoderState(layers, feed, self.attention.start(memory) if self.attention else None)
 
     def added(self, state: DecoderState) -> list[State]:
-        """What the last step left in each layer, [B, H] each."""
+        """The state of each layer after the last step, [B, H] each."""
         return state.layers
 
     def read(self, y: Tensor, s: Tensor, c: Tensor) -> Tensor:
@@ -364,7 +364,7 @@ class Decoder(nn.Module):
         return self.reads.activate(self.readout(self.dropout(x))) if self.readout is not None else x
 
     def put_out(self, i: int, h: Tensor, x: Tensor) -> Tensor:
-        """What layer i puts out, which read x."""
+        """The output of layer i, whose input is x."""
         return h + x if self.config["residual"] and i > 0 else h
 
     def stack(self, x: Tensor, state: DecoderState, first: int = 0) -> tuple[list[State], Tensor]:
@@ -518,7 +518,7 @@ class Speller(nn.Module):
 
 
 class AlignmentHead(nn.Module):
-    """What the words that were chosen say of the source, beside what the decoder looked at: softmax_j of q_i . k_j, q_i = W [e(y_i); s_i] + b of
+    """The alignment head, which attends to the source after a word has been chosen: softmax_j of q_i . k_j, q_i = W [e(y_i); s_i] + b of
     the embedding of token i itself and the top state that chose it, k_j = U [h_j; e(x_j)] of annotation and embedding of source token j.
     Trained when all else is done (weights/alignment/align_head.py): nothing else reads it."""
 

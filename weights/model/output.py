@@ -24,7 +24,7 @@ LEAST = 2.0**-126   # the smallest normal float32: attention below it counts as 
 
 
 class Reads(NamedTuple):
-    """What an output may read of S steps: readouts [B, S, O], what the top layer puts out [B, S, H], the embeddings of the tokens
+    """The inputs of an output for S steps: readouts [B, S, O], the top layer's output [B, S, H], the embeddings of the tokens
     before [B, S, E], attention [B, S, T]."""
 
     readouts: Tensor
@@ -50,7 +50,7 @@ class Vocabulary(nn.Linear):
 
 
 class Copying:
-    """What outputs that copy share, given `scores`: -> logits [B, S, V] and the scores of the source's positions [B, S, T]."""
+    """The computation that copying outputs share, given `scores`: -> logits [B, S, V] and the scores of the source's positions [B, S, T]."""
 
     copies = True
 

@@ -13,11 +13,11 @@ from typing import Iterable, Iterator
 import sentencepiece
 
 MARK = "\u2581"
-SHARE, LEAST = 0.85, 30  # of a piece's uses those behind a lone mark, and how often it must be used at all
+SHARE, LEAST = 0.85, 30  # the share of a piece's uses that follow a lone mark, and the least number of its uses
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """-> the number at this place, the place behind it."""
+    """-> the number at this place, the place after it."""
     value = shift = 0
     while True:
         value |= (data[at] & 127) << shift
@@ -64,13 +64,13 @@ def rename(path: Path, names: dict[str, str]) -> None:
 
 def torn(processor: sentencepiece.SentencePieceProcessor, lines: Iterable[str]) -> dict[str, str]:
     """Words that lack their mark -> with it."""
-    used, behind = Counter(), Counter()
+    used, following = Counter(), Counter()
     for line in lines:
         pieces = processor.encode(line, out_type=str)
         used.update(pieces)
-        behind.update(piece for before, piece in zip(pieces, pieces[1:]) if before == MARK)
+        following.update(piece for before, piece in zip(pieces, pieces[1:]) if before == MARK)
     known = {processor.id_to_piece(i) for i in range(processor.get_piece_size())}
-    return {piece: MARK + piece for piece, count in behind.items()
+    return {piece: MARK + piece for piece, count in following.items()
             if piece.isalpha() and used[piece] >= LEAST and count >= SHARE * used[piece] and MARK + piece not in known}
 
 

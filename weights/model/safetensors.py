@@ -102,7 +102,7 @@ def _sizes(value: object) -> bool:
 
 
 def _entry(name: str, entry: object) -> dict:
-    """What the header says of a tensor, as it must be."""
+    """The valid header entry of a tensor."""
     if not isinstance(entry, dict):
         raise FormatError(f"{name}: its entry is not an object")
     if not isinstance(entry.get("dtype"), str) or entry["dtype"] not in DTYPES:

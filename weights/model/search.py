@@ -58,7 +58,7 @@ def spell(model: Model, source: list[int], hypothesis: Hypothesis, characters: T
 
 def print_unknowns(model: Model, source: list[int], hypothesis: Hypothesis, texts: list[str],
                    characters: Tokenizer | None) -> dict[int, str]:
-    """What is printed for each <unk>: the word that the model spells, or the text that it looked at."""
+    """The text that is printed for each <unk>: the word that the model spells, or the source text that it attended to."""
     return replace_unknowns(hypothesis, texts) | spell(model, source, hypothesis, characters)
 
 
@@ -77,7 +77,7 @@ def pad(sentences: list[list[int]], value: int = EOS) -> tuple[Tensor, Tensor]:
 
 
 def without_unknowns(model: Model, log_probs: Tensor) -> Tensor:
-    """What a search may choose from: log-probabilities [B, V]; where output.unknowns is false, <unk> is struck out and its probability is not
+    """The distribution that a search chooses from: log-probabilities [B, V]; if output.unknowns is false, <unk> is struck out and its probability is not
     handed to the others."""
     if not model.config["output"]["unknowns"]:
         log_probs[:, UNK] = -math.inf
@@ -187,7 +187,7 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
 
 @torch.no_grad()
 def exact(model: Model, source: list[int], longest: int, n_best: int = 1, length_penalty: float = 1.0, words: list[int] | None = None) -> list[Hypothesis]:
-    """The best of all translations of at most so many tokens, best first: depth first, likely words first; a path is given up where nothing behind it can
+    """The best of all translations of at most this many tokens, best first: depth first, likely words first; a path is given up if no continuation can
     score more than the last of the best so far (Stahlberg and Byrne 2019). `margin` of the best: the least gap in the list, and from it to the next."""
     memory, start = encode(model, [source], None if words is None else [words])
     found: list[Hypothesis] = []

@@ -73,7 +73,7 @@ class Tokenizer:
         raise NotImplementedError
 
     def texts(self, text: str) -> list[str]:
-        """What each token stands for in the text, without white space; one without a character of its own: what the next does."""
+        """The text that each token stands for, without white space; a token without its own character stands for the next token's text."""
         found: list[str] = []
         for token in reversed(self.tokens(text)):
             visible = text[token.begin:token.end].strip(WHITE_CHARACTERS)
@@ -81,7 +81,7 @@ class Tokenizer:
         return found[::-1]
 
 
-# What OPUS-MT does to text before it cuts it (model/text/tokenizer.h); "\uff11" is a slip of its script.
+# OPUS-MT's preparation of text before it is split (model/text/tokenizer.h); "\uff11" is a mistake in its script.
 PREPARED = {ord(character): written for characters, written in (
     ("，、", ","), ("。．", ". "), ("”“《》」「", '"'), ("∶：", ":"), ("？", "?"), ("！", "!"), ("；", ";"), ("（", "("), ("）", ")"), ("％", "%"), ("～", "~"),
     ("１", '"'), ("’", "'"), ("…", "..."), ("━", "-"), ("〈", "<"), ("〉", ">"), ("【", "["), ("】", "]"), *((chr(0xff10 + digit), str(digit)) for digit in (0, *range(2, 10)))
@@ -208,7 +208,7 @@ class Plain(Tokenizer):
 
     @classmethod
     def show(cls, piece: str, options: dict) -> tuple[str, bool, bool]:
-        """What is printed; whether there is no space before it, and behind it."""
+        """The printed text; whether no space precedes it, and whether none follows it."""
         raise NotImplementedError
 
     def tokens(self, text: str) -> list[Token]:
@@ -237,7 +237,7 @@ def is_punctuation(character: str) -> bool:
 
 
 class Words(Plain):
-    """What stands between white space."""
+    """The words between white space."""
 
     @classmethod
     def cut(cls, text: str, options: dict) -> Iterator[tuple[str, int, int]]:
@@ -328,7 +328,7 @@ CHARACTERS = "chars.vocab"  # in the folder of a model whose output spells
 
 
 def load_characters(folder: Path, config: dict) -> Characters | None:
-    """What the model spells with; config: validated. None unless its output's type is characters."""
+    """The characters with which the model spells; config: validated. None unless its output's type is characters."""
     return Characters(folder / CHARACTERS, options_of(config["tokenizer"], "target")) if config["output"]["type"] == "characters" else None
 
 

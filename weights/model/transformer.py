@@ -35,7 +35,7 @@ def sinusoids(places: Tensor, size: int) -> Tensor:
 
 
 def slopes(heads: int) -> Tensor:
-    """How fast what a head sees fades with distance, [N]: 2^(-8 / N), 2^(-16 / N), ... 2^-8 (Press et al. 2022); if N is no power of two those of the
+    """How fast a head's attention falls with distance, [N]: 2^(-8 / N), 2^(-16 / N), ... 2^-8 (Press et al. 2022); if N is not a power of two, those of the
     power below, then every other one of the power above."""
     below = 2 ** (heads.bit_length() - 1)
     first, more = (2.0 ** (-8 * torch.arange(1, n + 1, dtype=torch.float64) / n) for n in (below, 2 * below))
@@ -69,7 +69,7 @@ def _linear(linear: nn.Linear, name: str) -> dict[str, Tensor]:
 
 
 class Residual(nn.Module):
-    """What stands around every block: its norm, before or after, and x, which is added."""
+    """The frame of every block: its norm, before or after it, and the residual x."""
 
     def __init__(self, section: dict, dropout: float) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class Residual(nn.Module):
         self.norm, self.dropout = Norm("residual", section["hidden"]), Dropout(dropout)
 
     def read(self, x: Tensor) -> Tensor:
-        """What the block reads."""
+        """The input of the block."""
         return self.norm(x) if self.before else x
 
     def put_out(self, y: Tensor, x: Tensor) -> Tensor:
@@ -211,7 +211,7 @@ class SelfAttention(nn.Module):
         return zero[:, None][:, :0], zero[:, None][:, :0]
 
     def forward(self, x: Tensor, state: State, step: int) -> tuple[Tensor, State]:
-        """x [B, S, d], the first of step number `step` -> what the block puts out [B, S, d], the state behind the last."""
+        """x [B, S, d], the first of step number `step` -> the block's output [B, S, d], the state after the last."""
         u = self.heads.residual.read(x)
         keys, values = torch.cat([state[0], self.heads.key(u)], dim=1), torch.cat([state[1], self.heads.value(u)], dim=1)
         distance = torch.arange(step, step + x.shape[1], device=x.device)[:, None] - torch.arange(keys.shape[1], device=x.device)
@@ -221,7 +221,7 @@ class SelfAttention(nn.Module):
 
     @staticmethod
     def added(state: State) -> State:
-        """What the last step added to the state, [B, d] each."""
+        """The vectors that the last step added to the state, [B, d] each."""
         return tuple(part[:, -1] for part in state if part.shape[1] > 0)
 
     def named_tensors(self, prefix: str) -> dict[str, Tensor]:
@@ -336,11 +336,11 @@ class TransformerDecoder(nn.Module):
         return DecoderState([mixer.start(zero) for mixer in self.mixers], None, Past(0, None))
 
     def added(self, state: DecoderState) -> list[State]:
-        """What the last step left in each layer, [B, d] each."""
+        """The state of each layer after the last step, [B, d] each."""
         return [mixer.added(layer) for mixer, layer in zip(self.mixers, state.layers)]
 
     def _run(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
-        """y [B, S, d] -> all S steps, the state behind them."""
+        """y [B, S, d] -> all S steps, the state after them."""
         step = state.past.step
         x, layers, weights = self.dropout(self.input(y, step)), [], []
         keys, values = (part.chunk(len(self.mixers), dim=-1) for part in (memory.keys, memory.values))

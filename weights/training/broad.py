@@ -75,7 +75,7 @@ def is_flipped(config: dict, training: dict) -> bool:
 
 
 def train_vocabulary(kept: mixture.Cache, training: dict, path: Path) -> None:
-    """One for both languages, with a piece for each byte, so that there is no <unk>, and digits one by one; of the mixture's texts by their weights."""
+    """One vocabulary for both languages, with a piece for each byte, so that <unk> never occurs, and separate digits; from the mixture's texts by their weights."""
     size, seed = training["vocabulary"], training["seed"]
     stream = mixture.Mixture(kept, training["pair"], False, seed, None, 0, chunk=VOCABULARY_LINES // 2, weights=training["weights"])
     lines = [text for one in stream.examples(0) for text in (one.source, one.target) if not hiding.ALWAYS.search(text)]
@@ -86,10 +86,10 @@ def train_vocabulary(kept: mixture.Cache, training: dict, path: Path) -> None:
 
 
 def chosen(kept: mixture.Cache, training: dict) -> mixture.Cache:
-    """Of the corpora those that training.sources names; where it names none, all."""
+    """The corpora that training.sources names, or all if it is empty."""
     for key in ("sources", "weights"):
         if unknown := set(training[key]) - kept.corpora.keys():
-            sys.exit(f"training.{key}: there is no {min(unknown)}")
+            sys.exit(f"training.{key}: {min(unknown)} is unknown")
     names = training["sources"]
     return mixture.Cache({name: pairs for name, pairs in kept.corpora.items() if name in names}, kept.names) if names else kept
 
@@ -118,7 +118,7 @@ def carried_over(start: Path, side: tokenizer.SentencePiece, wanted: Collection[
 
 
 def planned_fall(tokens: int, training: dict) -> float:
-    """What is left of the learning rate after so many target tokens, of a run whose tokens are planned; 0: the run is over."""
+    """The factor of the learning rate after this many target tokens, in a run with a planned number of tokens; 0: the run is over."""
     planned = training["tokens"]
     return min(1.0, max(0.0, planned - tokens) / (COOLED * planned)) if planned else 1.0
 

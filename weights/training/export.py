@@ -19,13 +19,13 @@ from ..model.network import Model
 
 
 def metadata(best: dict) -> dict[str, str]:
-    """What the weights came from, for `__metadata__` of the container; best: the content of best.pt."""
+    """The origin of the weights, for `__metadata__` of the container; best: the content of best.pt."""
     return {"seed": str(best["training"]["seed"]), "torch": torch.__version__, "epoch": str(best["epoch"]),
             "valid_bleu": f"{best['valid_bleu']:.2f}"} | {key: str(best[key]) for key in ("tokens", "core_seconds", "began") if best.get(key)}
 
 
 def newest(run: Path) -> dict:
-    """What best.pt would hold had the weights of the last checkpoint been the best: the averaged ones, where the run averages."""
+    """The content of best.pt if the weights of the last checkpoint were the best: averaged, if the run averages."""
     saved = torch.load(run / "checkpoint.pt", map_location="cpu")
     weights = {name.removeprefix("module."): tensor for name, tensor in (saved["average"] or saved["model"]).items() if name != "n_averaged"}
     return {"config": saved["config"], "training": saved["training"], "model": weights, "epoch": f"step {saved['position'][0]}",

@@ -3,7 +3,7 @@ rest in C (weights/training/kernels.py), forward and backward.
 
 Input: a Model that `supported` accepts, a batch of padded ids. Output: the same loss and gradients as the model's own `teach` gives, several times
 faster. Activations are bfloat16 where the processor multiplies it (`avx512_bf16`), else float32; weights, carried states and sums are float32.
-Dropout stands where the model has it, but for the one between the decoder's two cells' layers, which it has none of here.
+Dropout is where the model has it, except between the layers of the decoder's two cells.
 
 Letters as in weights/model/network.py; everything here is time-major: [S, B, ...].
 """
@@ -230,7 +230,7 @@ class Fused:
 
     @torch.no_grad()
     def states(self, ids: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """What an alignment head reads, as `decode`: annotations [B, T, D] and the decoder's states [B, S, H], float32."""
+        """The inputs of an alignment head, as in `decode`: annotations [B, T, D] and the decoder's states [B, S, H], float32."""
         annotations, _, (s, _, _) = self.decode(ids, lengths, inputs)
         return annotations.float(), s.transpose(0, 1).float()
 

@@ -18,7 +18,7 @@ from ..model.tokenizer import UNK, SentencePiece
 HIDDEN = "\ue000"  # as model/text/tokenizer.c has it
 COPIED, AMOUNTS, ADDED, SYMBOLS = 0.05, 0.15, 0.05, 0.03  # shares of the examples; of those that have amounts
 SHARE = 0.7  # of the words that may be hidden, in an example whose copied words are
-# What the server always hides (model/text/opaque.h): addresses, what programs fill in, emoji and symbols, codes of letters and digits, long digits and groups of them,
+# Runs that the server always hides (model/text/opaque.h): addresses, what programs fill in, emoji and symbols, codes of letters and digits, long digits and groups of them,
 # what programs are written in, paths. Near enough to it for training: what only one side has stays as it is.
 ALWAYS = re.compile(r"""https?://[^\s<>"]*[\w/]|www\.[\w.-]+\.\w+(?:/[^\s<>"]*[\w/])?|[\w.+-]+@[\w-]+(?:\.[\w-]+)+
     |%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:ll?|h|q|z)?[diouxXeEfgcs@](?!\w)|%\(\w+\)[sd]|%\d+(?!\w)|[$%#]?\{\{?\ ?[\w.:,]*\ ?\}?\}
@@ -38,7 +38,7 @@ def both(one: Example, edits: tuple[list[Edit], list[Edit]]) -> Example:
 
 
 def replaced(one: Example, pattern: re.Pattern, exact: bool) -> Example:
-    """What the pattern finds, hidden, where both sides have it equally often; exact: each text on both sides, else the n-th with the n-th, if there are as many."""
+    """Hides the pattern's matches if both sides have equally many; exact: each text must be on both sides; otherwise the n-th match corresponds to the n-th."""
     found = [list(pattern.finditer(text)) for text in (one.source, one.target)]
     if not found[0] or not found[1] or (not exact and len(found[0]) != len(found[1])):
         return one
@@ -67,7 +67,7 @@ def copied(one: Example, chance: random.Random, share: float = SHARE) -> Example
 
 
 def places(one: Example, chance: random.Random) -> tuple[int, int, bool] | None:
-    """Where something can be put into both texts: before both, behind both, or behind a word and the only one that it is linked with; whether a space comes first."""
+    """Where something can be inserted into both texts: before both, after both, or after a word and the only one that it is linked with; whether a space comes first."""
     draw = chance.random()
     if draw < 0.15:
         return 0, 0, False

@@ -63,12 +63,12 @@ class Kernels:
 
 @functools.cache
 def plain_kernels() -> Kernels:
-    """Of float32."""
+    """The kernels for float32."""
     return Kernels(half=False)
 
 
 class Dropped(torch.autograd.Function):
-    """Of probability p; what is dropped follows from a seed, so that backward draws it again."""
+    """Dropout with probability p; the mask follows from a seed, so that backward can draw it again."""
 
     @staticmethod
     def forward(context, kernels: Kernels, x: Tensor, p: float) -> Tensor:

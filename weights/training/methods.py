@@ -35,7 +35,7 @@ DEFAULTS = {"scheduled_sampling": 0.0, "subword_sampling": 0.0, "coverage_loss":
             "guide": "diagonal"}
 NEEDS_ATTENTION = ("coverage_loss", "guided_attention")
 GUIDES = {"diagonal": lexicon.Diagonal, "lexical": lexicon.Lexical, "aligner": lexicon.Aligned}
-SMALLEST = 1e-9  # attention below this is not told apart
+SMALLEST = 1e-9  # attention below this counts as equal
 
 
 @torch.no_grad()
@@ -98,7 +98,7 @@ class Methods:
         return torch.from_numpy(guide)
 
     def attention_loss(self, weights: Tensor, batch: list[Pair], real: Tensor, progress: float) -> Tensor | float:
-        """What the attention [B, S, T] adds to the loss, summed over target tokens; real [B, S]; progress as in `inputs`."""
+        """The attention's [B, S, T] contribution to the loss, summed over target tokens; real [B, S]; progress as in `inputs`."""
         loss = 0.0
         if self.training["coverage_loss"] and progress >= self.training["coverage_loss_from"]:
             loss = loss + self.training["coverage_loss"] * coverage_loss(weights, real)

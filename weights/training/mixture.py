@@ -62,7 +62,7 @@ QUOTES = {"fr": ("« ", " »"), "de": ("„", "“")}
 
 
 def normalise(text: str, language: str) -> str:
-    """One apostrophe, plain spaces, French ones before ; : ! ? » and behind «, a language's own quotation marks for curly English ones."""
+    """One apostrophe, plain spaces, French ones before ; : ! ? » and after «, a language's own quotation marks for curly English ones."""
     text = SPACES.sub(" ", text).replace("’", "'").replace("‘", "'").replace("…", "...").strip()
     if language == "fr":
         opening, closing = QUOTES["fr"]
@@ -106,12 +106,12 @@ Kept = tuple[str, str, bytes]  # both texts, normalised; links between their wor
 
 
 def lines_of_links(root: Path, source: Source) -> Iterator[str]:
-    """Those of both runs, with a TAB between them (weights/alignment/links.py)."""
+    """The links of both runs, separated by a TAB (weights/alignment/links.py)."""
     return lines_of(root / "links" / source.pair / f"{source.name}.txt.gz")
 
 
 def usable(a: str, b: str) -> bool:
-    """Of at most LONGEST words a side."""
+    """The pairs of at most LONGEST words per side."""
     return bool(a.strip() and b.strip()) and max(len(a.split()), len(b.split())) <= LONGEST
 
 
@@ -173,7 +173,7 @@ class Cache:
 
 
 def cache(root: Path, pair: str, path: Path) -> Cache:
-    """What `path` holds, made if it is not there."""
+    """The content of `path`, which is made if it does not exist."""
     if path.exists():
         with path.open("rb") as file:
             version, corpora, names = pickle.load(file)
@@ -211,7 +211,7 @@ def encode(one: Example, side: SentencePiece, eos: int) -> Encoded:
     source, source_words = tokens(side, one.source, one.source_words)
     target, target_words = tokens(side, one.target, one.target_words)
     links = between_pieces(one.links, source_words, target_words) if one.links else []
-    if source.count(UNK) == target.count(UNK) == 1:  # what was put in is no word that links know
+    if source.count(UNK) == target.count(UNK) == 1:  # links do not know the inserted word
         links = sorted({*links, (source.index(UNK), target.index(UNK))}, key=lambda link: link[::-1])
     return Encoded(source + [eos], target, links + [(len(source), len(target))])
 
@@ -287,7 +287,7 @@ class Mixture:
                 if 1 < len(one.source) <= self.limit and 0 < len(one.target) <= self.limit]
 
     def batches(self, number: int, tokens: int) -> list[list[Encoded]]:
-        """Of about equal cost: the longer side of the longest example times their number is at most `tokens`. In random order."""
+        """Batches of about equal cost: the longer side of the longest example times their number is at most `tokens`. In random order."""
         chunk = self.encoded(number)
         chunk.sort(key=lambda one: (max(len(one.target) + 1, len(one.source)), len(one.source)))
         batches: list[list[Encoded]] = [[]]

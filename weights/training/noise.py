@@ -1,4 +1,4 @@
-"""What people type that corpora do not hold: rules that change a pair of sentences as it is drawn, so that a model meets it in training.
+"""Noise that people type and corpora lack: rules that change a pair of sentences as it is drawn, so that a model meets it in training.
 
 Input: an Example (both texts, their words' places, links between words) and a random state. Output: another Example. Every rule keeps the words' places
 true, so that links still say which word is whose. Rules are drawn anew each time a pair is seen (weights/training/mixture.py).
@@ -205,7 +205,7 @@ Rule = tuple[float, Callable[[Example, random.Random], Example]]
 
 
 def rules(pool: list[str], source_language: str) -> list[Rule]:
-    """In the order in which they are tried, each with its probability. Case comes last: before it names are told by their capitals."""
+    """The kinds of noise in the order in which they are tried, each with its probability. Case comes last, since the others recognize names by their capitals."""
     accents: list[Rule] = [(0.05, without_accents)] if source_language != "en" else []
     return [(0.3, digits), (0.2, names(pool)), (0.15, without_final), (0.3, typography), (0.04, spelling), *accents]
 

@@ -5,7 +5,7 @@ target ids that are likely for a sentence (model/weights/shortlist.h): those of 
 
     always   I32 [A]      the most frequent target ids, </s> among them
     offsets  I32 [Vs+1]   source piece s has targets[offsets[s]] .. targets[offsets[s+1]-1]
-    targets  I32 [n]      the best first; none of `always`
+    targets  I32 [n]      the best first, without those in `always`
 
 How the lists come about. The model is forced through training pairs. Each target position gives candidates: the reference's token and the
 model's own OWN best, since it is the model's choices that a list must not exclude. Which source piece asked for a candidate is

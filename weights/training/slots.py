@@ -1,4 +1,4 @@
-"""What stands for the `{slots}` of a phrase (weights/corpora/phrases/): dates, times, prices, names, addresses, as each language writes them.
+"""Values for the `{slots}` of a phrase (weights/corpora/phrases/): dates, times, prices, names, addresses, as each language writes them.
 
 Input: a random state. Output: the text in each language, by its code.
 """
@@ -95,7 +95,7 @@ def _name(chance: random.Random) -> dict[str, str]:
     return _same(first if chance.random() < 0.5 else f"{first} {chance.choice((chance.choice(LAST), noise.made_up(chance)))}")
 
 
-# What stands for {slot} in a phrase: a random state -> the text in each language.
+# The value of {slot} in a phrase: a random state -> the text in each language.
 SLOTS = {
     "date": _date, "day": _day_of_month, "weekday": _weekday, "month": _month, "time": _time, "thousands": _thousands, "decimal": _decimal, "price": _price,
     "email": _email, "url": _url, "code": _code, "name": _name,
@@ -108,7 +108,7 @@ SLOTS = {
 }
 
 
-# What a phrase can speak of, with what grammar needs: `{the_food}` is the food that `{food}` names in the same phrase. French: gender or p (plural), after
+# The things that a phrase can mention, with their grammar: `{the_food}` is the food that `{food}` names in the same phrase. French: gender or p (plural), after
 # an elision e; German: m, f, n or p. Objects stand in the accusative, as in "I am looking for {an_item}", unless the name says otherwise.
 
 FOODS = """flour|f|farine|n|Mehl;sugar|m|sucre|m|Zucker;salt|m|sel|n|Salz;rice|m|riz|m|Reis;butter|m|beurre|f|Butter;milk|m|lait|f|Milch;honey|m|miel|m|Honig

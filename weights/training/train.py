@@ -82,7 +82,7 @@ def producible(source: Source, target: list[int], config: dict) -> bool:
 
 
 def usable(source: Source, target: list[int], config: dict) -> bool:
-    """Not empty, within the model's limit and its output's reach."""
+    """True if the pair is not empty, within the model's limit, and within reach of its output."""
     limit, empty = config["limits"]["max_source_tokens"], int(config["encoder"]["eos"])
     return empty < len(source.ids) <= limit and 0 < len(target) < limit and producible(source, target, config)
 
@@ -127,7 +127,7 @@ def learning_rate(step: int, training: dict, total: int) -> float:
 
 
 def written_loss(model: Model, reads: Reads, wanted: torch.Tensor, real: torch.Tensor, smoothing: float) -> torch.Tensor:
-    """Of a softmax over the vocabulary. wanted, real [B, S] (True: a target token)."""
+    """The loss of a softmax over the vocabulary. wanted, real [B, S] (True: a target token)."""
     readouts = model.dropout(reads.readouts[real])  # padding never reaches the output layer
     if kernels.suits(readouts):
         return CrossEntropy.apply(kernels.plain_kernels(), readouts, model.output.weight, model.output.bias, wanted[real], smoothing)[0]
@@ -225,7 +225,7 @@ class Trainer:
 
     @property
     def kept(self) -> Model:
-        """What is validated and exported."""
+        """The model that is validated and exported."""
         return self.average.module if self.average else self.model
 
     def state(self) -> dict:

@@ -1,6 +1,6 @@
 """Teaches a general model what a placeholder is: python3 -m weights.training.unknown MODEL_FOLDER --corpora CORPORA [--flip] [--pairs N]
 
-alignd hides e-mail addresses, URLs, `{name}` and the like behind <unk> (model/text/placeholder.h), and glossary phrases may stand there, too. A vocabulary that can
+alignd replaces e-mail addresses, URLs, `{name}` and similar runs by <unk> (model/text/opaque.h), and glossary phrases may stand there, too. A vocabulary that can
 spell everything never met <unk> in training. Input: a folder whose embedding serves both sides and the output. Output: the same folder, with another row of <unk> in
 `decoder.embedding`; all other bytes stay.
 
@@ -50,7 +50,7 @@ def ids(side: SentencePiece, text: str) -> list[int]:
 
 
 def phrases(pair: str, flip: bool) -> list[tuple[str, str]]:
-    """Those with something to hide, hidden; with nothing else to fill in."""
+    """The pairs that have something to hide, with it hidden."""
     found = [tuple(SLOTS.sub(MARK, text) for text in pair) for pair in mixture.phrases(pair, flip).pairs if any(SLOTS.search(text) for text in pair)]
     return [pair for pair in found if "{" not in pair[0] + pair[1]]
 

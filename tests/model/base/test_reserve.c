@@ -1,4 +1,4 @@
-/* model/base/reserve.h: the reserve is there until an allocation needs it. */
+/* model/base/reserve.h: the reserve exists until an allocation needs it. */
 #include "model/base/reserve.h"
 #include "tests/suites.h"
 #include <stdint.h>

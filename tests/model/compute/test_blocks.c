@@ -1,4 +1,4 @@
-/* What a transformer has besides its products, for every instruction set that this processor runs, against double precision. */
+/* The operations of transformers besides products, for every instruction set that this processor runs, against double precision. */
 #include "model/compute/kernels.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
@@ -31,7 +31,7 @@ static uint16_t half_of(float x) {
     uint16_t sign = x < 0 ? 0x8000 : 0;
     int exponent;
     float fraction = frexpf(fabsf(x), &exponent); /* 0.5..1 */
-    return x == 0 ? sign : (uint16_t)(sign | (exponent + 14) << 10 | (int)(fraction * 2048 - 1024));
+    return x == 0 ? sign : (uint16_t)(sign | (uint32_t)(exponent + 14) << 10 | (uint32_t)(fraction * 2048 - 1024));
 }
 
 static struct both make_both(size_t count, size_t size) {

@@ -6,8 +6,7 @@
 #include <string.h>
 
 enum { SIZES = 6 };
-static const size_t sizes[SIZES] = {1,       64, 100000,
-                                    9 << 20, 65, 8 << 20}; /* some larger than a block, some that do not fit behind */
+static const size_t sizes[SIZES] = {1, 64, 100000, 9 << 20, 65, 8 << 20}; /* some larger than a block, some that do not fit after */
 
 /* Nothing lies in anything else: each keeps what was written over all of it. */
 START_TEST(all_of_it_is_ones_own) {

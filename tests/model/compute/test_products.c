@@ -375,7 +375,7 @@ START_TEST(int8_lookups_have_the_bits_of_the_product) {
 }
 END_TEST
 
-/* Scales as another program gave them: weights are whole multiples of one, none of which need be 127; values are multiplied,
+/* Scales as another program gave them: weights are whole multiples of one, of which no one need be 127; values are multiplied,
  * rounded to nearest even and cut off at 127. The product and its lookups have the bits of the exact sum. */
 START_TEST(int8_with_given_scales) {
     enum { OUT = 130, IN = 67, ROWS = 9 };

@@ -55,7 +55,7 @@ static const char *const wrong_options[][2] = {
     {"type: lm-transformer\ndim-emb: 3\n", "is a language model"},
     {"type: multi-s2s\ndim-emb: 3\n", "option type: multi-s2s is not supported: only recurrent models and transformers with one "
                                       "source can be converted (supported: s2s, amun, nematus, transformer)"},
-    {RECURRENT "flash-attention: true\n", "option flash-attention: unknown, and so is what it changes in the model"},
+    {RECURRENT "flash-attention: true\n", "option flash-attention: unknown, so its effect on the model is unknown"},
     {RECURRENT "enc-depth: 17\n", "option enc-depth: 17 is not supported: alignd has 16 layers at most (supported: 1 to 16)"},
     {RECURRENT "enc-depth: 0\n", "option enc-depth: 0 is not supported"},
     {RECURRENT "enc-depth: [1, 2]\n", "option enc-depth: [1, 2] is not supported"},
@@ -160,10 +160,9 @@ START_TEST(a_decoders_options_become_defaults) {
     ck_assert_double_eq(json_real_value(json_object_get(defaults.search, "length_penalty")), 0.6);
     ck_assert_double_eq(defaults.ratio, 2.5);
     ck_assert(defaults.unknowns);
-    ck_assert_str_eq(defaults.said,
-                     "decoder option beam-size: 64 is beyond what alignd has, 1 to 32: 32 is taken\n"
-                     "decoder option word-penalty: 1 is not supported: searches go without\n"
-                     "decoder option skip-cost: a beam's sums are of log-probabilities here, and not of raw scores\n");
+    ck_assert_str_eq(defaults.said, "decoder option beam-size: 64 is out of alignd's range, 1 to 32; 32 is used instead\n"
+                                    "decoder option word-penalty: 1 is not supported: searches go without\n"
+                                    "decoder option skip-cost: alignd's beam sums log-probabilities instead of raw scores\n");
     json_decref(defaults.search);
     ck_assert_int_eq(read_decoder("normalize:\n", &defaults), 0); /* without a value it is 1 */
     ck_assert_double_eq(json_real_value(json_object_get(defaults.search, "length_penalty")), 1);
@@ -171,7 +170,7 @@ START_TEST(a_decoders_options_become_defaults) {
     ck_assert_int_eq(read_decoder("models: [a]\n", &defaults), 0);
     ck_assert_uint_eq(json_object_size(defaults.search), 0);
     json_decref(defaults.search);
-    expect(read_decoder("beam-size: many\n", &defaults), "decoder option beam-size: many is no number that it can have");
+    expect(read_decoder("beam-size: many\n", &defaults), "decoder option beam-size: many is not a number in its range");
     expect(read_decoder("normalize: -1\n", &defaults), "decoder option normalize: -1");
     expect(read_decoder("normalize: nan\n", &defaults), "decoder option normalize: nan");
 }
@@ -196,11 +195,11 @@ END_TEST
 static const struct {
     const char *name, *text, *message;
 } wrong_words[] = {
-    {"v.yml", "</s>: 0\n<unk>: 1\na: 3\nb: 4\n", "v.yml: the model has 4 words, and none here has the id 2"},
+    {"v.yml", "</s>: 0\n<unk>: 1\na: 3\nb: 4\n", "v.yml: the model has 4 words, but the id 2 is missing here"},
     {"v.yml", "</s>: 0\n<unk>: 0\n", "v.yml: '<unk>' has the id 0 of another"},
-    {"v.yml", "</s>: x\n", "v.yml: '</s>' has the id x, which is no number"},
-    {"v.yml", "</s>: -1\n", "has the id -1, which is no number"},
-    {"v.yml", "</s>: 99999999999999999999\n", "which is no number"},
+    {"v.yml", "</s>: x\n", "v.yml: '</s>' has the id x, which is not a number"},
+    {"v.yml", "</s>: -1\n", "has the id -1, which is not a number"},
+    {"v.yml", "</s>: 99999999999999999999\n", "which is not a number"},
     {"v.yml", "a b: 0\n</s>: 1\n<unk>: 2\nc: 3\n", "v.yml: line 1 contains white space"},
     {"v.yml", "'': 0\n</s>: 1\n<unk>: 2\nc: 3\n", "v.yml: line 1 is empty"},
     {"v.yml", "a: 0\n</s>: 1\nb: 2\nc: 3\n", "v.yml: <unk> is missing"},
@@ -209,8 +208,8 @@ static const struct {
     {"v.txt", "a\xff\n", "v.txt: not valid UTF-8"},
     {"v.json", "{", "v.json: line 1: "},
     {"v.json", "[1]", "v.json: is not an object of words and ids"},
-    {"v.json", "{\"</s>\": true}", "has the id true, which is no number"},
-    {"v.spm", "no model", "v.spm: is no SentencePiece model"},
+    {"v.json", "{\"</s>\": true}", "has the id true, which is not a number"},
+    {"v.spm", "no model", "v.spm: is not a SentencePiece model"},
 };
 
 START_TEST(wrong_vocabularies_are_refused) {
@@ -304,7 +303,7 @@ START_TEST(binary_shortlists) {
     ck_assert_str_eq(shown(&list), "0 1 1 3 3 4 | 4 2 3 4");
     ck_assert_int_eq(read_list(put_list(good, magic, false), true, 0, 0, &list), 0);
     ck_assert_str_eq(shown(&list), "0 2 3 5 6 7 | 0 4 1 2 3 3 4"); /* each word is on its own list */
-    expect(read_list(put_list(good, 1, false), false, 0, 0, NULL), "is no binary shortlist of Marian");
+    expect(read_list(put_list(good, 1, false), false, 0, 0, NULL), "is not a binary shortlist of Marian");
     expect(read_list(put_list(good, magic, true), false, 0, 0, NULL), "its checksum is wrong");
     expect(read_list(put_text(folder.path, "lex.bin", "short"), false, 0, 0, NULL), "a shortlist has at least 48 bytes");
     struct list wrong = good;
@@ -316,7 +315,7 @@ START_TEST(binary_shortlists) {
     expect(read_list(put_list(wrong, magic, false), false, 0, 0, NULL), "has 3 source words, the model 5");
     wrong = good;
     wrong.first = 6;
-    expect(read_list(put_list(wrong, magic, false), false, 0, 0, NULL), "puts 6 ids on every list, and the model has 5");
+    expect(read_list(put_list(wrong, magic, false), false, 0, 0, NULL), "puts 6 ids on every list, but the model has 5");
     for (size_t i = 0; i < 6; i += 5) {
         wrong = good;
         wrong.offsets[i] = 1;
@@ -324,7 +323,7 @@ START_TEST(binary_shortlists) {
     }
     wrong = good;
     wrong.targets[2] = 5;
-    expect(read_list(put_list(wrong, magic, false), false, 0, 0, NULL), "has the target 5, and the model has 5");
+    expect(read_list(put_list(wrong, magic, false), false, 0, 0, NULL), "has the target 5, but the model has 5");
 }
 END_TEST
 
@@ -365,7 +364,7 @@ START_TEST(quality_models) {
     expect(quality_import(put_file(folder.path, "q.bin", bytes.at, bytes.count), &arena, weights, &err), "has 5 features, not 4");
     bytes.at[0] ^= 1;
     expect(quality_import(put_file(folder.path, "q.bin", bytes.at, bytes.count), &arena, weights, &err),
-           "is no quality model of Bergamot");
+           "is not a quality model of Bergamot");
     bytes_done(&bytes);
 }
 END_TEST
@@ -549,7 +548,7 @@ START_TEST(a_model_is_imported) {
     ck_assert(strstr(read_file("en-fr/README.md"),
                      "Licence: CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/), whose text is LICENSE.") != NULL);
     ck_assert(strstr(said, "dropped: special:model.yml, the options\n") == said);
-    expect(import_one(in, NULL), "/models/en-fr: is there already");
+    expect(import_one(in, NULL), "/models/en-fr: already exists");
     ck_assert(folder_holds(import_say(&arena, "%s/models", folder.path), "en-fr"));
     free(said);
     said = NULL;
@@ -590,7 +589,7 @@ static const struct {
     {{NULL}, "has no model: neither .npz nor .bin"},
     {{"a.npz", "", "b.npz", ""}, "has a.npz, b.npz: name the one to convert"},
     {{"a.npz", ""}, "has no vocabularies: neither SentencePiece files nor lists of words"},
-    {{"a.npz", "", "vocab.a.spm", "", "vocab.b.spm", ""}, "has vocab.a.spm, vocab.b.spm: leave one of them there, or name it"},
+    {{"a.npz", "", "vocab.a.spm", "", "vocab.b.spm", ""}, "has vocab.a.spm, vocab.b.spm: keep only one of them, or name one"},
     {{"a.npz", "", "vocab.yml", "", "decoder.yml", "a: b: c\n"}, "decoder.yml: line 1: "},
     {{"a.bin", "\1", "vocab.spm.gz",
       "\x1f\x8b"
@@ -626,9 +625,9 @@ END_TEST
 
 START_TEST(other_refusals_leave_nothing) {
     const char *in = make_in("in");
-    expect(import_one("/nowhere/model.npz", "x"), "/nowhere/model.npz: is not there");
+    expect(import_one("/nowhere/model.npz", "x"), "/nowhere/model.npz: does not exist");
     expect(import_one("https://example.org/model.zip", "x"), "is an address: download it first");
-    expect(import_one(put_text(in, "notes.txt", "x"), "x"), "is no model: neither .npz nor .bin");
+    expect(import_one(put_text(in, "notes.txt", "x"), "x"), "is not a model: neither .npz nor .bin");
     put_npz(in, "model.npz", tiny_tensors, tiny_count - 1, tiny_options);
     const char *words = put_text(in, "vocab.yml", tiny_vocabulary);
     expect(import_one(in, "x"), "decoder_ff_logit_out_b: missing from the file");
@@ -646,7 +645,7 @@ START_TEST(other_refusals_leave_nothing) {
     expect(import_run(&options, &unused, &err), "interrupted");
     nothing_is_written();
     const char *deep = import_say(&arena, "%s/%0200d", folder.path, 1); /* messages are not cut within a path */
-    expect(import_one(deep, "x"), import_say(&arena, "%s: is not there", deep));
+    expect(import_one(deep, "x"), import_say(&arena, "%s: does not exist", deep));
 }
 END_TEST
 

@@ -71,8 +71,8 @@ static const struct {
     {"a\tb", NULL, "a character that no name here may have"},
     {"a/b/c/d/e/f", NULL, "too many folders"},
     {"a", "/etc", "is a link"},
-    {"ok", NULL, "is there twice"},
-    {"ok/inside", NULL, "File exists|Not a directory|is there twice"},
+    {"ok", NULL, "occurs twice"},
+    {"ok/inside", NULL, "File exists|Not a directory|occurs twice"},
 };
 
 START_TEST(hostile_members_are_refused) {
@@ -215,7 +215,7 @@ START_TEST(arrays_are_read) {
            "not a whole .npz file");
     const struct member twice[] = {members[0], members[0]};
     expect(npz_open(put_archive(folder.path, "y.npz", "zip", "", twice, 2), folder.path, &arena, NULL, &container, &err),
-           "a.npy: there twice");
+           "a.npy: occurs twice");
     bytes_done(&a);
     bytes_done(&b);
     bytes_done(&c);
@@ -300,7 +300,7 @@ START_TEST(binaries_that_are_cut_anywhere_are_refused) {
     bytes_done(&bytes);
     const struct given twins[] = {{"twin", 1, 2}, {"twin", 1, 2}};
     bytes = bin_of(twins, 2, "type: s2s\n", false);
-    expect(open_bin(&bytes), "twin: there twice");
+    expect(open_bin(&bytes), "twin: occurs twice");
     bytes_done(&bytes);
 }
 END_TEST
@@ -380,15 +380,15 @@ static const struct {
     { bytes, sizeof(bytes) - 1, message }
     PICKLE("\x80\x02"
            "cos\nsystem\nX\2\0\0\0ls\x85R.",
-           "its pickle asks for os.system, and only dictionaries of tensors are read"),
+           "its pickle calls os.system, but only dictionaries of tensors can be read"),
     PICKLE("\x80\x02"
            "cbuiltins\nprint\nX\2\0\0\0ls\x85R.",
-           "its pickle asks for builtins.print"),
+           "its pickle calls builtins.print"),
     PICKLE("\x80\x02\x8c\2os\x8c\6system\x93.", "its pickle has the opcode 0x93"),
     PICKLE("\x80\x02(X\1\0\0\0aios\nsystem\n.", "its pickle has the opcode 0x69"),
-    PICKLE("\x80\x02}X\1\0\0\0aK\1s.", "holds other things than tensors: a is a number"),
-    PICKLE("\x80\x02K\1.", "holds a number, and not a dictionary of tensors"),
-    PICKLE("\x80\x02}K\1K\2s.", "holds other things than tensors: a key is a number"),
+    PICKLE("\x80\x02}X\1\0\0\0aK\1s.", "must contain only tensors, but a is a number"),
+    PICKLE("\x80\x02K\1.", "contains a number instead of a dictionary of tensors"),
+    PICKLE("\x80\x02}K\1K\2s.", "must contain only tensors, but a key is a number"),
     PICKLE("\x80\x09}.", "its pickle is of an unknown protocol"),
     PICKLE("\x80\x02(lh\x05.", "its pickle has the opcode 0x6c"),
     PICKLE("\x80\x02h\x05.", "its pickle is damaged"),
@@ -462,7 +462,7 @@ START_TEST(mappings_keep_strings) {
 END_TEST
 
 static const char *const not_mappings[][2] = {
-    {"a: 1\na: 2", "'a' comes twice"},
+    {"a: 1\na: 2", "'a' occurs twice"},
     {"a: &x 1", "anchors are not read"},
     {"a: *x", "line 1: "},
     {"a", "a mapping of keys and values"},

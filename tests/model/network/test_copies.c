@@ -290,7 +290,7 @@ START_TEST(a_pointer_refuses_targets_that_it_cannot_produce) {
 }
 END_TEST
 
-/* One character that normalisation makes 18 of: it cannot be cut, and there is no room for so many copies. */
+/* One character that normalisation makes 18 of: it cannot be split, and there is no room for that many copies. */
 START_TEST(what_cannot_be_cut_is_refused) {
     static const char text[] = "\uFDFA";
     struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};

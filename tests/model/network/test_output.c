@@ -75,7 +75,7 @@ static void check_top(const struct distribution *found, size_t wanted) {
     }
 }
 
-/* Nothing is written behind a short list's logits. */
+/* Nothing is written after a short list's logits. */
 static void check_distribution(const struct row *row) {
     const struct distribution *found = row->distribution;
     ck_assert_ptr_eq(found->logits, row->logits);

@@ -1,5 +1,5 @@
-/* Softmax, and what a search needs of a row of logits, on every instruction set that this processor runs: against double precision.
- */
+/* Softmax, and the statistics of a row of logits that a search needs, on every instruction set that this processor runs: against
+ * double precision. */
 #include "model/compute/kernels.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
@@ -218,7 +218,7 @@ START_TEST(summary_with_impossible_tokens) {
 }
 END_TEST
 
-/* One that is no number spoils the sums, and is not among the best. */
+/* A logit that is not a number makes the sums NaN and is not among the best. */
 START_TEST(summary_with_nan) {
     enum { COUNT = 1037 };
     static const size_t places[] = {0, 5, 511, 512, 1030, COUNT - 1};

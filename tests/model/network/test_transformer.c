@@ -1,4 +1,4 @@
-/* Heads, positions and blocks against the formulas of the lectures; what golden models (test_golden.c) cannot show. */
+/* Heads, positions and blocks against the formulas of the lectures; cases that the golden models (test_golden.c) do not cover. */
 #include "model/model.h"
 #include "model/network/attention.h"
 #include "model/network/transformer.h"

@@ -1,4 +1,4 @@
-/* Exact search, and a wide beam, against all paths there are. On hand-written probability tables. */
+/* Exact search, and a wide beam, against all existing paths. On hand-written probability tables. */
 #include "model/search/search.h"
 #include "tests/game.h"
 #include "tests/suites.h"
@@ -28,12 +28,12 @@ END_TEST
 START_TEST(bounds_prune) {
     struct search_options options = game_options(&search_exact, 1, 10);
     play(game_trap, 0, &options);
-    ck_assert_uint_eq(game.steps, 5); /* and a, whose ab is no better than what there is, and b */
+    ck_assert_uint_eq(game.steps, 5); /* and a, whose ab is not better than the best so far, and b */
     options.n_best = 2;               /* ab again, and aa, which might be the second */
     play(game_trap, 0, &options);
     game_expect_results(&game, "b. ab.");
     ck_assert_uint_eq(game.steps, 7);
-    options.n_best = 3; /* a. is no better than aa. */
+    options.n_best = 3; /* a. is not better than aa. */
     play(game_trap, 0, &options);
     game_expect_results(&game, "b. ab. aa.");
     ck_assert_uint_eq(game.steps, 7);
@@ -145,7 +145,7 @@ START_TEST(exact_search_is_exhaustive) {
 }
 END_TEST
 
-/* With the same settings, whenever the budget ends: the i-th best is no worse than the beam's i-th best. */
+/* With the same settings, whenever the budget ends: the i-th best is at least as good as the beam's i-th best. */
 START_TEST(exact_is_never_worse_than_its_beam) {
     size_t better = 0;
     for (uint32_t seed = 0; seed < 300; seed++) {
@@ -201,7 +201,7 @@ static void show_wide(struct search *search, float logits[WIDE], struct ranked t
         .logits = logits, .log_sum = logf(sum), .size = WIDE, .top = top, .top_count = wanted < WIDE ? wanted : WIDE};
 }
 
-/* What it seeks is far behind the first list of the first node. */
+/* The best path is far after the first list of the first node. */
 START_TEST(exact_asks_for_more_where_it_must) {
     struct search search;
     struct search_options options = game_options(&search_exact, 1, 2);

@@ -1,4 +1,4 @@
-/* Phrases that must come: progress along a path, and the constrained search on hand-written probability tables. */
+/* Required phrases: progress along a path, and the constrained search on hand-written probability tables. */
 #include "model/search/search.h"
 #include "model/search/search_kind.h"
 #include "tests/game.h"
@@ -25,7 +25,7 @@ static struct phrases phrases_of(const char *texts) {
         phrases.count++;
         for (size_t q = first; q < phrases.count; q++) {
             list[q].before = q - first;
-            list[q].behind = phrases.count - 1 - q;
+            list[q].after = phrases.count - 1 - q;
         }
         first = *texts == '|' ? first : phrases.count;
     }
@@ -130,7 +130,7 @@ static void expect(const struct rule *rules, const struct search_options *option
     ck_assert_str_eq(found, text);
 }
 
-/* a. is nearly sure; c never comes by itself, and best behind a. */
+/* a. is nearly sure; c never comes by itself, and best after a. */
 static const struct rule shy[] = {{"", 0, .97f, .02f, .01f},
                                   {"a", .94f, .02f, .02f, .02f},
                                   {"c", .1f, .8f, .05f, .05f},
@@ -338,7 +338,7 @@ START_TEST(tokens_of_no_vocabulary) {
 }
 END_TEST
 
-/* As in a beam: there is no hypothesis. */
+/* As in a beam, there is no hypothesis. */
 START_TEST(scores_that_are_no_numbers) {
     static const struct rule rules[] = {{NULL, NAN, NAN, NAN, NAN}};
     struct search_options options = options_of(2, 10, phrases_of("ab"));

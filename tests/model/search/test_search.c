@@ -364,7 +364,8 @@ static void play_with_bytes(const struct rule *rules, const struct search_option
     game_expect_results(&game, texts);
 }
 
-/* Neither a byte that continues nothing, nor anything else where a byte is due; and none begins what there is no room to end. */
+/* A continuation byte must follow a first byte, nothing else may come where one is due, and no character begins that does not
+ * fit. */
 START_TEST(characters_are_whole) {
     static const struct rule rules[] = {{"", 0, .2f, .7f, .1f}, {"a", .9f, .05f, .02f, .03f}, {"ab", .6f, .2f, .1f, .1f}, {0}};
     struct search_options options = greedy(10);

@@ -1,4 +1,4 @@
-/* Sampling, and what every strategy takes: a prefix, penalties, the tree. On hand-written probability tables. */
+/* Sampling, and options of every strategy: a prefix, penalties, the tree. On hand-written probability tables. */
 #include "model/base/random.h"
 #include "model/search/search.h"
 #include "tests/game.h"
@@ -268,7 +268,7 @@ START_TEST(the_tree_is_complete) {
     expect_tree("a<-1 b<0 .!<1");
     grow(&search_exact, 2, 1); /* nothing that the beam did not look at */
     expect_tree("a<-1 b<-1 a-<0 a-<1 .!<1 b<0 .!<5");
-    grow(&search_exact, 1, 1); /* a is looked at twice and told once */
+    grow(&search_exact, 1, 1); /* a is visited twice and reported once */
     expect_tree("a<-1 b<0 .!<1 b<-1 .!<3");
     grow(&search_sample, 5, 1);
     ck_assert_uint_ge(game.search.tree.count, 2);

@@ -72,7 +72,7 @@ START_TEST(labels_of_a_file) {
 }
 END_TEST
 
-/* No file; no model; a piece that is no message. */
+/* No file; no model; a piece that is not a message. */
 START_TEST(files_without_pieces) {
     struct labels labels;
     ck_assert_int_eq(labels_read("/nowhere/source.spm", &labels, &err), -1);

@@ -135,7 +135,7 @@ START_TEST(special_tokens_stand_anywhere) {
     ck_assert_str_eq(text, "b \u2047 10\u00a0000");
     ck_assert_int_eq(tokenizer_encode(tokenizer, "b </s> c", 8, NULL, &arena, &tokens, &count, &err), 0);
     ck_assert_uint_eq(count, 3);
-    ck_assert(tokens[0].id == 3 && tokens[1].id == 1 && tokens[2].id == 1); /* </s> is no text */
+    ck_assert(tokens[0].id == 3 && tokens[1].id == 1 && tokens[2].id == 1); /* </s> is not text */
     tokenizer_free(tokenizer);
     file_remove(path);
 }
@@ -143,7 +143,7 @@ END_TEST
 
 #define SPECIAL "<unk>\n<s>\n</s>\n"
 
-/* What is wrong with a file, behind its name. */
+/* The error of a file, after its name. */
 static const struct {
     const char *kind, *content;
     size_t length;

@@ -1,4 +1,4 @@
-/* What a vocabulary cannot read is found, held and respelled. */
+/* Characters that a vocabulary cannot read are found, held and respelled. */
 #include "model/model.h"
 #include "model/text/readable.h"
 #include "tests/scratch.h"

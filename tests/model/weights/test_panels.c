@@ -1,5 +1,5 @@
-/* model/weights/panels, through weights: what was packed is found with the same bits; nothing of a file that is another or damaged.
- */
+/* model/weights/panels, through weights: packed matrices are found with the same bits, and nothing is read from another or a
+ * damaged file. */
 #include "model/base/file.h"
 #include "model/weights/panels.h"
 #include "model/weights/weights.h"

@@ -176,7 +176,7 @@ static const struct {
     /* the most dimensions */
     {ONE("\"dtype\":\"I8\",\"shape\":[1,1,1,1,1,1,1,3],\"data_offsets\":[0,3]"), 3, 1},
     {ONE("\"dtype\":\"I32\",\"shape\":[3],\"data_offsets\":[0,12]"), 12, 1},
-    /* zero size: alone, and before, between and behind others */
+    /* zero size: alone, and before, between and after others */
     {ONE("\"dtype\":\"F32\",\"shape\":[3,0],\"data_offsets\":[0,0]"), 0, 1},
     {"{\"b\":{\"dtype\":\"I8\",\"shape\":[3],\"data_offsets\":[0,3]},\"a\":{\"dtype\":\"I8\",\"shape\":[0],\"data_offsets\":[0,0]},"
      "\"d\":{\"dtype\":\"I8\",\"shape\":[1],\"data_offsets\":[3,4]},\"c\":{\"dtype\":\"I8\",\"shape\":[0],\"data_offsets\":[3,3]},"

@@ -396,9 +396,9 @@ static const struct {
     size_t length;
 } wrong_scales[] = {
     {"{" ENTRY("q", "I8", "[2,3]", "[0,6]") "}", "tensor q: int8 without q.scale", 6},
-    {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "}", "tensor q.scale: there is no int8 tensor q", 8},
+    {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "}", "tensor q.scale: the int8 tensor q is missing", 8},
     {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY("q", "F32", "[2]", "[8,16]") "}",
-     "tensor q.scale: there is no int8 tensor q", 16},
+     "tensor q.scale: the int8 tensor q is missing", 16},
     {"{" ENTRY("q.scale", "F32", "[3]", "[0,12]") "," ENTRY("q", "I8", "[2,3]", "[12,18]") "}",
      "tensor q.scale: must be float32 [2] or [1]", 18},
     {"{" ENTRY("q.scale", "F32", "[2,1]", "[0,8]") "," ENTRY("q", "I8", "[2,3]", "[8,14]") "}",
@@ -407,7 +407,7 @@ static const struct {
      "tensor q.scale: must be float32 [2] or [1]", 10},
     {"{" ENTRY("q.scale", "F32", "[1]", "[0,4]") "," ENTRY("q", "I8", "[]", "[4,5]") "}",
      "tensor q: an int8 scalar has no output channels to scale", 5},
-    {"{" ENTRY("q.input_scale", "F32", "[1]", "[0,4]") "}", "tensor q.input_scale: there is no int8 tensor q", 4},
+    {"{" ENTRY("q.input_scale", "F32", "[1]", "[0,4]") "}", "tensor q.input_scale: the int8 tensor q is missing", 4},
     {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY("q.input_scale", "F32", "[2]", "[8,16]") "," ENTRY("q", "I8", "[2,3]",
                                                                                                               "[16,22]") "}",
      "tensor q.input_scale: must be float32 [1]", 22},

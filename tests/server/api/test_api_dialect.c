@@ -1,4 +1,4 @@
-/* server/api/decode: which dialect a request speaks, and in whose words it is refused. */
+/* server/api/decode: the dialect of a request, and of its refusal. */
 #include "server/api/endpoint.h"
 #include "tests/suites.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* server/api/json: replies of what was written, and of what could not be. */
+/* server/api/json: replies from written JSON, and from a writer that failed. */
 #include "server/api/endpoint.h"
 #include "tests/suites.h"
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* server/cache: what is kept, what goes, and that nobody gets another's answer. Meant to run under ThreadSanitizer too. */
+/* server/cache: entries that are kept or evicted, and no client gets another client's answer. Meant to run under ThreadSanitizer
+ * too. */
 #include "server/api/cache.h"
 #include "tests/suites.h"
 #include <pthread.h>
@@ -61,7 +62,7 @@ START_TEST(the_mark_comes_with_it) {
 }
 END_TEST
 
-/* Prefixes, and bytes that differ behind a NUL. */
+/* Prefixes, and bytes that differ after a NUL. */
 START_TEST(questions_are_compared_whole) {
     struct question first = {"a\0b", 3, 1}, second = {"a\0c", 3, 1};
     keep("question", "1");

@@ -77,7 +77,7 @@ END_TEST
 
 START_TEST(multipart) {
     check_fields(MULTIPART, PART("q") "a\r\n" PART("r") "two\r\nlines\r\n--XX--\r\n", FIELDS("q=a", "r=two\r\nlines"));
-    check_fields(MULTIPART, "preamble\r\n" PART("q") "\r\n" PART("q") " --XX\r\n--XX-- behind", FIELDS("q=", "q= --XX"));
+    check_fields(MULTIPART, "preamble\r\n" PART("q") "\r\n" PART("q") " --XX\r\n--XX-- after", FIELDS("q=", "q= --XX"));
     check_fields(MULTIPART, PART("q") "\r\n--XXX\r\n\r\n--XX--", FIELDS("q=\r\n--XXX\r\n"));
     check_fields(MULTIPART, "--XX--", FIELDS(NULL));
     check_fields(MULTIPART,
@@ -104,7 +104,7 @@ START_TEST(damaged_multipart) {
     check_refused(MULTIPART, "--XXX\r\n", "the form does not contain the boundary given in its content type");
     check_refused(MULTIPART, PART("q") "a", "the form ends in the middle of a part");
     check_refused(MULTIPART, "--XX\r\nContent-Disposition: form-data; name=\"q\"\r\n--XX--",
-                  "a part of the form has no empty line before its value");
+                  "a part of the form has no empty line after its headers");
     check_refused(MULTIPART, "--XX\r\n\r\nx\r\n--XX--", "a part of the form has no name");
     check_refused(MULTIPART, "--XX\r\nContent-Disposition: form-data; filename=\"q\"\r\n\r\nx\r\n--XX--",
                   "a part of the form has no name");

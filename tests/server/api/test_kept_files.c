@@ -1,4 +1,4 @@
-/* server/api/kept_files: files are found as they were until they have expired, or younger ones needed their room. */
+/* server/api/kept_files: files are found unchanged until they have expired, or younger ones need their space. */
 #include "server/api/kept_files.h"
 #include "tests/suites.h"
 #include <stdbool.h>

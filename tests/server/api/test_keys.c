@@ -1,4 +1,4 @@
-/* server/keys: keys that are made are found, files that are wrong are refused by line, and a reload takes all or nothing. */
+/* server/keys: keys that are made are found, files that are wrong are refused by line, and a reload replaces all keys or none. */
 #include "server/api/keys.h"
 #include "tests/files.h"
 #include "tests/suites.h"

@@ -1,4 +1,4 @@
-/* Languages' names and codes; whose text it is. */
+/* Languages' names and codes; detection of a text's language. */
 #include "server/api/languages.h"
 #include "tests/suites.h"
 #include <string.h>

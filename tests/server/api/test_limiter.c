@@ -1,4 +1,4 @@
-/* server/limiter and server/meter: what a client may ask for and how fast work is done, with times made up. */
+/* server/api/limits and the meter: rates of clients and of work, with made-up times. */
 #include "server/api/limits.h"
 #include "server/base/metrics.h"
 #include "tests/suites.h"

@@ -1,4 +1,4 @@
-/* server/usage: what each key has translated, with times made up. */
+/* server/api/limits: the daily quota of each key, with made-up times. */
 #include "server/api/limits.h"
 #include "tests/suites.h"
 #include <stdio.h>

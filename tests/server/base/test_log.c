@@ -1,4 +1,4 @@
-/* server/base/log: each event is one line that can be read back, whatever its values hold. */
+/* server/base/log: each event is one line that can be read back, for any values. */
 #include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "server/base/log.h"
@@ -42,7 +42,7 @@ static void read_log(void) {
     ck_assert_int_eq(pread(written, text, (size_t)length, 0), length);
 }
 
-/* The only line, behind its time. */
+/* The only line, after its time. */
 static const char *line(void) {
     read_log();
     ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
@@ -133,7 +133,7 @@ START_TEST(what_is_no_number) {
 }
 END_TEST
 
-/* A value is cut, a field without room is left out, what comes behind it is there if it fits. */
+/* A value is cut, a field without room is left out, what comes after it is there if it fits. */
 START_TEST(too_long) {
     char wide[4000];
     log_set_format(LOG_JSON);
@@ -201,7 +201,7 @@ enum { TOO_MANY = 20000 };
 /* What a log tells. */
 struct tally {
     int numbers;   /* lines of this test, each with a higher number than the one before it */
-    uint64_t lost; /* lines that are told to be lost */
+    uint64_t lost; /* lines that are reported as lost */
 };
 
 static struct tally count_up(const char *log) {

@@ -1,4 +1,4 @@
-/* server/base/metrics: what is counted is what is written, in Prometheus's text format. */
+/* server/base/metrics: counts are written in Prometheus's text format. */
 #include "server/base/metrics.h"
 #include "tests/suites.h"
 #include <pthread.h>

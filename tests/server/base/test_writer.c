@@ -1,4 +1,4 @@
-/* server/base/writer against jansson's dump: the same bytes; what fails, sticks. */
+/* server/base/writer against jansson's dump: the same bytes; failures stick. */
 #include "model/translator.h"
 #include "server/base/writer.h"
 #include "tests/suites.h"
@@ -134,7 +134,7 @@ START_TEST(numbers_with_their_digits) {
 }
 END_TEST
 
-/* Exactly as much as may be; nothing behind what was left out. */
+/* Exactly the limit; nothing is written after an omitted part. */
 START_TEST(limit) {
     const float ones[] = {1, 1};
     w.most = strlen("[\"a\",[1.0,1.0]]");

@@ -1,4 +1,4 @@
-/* server/admission: what a worker admits, from made-up durations. */
+/* server/decode/admission: admissions by a worker, with made-up durations. */
 #include "server/decode/admission.h"
 #include "tests/suites.h"
 #include <math.h>
@@ -342,7 +342,7 @@ START_TEST(the_lane_is_not_for_long_or_wide_ones) {
 }
 END_TEST
 
-/* What is in the lane is no reason to wait for the main room: one that is empty takes any job. */
+/* Jobs in the lane do not delay the main room: an empty one takes any job. */
 START_TEST(the_lane_is_in_nobodys_way) {
     fill_main_room(TARGET_US);
     ck_assert_uint_gt(enter_lane(4), 10);

@@ -1,4 +1,4 @@
-/* server/chores: turns, limits, and what is over; no HTTP. One thread, held at a gate, so that the order is known. */
+/* server/chores: turns, limits, and chores that are over; no HTTP. One thread, held at a gate, so that the order is known. */
 #include "server/decode/chores.h"
 #include "tests/suites.h"
 #include <semaphore.h>
@@ -84,7 +84,7 @@ START_TEST(clients_take_turns) {
 }
 END_TEST
 
-/* Whoever comes later is not behind all that came before. */
+/* A later client does not wait for all earlier chores. */
 START_TEST(turns_go_on) {
     struct fake fakes[4], late;
     for (size_t i = 0; i < 4; i++)
@@ -142,14 +142,14 @@ START_TEST(what_is_over_comes_first) {
 END_TEST
 
 START_TEST(abandoned) {
-    struct fake before, behind;
+    struct fake before, after;
     ck_assert(submit(&before, 'a', 1, 1));
     ck_assert(!chores_wait(chores, CHORE_PREPARATION, 1));
     ck_assert(chores_wait(chores, CHORE_RENDERING, 1));
     chores_abandon(chores);
     ck_assert_int_eq(request_reason(&before.request), CANCEL_SHUTDOWN);
-    ck_assert(submit(&behind, 'b', 1, 1));
-    ck_assert_int_eq(request_reason(&behind.request), CANCEL_SHUTDOWN);
+    ck_assert(submit(&after, 'b', 1, 1));
+    ck_assert_int_eq(request_reason(&after.request), CANCEL_SHUTDOWN);
     ck_assert_int_eq(request_reason(&holder.request), CANCEL_NONE);
     finish();
     ck_assert_str_eq(done, ".ab");

@@ -1,4 +1,4 @@
-/* server/events: what workers tell and the reader hears, with a model but no HTTP. Meant to run under ThreadSanitizer too. */
+/* server/decode/events: events from workers to the reader, with a model but no HTTP. Meant to run under ThreadSanitizer too. */
 #include "server/decode/events.h"
 #include "tests/models.h"
 #include "tests/suites.h"

@@ -1,8 +1,8 @@
-/* Which source tokens a translation leaves out. */
+/* Finding source tokens that a translation omits. */
 #include "server/decode/render.h"
 #include "tests/suites.h"
 
-enum { SOURCE = 9, END = SOURCE }; /* with </s> behind them */
+enum { SOURCE = 9, END = SOURCE }; /* with </s> after them */
 
 static struct omission of(const float rows[][SOURCE + 1], size_t target) {
     struct omission sum = {0};

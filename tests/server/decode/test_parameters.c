@@ -1,4 +1,4 @@
-/* The table of the searches' parameters: well formed, and what a search has where nothing is said. */
+/* The table of the searches' parameters: well formed, and the defaults of a search. */
 #include "server/decode/parameters.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -49,7 +49,7 @@ START_TEST(what_is_not_said_is_the_models) {
     options = parameters_default();
     parameters_settle(&options, &info, 3); /* of a worker with so many rows */
     ck_assert_uint_eq(options.beam_size, 3);
-    options.beam_size = 4; /* asked for, as is no penalty */
+    options.beam_size = 4; /* requested, as is a penalty of 0 */
     options.length_penalty = 0;
     parameters_settle(&options, &info, 3);
     ck_assert_uint_eq(options.beam_size, 4);

@@ -1,5 +1,5 @@
-/* server/pivot: what two models say of two steps, put together. Tokens, attention and renderings are made up; the model only tells
- * that sentences end with </s>. */
+/* server/decode/pivot: composing the results of two models. Tokens, attention and renderings are made up; the model only tells that
+ * sentences end with </s>. */
 #include "server/decode/pivot.h"
 #include "tests/models.h"
 #include "tests/suites.h"
@@ -91,7 +91,7 @@ START_TEST(rows_are_composed) {
 }
 END_TEST
 
-/* A token that is nothing but a blank belongs to what stands behind it. */
+/* A token that is only a blank belongs to the following token. */
 START_TEST(blanks_belong_to_what_follows) {
     static const float expected[SOURCE] = {0.2F, 0.6F, 0.2F};
     written_tokens[1].begin = 3;

@@ -1,5 +1,5 @@
-/* From the body of a request to its sentences: what is wrong is named (api_decode_start), and what is right
- * becomes texts, options and jobs. Then rendering, and the server's UTF-8. */
+/* From the body of a request to its sentences: errors name the field (api_decode_start), and valid requests become texts, options
+ * and jobs. Then rendering, and the server's UTF-8. */
 #include "model/base/utf8.h"
 #include "server/api/api.h"
 #include "server/base/log.h"

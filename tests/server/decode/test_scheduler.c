@@ -231,7 +231,7 @@ START_TEST(a_single_job_is_next_but_one_behind_a_thousand) {
 }
 END_TEST
 
-/* Narrow jobs go before a wide one for which there is no room yet, but not for ever. */
+/* Narrow jobs overtake a wide one that does not fit yet, but a limited number of times. */
 START_TEST(a_wide_job_gets_its_turn) {
     static struct fake wide[1], narrow[64];
     scheduler_free(scheduler);
@@ -539,7 +539,7 @@ static void await_tick(void) {
         continue;
 }
 
-/* What a client is told to wait: its excess at the pace at which work has left the queue, whatever that was. */
+/* The time that a client must wait: its excess at the pace at which work has left the queue. */
 START_TEST(waiting_time_is_measured) {
     static struct fake many[200], late, earlier;
     scheduler_free(scheduler);

@@ -1,4 +1,4 @@
-/* Documents of every format, and plain text: what is translated, and that nothing else changes. */
+/* Documents of every format, and plain text: prose is translated, and nothing else changes. */
 #include "tests/server/documents/fake.h"
 #include "tests/suites.h"
 #include <stdlib.h>
@@ -36,12 +36,12 @@ START_TEST(bytes_that_are_no_text) {
                 &(struct document){.format = document_nth(i), .source = "a\nb\n\xff", .length = 5, .language = FAKE_LANGUAGE},
                 &arena, &html, &invalid),
             -1);
-        ck_assert_str_eq(invalid.message, "line 3: it is not valid UTF-8");
+        ck_assert_str_eq(invalid.message, "line 3 is not valid UTF-8");
         ck_assert_int_eq(
             document_read(&(struct document){.format = document_nth(i), .source = "a\n\0b", .length = 4, .language = FAKE_LANGUAGE},
                           &arena, &html, &zero),
             -1);
-        ck_assert_str_eq(zero.message, "line 2: there is a zero byte");
+        ck_assert_str_eq(zero.message, "line 2 contains a zero byte");
     }
     arena_done(&arena);
 }

@@ -169,9 +169,9 @@ START_TEST(bombs) {
     char *deep = fake_long("", "[", "", 1 << 20), *string = fake_long("\"", "a\\n\\u0061 ", "\"", 1 << 20);
     char *many = fake_long("[\"a\"", ",\n\"a\"", "]", 1 << 20);
     fake_refused("json", deep, "line 1, column 513: objects and arrays nest deeper than 512");
-    fake_refused("json", many, "line 65536: there are more than 131072 texts and marks");
+    fake_refused("json", many, "line 65536: the document has more than 131072 texts and marks");
     arena_init(&arena, 1 << 16);
-    fake_refused("json", string, "line 1: there are more than 131072 texts and marks");
+    fake_refused("json", string, "line 1: the document has more than 131072 texts and marks");
     arena_done(&arena);
     free(deep);
     free(string);

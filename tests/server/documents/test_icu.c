@@ -1,4 +1,4 @@
-/* Messages in ICU's notation: whole sentences in their branches, whatever holds the message. */
+/* Messages in ICU's notation: whole sentences in their branches, in every kind of document. */
 #include "server/documents/icu_message.h"
 #include "tests/server/documents/fake.h"
 #include "tests/suites.h"

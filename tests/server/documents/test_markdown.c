@@ -69,12 +69,12 @@ START_TEST(references) {
     LONGER("[a][b]\n\n[b]: c\n", "[A A][b]\n\n[b]: c\n");
     LONGER("> a [b\n> c] d\n\n[b c]: e\n", "> A A [B B C C][b c] D D\n\n[b c]: e\n");
     SAME("[a b][] [c]\n\n[a b]: d\n[c]: e\n", "[A B][] [C]\n\n[a b]: d\n[c]: e\n");
-    SAME("[a]: b\nc d\n\n[a]\n", "[a]: b\nC D\n\n[A]\n");         /* a paragraph behind a definition, in its lines */
+    SAME("[a]: b\nc d\n\n[a]\n", "[a]: b\nC D\n\n[A]\n");         /* a paragraph after a definition, in its lines */
     SAME("[a]: b\n\"c\" d\n\n[a]\n", "[a]: b\n\"c\" d\n\n[A]\n"); /* it could become a title */
 }
 END_TEST
 
-/* What is written of a text behind this. */
+/* The text that is written after this. */
 static void expect_escaped(const char *before, const char *text, const char *expected) {
     struct arena arena;
     arena_init(&arena, 1 << 10);
@@ -92,6 +92,8 @@ START_TEST(escapes) {
     expect_escaped("a [b]", ": c", ": c");
     expect_escaped("a\\]", "(b)", "(b)");
     expect_escaped("http://a.b/c", "* d*", "* d\\*"); /* the backslash would be one of the address */
+    expect_escaped("http://a.b/c", "<d e", "<d e");
+    expect_escaped("http://a.b/c", "<d> e", "\\<d> e");
     expect_escaped("a", "* b*", "\\* b\\*");
     expect_escaped("a ", "~~b ~c d~ e~f", "\\~\\~b ~c d\\~ e\\~f");
     expect_escaped("", "1. a", "1\\. a");

@@ -250,7 +250,7 @@ END_TEST
 
 START_TEST(too_many_pieces) {
     char *text = fake_long("msgid \"a\"\nmsgstr \"\"\n\n#, c-format\nmsgid \"", "%d a ", "\"\nmsgstr \"\"\n", 1 << 20);
-    fake_refused("po", text, "line 5: there are more than 131072 texts and marks");
+    fake_refused("po", text, "line 5: the document has more than 131072 texts and marks");
     free(text);
 }
 END_TEST

@@ -235,10 +235,10 @@ START_TEST(wrong_globs) {
     } cases[] = {
         {"a..b", "\"a..b\" is not a path glob: a name is empty"},
         {"!", "\"!\" is not a path glob: a name is empty"},
-        {"a.*b*", "\"a.*b*\" is not a path glob: a name has at most one *"},
+        {"a.*b*", "\"a.*b*\" is not a path glob: a name may contain only one *"},
         {"a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q",
          "\"a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q\" is not a path glob: it has more than 16 names"},
-        {"a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", "there are more than 32 path globs"},
+        {"a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", "at most 32 path globs are allowed"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena;

@@ -238,8 +238,8 @@ START_TEST(damaged_subtitles) {
     fake_refused("srt", "1\n" TIMES "\nHello.\n\nA dog.\n",
                  "line 5, cue 2: \"A dog.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
     fake_refused("srt", "1\nHello.\n", "line 2, cue 1: \"Hello.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
-    fake_refused("vtt", "1\n00:01.000 --> 00:04.000\nHello.\n", "line 1: a WebVTT file begins with \"WEBVTT\"");
-    fake_refused("vtt", "", "line 1: a WebVTT file begins with \"WEBVTT\"");
+    fake_refused("vtt", "1\n00:01.000 --> 00:04.000\nHello.\n", "line 1: a WebVTT file must begin with \"WEBVTT\"");
+    fake_refused("vtt", "", "line 1: a WebVTT file must begin with \"WEBVTT\"");
     fake_refused("vtt", "WEBVTT\n\n00:01.000 -> 00:04.000\nHello.\n",
                  "line 4, cue 1: \"Hello.\" is not a timing line like 00:01.000 --> 00:04.000");
 }

@@ -1,4 +1,4 @@
-/* XLIFF 1.2 and 2: what has no target gets one, and nothing else changes. */
+/* XLIFF 1.2 and 2: units without a target get one, and nothing else changes. */
 #include "tests/server/documents/fake.h"
 #include "tests/suites.h"
 #include <stdio.h>

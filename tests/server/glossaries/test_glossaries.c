@@ -1,5 +1,5 @@
-/* server/glossaries: what text is a glossary, what a file keeps of those that are made, what stays when something fails,
- * and that looking phrases up does not grow with the entries. */
+/* server/glossaries: valid glossary texts, the file of those that clients make, failures that change nothing, and lookup time that
+ * does not grow with the entries. */
 #include "model/base/file.h"
 #include "server/glossaries/glossaries.h"
 #include "tests/files.h"
@@ -54,10 +54,10 @@ static const struct {
     enum glossary_format format;
     const char *message;
 } wrong[] = {
-    {"", GLOSSARY_TSV, "there are no entries"},
-    {"\n \n", GLOSSARY_CSV, "there are no entries"},
-    {"a\tb\nsnow neige\n", GLOSSARY_TSV, "line 2: there must be two phrases with a tab between them"},
-    {"a\tb\tc\n", GLOSSARY_TSV, "line 1: there must be two phrases with a tab between them"},
+    {"", GLOSSARY_TSV, "the glossary has no entries"},
+    {"\n \n", GLOSSARY_CSV, "the glossary has no entries"},
+    {"a\tb\nsnow neige\n", GLOSSARY_TSV, "line 2: a line must have two phrases separated by a tab"},
+    {"a\tb\tc\n", GLOSSARY_TSV, "line 1: a line must have two phrases separated by a tab"},
     {"a\tb\n\n\tb\n", GLOSSARY_TSV, "line 3: the source phrase is empty"},
     {"a\t\n", GLOSSARY_TSV, "line 1: the target phrase is empty"},
     {"a\t | |\n", GLOSSARY_TSV, "line 1: the target phrase is empty"},
@@ -65,7 +65,7 @@ static const struct {
     {"a\x01\tb\n", GLOSSARY_TSV, "line 1: the source phrase contains a control character"},
     {"a\tb\nc\td\na\te\n", GLOSSARY_TSV, "\"a\" has two entries"},
     {"a\tb\nA\td\na\te\n", GLOSSARY_TSV, "\"a\" has two entries"},
-    {"a,b\nc\n", GLOSSARY_CSV, "line 2: there must be two phrases with a comma between them"},
+    {"a,b\nc\n", GLOSSARY_CSV, "line 2: a line must have two phrases separated by a comma"},
     {"a,\"b\n\nc", GLOSSARY_CSV, "line 3: invalid quotation marks"},
     {"\"a\"b,c", GLOSSARY_CSV, "line 1: invalid quotation marks"},
 };
@@ -278,7 +278,7 @@ START_TEST(options_are_read_again) {
     kept_glossary_release(before);
     write_text(fixed, "snow\n");
     ck_assert_int_eq(glossaries_reload(glossaries, &err), -1);
-    snprintf(message, sizeof message, "%s: line 1: there must be two phrases with a tab between them", fixed);
+    snprintf(message, sizeof message, "%s: line 1: a line must have two phrases separated by a tab", fixed);
     ck_assert_str_eq(err.message, message);
     before = glossaries_find(glossaries, has_id, "winter");
     ck_assert_ptr_eq(before, after);

@@ -1,4 +1,4 @@
-/* server/http/headers: who counts as one client. */
+/* server/http/headers: which requests count as one client. */
 #include "server/http/headers.h"
 #include "tests/suites.h"
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* server/http/body: who accepts gzip, and that it is gzip. */
+/* server/http/body: clients that accept gzip, and valid gzip output. */
 #include "server/http/body.h"
 #include "tests/suites.h"
 #include <stdlib.h>

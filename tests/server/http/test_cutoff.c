@@ -1,4 +1,4 @@
-/* server/http/connection: who makes room where the places of a crowd are taken. What takes time is tested over HTTP
+/* server/http/connection: which connection is cut when the places of a crowd are taken. Cutting by time is tested over HTTP
  * (tests/http/test_slow.c). */
 #include "server/base/clock.h"
 #include "server/http/connection.h"

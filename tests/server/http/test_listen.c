@@ -1,4 +1,4 @@
-/* server/http/listen: the sockets of Unix files, what is in their way, and IPv6. */
+/* server/http/listen: Unix sockets, files at their path, and IPv6. */
 #include "server/http/listen.h"
 #include "tests/suites.h"
 #include <errno.h>
@@ -163,7 +163,7 @@ static int client(void) {
     return fd;
 }
 
-/* A client that comes too late is never told that it is connected: it may ask elsewhere, nothing that it sent is lost. */
+/* A client that comes too late never gets a connection, so it can try elsewhere without losing data. */
 START_TEST(refuses_the_late) {
     ck_assert_int_eq(listen_open(_i == 0 ? "127.0.0.1:0" : where, 0600, &listener, &err), 0);
     int early = client(), accepted[2];

@@ -1,4 +1,4 @@
-/* Markup to texts and back: nothing of it is lost, everything nests, and elements follow their words. */
+/* Markup to texts and back: nothing is lost, everything nests, and elements follow their words. */
 #include "server/markup/markup.h"
 #include "tests/suites.h"
 #include <ctype.h>
@@ -439,7 +439,7 @@ START_TEST(languages) {
 }
 END_TEST
 
-/* What text says of tags is no text, and notes and signs stay where they are. */
+/* Tags that a text mentions are not text, and notes and signs stay in place. */
 START_TEST(tags_in_text) {
     static const struct example examples[] = {
         {"<p>Use the &lt;div&gt; element &lt;b&gt;now&lt;/b&gt;.</p>",
@@ -755,7 +755,7 @@ START_TEST(pieces) {
     arena_reset(&own);
     ck_assert_int_eq(html_parse(markup, strlen(markup), &own, &html, &error), -1);
     ck_assert_int_eq(error.code, ERROR_INPUT);
-    ck_assert_str_eq(error.message, "line 1: there are more than 131072 tags, texts and comments");
+    ck_assert_str_eq(error.message, "line 1: the markup has more than 131072 tags, texts and comments");
     arena_done(&own);
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* Marks in text: what is one, what is none, and that each comes out where its words go. */
+/* Marks in text: recognizing them, and writing each one beside its words. */
 #include "server/markup/build.h"
 #include "tests/suites.h"
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* XML to texts and back: which elements end segments, what is not translated, and what is refused. */
+/* XML to texts and back: elements that end segments, untranslated parts, and refusals. */
 #include "server/markup/markup.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
@@ -31,7 +31,7 @@ static const struct {
     {"A <![CDATA[boy < dog]]> plays", &outline, {"A boy < dog plays"}},
     {"<?xml version=\"1.0\"?>\n<!-- no --><p title='a > b'>A boy</p>", &outline, {"A boy"}},
     {"<p translate=\"no\">A boy</p> <p>A dog</p>", &outline, {"A dog"}},
-    {"<i=\"no\">A boy</i=\"no\">", &flat, {"A boy"}}, /* what is before the tag is none of its attributes */
+    {"<i=\"no\">A boy</i=\"no\">", &flat, {"A boy"}}, /* text before the tag is not an attribute */
     {"<i x-translate='no'>A boy</i>", &flat, {"A boy"}},
     {"", &outline, {NULL}},
     {" \n ", &outline, {NULL}},

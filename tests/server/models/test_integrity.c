@@ -1,4 +1,4 @@
-/* server/models/manifest: files that are the manifest's, and files that are not. */
+/* server/models/manifest: files that match the manifest, and files that do not. */
 #include "server/models/manifest.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -67,7 +67,7 @@ END_TEST
 START_TEST(another_file_is_named) {
     list("model.safetensors", 3, ABC);
     ck_assert_int_eq(check(INTEGRITY_QUICK), -1);
-    ck_assert_ptr_nonnull(strstr(error.message, "model.safetensors is listed in manifest.json, and cannot be read"));
+    ck_assert_ptr_nonnull(strstr(error.message, "model.safetensors is listed in manifest.json but cannot be read"));
     write_file(path, "abcd", 4);
     ck_assert_int_eq(check(INTEGRITY_QUICK), -1);
     ck_assert_int_eq(error.code, ERROR_FORMAT);
@@ -111,8 +111,8 @@ START_TEST(manifests_that_are_none) {
         const char *text, *message;
     } rows[] = {
         {"[", "manifest.json: line 1"},
-        {"{}", "not of format 1"},
-        {"{\"format\": 2, \"files\": {}}", "not of format 1"},
+        {"{}", "the format must be 1"},
+        {"{\"format\": 2, \"files\": {}}", "the format must be 1"},
         {"{\"format\": 1, \"files\": {\"../x\": {\"bytes\": 1, \"sha256\": \"" ABC "\"}}}", "not the name of a file"},
         {"{\"format\": 1, \"files\": {\"..\": {\"bytes\": 1, \"sha256\": \"" ABC "\"}}}", "not the name of a file"},
         {"{\"format\": 1, \"files\": {\"x\": {\"bytes\": -1, \"sha256\": \"" ABC "\"}}}", "bytes must be a whole number"},

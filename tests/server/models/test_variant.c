@@ -1,4 +1,4 @@
-/* Which variant a language code means. */
+/* Maps language codes to variants. */
 #include "server/models/variant.h"
 #include "tests/suites.h"
 #include <string.h>
