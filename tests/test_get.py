@@ -169,7 +169,7 @@ def test_a_truncated_file_is_resumed(mirror, tmp_path):
 
 
 def test_the_next_command_goes_on(mirror, tmp_path):
-    path, size = mirror.paths["model"], len(mirror.content[mirror.paths["model"]])
+    path, size = mirror.paths["vocab"], len(mirror.content[mirror.paths["vocab"]])
     mirror.acts[path] = [m.truncated(0.4), m.status(500), None]
     done = get(mirror, tmp_path, "en-fr")
     refused(done, NETWORK, "the server answers 500", tmp_path)

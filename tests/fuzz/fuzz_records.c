@@ -2,6 +2,7 @@
  * pair of versions in the text. What is read names files that stay in their folder, and each model has all its files. */
 #include "server/get/records.h"
 #include "tests/fuzz/fuzz.h"
+#include <stdio.h>
 #include <string.h>
 
 static void check_file(const struct record_file *file) {

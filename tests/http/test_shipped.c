@@ -90,11 +90,11 @@ START_TEST(nothing_beside_it) {
     struct outcome outcome;
     char expected[5 * PATH_BYTES];
     program_run(ARGUMENTS("--listen", "127.0.0.1:0"), NULL, &outcome);
-    snprintf(
-        expected, sizeof expected,
-        "alignd: found no models in %s/share/alignd, %s/weights or %s/weights: `alignd get en-fr` downloads one; or give --model DIR or "
-        "--models DIR\n",
-        root, root, top);
+    snprintf(expected, sizeof expected,
+             "alignd: found no models in %s/share/alignd, %s/weights or %s/weights: `alignd get en-fr` downloads one; or give "
+             "--model DIR or "
+             "--models DIR\n",
+             root, root, top);
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_str_eq(outcome.err, expected);
     outcome_done(&outcome);
@@ -162,7 +162,7 @@ START_TEST(greeting_on_a_terminal) {
     ck_assert_ptr_nonnull(strstr(terminal.text, "\nalignd serves http://127.0.0.1:"));
     snprintf(models, sizeof models, "\nModels: en-fr, de-en, in %s/weights\r\n", root);
     ck_assert_ptr_nonnull(strstr(terminal.text, models));
-    ck_assert_ptr_nonnull(strstr(terminal.text, "\nDefault: en-fr, where neither a model nor languages are asked for"));
+    ck_assert_ptr_nonnull(strstr(terminal.text, "\nDefault: en-fr, for requests without model and languages"));
     terminal_close(&terminal);
     run_on_terminal(ARGUMENTS("--listen", "127.0.0.1:0", "--workers", "1", "--log-format", "json"), &terminal, "\"ready\"");
     ck_assert_ptr_null(strstr(terminal.text, "Ctrl+C")); /* those lines are for programs */
