@@ -1,14 +1,14 @@
 # alignd: `make run` builds and serves the shipped models, `make test` builds and tests; both install what is missing first.
-# `make help` lists the targets and what may be set.
+# `make help` lists the targets and the variables.
 
 VERSION := 0.1.0
 
 #? Settings
-#? BUILD: build, the folder that everything is built in; build/ARCH for an ARCH
-#? MODELS, PREFIX, DESTDIR, STRIP=1: which models are installed, and where; without debug information
-#? LISTEN, ARGUMENTS: where alignd is run, and with which other options
+#? BUILD: the build folder (build; build/ARCH with ARCH)
+#? MODELS, PREFIX, DESTDIR, STRIP=1: the models to install, and where; remove debug information
+#? LISTEN, ARGUMENTS: the address and other options of `make run`
 #? ARCH: arm64: cross-compiled, for this Debian architecture (amd64, arm64)
-#? CC, CXX, CFLAGS, OPTIMIZE, JOBS: the compilers, more flags for C, -O2, processes at a time
+#? CC, CXX, CFLAGS, OPTIMIZE, JOBS: the compilers, additional flags for C, the optimization level (-O2), parallel processes
 #? V=1, WERROR=1, SLOW=1: show the commands; warnings are errors; tests take fewer samples
 #? SANITIZE: address,undefined or thread
 BUILD    ?= build$(ARCH:%=/%)
@@ -35,7 +35,7 @@ PACKAGES        := gcc g++ make pkg-config libmicrohttpd-dev libgnutls28-dev lib
                    libsentencepiece-dev libicu-dev libxml2-dev libcld2-dev zlib1g-dev libcmark-gfm-dev libcmark-gfm-extensions-dev libre2-dev \
                    libarchive-dev libyaml-dev libcurl4-openssl-dev
 INSTALL_MISSING  = sh docker/debian/install_missing.sh $(1)
-# what PACKAGES hold, for the architecture that is compiled for
+# PACKAGES for the target architecture
 INSTALL_FOR_ARCH = $(if $(CROSS),$(call INSTALL_MISSING,make $(subst _,-,gcc-$(CROSS) g++-$(CROSS))) && \
 	sh docker/release/fetch.sh $(ARCH) $(SYSROOT) libc6-dev $(filter-out gcc g++ make pkg-config openssl,$(1)),$(call INSTALL_MISSING,$(1)))
 
@@ -66,7 +66,7 @@ install-program: all
 install-models:
 	@for model in $(MODELS); do install -d $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model); \
 	  install -m 644 $$model/* $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model)/; done
-# What alignd reads of ICU's data, for images, in which no other program needs the rest.
+# The part of ICU's data that alignd reads, for images, in which no other program needs the rest.
 install-icu-data:
 	sh docker/icu_data.sh "$(DESTDIR)" "$(SYSROOT)" "$(CROSS:%=%-)"
 install-man: man
@@ -77,15 +77,15 @@ install-units:
 	@for unit in $(wildcard docker/systemd/*); do sed 's|/usr/bin/alignd|$(PREFIX)/bin/alignd|; s|/usr/share/alignd|$(PREFIX)/share/alignd|g' $$unit \
 	  >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$unit); done
 
-# alignd(1) is what --help says, between what docker/man/alignd.h2m says.
+# alignd(1) is the output of --help with the sections of docker/man/alignd.h2m.
 man: $(BUILD)/alignd.1
 $(BUILD)/alignd.1: $(BUILD)/alignd docker/man/alignd.h2m
 	@$(call INSTALL_MISSING,help2man)
 	help2man --no-info --include docker/man/alignd.h2m --output $@ $(if $(CROSS),$(MAN_OF),$<)
-# of another architecture's program: one of the same version that runs here
+# for another architecture: a program of the same version that runs here
 MAN_OF ?= build/alignd
 
-# The same bytes, whenever and wherever it is built: its times are that of the last commit.
+# Reproducible: all times are that of the last commit.
 SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y CHANGELOG.md))
 deb: deps
 	@$(call INSTALL_MISSING,build-essential dpkg-dev debhelper help2man)
@@ -98,12 +98,12 @@ clean:
 deps:
 	@$(call INSTALL_FOR_ARCH,$(PACKAGES))
 
-# ---- How it is built ----
+# ---- Building ----
 
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wcast-qual -Wwrite-strings -Wformat=2 $(if $(WERROR),-Werror)
 C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
-# -fcf-protection is x86-64's, -mbranch-protection arm64's name for it
+# the same protection: -fcf-protection on x86-64, -mbranch-protection on arm64
 HARDEN   := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(SANITIZE),,-D_FORTIFY_SOURCE=3) \
 	$(if $(findstring x86_64,$(MACHINE)),-fcf-protection=full) $(if $(findstring aarch64,$(MACHINE)),-mbranch-protection=standard)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED)
@@ -115,7 +115,7 @@ LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SANITIZER) $(LDFLAGS)
 LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lsentencepiece -licui18n -licuuc -lxml2 -lcld2 -lcmark-gfm-extensions -lcmark-gfm -lz -lre2 -larchive -lyaml -lcurl -lstdc++ -lpthread -lm
 
 KERNEL_SOURCES := model/compute/kernels.c model/compute/kernels_blocks.c model/compute/products_float.c model/compute/products_int8.c
-# of a folder and its rooms, the files that end so
+# the files of a folder and its rooms with this ending
 IN_ROOMS        = $(foreach folder,$(1),$(wildcard $(folder)/*.$(2) $(folder)/*/*.$(2)))
 OBJECTS_OF      = $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(1))))
 MODEL_OBJECTS  := $(call OBJECTS_OF,$(filter-out $(KERNEL_SOURCES),$(call IN_ROOMS,model,c)) $(call IN_ROOMS,model,cc))

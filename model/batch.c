@@ -408,7 +408,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
         return error_memory(err);
     if (decoder_step(&t->decoder, batch->group, group->rows, &batch->scratch, err) != 0)
         return -1;
-    /* the search shall find these after the attention of its rows, besides what the step has written there itself */
+    /* the search reads these after the attention of its rows, in addition to the values that the step has written there */
     const struct row *row = batch->group;
     for (size_t i = group->first; i < group->end; i++) {
         const struct sentence *sentence = batch->live[i];

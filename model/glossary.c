@@ -153,7 +153,7 @@ void guard_done(struct guard *guard) {
 /* The text is looked through for all kinds at once: opaque runs, strings, and each of the patterns. */
 enum { OPAQUE_RUNS, STRINGS, PATTERNS };
 
-/* What a kind finds next. */
+/* The next find of a kind. */
 struct finder {
     struct opaque_run next;
     bool ended;

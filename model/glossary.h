@@ -33,7 +33,7 @@ int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, 
 bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at, struct span *found,
                   const struct glossary_entry **entry);
 
-/* ---- parts that come through byte for byte: opaque runs, and the strings and patterns that a client names ---- */
+/* ---- parts that are copied byte for byte: opaque runs, and the strings and patterns that a client names ---- */
 
 struct protection {
     struct lexicon strings;      /* found like a glossary's source phrases (lexicon_next) */

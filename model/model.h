@@ -1,4 +1,5 @@
-/* What the files of model/ share: the parts of a translator, and how a long text is cut. The server does not see it. */
+/* Declarations that the files of model/ share: the parts of a translator, and splitting a long text. The server does not include
+ * it. */
 #ifndef ALIGND_MODEL_H
 #define ALIGND_MODEL_H
 

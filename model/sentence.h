@@ -108,7 +108,7 @@ int translator_prepare(const struct translator *translator, const char *text, si
 
 /* Which runs count as opaque in a text that this model translates. */
 enum opaque_scope translator_scope(const struct translator *translator, bool verbatim);
-/* True if held runs come through the model, with a search that can do that (search_constrains). */
+/* True if held runs can be copied by the model, with a search that can do that (search_constrains). */
 bool translator_holds(const struct translator *translator);
 
 /* Models of several target languages: puts the label of a variant (translator_info) before the tokens of a prepared sentence, which

@@ -153,8 +153,19 @@ static void describe(struct translator *t) {
              d->input_feeding ? " input feeding" : "", output);
 }
 
+/* In place of "model" (or NULL) the type that the configuration names; other names stay as they are. */
+static const char *settle_compute(const struct model_config *config, enum stored stored, const char *name) {
+    const char *own = config->defaults.compute;
+    if (name && strcmp(name, "model") != 0)
+        return name;
+    if (strcmp(own, "stored") != 0)
+        return own;
+    return compute_name(stored == STORED_INT8 ? COMPUTE_INT8 : COMPUTE_FLOAT32);
+}
+
 /* "auto" is measured with a matrix as large as the decoder's recurrent one. */
-static int choose_compute(struct translator *t, const char *name, struct error *err) {
+static int choose_compute(struct translator *t, const char *asked, struct error *err) {
+    const char *name = settle_compute(&t->config, weights_stored(t->weights), asked);
     for (enum compute compute = 0; compute < COMPUTE_TYPES; compute++)
         if (strcmp(compute_name(compute), name) == 0) {
             t->backend.compute = compute;
@@ -230,14 +241,15 @@ static int translator_load(struct translator *t, const char *folder, const struc
         return -1;
     if (open_vocabularies(t, folder, err) != 0)
         return -1;
+    bool listed = options->shortlist == SHORTLIST_OF_MODEL ? t->config.defaults.shortlist : options->shortlist == SHORTLIST_ON;
     bool translates = strcmp(t->config.task, "translation") == 0; /* a logical form need not have its question's numbers */
     t->segmenter = segmenter_open(t->config.source, err);
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
     if (!t->weights || check_vocabularies(t, err) != 0 ||
         (translates && (number_words_open(t->config.source, &t->source_numbers, err) != 0 ||
                         number_words_open(t->config.target, &t->target_numbers, err) != 0)) ||
-        choose_compute(t, options->compute ? options->compute : "float32", err) != 0 ||
-        (options->shortlist && open_shortlist(t, folder, err) != 0) || open_quality(t, folder, err) != 0)
+        choose_compute(t, options->compute, err) != 0 || (listed && open_shortlist(t, folder, err) != 0) ||
+        open_quality(t, folder, err) != 0)
         return -1;
     t->backend.pages = &t->pages;
     t->backend.half_past = options->half_past;
@@ -306,8 +318,9 @@ static struct translator_info info_of(const struct model_config *c, const struct
                                     .max_target_ratio = c->limits.max_target_ratio,
                                     .variants = (const char *const *)variants->names,
                                     .variant_count = variants->count,
-                                    .beam_size = c->search.beam_size,
-                                    .length_penalty = c->search.length_penalty,
+                                    .beam_size = c->defaults.beam_size,
+                                    .length_penalty = c->defaults.length_penalty,
+                                    .lists = c->defaults.shortlist,
                                     .source_end = c->encoder.eos,
                                     .attention_trained = c->decoder.alignment_trained};
 }
@@ -407,7 +420,13 @@ struct translator_info translator_card_info(const struct translator_card *card) 
     return info;
 }
 
-size_t translator_card_bytes(const struct translator_card *card, const char *compute) {
+const char *translator_card_compute(const struct translator_card *card, const char *compute) {
+    const char *settled = settle_compute(&card->config, card->stored, compute);
+    return strcmp(settled, "auto") == 0 ? NULL : settled;
+}
+
+size_t translator_card_bytes(const struct translator_card *card, const char *asked) {
+    const char *compute = translator_card_compute(card, asked);
     bool halves = card->stored == STORED_FLOAT16 || card->stored == STORED_BFLOAT16;
     size_t each = halves ? 2 : 4;
     if (compute && strcmp(compute, "bfloat16") == 0)

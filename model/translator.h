@@ -37,8 +37,9 @@ struct translator_info {
     size_t source_vocabulary, target_vocabulary;
     size_t max_source_tokens; /* </s> not counted */
     double max_target_ratio;
-    size_t beam_size; /* the defaults of requests */
+    size_t beam_size; /* config.json's defaults of requests */
     double length_penalty;
+    bool lists;                  /* config.json's default of struct translator_options.shortlist */
     bool source_end;             /* the encoder reads </s>, so attention has a last column for it */
     bool shortlist;              /* in use */
     bool attention;              /* false: hypotheses have none, and their attention rows are empty */
@@ -54,14 +55,17 @@ struct translator_info {
     const char *unmapped;
 };
 
+enum translator_shortlist { SHORTLIST_OF_MODEL, SHORTLIST_ON, SHORTLIST_OFF }; /* SHORTLIST_OF_MODEL: as config.json says */
+
 struct translator_options {
-    /* How products with weights are computed (model/compute/matrix.h): "float32", "bfloat16", "int8", or "auto": the fastest here,
-     * measured while loading. NULL: "float32". */
+    /* How products with weights are computed (model/compute/matrix.h): "float32", "bfloat16", "int8"; "auto": the fastest here,
+     * measured while loading; or "model", as NULL: defaults.compute of config.json, by default int8 where weights are stored as
+     * int8, otherwise float32. */
     const char *compute;
     /* A sentence chooses its tokens from the some hundred ids that FOLDER/shortlist.safetensors has for it, instead of the whole
      * vocabulary. The tokens' log-probabilities and entropies are then over those alone, and the translation differs wherever the
      * best token is not among them. A given target (translator_force) is always scored over the whole vocabulary. */
-    bool shortlist;
+    enum translator_shortlist shortlist;
     /* The keys and values of self-attention that a transformer's decoder keeps of each step are IEEE binary16, which halves their
      * memory. Weights and products do not change. */
     bool half_past;
@@ -96,7 +100,9 @@ struct translator_card *translator_card_read(const char *folder, struct error *e
 void translator_card_free(struct translator_card *card); /* accepts NULL */
 /* As translator_info, without architecture, compute (NULL), vocabularies and shortlist. The card owns the strings. */
 struct translator_info translator_card_info(const struct translator_card *card);
-/* An estimate of translator_bytes with this type of products (NULL: the default). */
+/* The compute type that the folder gets with this one of struct translator_options; NULL: auto, which is chosen while loading. */
+const char *translator_card_compute(const struct translator_card *card, const char *compute);
+/* An estimate of translator_bytes with this type of products, as in struct translator_options. */
 size_t translator_card_bytes(const struct translator_card *card, const char *compute);
 
 #endif

@@ -65,11 +65,14 @@ static const struct option rows[] = {
      NUMBER(BYTES, fetch_bytes, 0, 1e15)},
     {"workers", "N", "cores", "decoding threads", OPTION_ALL, NUMBER(SIZE, workers, 1, 1024)},
     {"rows", "N", "256", "hypotheses that a worker decodes at the same time", OPTION_ALL, NUMBER(SIZE, rows, 1, 4096)},
-    {"compute", "TYPE", "float32",
-     "number type for products with weights: float32, bfloat16, int8, or auto (the fastest on this machine)", OPTION_ALL,
-     CHOICE(compute, "float32, bfloat16, int8 or auto")},
-    {"shortlist", NULL, NULL, "choose target words only from the model's shortlist for the sentence", OPTION_ALL,
-     SWITCH(shortlist)},
+    {"compute", "TYPE", "model",
+     "number type for products with weights: float32, bfloat16, int8, auto (the fastest on this machine), or model: as its "
+     "config.json says, by default int8 where weights are stored as int8, otherwise float32",
+     OPTION_ALL, CHOICE(compute, "model, float32, bfloat16, int8 or auto")},
+    {"shortlist", NULL, "model",
+     "choose target words only from the model's shortlist for the sentence; --shortlist=false: from all; model: as its config.json "
+     "says",
+     OPTION_ALL, PLAIN(SHORTLIST, shortlist)},
     {"half-past", NULL, NULL, "keep a transformer's past decoder states in 16 bits per number: half the memory", OPTION_ALL,
      SWITCH(half_past)},
     {"decode-memory", "SIZE", "256M",
@@ -162,7 +165,7 @@ static const struct option rows[] = {
      "about equal size; their concatenated outputs are the output for the whole input",
      COMMAND_TRANSLATE, PLAIN(SHARD, shard)},
     {"checkpoint", "FILE", NULL,
-     "keep the progress in FILE, and continue from there if FILE exists, however the last run ended; needs --output and a file as "
+     "keep the progress in FILE, and continue from it if FILE exists, after any end of the last run; needs --output and a file as "
      "the input",
      COMMAND_TRANSLATE, TEXT(checkpoint)},
     {"checkpoint-s", "TIME", "10s", "time between two checkpoints; 0: one after each line", COMMAND_TRANSLATE,
@@ -191,10 +194,10 @@ static const struct option rows[] = {
      NUMBER(MILLISECONDS, heartbeat_ms, 10, 1e6)},
     {"model", "MODEL", NULL, "model folder, or the name of a model in --models; may be given several times", COMMAND_PACK,
      PLAIN(FOLDERS, models)},
-    {"compute", "TYPE", "float32", "number type to pack for, the same as the daemon's --compute", COMMAND_PACK,
-     CHOICE(compute, "float32, bfloat16, int8 or auto")},
-    {"shortlist", NULL, NULL, "also pack the data for --shortlist; the file works with and without that option", COMMAND_PACK,
-     SWITCH(shortlist)},
+    {"compute", "TYPE", "model", "number type to pack for, the same as the daemon's --compute", COMMAND_PACK,
+     CHOICE(compute, "model, float32, bfloat16, int8 or auto")},
+    {"shortlist", NULL, "model", "also pack the data for --shortlist; the file works with and without that option", COMMAND_PACK,
+     PLAIN(SHORTLIST, shortlist)},
     {"models", "DIR", NULL,
      "folder of the downloaded models (default: /var/lib/alignd/models if it may be written to, otherwise "
      "~/.local/share/alignd/models)",
@@ -229,8 +232,10 @@ static const struct option rows[] = {
      "number type of the stored matrices: float32, float16, bfloat16 or int8 (default: int8 where the model has it, otherwise "
      "float32)",
      COMMAND_IMPORT, TEXT(storage)},
-    {"max-source-tokens", "N", "100", "maximum number of tokens of a sentence; longer ones are split", COMMAND_IMPORT,
-     NUMBER(SIZE, max_source_tokens, 1, 1000)},
+    {"max-source-tokens", "N", NULL,
+     "maximum number of tokens of a sentence; longer ones are split (default: from the model's decoder.yml; otherwise 128 for "
+     "Firefox's models, 512 for OPUS-MT's, 100 for others)",
+     COMMAND_IMPORT, NUMBER(SIZE, max_source_tokens, 1, 1000)},
     {"max-target-ratio", "N", NULL,
      "maximum number of target tokens per source token (default: from the model's decoder.yml; otherwise 3)", COMMAND_IMPORT,
      NUMBER(REAL, max_target_ratio, 0.1, 20)},
@@ -633,6 +638,13 @@ int option_set(const struct option *option, const char *name, const char *value,
         if (!on && strcmp(value, "0") != 0 && strcmp(value, "false") != 0)
             return error_set(err, ERROR_INPUT, "%s must be true or false, got \"%.60s\"", name, value);
         *(bool *)field = on;
+        return 0;
+    }
+    case OPTION_SHORTLIST: {
+        bool on = !value || strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
+        if (!on && strcmp(value, "0") != 0 && strcmp(value, "false") != 0 && strcmp(value, "model") != 0)
+            return error_set(err, ERROR_INPUT, "%s must be true, false or model, got \"%.60s\"", name, value);
+        *(enum translator_shortlist *)field = on ? SHORTLIST_ON : strcmp(value, "model") == 0 ? SHORTLIST_OF_MODEL : SHORTLIST_OFF;
         return 0;
     }
     case OPTION_SHARD:

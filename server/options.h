@@ -42,7 +42,8 @@ struct options {
     size_t model_memory, idle_unload_s;
     size_t workers, rows, decode_memory;
     char *log_level, *log_format, *compute;
-    bool shortlist, half_past;
+    enum translator_shortlist shortlist;
+    bool half_past;
 
     /* serving */
     struct name_list listen;             /* addresses; empty: systemd's sockets, or OPTIONS_LISTEN */
@@ -118,6 +119,7 @@ enum option_kind {
     OPTION_STRATEGY,     /* const struct search_kind * */
     OPTION_MODE,         /* size_t: octal permissions */
     OPTION_SWITCH,       /* bool */
+    OPTION_SHORTLIST,    /* enum translator_shortlist: a switch that "model" leaves to the model */
     OPTION_SHARD,        /* struct option_shard */
     /* struct name_list, to which values are appended, separated by: */
     OPTION_FOLDERS,    /* ':' */

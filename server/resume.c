@@ -219,7 +219,7 @@ static char *make_conditions(const struct resume_run *run, struct error *err) {
     fprintf(out, "alignd " ALIGND_VERSION "\nmodel %s\nweights %s\n", run->info->name, sha256);
     fprintf(out, "shard %zu/%zu\nfrom %" PRIu64 "\nto %" PRIu64 "\n", options->shard.index,
             options->shard.count > 0 ? options->shard.count : 1, run->share->begin, run->share->end);
-    fprintf(out, "compute %s\nshortlist %d\nhalf_past %d\nrows %zu\nvariant %s\n", run->info->compute, options->shortlist,
+    fprintf(out, "compute %s\nshortlist %d\nhalf_past %d\nrows %zu\nvariant %s\n", run->info->compute, run->info->shortlist,
             options->half_past, options->rows, run->variant ? run->variant : "");
     fprintf(out, "split_sentences %d\nkeep_unknowns %d\nverbatim %d\n", options->split_sentences, options->keep_unknowns,
             options->verbatim);

@@ -8,7 +8,7 @@
 
 enum { VOCABULARY = 4, LAST = VOCABULARY - 1, MAX_PATH = 40, MAX_TEXTS = SEARCH_MAX_ROWS * MAX_PATH };
 
-/* What follows a path. The last rule has path NULL and is for all others; all zero there: the end is certain. */
+/* The continuations of a path. The last rule has path NULL and applies to all others; all zero there: the end is certain. */
 struct rule {
     const char *path;
     float end, a, b, c;
@@ -43,7 +43,7 @@ struct search_options game_options(const struct search_kind *strategy, size_t n_
 /* The table's probability of '.', 'a', 'b' or 'c' after the first length letters of a path. */
 float game_probability(const struct game *game, const char *path, size_t length, char letter);
 
-/* What a path without its last letter scores with it: search_options' repetition_penalty, and -INFINITY where it may not come. */
+/* The merit that the last letter adds to a path, with repetition_penalty; -INFINITY if it may not come. */
 double game_merit(const struct game *game, const char *path, size_t length, char letter);
 
 /* The live rows, best first: "ab ac". */

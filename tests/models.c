@@ -20,7 +20,7 @@ const char *exact_compute(void) {
 }
 
 struct translator *model_open(const char *folder) {
-    return model_open_with(folder, NULL);
+    return model_open_with(folder, "float32");
 }
 
 struct translator *model_open_with(const char *folder, const char *compute) {
@@ -83,7 +83,8 @@ struct translator *model_open_listed(const char *folder, const char *compute, co
     }
     link_into(with, names[NAMES - 1], path);
     struct error err = {0};
-    struct translator *listed = translator_open(with, &(struct translator_options){.compute = compute, .shortlist = true}, &err);
+    struct translator *listed =
+        translator_open(with, &(struct translator_options){.compute = compute, .shortlist = SHORTLIST_ON}, &err);
     folder_remove(with, names, NAMES);
     file_remove(path);
     ck_assert_msg(listed != NULL, "%s", err.message);
@@ -99,6 +100,27 @@ char *model_folder(const char *folder) {
         snprintf(original, sizeof original, "%s/%s", folder, names[i]);
         link_into(with, names[i], original);
     }
+    return with;
+}
+
+char *model_folder_with(const char *folder, const char *defaults) {
+    char *with = strdup("/tmp/alignd-test-XXXXXX"), path[512];
+    ck_assert_ptr_nonnull(with);
+    ck_assert_ptr_nonnull(mkdtemp(with));
+    DIR *open = opendir(folder);
+    ck_assert_ptr_nonnull(open);
+    for (const struct dirent *entry; (entry = readdir(open)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] != '.' && strcmp(entry->d_name, "config.json") != 0)
+            link_into(with, entry->d_name, path);
+    }
+    closedir(open);
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    json_t *config = json_load_file(path, 0, NULL);
+    ck_assert_int_eq(json_object_set_new(config, "defaults", json_loads(defaults, 0, NULL)), 0);
+    snprintf(path, sizeof path, "%s/config.json", with);
+    ck_assert_int_eq(json_dump_file(config, path, 0), 0);
+    json_decref(config);
     return with;
 }
 

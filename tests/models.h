@@ -5,8 +5,8 @@
 #include "model/translator.h"
 #include "model/weights/weights.h"
 
-struct translator *model_open(const char *folder);
-struct translator *model_open_with(const char *folder, const char *compute); /* NULL: the default */
+struct translator *model_open(const char *folder);                           /* in float32 */
+struct translator *model_open_with(const char *folder, const char *compute); /* as in struct translator_options */
 
 /* All types of translator_options.compute. With the first exact_computes() of them a sentence has the same bits alone and in
  * company: with float32, the last, only where its products are not OpenBLAS's. exact_compute: the last of those that have it.
@@ -40,10 +40,12 @@ void model_decode(const struct translator *translator, struct sentence **sentenc
 
 /* A new folder, in which the model's files are links to this one's, to be ended with model_folder_remove. */
 char *model_folder(const char *folder);
+/* The same of every file, but config.json has these defaults, a JSON object. */
+char *model_folder_with(const char *folder, const char *defaults);
 /* With all that was written into it. */
 void model_folder_remove(char *folder);
 
-/* What opening the model says (ERROR_NONE: it opens) when the source side has this vocabulary, in a file of its own. */
+/* The error of opening the model (ERROR_NONE: it opens) if the source side has this vocabulary in its own file. */
 struct error model_error_with(const char *folder, const char *vocabulary);
 
 /* Parameters from the header of a container and the float32 values [count] after it. */

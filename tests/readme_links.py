@@ -4,7 +4,8 @@
 Input: every Markdown file of the checkout except CHANGELOG.md, which names files that are gone. Checked are
 - relative links [text](path#heading): the file or folder, and the heading,
 - names of source files and folders in `code`, * allowed (`search_*.c`): the path of some file or folder must end with them,
-- modules of weights/ (weights.evaluation.report): the file or the package.
+- modules of weights/ (weights.evaluation.report): the file or the package,
+- `make TARGET`, in code and in indented blocks: Makefile or tests/Makefile has the target.
 """
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ HISTORY = {"CHANGELOG.md"}
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(([^()\s]+)\)")
 SPAN = re.compile(r"(`+)(.+?)\1")
 SOURCE = re.compile(r"(?:\.\./)*((?:[\w*.-]+/)*[\w*-][\w*.-]*\.(?:c|cc|h|def|py|mjs|js|sh|md|yaml|yml|sbatch|webp)|(?:[\w*.-]+/)+)")
-MODULE = re.compile(r"\bweights((?:\.[a-z_]+)+)\b(?!\.\w)")
+MODULE = re.compile(r"\bweights((?:\.[a-z_]{3,})+)\b(?!\.\w)")
+MAKE = re.compile(r"(?:^|&& |; |\$ )make (?:[A-Z_]+=\S+ )*([a-z][\w-]*)")
+TARGETS = re.compile(r"^([a-z][\w -]*):(?!=)|^\.PHONY:(.*)", re.M)
 FOREIGN = {"README.original.md", "RELEASE_NOTES.md", "vocab.yml", "decoder.yml"}  # made by commands, or by other programs
 
 
@@ -55,6 +58,11 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
+def targets() -> set[str]:
+    text = "".join((ROOT / path).read_text(encoding="utf-8") for path in ("Makefile", "tests/Makefile")).replace("\\\n", " ")
+    return {name for line in TARGETS.findall(text) for name in " ".join(line).split()}
+
+
 def broken_link(document: Path, target: str) -> str | None:
     if re.match(r"[a-z]+:", target):
         return None
@@ -67,7 +75,7 @@ def broken_link(document: Path, target: str) -> str | None:
     return None
 
 
-def wrong(document: Path, known: list[str]) -> Iterator[tuple[int, str]]:
+def wrong(document: Path, known: list[str], made: set[str]) -> Iterator[tuple[int, str]]:
     """(line, what is wrong) for each name in a document that stands for nothing."""
     for number, line in prose(document):
         for target in LINK.findall(SPAN.sub(lambda span: span[0] if "](" not in span[2] else "", line)):
@@ -77,6 +85,9 @@ def wrong(document: Path, known: list[str]) -> Iterator[tuple[int, str]]:
             name = SOURCE.fullmatch(span)
             if name and name[1] not in FOREIGN and not any(fnmatchcase(path, "*/" + name[1]) for path in known):
                 yield number, f"no file {span}"
+            yield from ((number, f"no target {target}") for target in MAKE.findall(span) if target not in made)
+        if line.startswith("    "):
+            yield from ((number, f"no target {target}") for target in MAKE.findall(line.strip()) if target not in made)
     for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
         for module in MODULE.findall(line):
             path = ROOT / "weights" / module[1:].replace(".", "/")
@@ -86,9 +97,9 @@ def wrong(document: Path, known: list[str]) -> Iterator[tuple[int, str]]:
 
 def check() -> int:
     """The number of wrong names, each printed with its document and line."""
-    known, count = files(), 0
+    known, made, count = files(), targets(), 0
     for path in sorted(path for path in known if path.endswith(".md") and path[1:] not in HISTORY):
-        for number, message in wrong(ROOT / path[1:], known):
+        for number, message in wrong(ROOT / path[1:], known, made):
             print(f"{path[1:]}:{number}: {message}")
             count += 1
     return count

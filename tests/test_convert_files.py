@@ -72,7 +72,7 @@ def test_wrong_multipliers_are_refused(tmp_path, value):
 
 def test_an_untied_output_of_int8_is_refused(tmp_path):
     tensors = Maker(BASE).t
-    with pytest.raises(Refused, match="decoder_ff_logit_out_Wt: is int8, which Marian reads in another order"):
+    with pytest.raises(Refused, match="decoder_ff_logit_out_Wt: is int8, which Marian reads in a different order"):
         convert(save_bin(tmp_path / "model.bin", tensors, BASE, True), lists(tmp_path, BASE), tmp_path / "out", "int8")
 
 
@@ -146,7 +146,7 @@ def test_an_opus_package(tmp_path):
     assert "it writes 1 languages, such as fra" in done.stdout
     config = json.loads((tmp_path / "out/config.json").read_text())
     assert config["tokenizer"]["pieces"] == "joint.vocab" and config["tokenizer"]["source"] == "source.spm" and config["limits"]["max_target_ratio"] == 2.5
-    assert config["search"] == {"beam_size": 6} and config["tokenizer"]["preparation"] == "opus" and "alignment_trained" not in config["decoder"]
+    assert config["defaults"] == {"beam_size": 6} and config["limits"]["max_source_tokens"] == 512 and config["tokenizer"]["preparation"] == "opus" and "alignment_trained" not in config["decoder"]
     assert (tmp_path / "out/joint.vocab").read_text().split("\n")[:-1] == pieces
     assert (tmp_path / "out/LICENSE").read_text() == "Attribution 4.0 International\n"
     card = (tmp_path / "out/README.md").read_text()

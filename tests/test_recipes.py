@@ -34,7 +34,7 @@ def quality_model(magic: int = 0x78CC336F1D54B180, count: int = 4, numbers: list
 
 
 def serve(folder: Path, *flags: str):
-    return daemon(ALIGND, folder, Variant(folder.name, list(flags)))
+    return daemon(ALIGND, folder, Variant(folder.name, list(flags)), "model")
 
 
 def ask(url: str, **question) -> dict:
@@ -77,7 +77,8 @@ def test_an_opus_package_answers(tmp_path):
     assert (tmp_path / "en-mul/LICENSE").exists() and "transformer-align" in (tmp_path / "en-mul/README.original.md").read_text()
     with serve(tmp_path / "en-mul") as url:
         model = first_model(url)
-        assert model["variants"] == ["fra"] and model["alignment"] == "attention" and model["search"] == {"beam_size": 6, "length_penalty": 1}
+        assert model["variants"] == ["fra"] and model["alignment"] == "attention" and model["limits"]["max_source_tokens"] == 512
+        assert model["defaults"] == {"compute": "float32", "shortlist": False, "beam_size": 6, "length_penalty": 1}
         answer = ask(url, text="“What” did you… do？", target="fr")
         assert answer["variant"] == "fra" and answer["translations"][0]["sentences"][0]["source_tokens"][0] == ">>fra<<"
         plain = ask(url, text='"What" did you... do?', target="fr")["translations"][0]
@@ -92,7 +93,8 @@ def test_a_huggingface_folder_answers(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Licence: CC BY 4.0" in (tmp_path / "en-fr/README.md").read_text()
     with serve(tmp_path / "en-fr") as url:
-        assert first_model(url)["search"]["beam_size"] == 4
+        model = first_model(url)
+        assert model["defaults"]["beam_size"] == 4 and model["limits"]["max_source_tokens"] == 512
         assert "text" in ask(url, text="What did you do?")["translations"][0]
 
 
@@ -124,20 +126,39 @@ def test_a_firefox_pair_answers(tmp_path):
     assert done.returncode == 0 and "a shortlist, a quality model" in done.stdout, done.stderr
     card = (tmp_path / "en-fr/README.md").read_text()
     assert "Licence: MPL-2.0" in card and "Attribution: Mozilla and the Bergamot project" in card
-    with serve(tmp_path / "en-fr", "--compute", "int8", "--shortlist") as url:
+    with serve(tmp_path / "en-fr") as url:
         model = first_model(url)
-        assert model["search"]["beam_size"] == 1 and model["limits"]["max_target_ratio"] == 2 and model["quality"] and model["alignment"] == "attention"
+        assert model["defaults"] == {"compute": "int8", "shortlist": True, "beam_size": 1, "length_penalty": 1} and model["compute"] == "int8"
+        assert model["limits"]["max_target_ratio"] == 2 and model["limits"]["max_source_tokens"] == 128
+        assert model["quality"] and model["alignment"] == "attention"
         sentence = ask(url, text="What did you do?", include=["quality", "words", "tokens"])["translations"][0]["sentences"][0]
         assert len(sentence["quality"]["words"]) == len(sentence["words"]["target"])
         assert 0 <= sentence["quality"]["sentence"] <= 1
 
 
+@with_program
+def test_a_firefox_pair_needs_no_flags(tmp_path):
+    """Its defaults give, bit by bit, what --compute int8 --shortlist gives; in float32 and without the list every answer differs."""
+    assert command(firefox(tmp_path / "enfr", tmp_path), *into(tmp_path / "en-fr")).returncode == 0
+    texts = ["What did you do?", "A boy plays in the snow.", "The dog runs."]
+    answers = {}
+    for flags in ((), ("--compute", "int8", "--shortlist"), ("--compute", "float32"), ("--shortlist=false",)):
+        with serve(tmp_path / "en-fr", *flags) as url:
+            replies = ask(url, text=texts, include=["tokens", "log_probs"], digits=9)["translations"]
+            answers[flags] = [(reply["text"], reply["sentences"][0]["log_probs"]) for reply in replies]
+    plain, asked, *others = answers.values()
+    assert plain == asked
+    for other in others:
+        assert all(ours != theirs for ours, theirs in zip(plain, other))
+
+
 def test_flags_beat_what_files_say(tmp_path):
     opus(tmp_path / "package")
-    done = command(tmp_path / "package", *into(tmp_path / "out"), "--alignment", "untrained", "--preparation", "none", "--max-target-ratio", "2")
+    done = command(tmp_path / "package", *into(tmp_path / "out"), "--alignment", "untrained", "--preparation", "none", "--max-target-ratio", "2", "--max-source-tokens",
+                   "60")
     config = json.loads((tmp_path / "out/config.json").read_text())
     assert "its attention was not trained to align" in done.stdout and config["decoder"]["alignment_trained"] is False
-    assert "preparation" not in config["tokenizer"] and config["limits"]["max_target_ratio"] == 2
+    assert "preparation" not in config["tokenizer"] and config["limits"] == {"max_source_tokens": 60, "max_target_ratio": 2}
 
 
 # ---- models that Marian trained ----
@@ -185,7 +206,7 @@ def test_the_sets_firefox_pair(tmp_path):
         (tmp_path / f"enfr/{ours}.gz").write_bytes(gzip.compress((theirs / name).read_bytes()))
     (tmp_path / "enfr/metadata.json").write_text("{}")
     assert command(tmp_path / "enfr", *into(tmp_path / "en-fr")).returncode == 0
-    with serve(tmp_path / "en-fr", "--compute", "int8", "--shortlist") as url:
+    with serve(tmp_path / "en-fr") as url:
         answers = ask(url, text=first_lines(theirs / "input.txt", 64), split_sentences=False)["translations"]
         printed = [line.removesuffix("</s>").strip() for line in first_lines(theirs / "out/bergamot.int8shiftAlphaAll.shortlist.txt", 64)]
         assert sum(answer["text"] != line for answer, line in zip(answers, printed)) <= 4  # near-ties: weights.compare_bergamot

@@ -36,10 +36,11 @@ static const struct key {
 enum { KEYS = sizeof keys / sizeof *keys };
 
 /* Keys that came after the format had been in use: config.json does not mention them where they have their defaults. */
-static const char *const young[] = {"alignment.size",        "tokenizer.pieces",     "tokenizer.target_pieces",
-                                    "tokenizer.preparation", "tokenizer.capitals",   "decoder.alignment_trained",
-                                    "search.beam_size",      "search.length_penalty"};
-static const char *const sections[] = {"encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "search"};
+static const char *const young[] = {"alignment.size",         "tokenizer.pieces",   "tokenizer.target_pieces",
+                                    "tokenizer.preparation",  "tokenizer.capitals", "decoder.alignment_trained",
+                                    "defaults.compute",       "defaults.shortlist", "defaults.beam_size",
+                                    "defaults.length_penalty"};
+static const char *const sections[] = {"encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "defaults"};
 
 static json_t *fallback_of(const struct key *key) {
     if (strcmp(key->type, "integer") == 0)

@@ -272,7 +272,7 @@ static int add_sections(const char *folder, const struct converter *c, const str
                                   json_pack("{s:b, s:b}", "tied", (int)c->tied, "unknowns", (int)options->unknowns));
     failed |= json_object_set_new(out->tokenizer.section, "preparation", json_string(options->preparation));
     failed |= json_object_set(out->config, "tokenizer", out->tokenizer.section);
-    failed |= json_object_set_new(out->config, "search", search_of(folder, c, arena));
+    failed |= json_object_set_new(out->config, "defaults", search_of(folder, c, arena));
     return failed ? error_memory(err) : 0;
 }
 

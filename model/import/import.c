@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ARENA_BYTES = 1 << 16, MOST_PATHS = 16, USUAL_TOKENS = 100, USUAL_LISTED = 100, MOST_OPTIONS_BYTES = 1 << 22 };
+enum { ARENA_BYTES = 1 << 16, MOST_PATHS = 16, USUAL_LISTED = 100, MOST_OPTIONS_BYTES = 1 << 22 };
 
 /* A path of something unpacked, and the path that the user knows. */
 struct alias {
@@ -28,7 +28,8 @@ struct import {
     const char *shown;             /* the first path as the user knows it */
     const char *inner;             /* of an archive that holds one folder: its name; NULL: none */
     struct alias *aliases;
-    unsigned unpacked; /* the number of folders in `work` that are used */
+    unsigned unpacked;   /* the number of folders in `work` that are used */
+    const char *compute; /* of the model's own decoder; NULL: the files do not say it */
     struct conversion conversion;
     FILE *said;
 };
@@ -176,9 +177,9 @@ static const char *stem(const char *name, struct arena *arena) {
     return copy;
 }
 
-/* ratio: target tokens for a source token, if the command line does not say. Sets the folder's name. */
-static int begin_config(struct import *import, const char *source, const char *target, double ratio, const char **name,
-                        struct error *err) {
+/* tokens, ratio: the limits that the model has, if the command line does not say them. Sets the folder's name. */
+static int begin_config(struct import *import, const char *source, const char *target, size_t tokens, double ratio,
+                        const char **name, struct error *err) {
     const struct import_options *o = import->options;
     source = o->from ? o->from : source ? source : "und";
     target = o->to ? o->to : target ? target : "und";
@@ -192,17 +193,23 @@ static int begin_config(struct import *import, const char *source, const char *t
         return error_set(err, ERROR_INPUT, "%s: is not a valid name for a model folder: give another with --name", *name);
     import->conversion.config =
         json_pack("{s:i, s:s, s:s, s:s, s:{s:i, s:f}}", "format", 1, "name", *name, "source", source, "target", target, "limits",
-                  "max_source_tokens", (int)(o->max_source_tokens ? o->max_source_tokens : USUAL_TOKENS), "max_target_ratio",
+                  "max_source_tokens", (int)(o->max_source_tokens ? o->max_source_tokens : tokens), "max_target_ratio",
                   o->max_target_ratio > 0 ? o->max_target_ratio : ratio);
     return import->conversion.config ? 0 : error_set(err, ERROR_INPUT, "%s: a name or a language is not UTF-8", import->shown);
 }
 
+/* The file's own int8 stays int8, and is computed with as such. Where other storage is asked for, that decides how. */
 static int pick_storage(struct import *import, struct error *err) {
     const char *asked = import->options->storage;
     struct conversion *c = &import->conversion;
     for (const struct made *made = c->tensors.made; !asked && made; made = made->next)
         if (made->given)
             c->storage = STORAGE_INT8;
+    if (!asked && !import->compute && c->storage == STORAGE_INT8)
+        import->compute = storage_names[STORAGE_INT8];
+    if (!asked && import->compute &&
+        json_object_set_new(json_object_get(c->config, "defaults"), "compute", json_string(import->compute)) != 0)
+        return error_memory(err);
     for (size_t i = 0; asked && i < STORAGE_KINDS; i++) {
         c->storage = (enum storage_kind)i;
         if (strcmp(storage_names[i], asked) == 0)
@@ -212,6 +219,9 @@ static int pick_storage(struct import *import, struct error *err) {
 }
 
 /* ---- Marian ---- */
+
+/* Source tokens of a sentence, at most, where the decoder's options do not say it. */
+static const size_t family_tokens[] = {[FAMILY_OTHER] = 100, [FAMILY_BERGAMOT] = 128, [FAMILY_OPUS] = 512};
 
 static const char SPECIAL_OPTIONS[] = "special:model.yml";
 
@@ -293,7 +303,7 @@ static int add_sections(struct import *import, const struct parts *parts, const 
     struct conversion *c = &import->conversion;
     const char *preparation = o->preparation ? o->preparation : "opus";
     bool guided = o->alignment ? strcmp(o->alignment, "trained") == 0 : parts->guided;
-    int failed = json_object_set(c->config, "search", defaults->search) | json_object_update(c->config, sections);
+    int failed = json_object_set(c->config, "defaults", defaults->section) | json_object_update(c->config, sections);
     failed |=
         json_object_set_new(json_object_get(c->config, "output"), "unknowns", json_boolean(o->unknowns || defaults->unknowns));
     if (options->transformer)
@@ -308,7 +318,7 @@ static int add_sections(struct import *import, const struct parts *parts, const 
 static int convert_marian(struct import *import, struct parts *parts, const char **name, struct error *err) {
     struct conversion *c = &import->conversion;
     struct marian_options options;
-    struct marian_defaults defaults = {.search = NULL};
+    struct marian_defaults defaults = {.section = NULL};
     struct vocabulary sides[2];
     json_t *sections = NULL;
     if (expand(import, &parts->model, err) != 0 || expand_pair(import, parts->vocabularies, err) != 0 ||
@@ -342,20 +352,26 @@ static int convert_marian(struct import *import, struct parts *parts, const char
     if (result == 0 && marian_shares(&options) && !c->tokenizer.one_list)
         result = error_set(err, ERROR_FORMAT, "source and target have one embedding, but their vocabularies differ");
     if (result == 0)
-        result = begin_config(import, parts->source, parts->target, defaults.ratio, name, err);
+        result =
+            begin_config(import, parts->source, parts->target,
+                         defaults.source_tokens ? defaults.source_tokens : family_tokens[parts->family], defaults.ratio, name, err);
     if (result == 0) {
         result = add_sections(import, parts, &options, &defaults, sections, err);
         sections = NULL;
     }
     if (result == 0)
         result = read_beside(import, parts, sides, err);
+    if (result == 0 && c->has_shortlist && (defaults.lists || parts->family == FAMILY_BERGAMOT) &&
+        json_object_set_new(defaults.section, "shortlist", json_true()) != 0)
+        result = error_memory(err);
+    import->compute = defaults.compute;
     c->from = source_name(parts->model);
     c->origin = parts->origin;
     if (result == 0)
         fprintf(import->said, "%s%s%s%s", defaults.said, *options.ignored ? "options of training, ignored: " : "", options.ignored,
                 *options.ignored ? "\n" : "");
     json_decref(sections);
-    json_decref(defaults.search);
+    json_decref(defaults.section);
     return result;
 }
 
@@ -379,7 +395,7 @@ static int convert_huggingface(struct import *import, const char *folder, const 
                                                 .alignment = o->alignment,
                                                 .unknowns = o->unknowns,
                                                 .stop = o->stop};
-    return begin_config(import, source, target, 3, name, err) == 0
+    return begin_config(import, source, target, family_tokens[FAMILY_OPUS], 3, name, err) == 0
                ? huggingface_convert(folder, &options, &import->arena, &import->conversion, err)
                : -1;
 }

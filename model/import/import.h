@@ -16,12 +16,13 @@ struct import_options {
     const char *name;      /* of the model folder; NULL: from the languages or the first path */
     const char *from, *to; /* BCP-47 codes; NULL: from the names of the files, otherwise und */
     const char *storage;   /* of the matrices: float32, float16, bfloat16, int8; NULL: int8 where the file is int8, else float32 */
-    const char *preparation;                /* none or opus; NULL: opus for models of OPUS-MT's kind */
-    const char *alignment;                  /* trained or untrained; NULL: as the files say */
-    size_t max_source_tokens;               /* 0: 100 */
-    double max_target_ratio;                /* 0: what the decoder's options say, otherwise 3 */
-    bool unknowns;                          /* searches may choose <unk> */
-    bool no_shortlist;                      /* omit the shortlist */
+    const char *preparation;  /* none or opus; NULL: opus for models of OPUS-MT's kind */
+    const char *alignment;    /* trained or untrained; NULL: as the files say */
+    size_t max_source_tokens; /* 0: what the decoder's options say, otherwise 128 for models of Bergamot's kind, 512 for
+                                 those of OPUS-MT's, 100 for others */
+    double max_target_ratio;  /* 0: what the decoder's options say, otherwise 3 */
+    bool unknowns;            /* searches may choose <unk> */
+    bool no_shortlist;        /* omit the shortlist */
     size_t shortlist_first, shortlist_best; /* for a shortlist of text: the number of first ids, and of targets of a word; 0: 100 */
     const struct import_origin *origin;     /* NULL: it was not downloaded */
     const volatile sig_atomic_t *stop;      /* set by a signal handler to stop; NULL: never */

@@ -36,10 +36,13 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
 
 /* The behaviour of a model's own decoder, by the options in decoder.yml. */
 struct marian_defaults {
-    json_t *search;   /* config.json's section; owned */
-    double ratio;     /* target tokens for a source token, at most */
-    bool unknowns;    /* searches may choose <unk> */
-    const char *said; /* a line for each option that alignd lacks or implements differently */
+    json_t *section;      /* config.json's section defaults, with the keys of searches; owned */
+    const char *compute;  /* the compute type; NULL: the options do not say it */
+    bool lists;           /* a shortlist is used */
+    size_t source_tokens; /* limit on the tokens of a sentence; 0: the options do not say it */
+    double ratio;         /* target tokens for a source token, at most */
+    bool unknowns;        /* searches may choose <unk> */
+    const char *said;     /* a line for each option that alignd lacks or implements differently */
 };
 /* Only options with single values count. An empty mapping: no options are known. */
 int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err);

@@ -49,7 +49,7 @@ static const struct {
     {0x12002, "intgemm16avx512", STORED_OTHER, 0, false},
 };
 
-/* What the file says of an item. */
+/* The file's entry for an item. */
 struct head {
     uint64_t name_bytes, type, dims, bytes;
 };

@@ -364,7 +364,7 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
 
 /* ---- decoder.yml ---- */
 
-enum { MOST_BEAM = 32 };
+enum { MOST_BEAM = 32, MOST_TOKENS = 1000 };
 static const double MOST_PENALTY = 2, LEAST_RATIO = 0.1, MOST_RATIO = 20, USUAL_RATIO = 3; /* the last one is Marian's own */
 
 /* The value of an option of the decoder; NULL: it is missing or a list. */
@@ -397,25 +397,37 @@ static bool decoder_on(const struct mapping *options, const char *name) {
     return text && strcmp(text, "true") == 0;
 }
 
+/* int8, int8shift, int8shiftAlphaAll and the like of Bergamot's fork are all int8 here. NULL: the option is not there. */
+static const char *decoder_compute(const struct mapping *options, struct arena *arena, const char **said) {
+    const char *precision = decoder_option(options, "gemm-precision");
+    if (!precision || strcmp(precision, "float32") == 0)
+        return precision;
+    if (source_begins(precision, "int8"))
+        return "int8";
+    *said = import_say(arena, "%sdecoder option gemm-precision: %s is not supported: products are of float32\n", *said, precision);
+    return "float32";
+}
+
 int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err) {
-    double beam = 1, penalty, words, ratio;
+    double beam = 1, penalty, words, ratio, tokens;
     const char *said = "";
     size_t known = 0;
     for (size_t i = 0; i < options->count; i++)
         known += options->pairs[i].value != NULL;
     if (decoder_number(options, "beam-size", 1, &beam, err) != 0 || decoder_number(options, "normalize", 0, &penalty, err) != 0 ||
         decoder_number(options, "word-penalty", 0, &words, err) != 0 ||
-        decoder_number(options, "max-length-factor", USUAL_RATIO, &ratio, err) != 0)
+        decoder_number(options, "max-length-factor", USUAL_RATIO, &ratio, err) != 0 ||
+        decoder_number(options, "max-length-break", 0, &tokens, err) != 0)
         return -1;
-    json_t *search = json_object();
-    int failed = search ? 0 : -1;
+    json_t *section = json_object();
+    int failed = section ? 0 : -1;
     if (decoder_option(options, "beam-size")) {
         beam = floor(within("beam-size", beam, 1, MOST_BEAM, arena, &said));
-        failed |= json_object_set_new(search, "beam_size", json_integer((json_int_t)beam));
+        failed |= json_object_set_new(section, "beam_size", json_integer((json_int_t)beam));
     }
     if (known > 0)
         failed |=
-            json_object_set_new(search, "length_penalty", json_real(within("normalize", penalty, 0, MOST_PENALTY, arena, &said)));
+            json_object_set_new(section, "length_penalty", json_real(within("normalize", penalty, 0, MOST_PENALTY, arena, &said)));
     if (words != 0 && said)
         said = import_say(arena, "%sdecoder option word-penalty: %g is not supported: searches go without\n", said, words);
     if (decoder_on(options, "skip-cost") && beam > 1 && said)
@@ -423,10 +435,19 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena, stru
     if (decoder_on(options, "allow-special") && said)
         said = import_say(arena, "%sdecoder option allow-special: alignd has no special pieces to allow\n", said);
     ratio = within("max-length-factor", ratio, LEAST_RATIO, MOST_RATIO, arena, &said);
+    if (decoder_option(options, "max-length-break"))
+        tokens = floor(within("max-length-break", tokens, 1, MOST_TOKENS, arena, &said));
+    const char *compute = decoder_compute(options, arena, &said);
     if (failed || !said || arena_failed(arena)) {
-        json_decref(search);
+        json_decref(section);
         return error_memory(err);
     }
-    *out = (struct marian_defaults){search, ratio, decoder_on(options, "allow-unk"), said};
+    *out = (struct marian_defaults){.section = section,
+                                    .compute = compute,
+                                    .lists = mapping_find(options, "shortlist") != NULL,
+                                    .source_tokens = (size_t)tokens,
+                                    .ratio = ratio,
+                                    .unknowns = decoder_on(options, "allow-unk"),
+                                    .said = said};
     return 0;
 }

@@ -34,7 +34,7 @@ static float multiplier_of(struct tensors *tensors, const char *matrix) {
     return value;
 }
 
-/* int8 is kept as it is, since int8 that is rounded anew would be other int8. */
+/* int8 is kept unchanged, since rounding it again would change it. */
 static void keep_given(struct tensors *tensors, struct made *made, const struct stored *from, const char *multiplier) {
     if (!from || !from->quantised)
         return;

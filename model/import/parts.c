@@ -10,6 +10,8 @@
 
 enum { MOST_FILES = 10000, MOST_TEXT_BYTES = 1 << 22, HEAD_LINES = 40 };
 
+static const char OPUS_CARDS[] = "\\bopus\\b|OPUS|Helsinki"; /* in cards of OPUS-MT's models */
+
 /* The names in a folder, sorted. */
 struct listing {
     const char *folder;
@@ -273,7 +275,7 @@ int origin_find(const char *folder, const char *name, bool firefox, const char *
             made.licence =
                 import_say(arena, "%s, as mozilla/firefox-translations-models says of all its models", licences[MPL].name);
         made.attribution = firefox_attribution;
-    } else if (matches(name, "opus", REG_ICASE) || matches(card, "\\bopus\\b|OPUS|Helsinki", 0)) {
+    } else if (matches(name, "opus", REG_ICASE) || matches(card, OPUS_CARDS, 0)) {
         made.attribution = opus_attribution;
     }
     if (!made.licence || arena_failed(arena))
@@ -418,6 +420,30 @@ static void read_metadata(const char *path, struct arena *arena, struct parts *p
     json_decref(root);
 }
 
+/* What Firefox asks of Bergamot. */
+static struct mapping firefox_decoder(void) {
+    static struct mapping_pair pairs[] = {{"beam-size", "1", NULL, 0},
+                                          {"normalize", "1", NULL, 0},
+                                          {"max-length-factor", "2", NULL, 0},
+                                          {"max-length-break", "128", NULL, 0},
+                                          {"gemm-precision", "int8shiftAlphaAll", NULL, 0}};
+    return (struct mapping){pairs, sizeof pairs / sizeof *pairs};
+}
+
+static bool is_firefox(const char *name) {
+    return matches(name, "^model\\.[[:alnum:]_]+\\.intgemm\\.alphas\\.bin", 0);
+}
+
+/* Sets what follows from whose model it is. firefox: it is one of Mozilla's. card: "" if there is none. */
+static void set_family(struct parts *parts, bool firefox, const char *card) {
+    bool bergamot = firefox || strstr(parts->name, "intgemm") != NULL;
+    bool opus = parts->segmenters[0] || matches(parts->name, "opus", REG_ICASE) || matches(card, OPUS_CARDS, 0);
+    parts->family = bergamot ? FAMILY_BERGAMOT : opus ? FAMILY_OPUS : FAMILY_OTHER;
+    if (values_of(&parts->decoder) == 0 && bergamot)
+        parts->decoder = firefox_decoder();
+    parts->guided = origin_guided(parts->name, bergamot, &parts->training, card);
+}
+
 int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena, struct parts *out,
                struct error *err) {
     struct parts parts = {.origin = {.licence = "", .attribution = "", .card = ""}};
@@ -447,31 +473,24 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
         if (read_options((const char *const[]){decoder}, 1, arena, &parts.decoder, err) != 0 ||
             read_options(training, 1, arena, &parts.training, err) != 0)
             return -1;
-        parts.guided = origin_guided(parts.name, false, &parts.training, "");
+        set_family(&parts, is_firefox(parts.name), "");
         origin_languages(parts.name, arena, &parts.source, &parts.target);
         *out = parts;
         return 0;
     }
     if (look_beside(&listing, named, arena, &parts, err) != 0)
         return -1;
-    bool firefox = lists(&listing, "metadata.json") || matches(parts.name, "^model\\.[[:alnum:]_]+\\.intgemm\\.alphas\\.bin", 0);
-    bool bergamot = firefox || strstr(parts.name, "alphas") != NULL;
+    bool firefox = lists(&listing, "metadata.json") || is_firefox(parts.name);
     const char *configured = NULL;
     if (find_one(&listing, "config.*.yml", arena, &configured, err) != 0)
         return -1;
     const char *decoders[] = {decoder, path_join(arena, parts.folder, "decoder.yml"),
                               path_join(arena, parts.folder, import_say(arena, "%s.decoder.yml", parts.name)), configured};
-    static struct mapping_pair firefox_pairs[] = {/* as Firefox configures Bergamot */
-                                                  {"beam-size", "1", NULL, 0},
-                                                  {"normalize", "1", NULL, 0},
-                                                  {"max-length-factor", "2", NULL, 0}};
     if (read_options(decoders, sizeof decoders / sizeof *decoders, arena, &parts.decoder, err) != 0 ||
         read_options(training, 1, arena, &parts.training, err) != 0 || (whole && origin_card(folder, arena, &card, err) != 0) ||
         origin_find(parts.folder, parts.name, firefox, card, arena, &parts.origin, err) != 0)
         return -1;
-    if (values_of(&parts.decoder) == 0 && bergamot)
-        parts.decoder = (struct mapping){firefox_pairs, sizeof firefox_pairs / sizeof *firefox_pairs};
-    parts.guided = origin_guided(parts.name, bergamot, &parts.training, card);
+    set_family(&parts, firefox, card);
     if (!origin_languages(parts.name, arena, &parts.source, &parts.target))
         origin_languages(shown, arena, &parts.source, &parts.target);
     if (!parts.source && strstr(parts.name, "intgemm") && matches(shown, "^[a-z]{4}$", 0)) { /* as Firefox's pairs are called */

@@ -13,7 +13,11 @@ struct origin {
     const char *card; /* the card beside the model; "" if there is none */
 };
 
+/* Whose programs a model was made for, which decides how it is decoded where nothing else says it. */
+enum family { FAMILY_OTHER, FAMILY_BERGAMOT, FAMILY_OPUS }; /* FAMILY_BERGAMOT: Firefox and translateLocally */
+
 struct parts {
+    enum family family;
     const char *folder; /* of the model */
     const char *name;   /* the model's file, as messages and the card name it */
     const char *model;

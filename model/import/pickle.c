@@ -144,7 +144,7 @@ static bool integer(struct machine *m, size_t count, bool is_signed, int64_t *ou
     return true;
 }
 
-/* What stands above the last mark becomes a list; the mark goes. */
+/* The values above the last mark become a list, and the mark is removed. */
 static struct value *collect(struct machine *m) {
     size_t from = m->depth;
     while (from > 0 && m->stack[from - 1]->type != MARK)

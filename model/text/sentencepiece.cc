@@ -190,7 +190,7 @@ static void release_reserve() {
         throw std::bad_alloc();
 }
 
-/* Runs a call into the library; whatever it throws becomes an error about the subject. */
+/* Runs a call into the library; every exception becomes an error about the subject. */
 template <typename Call> static int guarded(const char *subject, enum error_code code, struct error *err, Call call) noexcept {
     if (reserve_fill(err) != 0)
         return -1;

@@ -100,7 +100,7 @@ static const struct rule {
 enum { KEYS = sizeof keys / sizeof *keys, RULES = sizeof rules / sizeof *rules };
 
 static const char *const sections[] = {"",       "encoder",   "attention", "decoder", "alignment",
-                                       "output", "tokenizer", "limits",    "search"}; /* "": the top */
+                                       "output", "tokenizer", "limits",    "defaults"}; /* "": the top */
 enum { SECTIONS = sizeof sections / sizeof *sections };
 
 /* True if the list "one, two, three" contains this name. */

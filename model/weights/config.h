@@ -95,10 +95,13 @@ struct model_config {
         size_t max_source_tokens;
         double max_target_ratio; /* target tokens per source token, at most */
     } limits;
+    /* What a daemon and its requests get that ask for nothing else. */
     struct {
+        char compute[CONFIG_NAME_BYTES]; /* "stored": int8 where weights are stored as int8, otherwise float32 */
+        bool shortlist;
         size_t beam_size;
         double length_penalty;
-    } search; /* the defaults of requests */
+    } defaults;
 };
 
 /* Reads and checks the file. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; config is then untouched. */

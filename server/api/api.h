@@ -200,7 +200,7 @@ bool api_charge(const struct service *service, const struct request *request, st
 /* Undoes that charge after the request was refused. sentences: the number that was charged. */
 void api_refund(const struct service *service, const struct request *request, size_t sentences);
 
-/* Whether the body's first character that is not blank is { or [: such a body counts as JSON whatever its content type says. */
+/* Whether the body's first character that is not blank is { or [: such a body counts as JSON regardless of its content type. */
 bool api_begins_json(const struct call *call);
 bool api_is_blank(const struct call *call);
 /* Whether the request is a form, or entirely in the query string. */

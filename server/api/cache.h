@@ -10,7 +10,7 @@ struct cache;
 
 /* capacity: bytes of all questions and answers, including overhead. NULL if memory is out. */
 struct cache *cache_create(size_t capacity);
-/* NULL allowed. */
+/* Accepts NULL. */
 void cache_free(struct cache *cache);
 
 /* A question, and the epoch of the models that answer it. When a later epoch appears, after a reload, the cache drops all answers

@@ -131,7 +131,7 @@ struct dialect_fields {
     const struct call *call;
 };
 bool dialect_has(const struct dialect_fields *fields, const char *name);
-/* The field of this name in the form or the query string, whatever the body is. NULL: there is no such field. */
+/* The field of this name in the form or the query string, regardless of the body. NULL: there is no such field. */
 const struct api_field *dialect_sent(const struct call *call, const char *name);
 
 /* An error before it is written; strings as for api_fail_coded. */

@@ -301,7 +301,7 @@ int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struc
 
 /* ---- force_attention: [{"step": 0, "weights": [0.2, 0.8]}, ...] ---- */
 
-/* Reads one step with its weights. A float32 can hold the sum of the weights, whatever the model. */
+/* Reads one step with its weights. A float32 can hold the sum of the weights, for every model. */
 static int read_step(json_t *item, size_t i, struct request *request, struct reply *reply) {
     static const char name[] = "force_attention";
     struct forced_step *out = &request->forced[i];

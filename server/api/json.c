@@ -109,7 +109,7 @@ static size_t count_blanks(const struct call *call) {
     return blank;
 }
 
-/* A body that begins with { or [ is JSON whatever its content type says, so that plain `curl -d` works. */
+/* A body that begins with { or [ is JSON regardless of its content type, so that plain `curl -d` works. */
 bool api_begins_json(const struct call *call) {
     size_t blank = count_blanks(call);
     return blank < call->length && (call->body[blank] == '{' || call->body[blank] == '[');

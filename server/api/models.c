@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Writes the model as its folder describes it; a folder that cannot be read has no description. */
-static void put_card(struct writer *w, const struct translator_info *info) {
+static void put_card(struct writer *w, const struct translator_info *info, const struct model_view *view) {
     /* the source of the alignment, and whether the model was trained to align */
     const char *attention = !info->attention ? "none" : info->attention_trained ? "attention" : "untrained";
     writer_strings(w, "source", info->source, "target", info->target, "task", info->task, NULL);
@@ -21,7 +21,10 @@ static void put_card(struct writer *w, const struct translator_info *info) {
             writer_string(w, NULL, info->variants[i]);
         writer_end_array(w);
     }
-    writer_begin_object(w, "search");
+    writer_begin_object(w, "defaults");
+    if (view->compute)
+        writer_string(w, "compute", view->compute);
+    writer_boolean(w, "shortlist", view->shortlist);
     writer_count(w, "beam_size", info->beam_size);
     writer_number(w, "length_penalty", info->length_penalty);
     writer_end_object(w);
@@ -50,7 +53,7 @@ static void put_model(struct writer *w, const struct service *service, struct se
     writer_begin_object(w, NULL);
     writer_string(w, "name", model->info.name);
     if (model->card)
-        put_card(w, &model->info);
+        put_card(w, &model->info, &view);
     put_origin(w, &model->origin);
     writer_string(w, "state", model_state_name(view.state));
     if (view.state == MODEL_FAILED && administrator)

@@ -140,7 +140,7 @@ int order_string(const json_t *root, const char *name, const char **out, struct 
 int order_flag(const json_t *root, const char *name, bool *out, struct reply *reply);
 /* Sets order->texts and count from the field text_name: at most `most` strings. -1: the reply is set. */
 int order_texts(const json_t *root, struct order *order, size_t most, struct reply *reply);
-/* The same for this field, read into a plan of its own, for requests that are answered without a translation. */
+/* The same for this field, read into a separate plan, for requests that are answered without a translation. */
 int order_read(const json_t *root, const char *name, size_t most, struct plan *plan, struct arena *arena, struct reply *reply);
 
 /* A new order that begins with `begin`. NULL: the reply is set, also if the request's arena lacked memory earlier. */

@@ -2,8 +2,8 @@
  *
  * A streamed request has a queue from the workers to the one thread that sends, the reader. Workers note the tokens that are
  * decided and the sentences that are done; the reader turns notes into events when it has room for them. A sentence has room for
- * the notes of all tokens that it can get, so that nothing is lost, memory is bounded and no worker ever waits, however slow the
- * reader. */
+ * the notes of all tokens that it can get, so that nothing is lost, memory is bounded and no worker ever waits, even if the reader
+ * is slow. */
 #ifndef ALIGND_EVENTS_H
 #define ALIGND_EVENTS_H
 
@@ -38,7 +38,7 @@ struct events_reader {
 /* Follows a request whose jobs are prepared but not submitted: sets its progress and events. Tokens are sent for sentences in which
  * each step decides one for good (greedy, one sample). Returns -1 when memory is out. */
 int events_follow(struct request *request, const struct events_reader *reader);
-/* NULL is allowed. */
+/* Accepts NULL. */
 void events_done(struct events *events);
 
 /* ---- called by the reader ---- */
@@ -47,7 +47,7 @@ void events_next(struct events *events, struct event *event);
 /* Returns true if there is nothing to read: the reader is parked. */
 bool events_park(struct events *events);
 /* The reader leaves. Returns true if all jobs have ended: events and request are its own. Otherwise the request is cancelled
- * (CANCEL_CLIENT) and belongs to whoever calls events_end. */
+ * (CANCEL_CLIENT) and belongs to the caller of events_end. */
 bool events_close(struct events *events);
 
 /* ---- called by others ---- */

@@ -17,7 +17,7 @@ bool pivot_goes_on(const struct request *request) {
     return more;
 }
 
-/* The translation of sentence i becomes a sentence of its own; if it is blank, the source sentence does. */
+/* The translation of sentence i becomes a separate sentence; if it is blank, the source sentence does. */
 static int prepare_second(struct request *request, const struct text *text, size_t i, struct guard *guard, struct error *err) {
     struct pivot *pivot = text->pivot;
     const struct translator *translator = text->second_loaded->translator;

@@ -1,4 +1,4 @@
-/* Translation by way of a third language. A text that names a second model is decoded twice: by its own model, then the translation
+/* Translation through a third language. A text that names a second model is decoded twice: by its own model, then the translation
  * of each sentence by the second model. The result is composed as if one model had read the first language and written the last:
  * tokens and places are the source's, hypotheses are the second model's, and attention and alignment lead from the one to the
  * other:

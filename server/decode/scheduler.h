@@ -55,7 +55,7 @@ struct scheduler_room {
 
 /* Takes the next jobs in turn for which there is room, as a list in order. While other workers are idle it takes no more than its
  * share, so that a burst is spread over all of them. Every few milliseconds it also takes the jobs whose request is cancelled or
- * past its deadline, whatever their place and the room: these come first in the list and must be ended, not admitted (see
+ * past its deadline, in any place and without room: these come first in the list and must be ended, not admitted (see
  * request_reason). wait: block until there is a job. Returns NULL if nothing fits; with wait, if the queue is closed and empty. */
 struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_room *room, bool wait);
 

@@ -16,7 +16,7 @@ static void deepl_put_error(struct writer *w, const struct dialect_error *error)
     writer_end_object(w);
 }
 
-/* Its clients do not know 401, and an exhausted quota has a status of its own. */
+/* Its clients do not know 401, and an exhausted quota has its own status. */
 static unsigned deepl_status(const struct dialect_error *error) {
     if (strcmp(error->code, "quota_exceeded") == 0)
         return QUOTA_STATUS;

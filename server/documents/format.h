@@ -45,7 +45,7 @@ static inline struct html_builder document_builder(const struct document *docume
 
 /* The source is valid UTF-8 without zero bytes, and outlives the html. Like html_parse; messages name the line. */
 typedef int document_reader(const struct document *document, struct arena *arena, struct html *out, struct error *err);
-/* Does what is left to do with a document that was written, such as breaking lines. The result is in the arena. Returns NULL with
+/* Finishes a document that was written, for example by breaking lines. The result is in the arena. Returns NULL with
  * ERROR_MEMORY. */
 typedef char *document_finisher(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                                 size_t *out_length, struct error *err);
@@ -68,7 +68,7 @@ document_reader txt_read, subtitles_read, json_read, md_read, po_read, xliff_rea
 html_below text_below, markdown_below, markup_below;
 document_finisher subtitles_finish, json_finish, po_finish, xliff_finish;
 
-/* True if the code of a language, as a file has it, is of the same language as the other, whatever their regions. */
+/* True if the code of a language, as a file has it, is of the same language as the other, regardless of their regions. */
 bool bytes_are_language(struct html_bytes code, const char *language);
 
 /* ---- lines and plain text ---- */
@@ -83,7 +83,7 @@ bool line_next(struct line *line, const char *end);
 /* Its text without ASCII white space at either end. */
 struct html_bytes line_trimmed(const struct line *line);
 
-/* Returns the bytes of a bullet or the like, with the white space after it, before a line's text. */
+/* Returns the bytes of a bullet or similar mark, with the white space after it, before a line's text. */
 typedef size_t text_lead(const char *text, size_t length);
 /* Adds plain text as pieces. Each line is a segment, except that a sentence may run over line ends, as in wrapped text: its lines
  * are parts of one segment, and the translation has line ends where their words do. marking: for the text of a line. */

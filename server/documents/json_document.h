@@ -22,7 +22,7 @@ struct key_state {
     unsigned matched[KEY_GLOBS_MOST]; /* bit i: the first i names of the glob may be matched */
 };
 void key_globs_begin(const struct key_globs *globs, struct key_state *out);
-/* Goes one name further. before: the state of the level above. Time is linear in the globs, whatever the name is. */
+/* Goes one name further. before: the state of the level above. Time is linear in the globs, for any name. */
 void key_globs_step(const struct key_globs *globs, const struct key_state *before, const char *name, size_t length,
                     struct key_state *out);
 enum key_choice { KEY_LEFT_OUT, KEY_IN, KEY_ASKED_FOR /* a glob without "!" matches */ };

@@ -141,8 +141,8 @@ static void parse(struct markdown *markdown, const char *source, size_t length) 
     markdown->document = document;
 }
 
-/* Time is that of cmark, bounded by the budget, which is away meanwhile. Returns NULL with ERROR_MEMORY, also if the budget is used
- * up, or ERROR_INPUT if the document needs more memory than it may have. Thread-safe: one parse runs at a time. */
+/* Time is that of cmark, bounded by the budget, which is away during the parse. Returns NULL with ERROR_MEMORY, also if the budget
+ * is used up, or ERROR_INPUT if the document needs more memory than it may have. Thread-safe: one parse runs at a time. */
 static struct markdown *markdown_open(const char *source, size_t length, struct budget *budget, struct error *err) {
     static const char too_many[] = "the document has too many marks";
     size_t endless = 0; /* cmark searches everything that follows for the end of each "<?" and "<!" */

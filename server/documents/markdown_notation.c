@@ -125,7 +125,7 @@ struct keeper {
     const char *source, *end; /* of the document */
     const char *begin, *stop; /* of the place */
     const struct markdown_place *place;
-    bool endless[MOST_BACKTICKS + 1]; /* no run of so many backticks follows */
+    bool endless[MOST_BACKTICKS + 1]; /* no run of this many backticks follows */
     bool no_angle, no_comment_end;    /* no '>' follows, no "-->" */
     const char *no_display;           /* no line before this place ends a formula */
     struct arena *arena;

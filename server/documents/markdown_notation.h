@@ -8,7 +8,7 @@
 bool markdown_is_mark(char c);
 /* The bytes of the "&name;" that begins there, or 0. */
 size_t markdown_reference_length(const char *at, const char *end);
-/* True if a reference of so many bytes stands for "&". */
+/* True if a reference of this many bytes stands for "&". */
 bool markdown_is_ampersand(const char *reference, size_t bytes);
 
 /* Each of these returns the end of what it skips from `at` on, at most `end`. */
@@ -25,7 +25,7 @@ const char *markdown_skip_until(const char *at, const char *end, char mark);
  * text is its name. */
 const char *markdown_skip_link_end(const char *at, const char *end, bool *by_text);
 
-/* Something that other tools than cmark read, and that must stay as it is: formulas, marks of alerts, :shortcodes: and the like. */
+/* Notation of tools other than cmark, which must stay unchanged: formulas, marks of alerts, :shortcodes: and similar. */
 struct markdown_kept {
     size_t begin, end; /* bytes of the source; equal: a line ends there that no sentence runs over */
     enum markdown_kept_kind {

@@ -46,7 +46,7 @@ static const char *name_end(const struct html_piece *piece) {
     return at;
 }
 
-/* True for the start of an element with this name, whatever its prefix. */
+/* True for the start of an element with this name, with any prefix. */
 static bool is(const struct html_piece *piece, const char *name) {
     if (!is_start(piece))
         return false;
@@ -353,7 +353,7 @@ static void add_words(struct html_builder *builder, struct html_bytes text, stru
         html_add_text(builder, text, raw);
 }
 
-/* by_line: lines are texts of their own, if their ends are written as such. */
+/* by_line: lines are separate texts, if their ends are written as such. */
 static void add_text(struct html_builder *builder, const struct xliff *xliff, size_t i, bool by_line) {
     struct html_bytes text = {xliff->pieces[i].raw, xliff->pieces[i].length}, raw = written(xliff, i);
     size_t lines = by_line ? count_lines(raw) : 1;
@@ -512,7 +512,7 @@ static void put_namespaces(struct xliff_writer *writer, const struct html_piece 
 
 /* ---- writing targets ---- */
 
-/* Puts a target after the source, on a line of its own if the source is. */
+/* Puts a target after the source, on its own line if the source is. */
 static void put_new_target(struct xliff_writer *writer, const struct unit *unit, struct html_bytes message, const char *state) {
     const struct xliff *xliff = &writer->xliff;
     const struct html_piece *source = &xliff->pieces[unit->source];

@@ -107,7 +107,7 @@ enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct 
                                           struct kept_glossary *const *made, size_t count, struct error *err);
 /* Sets a new id and the time. Returns -1 with ERROR_FILE. */
 int glossaries_name(struct glossary_about *about, struct error *err);
-/* Takes the owner's glossary of this id, whatever its languages, out of service. Returns UNKNOWN, or FAILED as above. */
+/* Takes the owner's glossary of this id, of any languages, out of service. Returns UNKNOWN, or FAILED as above. */
 enum glossaries_verdict glossaries_remove(struct glossaries *glossaries, const char *id, const char *owner, struct error *err);
 
 #endif

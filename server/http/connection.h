@@ -3,7 +3,7 @@
  * A request has read_timeout_ms to arrive completely, counted from its first line or from the beginning of the connection. A reply
  * has send_timeout_ms to be read. In between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd's own
  * limit is on silence, and a client could get around it with a byte now and then; so a thread shuts down the sockets of connections
- * that take too long, and whoever serves them sees that the peer is gone.
+ * that take too long, and the threads that serve them see that the peer is gone.
  *
  * While three quarters of a crowd's places are taken, connections between two requests (SLOW_IDLE) are cut after a second. Before
  * the last place is taken, the connection that has been silent for the longest time is cut at once (SLOW_SILENT). A connection is

@@ -331,7 +331,7 @@ static bool take_reference(struct html_mark_scan *scan, const char *at, const ch
     return true;
 }
 
-/* Comments and the like, from one string to another. */
+/* Comments and similar marks, from one string to another. */
 static bool take_other(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
     static const struct {
         const char *begin, *end;

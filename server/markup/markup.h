@@ -5,7 +5,7 @@
  * caller translates the text of each segment and reports which words became which; html_write then puts each inline element around
  * the words that its own words became.
  *
- * Pieces always nest, whatever the markup: libxml2 ends what was left open and drops end tags without an element. HTML comes out in
+ * Pieces nest for any markup: libxml2 ends what was left open and drops end tags without an element. HTML comes out in
  * one form: names of elements in lower case, values in quotes, "/>" after elements without content, characters instead of the
  * references that libxml2 knows, and "&amp;", "&lt;", "&gt;". Attributes keep their names, order and references. Time is linear in
  * the length of the markup.

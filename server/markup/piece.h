@@ -37,7 +37,7 @@ struct html_piece {
     uint8_t shown_length;   /* of PIECE_UNIT: bytes of source that represent it */
 };
 
-/* A value in a start tag that is rewritten: a text of its own, or the language of the text. */
+/* A value in a start tag that is rewritten: a separate text, or the language of the text. */
 struct html_inset {
     uint32_t piece, begin, end; /* bytes of the piece's raw */
     bool language, root;        /* is a language code; is that of the whole document */

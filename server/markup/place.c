@@ -343,7 +343,7 @@ static int place_parts(struct placer *placer, struct arena *arena) {
 
 /* ---- where a node may go ---- */
 
-/* The word before which a node without words of its own goes. */
+/* The word before which a node without its own words goes. */
 static size_t find_point(const struct placer *placer, const struct node *node) {
     const struct node *parent = &placer->nodes[node->parent];
     if (node->source.begin <= parent->source.begin)
@@ -374,7 +374,7 @@ static bool take_all(const struct placer *placer, struct node *node) {
     return true;
 }
 
-/* The word that represents a unit, if it came through as it was. */
+/* The word that represents a unit, if it was copied unchanged. */
 static bool take_copy(const struct placer *placer, struct node *node) {
     const struct node *parent = &placer->nodes[node->parent];
     const char *word = placer->segment->text + node->source.begin;
@@ -577,7 +577,7 @@ static void take_signs(const struct placer *placer, struct node *node) {
     }
 }
 
-/* Part of a word that came through as it was: the 2 of H2O, or Tom of Tom's. A whole word is not part of a longer one. */
+/* Part of a word that was copied unchanged: the 2 of H2O, or Tom of Tom's. A whole word is not part of a longer one. */
 static bool set_part_of_word(const struct placer *placer, struct node *node) {
     const struct html_translation *translation = placer->translation;
     const struct span *word = &placer->words[node->first];

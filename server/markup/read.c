@@ -20,7 +20,7 @@ enum {
     PACKED_BYTES = PACK_BYTES / 8
 };
 
-/* Surrounds markup that is not a whole document: in it the parser makes no paragraphs of its own and keeps all white space. */
+/* Surrounds markup that is not a whole document: in it the parser does not add paragraphs and keeps all white space. */
 #define ROOT   "alignd-fragment"
 #define HIDDEN "alignd-hidden"
 
@@ -674,7 +674,7 @@ static int run_parser(struct reader *reader, struct error *err) {
     return lacking || reader->failed ? error_memory(err) : 0;
 }
 
-/* A whole document has a root of its own. */
+/* A whole document has its own root. */
 static bool is_document(const char *markup) {
     static const char *const tags[] = {"<!doctype", "<html", "<head", "<body"};
     for (const char *at = markup; (at = strchr(at, '<')) != NULL; at++)

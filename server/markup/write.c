@@ -68,7 +68,7 @@ struct writing {
     bool as_it_was; /* no value in a tag is rewritten */
 };
 
-/* True if two codes are of one language, whatever their regions. */
+/* True if two codes are of one language, regardless of their regions. */
 static bool is_language(const char *code, size_t length, const char *other) {
     size_t primary = strcspn(other, "-_"), at = 0;
     while (at < length && code[at] != '-' && code[at] != '_')
@@ -179,7 +179,7 @@ static void write_unit(struct scribe *scribe, const struct node *node) {
     bool point = node->first == node->end, at_end = rest == translation->length;
     if (point && node->space_before && at_end)
         scribe->at = rest;
-    bool beside = scribe->after_unit > 0 && scribe->after_unit == scribe->out->length; /* whatever stood between has gone */
+    bool beside = scribe->after_unit > 0 && scribe->after_unit == scribe->out->length; /* everything between was removed */
     bool merges = beside && first->length > 0 && scribe->out->bytes[scribe->out->length - 1] == '`' && *first->raw == '`';
     if (merges || (node->space_before && (beside || (point && at_end && scribe->at > 0))))
         html_put(scribe->out, " ", 1);

@@ -64,7 +64,7 @@ static int end_text(struct reader *reader) {
     if (!copy)
         return error_memory(reader->err);
 
-    /* The piece of the innermost open element is marked by its `end` as having text of its own, until segments are cut. */
+    /* The piece of the innermost open element is marked by its `end` as having its own text, until segments are cut. */
     while (blank < length && html_is_space(copy[blank]))
         blank++;
     struct element *parent = reader->depth > 0 ? &reader->open[reader->depth - 1] : NULL;

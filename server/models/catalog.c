@@ -438,10 +438,14 @@ size_t catalog_bytes(const struct catalog *catalog) {
 }
 
 struct model_view catalog_view(struct catalog *catalog, struct served_model *model) {
+    const struct loading *loading = &catalog->loading;
+    const char *planned = model->card ? translator_card_compute(model->card, loading->compute) : NULL;
+    bool listed = loading->shortlist == SHORTLIST_OF_MODEL ? model->info.lists : loading->shortlist == SHORTLIST_ON;
     pthread_mutex_lock(&catalog->lock);
     struct model_view view = {.state = model->state,
                               .bytes = model->bytes,
-                              .compute = model->compute,
+                              .compute = model->compute ? model->compute : planned,
+                              .shortlist = listed,
                               .unchecked = model->unchecked,
                               .loaded = model->loaded ? loaded_model_acquire(model->loaded) : NULL,
                               .error = model->error};
@@ -624,8 +628,8 @@ static bool wants_loading(struct catalog *catalog, const struct model_set *forme
     const struct served_model *old = former ? find_folder(former, model->folder) : NULL;
     pthread_mutex_lock(&catalog->lock);
     bool wanted = former ? old && old->state == MODEL_READY : given && could_fit(catalog, model->bytes);
-    if (old)
-        model->compute = old->compute;
+    if (old && catalog->loading.compute && strcmp(catalog->loading.compute, "auto") == 0)
+        model->compute = old->compute; /* measured once */
     pthread_mutex_unlock(&catalog->lock);
     return wanted;
 }

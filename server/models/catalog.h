@@ -64,8 +64,8 @@ void model_hide_folder(const char *folder, char *message);
 
 /* ---- a set of models ----
  *
- * Lists models in the order in which they are chosen. Immutable and reference-counted: whoever chooses among them holds a
- * reference, a request from when it is read until it is freed. */
+ * Lists models in the order in which they are chosen. Immutable and reference-counted: every user holds a reference, a request from
+ * when it is read until it is freed. */
 
 struct model_set {
     size_t generation; /* 1 for the first set of the process, then counted up */
@@ -98,7 +98,8 @@ struct catalog_options {
                                       * name or languages */
     const char *usual;               /* name of a model that must exist at the start; NULL: none */
     const char *compute;             /* the same as in struct loading */
-    bool shortlist, half_past;
+    enum translator_shortlist shortlist;
+    bool half_past;
     size_t workers, rows, state_bytes;
     size_t most_bytes;   /* limit on the memory of all loaded models; 0: no limit */
     size_t most_waiting; /* maximum number of requests that wait for models */
@@ -175,7 +176,8 @@ struct model_view {
     enum model_state state;
     size_t bytes;                /* bytes that it takes, or is expected to take */
     bool unchecked;              /* as in struct served_model */
-    const char *compute;         /* NULL: not known yet */
+    const char *compute;         /* that it has, or will have when it is loaded; NULL: auto, which is not chosen yet */
+    bool shortlist;              /* it has one in use, or will have */
     struct loaded_model *loaded; /* with a reference; NULL: it is not in memory */
     struct error error;
 };

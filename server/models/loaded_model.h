@@ -33,7 +33,8 @@ struct loaded_model {
 /* How models are loaded, and for how many workers. */
 struct loading {
     const char *compute; /* as in struct translator_options */
-    bool shortlist, half_past;
+    enum translator_shortlist shortlist;
+    bool half_past;
     size_t workers, rows;         /* rows: of each batch */
     size_t state_bytes;           /* bytes of each worker's state */
     struct metrics *metrics;      /* outlives the models */

@@ -3,7 +3,7 @@
  *
  *     {"format": 1, "files": {NAME: {"bytes": N, "sha256": HEXADECIMAL}}}
  *
- * Digests are kept, so that a file that has not changed is read for its digest once, however often its model is loaded.
+ * Digests are kept, so that a file that has not changed is read for its digest once, even if its model is loaded again.
  * Thread-safe. */
 #ifndef ALIGND_MANIFEST_H
 #define ALIGND_MANIFEST_H

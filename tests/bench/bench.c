@@ -165,7 +165,7 @@ static void print_shares(const struct translator *translator, const struct lines
          "  rows the whole may pass their ceiling.");
 }
 
-/* With the alignment head and without it, in turn. */
+/* Runs with and without the alignment head, alternately. */
 static void print_alignment_cost(const struct translator *translator, const struct lines *lines, struct decoding d) {
     double without[TURNS], with[TURNS], ratios[TURNS];
     for (size_t i = 0; i < TURNS; i++) {
@@ -191,7 +191,7 @@ static void print_alignment_costs(const struct translator *translator, const str
 
 static struct translator *open_model(const char *compute, const struct arguments *arguments) {
     struct error err = {0};
-    struct translator_options options = {.compute = compute, .shortlist = arguments->shortlist};
+    struct translator_options options = {.compute = compute, .shortlist = arguments->shortlist ? SHORTLIST_ON : SHORTLIST_OFF};
     struct translator *translator = translator_open(arguments->model, &options, &err);
     if (translator)
         return translator;

@@ -1,4 +1,4 @@
-"""Do opaque runs and amounts come through? python3 tests/bench/intact.py MODEL [MODEL ...] [--count 10000] [--seed 1] [--sample 200] [--strategy beam]
+"""Do opaque runs and amounts come through? python3 tests/bench/intact.py MODEL [MODEL ...] [--count 10000] [--seed 1] [--sample 200] [--strategy beam] [--compute float32]
 
 Builds sentences from templates with a run that is not language, or an amount of money, or both, has each model translate them, and compares: each run must be in the translation
 exactly as often as in the sentence, each amount with its value and its currency, however the target language writes it, and no U+FFFD may be there. Prints a line for each
@@ -130,12 +130,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sample", type=int, default=0, help="pairs of each model to print")
     parser.add_argument("--strategy", default="beam")
+    parser.add_argument("--compute", default="model", help="as of alignd (%(default)s: int8 for the shipped models)")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     arguments = parser.parse_args()
     failed = False
     for model in arguments.models:
         config = json.loads((model / "config.json").read_text())
-        with daemon(arguments.alignd, model, Variant("intact", [])) as url:
+        with daemon(arguments.alignd, model, Variant("intact", []), arguments.compute) as url:
             count, wrong, pairs = check(Daemon(url, config["name"]), config["source"], config["target"], arguments)
         print(f"{model.name}: {len(pairs) - count} of {len(pairs)} intact", flush=True)
         for why, case, translation in wrong:

@@ -3,18 +3,16 @@
 #   MODEL    a model folder (default weights/en-fr; empty: none)
 #   SOURCE   its sentences, one a line (default: the shipped ones, repeated to 2,000)
 #   SHAPES   random models after it: S, L, TINY, MEMORY, BASE, OPUS (default S)
-#   PYTHON   one that has PyTorch
 # Some minutes for each model; leave the machine alone meanwhile.
 set -eu
 build=$1
 bench=$build/tests/bench
 model=${MODEL-weights/en-fr}
 shapes=${SHAPES-S}
-python=${PYTHON:-/usr/bin/python3}
 work=$(mktemp -d)
 daemon=
 trap '[ -z "$daemon" ] || kill "$daemon"; rm -rf "$work"' EXIT
-# OpenBLAS 0.3.21 takes processors newer than itself for a Prescott; told the truth it is a fairer opponent (for PyTorch, too)
+# OpenBLAS 0.3.21 takes processors newer than itself for a Prescott; told the truth it is a fairer opponent
 if grep -q ' avx512vl ' /proc/cpuinfo; then OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-SKYLAKEX}; export OPENBLAS_CORETYPE; fi
 # Chosen by ALIGND_COMPUTE, which a build without that option does not look at.
 computes=float32
@@ -38,17 +36,6 @@ stop_daemon() {
     kill "$daemon"
     wait "$daemon" || true
     daemon=
-}
-
-# pytorch MODEL SENTENCES <source
-pytorch() {
-    title 'PyTorch, same weights: best of three runs each'
-    if "$python" -c 'import torch' 2>/dev/null; then
-        cat >"$work/pytorch"
-        for threads in 1 2; do "$python" tests/bench/pytorch.py "$1" --threads $threads --sentences "$2" <"$work/pytorch"; done
-    else
-        echo "no PyTorch for $python: left out"
-    fi
 }
 
 # ---- a trained model ----
@@ -131,7 +118,6 @@ random_model() {
     "$bench/random_model" --shape "$1" $shortlist "$work/$1"
     "$bench/bench" --sentences $sentences "$work/$1" <"$work/$1/source.txt"
     [ -z "$shortlist" ] || "$bench/bench" --sentences $sentences --shortlist "$work/$1" <"$work/$1/source.txt"
-    pytorch "$work/$1" 100 <"$work/$1/source.txt"
     for compute in $computes; do
         title "shape $1 over HTTP, two workers, $compute: an idle machine, then 32 clients without and with attention"
         serve_random "$compute" "$work/$1"
@@ -147,7 +133,6 @@ if [ -n "$model" ]; then
     title "model $model, $(wc -l <"$work/source") sentences"
     "$bench/bench" --sentences 500 "$model" <"$work/source"
     batch_mode "$model" "$work/source"
-    pytorch "$model" 500 <"$work/source"
     serve "$model" "$work/source"
 fi
 for shape in $shapes; do random_model "$shape"; done

@@ -56,7 +56,7 @@ static void multiply(struct weights *weights, float *y) {
     }
 }
 
-/* What alignd writes, with a NUL after it; for the whole run. */
+/* A file that alignd wrote, with a NUL after it, for the whole run. */
 static const char *right_file(size_t *size) {
     static char *file;
     static size_t bytes;

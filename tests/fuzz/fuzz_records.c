@@ -7,7 +7,7 @@
 
 static void check_file(const struct record_file *file) {
     FUZZ_CHECK(*file->name && *file->name != '.' && !strchr(file->name, '/'));
-    FUZZ_CHECK(*file->location && *file->location != '/' && !strstr(file->location, ".."));
+    FUZZ_CHECK(*file->location && *file->location != '/' && *file->location != '.' && !strstr(file->location, "/."));
     FUZZ_CHECK(strlen(file->sha256) == 64 && strlen(file->unpacked_sha256) == 64);
     FUZZ_CHECK(file->bytes > 0 && file->unpacked_bytes > 0 && (file->packed || file->bytes == file->unpacked_bytes));
 }

@@ -14,9 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     FUZZ_CHECK(result == 0 || error.message[0]);
     if (result == 0 && size > 0 && data[0] % 2 == 1) {
         result = marian_decoder_read(&mapping, &arena, &defaults, &error);
-        FUZZ_CHECK(result == 0 ? json_is_object(defaults.search) : error.message[0] != 0);
+        FUZZ_CHECK(result == 0 ? json_is_object(defaults.section) : error.message[0] != 0);
         if (result == 0)
-            json_decref(defaults.search);
+            json_decref(defaults.section);
     } else if (size > 0) {
         error = (struct error){0};
         result = marian_options_read(text, size - 1, data[0] % 4 == 0, &arena, &options, &error);

@@ -14,7 +14,7 @@ static void check_reply(const struct reply *reply) {
     json_decref(root);
 }
 
-/* What jobs are made of: within the limits that the workers rely on. */
+/* Checks that jobs are within the limits on which the workers rely. */
 static void check_jobs(const struct service *service, const struct request *request) {
     FUZZ_CHECK(request->job_count <= service->options.queue);
     for (size_t i = 0; i < request->job_count; i++) {

@@ -19,7 +19,7 @@ static Suite *(*const suites[])(void) = {
     dialects_suite,  many_models_suite, glossaries_suite, dialect_clients_suite, documents_suite, shipped_suite,     bulk_suite,
     protect_suite,   routing_suite};
 
-/* What the user has set for a daemon of their own must not reach those under test. */
+/* Variables that the user has set for another daemon must not reach those under test. */
 static void clear_settings(void) {
     char name[256];
     for (char **entry = environ; *entry;) {

@@ -22,7 +22,7 @@ void sse_done(struct sse *sse);
 size_t sse_count(const struct sse *sse, const char *name);
 const json_t *sse_last(const struct sse *sse, const char *name);
 
-/* What the token events of a sentence add to its text. The caller frees it. */
+/* The text that the token events of a sentence make. The caller frees it. */
 char *sse_text(const struct sse *sse, size_t text, size_t sentence);
 
 /* Each sentence event has the number of those after it. */

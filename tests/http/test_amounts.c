@@ -26,7 +26,7 @@ static const char *const sentences[] = {
 };
 enum { SENTENCES = sizeof sentences / sizeof *sentences };
 
-/* What has to be in the translation of each; a space stands for any that is not broken. */
+/* Amounts that each translation must contain; a space matches any no-break space. */
 static const char *const wanted[SENTENCES][3] = {
     {"20", "£"}, {"1 250 000", "$"}, {"341", "18,50", "€"}, {"3400|3 400"}, {"5", "7", "million"}, {"17 345", "2128|2 128", "87"},
 };
@@ -102,7 +102,7 @@ START_TEST(libre) {
 }
 END_TEST
 
-/* What the model does by itself: nothing is held, compared or warned of. */
+/* The model's own output: nothing is held, compared or reported. */
 START_TEST(verbatim) {
     struct reply reply;
     client_ask(&served, "/translate", sentences[0], "'include': [], 'verbatim': true", 200, &reply);

@@ -93,7 +93,7 @@ static void check_shares(size_t count, const char *strategy) {
     free(whole);
 }
 
-/* What a sample draws depends on the number of the line. */
+/* A sample depends on the number of the line. */
 START_TEST(shares_are_the_whole) {
     check_shares(1, "greedy");
     check_shares(3, "sample");

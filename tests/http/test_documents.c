@@ -64,7 +64,7 @@ static void refuse(const char *name, const char *text, const char *const *fields
     reply_done(&reply);
 }
 
-/* What /translate makes of it. The caller frees it. */
+/* The translation by /translate. The caller frees it. */
 static char *translation(const char *text) {
     char json[256];
     struct reply reply;
@@ -75,7 +75,7 @@ static char *translation(const char *text) {
     return copy;
 }
 
-/* What stands in a document is translated as it is in a request; $ is its place. */
+/* Text in a document is translated as in a request; $ marks its place. */
 START_TEST(formats) {
     static const struct {
         const char *name, *pattern;

@@ -17,8 +17,8 @@ static void start_full(struct daemon *daemon, const char *grace_ms) {
                                    "--deadline-ms", "60000", "--grace-ms", grace_ms));
 }
 
-/* What decodes for as long as its client stays, and keeps all rows meanwhile, is there when the signal comes; so is what waits
- * after it. */
+/* When the signal arrives, one request is being decoded for as long as its client stays and holds all rows, and another waits after
+ * it. */
 static void signal_under_load(int signal_number) {
     enum { CLIENTS = 40, TEXTS = 4 };
     struct daemon daemon;
@@ -219,7 +219,7 @@ START_TEST(second_signal_quits_at_once) {
 }
 END_TEST
 
-/* What takes longer than the grace time is refused, not cut off; the exit status tells. */
+/* A request that takes longer than the grace time is refused instead of cut off; the exit status says so. */
 START_TEST(grace_time_ends) {
     struct daemon daemon;
     struct reply reply;

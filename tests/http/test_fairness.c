@@ -334,7 +334,7 @@ static long status_of(const struct daemon *daemon, const char *header, const cha
     return status;
 }
 
-/* What the client itself puts into the header does not matter. */
+/* The value that the client itself puts into the header is ignored. */
 START_TEST(clients_behind_a_proxy) {
     struct daemon daemon;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--rate", "0.01", "--burst", "1", "--client-header", "X-Forwarded-For"));

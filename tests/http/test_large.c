@@ -72,7 +72,7 @@ static char *words(size_t count, const char *fields) {
     return body;
 }
 
-/* What sentences may need while they are decoded is bounded: of two that do not fit together one waits, and what would not fit
+/* The memory of sentences that are being decoded is bounded: if two do not fit together, one waits, and one that would not fit
  * alone is refused. A sentence of this model has 65,536 bytes whatever it is, and some dozens for each token. */
 START_TEST(memory_of_what_is_decoded) {
     enum { LIMIT = 66500 };
@@ -105,7 +105,8 @@ START_TEST(memory_of_what_is_decoded) {
 }
 END_TEST
 
-/* What is read and not answered is bounded: of large requests only as many as fit, but always one, and small ones all. */
+/* The memory of requests that were read but not answered is bounded: large ones are accepted as far as they fit, but always one,
+ * and small ones always. */
 START_TEST(memory_of_what_is_read) {
     enum { WORDS = 50000 };
     struct daemon daemon;

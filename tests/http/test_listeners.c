@@ -102,7 +102,7 @@ START_TEST(ipv6) {
 }
 END_TEST
 
-/* What is decoded for clients of each socket is answered, and who leaves a Unix socket is noticed. */
+/* Requests on each socket are answered, and a client that leaves a Unix socket is noticed. */
 START_TEST(drains_every_socket) {
     enum { TEXTS = 32 };
     struct daemon daemon;
@@ -154,7 +154,7 @@ static struct daemon at_logged(const struct daemon *daemon, const char *before) 
     return other;
 }
 
-/* Whoever holds every other place is not in its way, nor does it show anything else. */
+/* Clients that hold all other places do not block it, and it serves nothing else. */
 START_TEST(administrators) {
     enum { MOST = 16 };
     struct daemon daemon;

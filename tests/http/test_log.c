@@ -95,7 +95,7 @@ START_TEST(lines_are_objects) {
 }
 END_TEST
 
-/* What a request took, and whose trace it belongs to. */
+/* The resources of a request, and its trace. */
 START_TEST(traces) {
     static const char *const bad[] = {"traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
                                       "traceparent: 00-00000000000000000000000000000000-00f067aa0ba902b7-01",

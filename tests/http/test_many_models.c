@@ -110,7 +110,7 @@ START_TEST(a_client_leaves_while_it_loads) {
 }
 END_TEST
 
-/* Whoever was accepted is answered. */
+/* Every accepted request is answered. */
 START_TEST(drained_while_it_loads) {
     struct reply reply;
     models_start("--queue", "64");

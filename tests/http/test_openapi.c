@@ -24,7 +24,7 @@ static void teardown(void) {
     unlink(glossaries);
 }
 
-/* Those of POST /translate are also /attention's. */
+/* The fields of POST /translate are also those of /attention. */
 static const char *const fields[] = {"text",
                                      "model",
                                      "source",
@@ -83,7 +83,7 @@ START_TEST(every_field) {
 }
 END_TEST
 
-/* What the daemon says to a field of this value. */
+/* The daemon's reply to a field with this value. */
 static void check_value(const char *name, const char *value, bool right) {
     static const char *const sampled[] = {"temperature", "top_k", "top_p", "seed"};
     char json[300];
@@ -211,7 +211,7 @@ START_TEST(every_path) {
 }
 END_TEST
 
-/* What the document shows as a body is one that is answered. */
+/* The bodies in the document's examples get an answer. */
 START_TEST(every_example) {
     size_t count = 0;
     const char *path, *name;
@@ -271,7 +271,7 @@ static void check_same(const json_t *a, const json_t *b, const char *key) {
     ck_assert_msg(of_a == of_b || json_equal(of_a, of_b), "%s", key);
 }
 
-/* What a body may have a query string may: every field is a parameter, in the same words. */
+/* A query string may have the same fields as a body: each is a parameter with the same description. */
 START_TEST(every_parameter) {
     static const char *const of[][2] = {{"/translate", "TranslateRequest"}, {"/attention", "AttentionRequest"}};
     for (size_t i = 0; i < 2; i++) {

@@ -58,6 +58,10 @@ START_TEST(models) {
     ck_assert_double_eq(number_at(model, "limits.max_target_ratio"), 1.5);
     ck_assert_str_eq(text_at(reply.json, "models.1.name"), "storage-int8");
     ck_assert_str_eq(text_at(reply.json, "models.1.storage"), "int8");
+    ck_assert_str_eq(text_at(reply.json, "models.0.defaults.compute"), "float32");
+    ck_assert_str_eq(text_at(reply.json, "models.1.compute"), "int8"); /* as it is stored */
+    ck_assert_str_eq(text_at(reply.json, "models.1.defaults.compute"), "int8");
+    ck_assert(json_is_false(json_at(reply.json, "models.1.defaults.shortlist")));
     reply_done(&reply);
 }
 END_TEST

@@ -157,7 +157,7 @@ START_TEST(a_compressed_file_is_known_too) {
 }
 END_TEST
 
-/* What is decoded, too, but not what is short, a stream, or an error. */
+/* Decoded replies are compressed, too, but short ones, streams and errors are not. */
 START_TEST(answers_are_compressed) {
     static const struct {
         const char *json;

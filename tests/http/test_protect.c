@@ -103,7 +103,7 @@ START_TEST(how_many_and_how_long) {
 }
 END_TEST
 
-/* What others would take for ever is answered, or refused as too much; the daemon answers on. */
+/* Patterns that would take other libraries for ever are answered or refused as too expensive, and the daemon continues to serve. */
 START_TEST(hostile_patterns) {
     static const char *const patterns[] = {"(a*)*b", "(a|a)*b", "(x+x+)+y", "[ab]{1,300}[abc]{1,300}q", "a[^b]*b|a"};
     char text[8001], fields[256];

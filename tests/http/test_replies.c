@@ -173,7 +173,7 @@ START_TEST(unread) {
 END_TEST
 
 #if !defined(SANITIZED) /* they take memory of their own */
-/* What an answer was made of is freed with it. */
+/* The data of an answer are freed with it. */
 START_TEST(memory_comes_back) {
     struct daemon daemon;
     struct reply reply;

@@ -47,7 +47,7 @@ END_TEST
 
 /* ---- what is left out ---- */
 
-/* What says no languages gets a model only where no other could have been meant, whatever is added to the directory. */
+/* A request without languages gets a model only if no other could be meant, for any content of the directory. */
 START_TEST(nothing_said) {
     struct reply reply;
     models_start("--queue", "64");
@@ -126,7 +126,7 @@ static double sum_of(const json_t *row) {
     return sum;
 }
 
-/* What the first writes of each sentence is what the second reads. */
+/* The second model reads the first one's translation of each sentence. */
 START_TEST(two_models_meet_in_a_language) {
     struct reply reply, part;
     models_start("--queue", "64");

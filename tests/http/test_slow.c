@@ -209,7 +209,7 @@ static void check_room(int *connections, size_t count, const char *begin) {
         close(connections[i]);
 }
 
-/* Whoever has not sent a complete head counts as one that has sent nothing. */
+/* A client that has not sent a complete head counts as one that has sent nothing. */
 static const char *const begins[] = {"", "GET /hea", "GET /health HTTP/1.1\r\nX",
                                      "GET /health HTTP/1.1\r\nHost: x\r\nX-Filler: y\r\n"};
 

@@ -27,7 +27,7 @@ static void setup(void) {
     for (size_t i = 0; i < 2; i++)
         link_list(i);
     folder_set_json(folder, "tokenizer", "{'pieces': 'labels.en.vocab', 'target_pieces': 'labels.fr.vocab'}");
-    folder_set_json(folder, "search", "{'beam_size': 2, 'length_penalty': 0.25}");
+    folder_set_json(folder, "defaults", "{'beam_size': 2, 'length_penalty': 0.25}");
     daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL));
 }
 
@@ -48,12 +48,12 @@ START_TEST(models_tell) {
     json_t *variants = json_at(reply.json, "models.0.variants");
     ck_assert_uint_eq(json_array_size(variants), 4);
     ck_assert_str_eq(json_string_value(json_array_get(variants, 0)), "fra");
-    ck_assert_double_eq(number_at(reply.json, "models.0.search.beam_size"), 2);
-    ck_assert_double_eq(number_at(reply.json, "models.0.search.length_penalty"), 0.25);
+    ck_assert_double_eq(number_at(reply.json, "models.0.defaults.beam_size"), 2);
+    ck_assert_double_eq(number_at(reply.json, "models.0.defaults.length_penalty"), 0.25);
     ck_assert_str_eq(text_at(reply.json, "models.0.alignment"), "attention");
     ck_assert_ptr_null(json_object_get(json_at(reply.json, "models.1"), "variants"));
-    ck_assert_double_eq(number_at(reply.json, "models.1.search.beam_size"), 5);
-    ck_assert_double_eq(number_at(reply.json, "models.1.search.length_penalty"), 1);
+    ck_assert_double_eq(number_at(reply.json, "models.1.defaults.beam_size"), 5);
+    ck_assert_double_eq(number_at(reply.json, "models.1.defaults.length_penalty"), 1);
     reply_done(&reply);
 }
 END_TEST
@@ -148,6 +148,44 @@ START_TEST(every_way_to_say_it) {
 }
 END_TEST
 
+/* A request before a flag, a flag before a variable of the environment, that before the model's config.json. */
+START_TEST(the_model_comes_last) {
+    static const struct {
+        const char *variable, *flags[3], *said;
+    } rows[] = {{NULL, {NULL}, " compute=int8 "},
+                {"bfloat16", {NULL}, " compute=bfloat16 "},
+                {"model", {NULL}, " compute=int8 "},
+                {"bfloat16", {"--compute", "float32", NULL}, " compute=float32 "}};
+    char other[] = FOLDER_TEMPLATE;
+    struct outcome outcome;
+    struct reply reply;
+    folder_make(other, "other", "en", "fr");
+    folder_set_json(other, "defaults", "{'compute': 'int8'}");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].variable)
+            setenv("ALIGND_COMPUTE", rows[i].variable, 1);
+        program_run(ARGUMENTS("translate", "--model", other, "--log-level", "info", rows[i].flags[0], rows[i].flags[1]), "x\n",
+                    &outcome);
+        ck_assert_msg(outcome.status == 0 && strstr(outcome.err, rows[i].said), "no %s in %s", rows[i].said, outcome.err);
+        outcome_done(&outcome);
+        unsetenv("ALIGND_COMPUTE");
+    }
+    folder_set_json(other, "defaults", "{'shortlist': true}");
+    program_run(ARGUMENTS("translate", "--model", other), "x\n", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_ptr_nonnull(strstr(outcome.err, "shortlist: cannot open"));
+    outcome_done(&outcome);
+    program_run(ARGUMENTS("translate", "--model", other, "--shortlist=false"), "x\n", &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    outcome_done(&outcome);
+    folder_remove(other);
+
+    client_post(&served, "/translate", "{'text': 'x', 'variant': 'fra', 'beam_size': 3, 'n_best': 3}", 200, &reply);
+    ck_assert_uint_eq(json_array_size(json_at(first_sentence(&reply), "hypotheses")), 3);
+    reply_done(&reply);
+}
+END_TEST
+
 START_TEST(languages_are_those_of_the_labels) {
     static const char *const targets[] = {"fr", "pt-BR", "pt", "sr-Cyrl"};
     struct reply reply;
@@ -183,6 +221,7 @@ Suite *variant_suite(void) {
     tcase_add_loop_test(tests, the_label_comes_first, 0, sizeof chosen / sizeof *chosen);
     tcase_add_loop_test(tests, refusals, 0, sizeof refused / sizeof *refused);
     tcase_add_test(tests, every_way_to_say_it);
+    tcase_add_test(tests, the_model_comes_last);
     tcase_add_test(tests, languages_are_those_of_the_labels);
     tcase_add_test(tests, the_models_search_is_the_default);
     suite_add_tcase(suite, tests);

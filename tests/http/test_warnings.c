@@ -216,7 +216,7 @@ START_TEST(messages) {
 }
 END_TEST
 
-/* What is protected is there. */
+/* Protected text is present. */
 START_TEST(a_protected_text_is_not_shortened) {
     struct daemon daemon;
     struct reply reply;

@@ -67,7 +67,7 @@ static void check_others(const struct crowd_result *health, const struct crowd_r
     check(health->statuses[200] > 0 && sentences->statuses[200] > 0, "others were answered");
 }
 
-/* What becomes of theirs does not matter, but that there was any. */
+/* Their replies do not matter, as long as there were some. */
 static void end_attack(struct crowd **attack, size_t attackers) {
     long answered = 0;
     for (size_t i = 0; i < attackers; i++) {

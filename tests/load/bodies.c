@@ -45,7 +45,7 @@ static const struct shape {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* What stands around the text. A document goes to /documents; a text's body is JSON. feed: how a line feed is written. */
+/* The parts around the text. A document goes to /documents; a text's body is JSON. feed: how a line feed is written. */
 static const struct kind {
     const char *name, *path, *head, *tail, *feed;
 } kinds[] = {

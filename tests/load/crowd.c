@@ -255,7 +255,7 @@ static void begin_due(struct crowd *crowd) {
     }
 }
 
-/* What there was when it was warm does not count. */
+/* Requests during the warm-up do not count. */
 static void warm_up(struct crowd *crowd) {
     if (crowd->warm == 0 && tool_now() >= crowd->began + crowd->options.warm_s) {
         crowd->warm = tool_now();

@@ -63,7 +63,7 @@ static void end_load(struct scene *scene, struct crowd *crowd, long lost_allowed
 
 /* ---- faults ---- */
 
-/* What was under way is gone with the process; nothing else may be. */
+/* Requests under way are lost with the process; no others may be lost. */
 static void kill_and_restart(struct scene *scene) {
     struct crowd *crowd = start_load(&scene->server, sentences, SENTENCES, 0);
     for (double until = tool_now() + load_seconds; tool_now() < until; scene->count++) {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What glibc's own functions are called beneath their usual names. */
+/* The internal names of glibc's functions. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
@@ -77,7 +77,7 @@ typedef int main_function(int, char **, char **);
 typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
 start_function __libc_start_main;
 
-/* What runs before main() is other people's: from here on it counts. */
+/* Allocations before main() belong to libraries; counting begins here. */
 int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void), void (*fini)(void), void (*end)(void),
                       void *stack) {
     void *symbol = dlsym(RTLD_NEXT, "__libc_start_main");

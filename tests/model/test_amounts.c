@@ -53,7 +53,7 @@ static const char *render(const struct sentence *sentence) {
 
 static const struct search_options greedy = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_rows = 16};
 
-/* What the model makes of many numbers it does not keep; each is there after the second attempt, or is named. */
+/* The model changes many numbers; after the second attempt each is present or reported. */
 START_TEST(a_second_attempt_is_no_worse) {
     static const char *const texts[] = {"They counted 17,345 cows, 2,128 sheep, 87 houses and 993,401 trees.",
                                         "The sums are 48,213 and 7,904,118 dollars.", "He paid 12,004 euros and 31,775 dollars."};

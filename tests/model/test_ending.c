@@ -123,7 +123,7 @@ START_TEST(none_stands_twice) {
 }
 END_TEST
 
-/* What was asked for as it is, what is cut off, and a mark that comes through by itself. */
+/* Verbatim requests, translations that are cut off, and a mark that is copied. */
 START_TEST(others_stay) {
     static struct opaque_run run = {6, 12, OPAQUE_PROTECT, NULL};
     open_model("weights/en-de");

@@ -111,7 +111,7 @@ START_TEST(company_changes_nothing) {
 }
 END_TEST
 
-/* What becomes of a sentence's options; one without phrases stays as it was. */
+/* The resulting options of a sentence; a sentence without phrases does not change. */
 START_TEST(what_a_sentence_is_made_to_hold) {
     struct translator *t = model_open("weights/en-fr");
     struct arena arena;

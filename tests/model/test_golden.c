@@ -91,7 +91,7 @@ static void check_state(const struct translator *t, const float *state, const fl
 
 /* ---- the joints ---- */
 
-/* What a sentence's steps look at. */
+/* The memory to which a sentence's steps attend. */
 struct source {
     struct memory memory;
     struct copies *copies;
@@ -175,7 +175,7 @@ static void check_keys(const struct translator *t, const float *keys, size_t len
 
 /* ---- the alignment head ---- */
 
-/* What the top layer puts out in each step of the target, </s> at the end, and the embeddings of its tokens. */
+/* The top layer's output in each step of the target, </s> at the end, and the embeddings of its tokens. */
 struct chosen {
     float *tops, *embeddings; /* [n, H], [n, E] */
     size_t count;             /* n */
@@ -392,7 +392,7 @@ static void decode(const struct translator *t, struct sentence *sentences, size_
     batch_free(batch);
 }
 
-/* What golden.json says how this sentence was searched. */
+/* The search options of this sentence in golden.json. */
 static void read_options(const json_t *told, struct search_options *options) {
     struct sampling *sampling = &options->sampling;
     json_int_t seed = json_integer_value(json_object_get(told, "seed")), top_k = json_integer_value(json_object_get(told, "top_k")),
@@ -411,7 +411,7 @@ static void read_options(const json_t *told, struct search_options *options) {
         options->length_penalty = json_number_value(json_object_get(told, "length_penalty"));
 }
 
-/* What a search found for one sentence: an n-best list, or one hypothesis. */
+/* The result of a search for one sentence: an n-best list or one hypothesis. */
 static void check_found(const struct sentence *got, const json_t *want) {
     const json_t *list = json_object_get(want, "hypotheses");
     bool attends = got->translator->decoder.attends;

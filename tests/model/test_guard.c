@@ -35,7 +35,7 @@ static struct protection make_protection(const struct wanted *wanted) {
     return protection;
 }
 
-/* What is found, each in angle brackets. */
+/* The finds, each in angle brackets. */
 static void write_held(const char *text, const struct opaque_runs *held, char out[256]) {
     *out = '\0';
     for (size_t i = 0; i < held->count; i++) {
@@ -93,7 +93,7 @@ START_TEST(a_wrong_pattern) {
 }
 END_TEST
 
-/* What the patterns take is of one account for all texts. */
+/* The patterns' time is limited for all texts together. */
 START_TEST(time_of_all_texts) {
     static const char text[] = "A {name} is 12.";
     struct protection protection = make_protection(&(struct wanted){{"name"}, {"\\d+"}});

@@ -97,7 +97,7 @@ static json_t *load(const char *name, const char *file) {
     return json;
 }
 
-/* What a step does not see is 0 in PyTorch. */
+/* Entries that a step does not see are 0 in PyTorch. */
 static void check_row(const struct looks *looks, enum looks_part part, size_t layer, size_t head, size_t i, const json_t *want) {
     size_t count, j;
     const float *row = looks_row(looks, part, layer, head, i, &count);
@@ -137,7 +137,7 @@ static void check_looks(const struct sentence *sentence, const json_t *want) {
 START_TEST(weights_equal_pytorch) {
     json_t *golden = load(models[_i], "golden.json"), *heads = load(models[_i], "heads.json"), *want;
     size_t i;
-    open_model(models[_i], NULL);
+    open_model(models[_i], "float32");
     ck_assert(looks_there(translator));
     json_array_foreach(json_object_get(heads, "sentences"), i, want) {
         const json_t *sentence = json_array_get(json_object_get(golden, "sentences"), i),
@@ -239,7 +239,7 @@ END_TEST
 /* ---- who asks ---- */
 
 START_TEST(nothing_unless_asked) {
-    open_model("transformer", NULL);
+    open_model("transformer", "float32");
     struct sentence *plain = prepare(texts[1], &searches[0]), *asking = prepare(texts[1], &searches[0]);
     plain->wants_looks = false;
     size_t least = sentence_looks(plain, plain->options.max_length) * sizeof(float);
@@ -252,7 +252,7 @@ START_TEST(nothing_unless_asked) {
 END_TEST
 
 START_TEST(others_have_none) {
-    open_model("luong-general-gru", NULL);
+    open_model("luong-general-gru", "float32");
     ck_assert(!looks_there(translator));
     ck_assert(!translator_info(translator).heads);
 }

@@ -128,7 +128,7 @@ static size_t own_rows(const struct sentence *sentence, size_t h) {
     return own;
 }
 
-/* What hypotheses have in common is computed and kept once: one row a token that differs from all before. */
+/* The common beginnings of hypotheses are computed and stored once: one row for each token that differs from all earlier ones. */
 START_TEST(common_rows_are_kept_once) {
     size_t all = 0, own = 0;
     open_nth(_i);
@@ -177,7 +177,7 @@ START_TEST(company_changes_no_bit) {
 }
 END_TEST
 
-/* What is given, the beginning or the attention of a step, is seen by the head, too. */
+/* The head also sees given beginnings and given attention. */
 START_TEST(given_steps_are_read) {
     open_nth(0);
     struct sentence *plain = decoded(prepare(texts[2], &ways[0])), *begun = prepare(texts[2], &ways[0]),

@@ -228,7 +228,7 @@ END_TEST
 
 START_TEST(a_missing_shortlist_is_named) {
     struct error err = {0};
-    ck_assert_ptr_null(translator_open(MODEL, &(struct translator_options){.shortlist = true}, &err));
+    ck_assert_ptr_null(translator_open(MODEL, &(struct translator_options){.shortlist = SHORTLIST_ON}, &err));
     ck_assert_int_eq(err.code, ERROR_FILE);
     ck_assert_str_eq(err.message, "shortlist: cannot open " MODEL
                                   "/shortlist.safetensors: No such file or directory; weights/training/shortlist.py makes one");
@@ -237,14 +237,14 @@ END_TEST
 
 START_TEST(copying_takes_no_shortlist) {
     struct error err = {0};
-    ck_assert_ptr_null(translator_open("tests/golden/copy", &(struct translator_options){.shortlist = true}, &err));
+    ck_assert_ptr_null(translator_open("tests/golden/copy", &(struct translator_options){.shortlist = SHORTLIST_ON}, &err));
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_str_eq(err.message, "shortlist: not supported by a model that copies");
 }
 END_TEST
 
 START_TEST(info_tells_a_shortlist) {
-    struct translator *listed = model_open_listed(MODEL, NULL, &(struct made_list){.each = 3});
+    struct translator *listed = model_open_listed(MODEL, "model", &(struct made_list){.each = 3});
     ck_assert(translator_info(listed).shortlist);
     ck_assert_str_eq(translator_info(listed).compute, "float32");
     translator_free(listed);
@@ -307,6 +307,72 @@ START_TEST(auto_says_what_it_chose) {
     const char *compute = translator_info(chosen).compute;
     ck_assert(strcmp(compute, "float32") == 0 || strcmp(compute, "bfloat16") == 0 || strcmp(compute, "int8") == 0);
     translator_free(chosen);
+}
+END_TEST
+
+/* MODEL, or another one, with these defaults in its config.json. */
+static struct translator *open_with_defaults(const char *from, const char *defaults, const struct translator_options *options) {
+    struct error err = {0};
+    char *folder = model_folder_with(from, defaults);
+    struct translator *found = translator_open(folder, options, &err);
+    ck_assert_msg(found != NULL, "%s", err.message);
+    model_folder_remove(folder);
+    return found;
+}
+
+START_TEST(the_model_says_how_it_is_computed) {
+    static const struct {
+        const char *folder, *defaults, *asked, *compute;
+    } rows[] = {
+        {MODEL, "{}", NULL, "float32"},
+        {MODEL, "{}", "model", "float32"},
+        {MODEL, "{\"compute\": \"stored\"}", "model", "float32"},
+        {MODEL, "{\"compute\": \"int8\"}", "model", "int8"},
+        {MODEL, "{\"compute\": \"bfloat16\"}", NULL, "bfloat16"},
+        {MODEL, "{\"compute\": \"int8\"}", "float32", "float32"},
+        {"tests/golden/storage-int8", "{}", "model", "int8"},
+        {"tests/golden/storage-int8", "{}", "bfloat16", "bfloat16"},
+        {"tests/golden/storage-int8", "{\"compute\": \"float32\"}", "model", "float32"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct translator *found =
+            open_with_defaults(rows[i].folder, rows[i].defaults, &(struct translator_options){.compute = rows[i].asked});
+        ck_assert_str_eq(translator_info(found).compute, rows[i].compute);
+        translator_free(found);
+    }
+}
+END_TEST
+
+/* Before it is loaded the card says the same, and expects the memory that this takes. */
+START_TEST(the_card_says_how_it_will_be_computed) {
+    struct error err = {0};
+    struct translator_card *card = translator_card_read("tests/golden/storage-int8", &err);
+    ck_assert_msg(card != NULL, "%s", err.message);
+    ck_assert_str_eq(translator_card_compute(card, NULL), "int8");
+    ck_assert_str_eq(translator_card_compute(card, "model"), "int8");
+    ck_assert_str_eq(translator_card_compute(card, "bfloat16"), "bfloat16");
+    ck_assert_ptr_null(translator_card_compute(card, "auto"));
+    ck_assert_uint_eq(translator_card_bytes(card, "model"), translator_card_bytes(card, "int8"));
+    ck_assert_uint_lt(translator_card_bytes(card, "model"), translator_card_bytes(card, "float32"));
+    translator_card_free(card);
+}
+END_TEST
+
+START_TEST(the_model_says_whether_it_uses_its_shortlist) {
+    static const struct {
+        const char *defaults;
+        enum translator_shortlist asked;
+        bool used;
+    } rows[] = {{"{}", SHORTLIST_OF_MODEL, false},
+                {"{\"shortlist\": true}", SHORTLIST_OF_MODEL, true},
+                {"{\"shortlist\": true}", SHORTLIST_OFF, false},
+                {"{\"shortlist\": false}", SHORTLIST_ON, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct translator *found =
+            open_with_defaults("weights/en-fr", rows[i].defaults, &(struct translator_options){.shortlist = rows[i].asked});
+        ck_assert_int_eq(translator_info(found).shortlist, rows[i].used);
+        translator_free(found);
+    }
 }
 END_TEST
 
@@ -428,6 +494,9 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, one_embedding_needs_one_vocabulary);
     tcase_add_test(tests, compute_types_agree);
     tcase_add_test(tests, auto_says_what_it_chose);
+    tcase_add_test(tests, the_model_says_how_it_is_computed);
+    tcase_add_test(tests, the_card_says_how_it_will_be_computed);
+    tcase_add_test(tests, the_model_says_whether_it_uses_its_shortlist);
     tcase_add_test(tests, an_unknown_compute_type_is_refused);
     tcase_add_test(tests, packed_weights_are_mapped);
     tcase_add_test(tests, damaged_panels_are_told);

@@ -41,8 +41,8 @@ START_TEST(defaults) {
     ck_assert(!options.api_keys && !options.tls_cert && !options.tls_key);
     ck_assert_uint_ge(options.workers, 1);
     ck_assert_uint_eq(options.rows, 256);
-    ck_assert_str_eq(options.compute, "float32");
-    ck_assert(!options.shortlist);
+    ck_assert_str_eq(options.compute, "model");
+    ck_assert_int_eq(options.shortlist, SHORTLIST_OF_MODEL);
     ck_assert_uint_eq(options.step_ms, 40);
     ck_assert_uint_eq(options.queue, 1024);
     ck_assert_uint_eq(options.cache_bytes, 0);
@@ -78,8 +78,8 @@ START_TEST(batch_defaults) {
     ck_assert_double_eq(options.search.repetition_penalty, 1);
     ck_assert_uint_eq(options.search.max_steps, 5000);
     ck_assert(options.search.sampling.top_k == 0 && options.search.no_repeat_ngram == 0 && options.search.sampling.seed == 0);
-    ck_assert_str_eq(options.compute, "float32");
-    ck_assert(!options.stats && !options.split_sentences && !options.keep_unknowns && !options.shortlist);
+    ck_assert_str_eq(options.compute, "model");
+    ck_assert(!options.stats && !options.split_sentences && !options.keep_unknowns && options.shortlist == SHORTLIST_OF_MODEL);
 }
 END_TEST
 
@@ -210,12 +210,12 @@ START_TEST(compute_and_shortlist) {
     setenv("ALIGND_SHORTLIST", "true", 1);
     ck_assert_int_eq(parse("attention --model a --target b"), 0);
     ck_assert_str_eq(options.compute, "bfloat16");
-    ck_assert(options.shortlist && !options.half_past);
+    ck_assert(options.shortlist == SHORTLIST_ON && !options.half_past);
     teardown();
     ck_assert_int_eq(parse("--model a --compute int8 --shortlist=false --half-past"), 0);
     ck_assert(options.half_past);
     ck_assert_str_eq(options.compute, "int8");
-    ck_assert(!options.shortlist);
+    ck_assert_int_eq(options.shortlist, SHORTLIST_OFF);
     teardown();
     ck_assert_int_eq(parse("translate --model a --compute auto"), 0);
     ck_assert_str_eq(options.compute, "auto");
@@ -248,7 +248,7 @@ START_TEST(import_takes_several_paths) {
     ck_assert_str_eq(options.paths.names[2], "c");
     ck_assert_str_eq(options.from, "en");
     ck_assert_ptr_null(options.to);
-    ck_assert_uint_eq(options.max_source_tokens, 100);
+    ck_assert_uint_eq(options.max_source_tokens, 0);
     teardown();
     ck_assert_int_eq(parse("import --into models"), -1);
     ck_assert_str_eq(err.message, "PATH is missing: a model's folder, archive or file");
@@ -265,10 +265,10 @@ START_TEST(pack_takes_several_models) {
     ck_assert_int_eq(options.command, COMMAND_PACK);
     ck_assert_uint_eq(options.models.count, 2);
     ck_assert_str_eq(options.compute, "int8");
-    ck_assert(options.shortlist);
+    ck_assert_int_eq(options.shortlist, SHORTLIST_ON);
     teardown();
     ck_assert_int_eq(parse("pack --model a"), 0);
-    ck_assert_str_eq(options.compute, "float32");
+    ck_assert_str_eq(options.compute, "model");
     teardown();
     ck_assert_int_eq(parse("pack"), -1);
     ck_assert_str_eq(err.message, "--model MODEL is missing");
@@ -341,9 +341,9 @@ static const struct {
     {"--model a --log-format xml", "--log-format must be text or json, got \"xml\""},
     {"--model a --cache-bytes -1", "--cache-bytes must be a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"-1\""},
     {"--model a --log-level loud", "--log-level must be error, warn, info or debug, got \"loud\""},
-    {"--model a --compute int4", "--compute must be float32, bfloat16, int8 or auto, got \"int4\""},
-    {"translate --model a --compute=", "--compute must be float32, bfloat16, int8 or auto, got \"\""},
-    {"translate --model a --shortlist=some", "--shortlist must be true or false, got \"some\""},
+    {"--model a --compute int4", "--compute must be model, float32, bfloat16, int8 or auto, got \"int4\""},
+    {"translate --model a --compute=", "--compute must be model, float32, bfloat16, int8 or auto, got \"\""},
+    {"translate --model a --shortlist=some", "--shortlist must be true, false or model, got \"some\""},
     {"--model a --step-ms 1000001", "--step-ms must be between 0 and 1000000, got 1000001"},
     {"translate --model a --step-ms 5", "unknown argument \"--step-ms\": it is an option of the daemon"},
     {"translate --model a one two", "unknown argument \"two\""},
@@ -397,7 +397,7 @@ START_TEST(wrong_command_line) {
 }
 END_TEST
 
-/* What it says, and how it is written. */
+/* The content of --help, and its layout. */
 START_TEST(units) {
     static const struct {
         const char *words;
@@ -473,7 +473,7 @@ START_TEST(a_file_of_options) {
                                "beam-size = 3\n"
                                "name = nobody";
     ck_assert_msg(parse_with(text, "") == 0, "%s", err.message);
-    ck_assert(options.queue == 7 && options.max_body_bytes == 2 << 20 && options.shortlist && !options.half_past);
+    ck_assert(options.queue == 7 && options.max_body_bytes == 2 << 20 && options.shortlist == SHORTLIST_ON && !options.half_past);
     ck_assert_uint_eq(options.models.count, 3);
     ck_assert_str_eq(options.models.names[2], "c");
     ck_assert_uint_eq(options.cors.count, 0);
@@ -510,7 +510,7 @@ static const struct {
     {"queue =\n", ", line 1: queue needs a value"},
     {"= 3\n", ", line 1: unknown option \"\""},
     {"config = x\n", ", line 1: config cannot be set in a file"},
-    {"shortlist = maybe\n", ", line 1: shortlist must be true or false, got \"maybe\""},
+    {"shortlist = maybe\n", ", line 1: shortlist must be true, false or model, got \"maybe\""},
 };
 
 START_TEST(wrong_file) {

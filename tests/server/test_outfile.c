@@ -97,7 +97,7 @@ START_TEST(links_stay) {
 }
 END_TEST
 
-/* What another run has open under the old name it goes on to read. */
+/* Another run that has the old file open continues to read it. */
 START_TEST(readers_keep_the_old) {
     char text[4] = "";
     put(path, "old");

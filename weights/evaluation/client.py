@@ -79,9 +79,10 @@ def await_ready(process: subprocess.Popen, log: Path, variant: Variant) -> str:
 
 
 @contextmanager
-def daemon(alignd: Path, folder: Path, variant: Variant) -> Iterator[str]:
-    """A daemon that serves the model; gives its URL."""
-    command = [str(alignd), "--model", str(folder), "--listen", "127.0.0.1:0", "--deadline-ms", "600000", *variant.flags]
+def daemon(alignd: Path, folder: Path, variant: Variant, compute: str = "float32") -> Iterator[str]:
+    """A daemon that serves the model; gives its URL. compute: unless the variant's flags say it; what is compared with PyTorch needs float32."""
+    flags = variant.flags if "--compute" in variant.flags else ["--compute", compute, *variant.flags]
+    command = [str(alignd), "--model", str(folder), "--listen", "127.0.0.1:0", "--deadline-ms", "600000", *flags]
     with tempfile.TemporaryDirectory() as work:
         log = Path(work) / "log"
         with log.open("w") as stderr:

@@ -221,13 +221,13 @@ def translate(alignd: Path, model: Path, source: Path, flags: list[str]) -> list
 STRATEGIES = {"greedy.txt": ["--strategy", "greedy"], "beam5.txt": []}
 
 
-def check_texts(alignd: Path, model: Path, folder: Path, flags: tuple[str, ...] = ()) -> Iterator[tuple[Row, float]]:
+def check_texts(alignd: Path, model: Path, folder: Path, compute: str = "float32") -> Iterator[tuple[Row, float]]:
     """The output of `alignd translate`, and its BLEU."""
     references = lines_of(folder, "reference.txt")
     for name, strategy in STRATEGIES.items():
         if not has(folder / "out", name):
             continue
-        row, ours = Row(f"alignd translate: {name}"), translate(alignd, model, folder / "input.txt", [*strategy, *flags])
+        row, ours = Row(f"alignd translate: {name}"), translate(alignd, model, folder / "input.txt", [*strategy, "--compute", compute])
         for pair in zip(ours, (plain_text(folder, line) for line in lines_of(folder / "out", name)), strict=True):
             row.compare(*map(Hypothesis, pair))
         yield row, bleu(ours, references)
@@ -274,7 +274,7 @@ def check_beside(url: str, model: str) -> None:
 
 
 def show_bleu(alignd: Path, compute: str, folder: Path, models: Path) -> bool:
-    exact, other = (list(check_texts(alignd, models / folder.name, folder, flags)) for flags in ((), ("--compute", compute)))
+    exact, other = (list(check_texts(alignd, models / folder.name, folder, kind)) for kind in ("float32", compute))
     fits = True
     for (_, before), (row, after) in zip(exact, other):
         fits &= abs(after - before) <= BLEU_BOUND

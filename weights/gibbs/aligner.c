@@ -44,7 +44,7 @@ static uint8_t likeliest(const float *sums, size_t sources) {
     return best == sources ? NO_LINK : (uint8_t)best;
 }
 
-/* What all samplers find together. sums: [CORPUS_LONGEST, CORPUS_LONGEST + 1] */
+/* The combined result of all samplers. sums: [CORPUS_LONGEST, CORPUS_LONGEST + 1] */
 static int decide(struct direction *d, float *sums, uint8_t *links, struct error *err) {
     for (size_t pair = 0; pair < d->pairs; pair++) {
         size_t sources = side_length(d->source, pair), targets = side_length(d->target, pair);

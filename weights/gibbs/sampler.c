@@ -79,7 +79,7 @@ static void share(const struct sampler *s, struct view *v, size_t i) {
         v->shares[i] *= fertility_odds(s, word, v->fertility[i]);
 }
 
-/* What was counted of the word at place i has changed. */
+/* The counts of the word at place i have changed. */
 static void share_anew(const struct sampler *s, struct view *v, size_t i) {
     if (i == v->sources)
         share(s, v, i);

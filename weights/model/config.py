@@ -36,10 +36,10 @@ class Key:
 KINDS = {"string": str, "file": str, "integer": int, "boolean": bool, "number": float}
 NO_FILE = "none"
 # Keys that came after the format had been in use.
-YOUNG = ("alignment.size", "tokenizer.pieces", "tokenizer.target_pieces", "tokenizer.preparation", "tokenizer.capitals", "decoder.alignment_trained", "search.beam_size",
-         "search.length_penalty")
+YOUNG = ("alignment.size", "tokenizer.pieces", "tokenizer.target_pieces", "tokenizer.preparation", "tokenizer.capitals", "decoder.alignment_trained", "defaults.compute",
+         "defaults.shortlist", "defaults.beam_size", "defaults.length_penalty")
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
-SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "search")}
+SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "defaults")}
 TOP: dict[str, Key] = {}
 RULES: list[tuple[str, str, str]] = []  # message, when, unless
 

@@ -1,5 +1,5 @@
-/* What training computes element by element, for one thread: what surrounds the products that PyTorch makes of whole steps, and
- * attention.
+/* The element-wise operations of training, for one thread: everything around the products that PyTorch computes for whole steps,
+ * and attention.
  *
  * weights/training/kernels.py compiles this file where training runs (never for a shipped binary), with REAL16 where the processor
  * multiplies bfloat16: activations are then 16 bits wide, and sums, states that are carried, and gradients that add up are float32

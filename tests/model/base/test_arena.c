@@ -144,7 +144,7 @@ START_TEST(overflow_is_no_memory) {
 }
 END_TEST
 
-/* What follows a failure does not hide it. */
+/* Later successes do not hide a failure. */
 START_TEST(failure_is_remembered) {
     ck_assert(!arena_failed(&arena));
     arena_alloc(&arena, SIZE_MAX, 1);

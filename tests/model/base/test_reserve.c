@@ -14,7 +14,7 @@ START_TEST(given_once) {
 }
 END_TEST
 
-/* What cannot be had with the block's help either is not there. */
+/* An allocation that fails even with the block returns NULL. */
 START_TEST(allocations_fall_back_on_it) {
     ck_assert_int_eq(reserve_fill(NULL), 0);
     char *block = reserve_alloc(8);

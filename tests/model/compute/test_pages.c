@@ -25,7 +25,7 @@ START_TEST(all_of_it_is_ones_own) {
 }
 END_TEST
 
-/* What is small stands side by side. */
+/* Small blocks are adjacent. */
 START_TEST(blocks_are_shared) {
     struct pages pages = {0};
     char *first = pages_alloc(&pages, 1000), *second = pages_alloc(&pages, 1000);

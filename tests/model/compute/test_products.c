@@ -39,7 +39,7 @@ static void make_exact(float *row, size_t n, float scale) {
     row[n / 2] = row[n / 2] < 0 ? -127 * scale : 127 * scale;
 }
 
-/* What lies between the rows of x is NaN: to read it would show. */
+/* The gaps between the rows of x are NaN, so that reading them would be visible. */
 static struct example example_create(const struct packing *packing, size_t rows, size_t out, size_t in, bool with_bias) {
     struct example p = {.rows = rows, .out = out, .in = in, .ldx = in + rows % 3, .ldy = out + rows % 5, .packing = packing};
     p.x = noise((rows - 1) * p.ldx + in, 1, (uint32_t)(rows + out));
@@ -306,7 +306,7 @@ static float *rows_create(const struct example *p) {
     return rows;
 }
 
-/* What a lookup in row r says of each id, against double precision; with int8 bit for bit as the product says. */
+/* The result of a lookup in row r for each id, against double precision; with int8, bit for bit the same as the product. */
 static void check_lookup(const struct example *p, const float *rows, size_t r, const int *ids, size_t count, int index) {
     float *y = guarded(count), *whole = guarded(p->out);
     multiply(p, r, 1, whole, p->out);

@@ -70,10 +70,13 @@ const char *put_archive(const char *folder, const char *name, const char *format
     for (size_t i = 0; i < count; i++) {
         struct archive_entry *entry = archive_entry_new();
         archive_entry_set_pathname(entry, members[i].name);
-        archive_entry_set_filetype(entry, members[i].link ? AE_IFLNK : AE_IFREG);
+        bool hard = members[i].link && *members[i].link == '=';
+        archive_entry_set_filetype(entry, members[i].link && !hard ? AE_IFLNK : AE_IFREG);
         archive_entry_set_perm(entry, 0644);
         archive_entry_set_size(entry, (la_int64_t)members[i].count);
-        if (members[i].link)
+        if (hard)
+            archive_entry_set_hardlink(entry, members[i].link + 1);
+        else if (members[i].link)
             archive_entry_set_symlink(entry, members[i].link);
         ck_assert_int_eq(archive_write_header(archive, entry), ARCHIVE_OK);
         if (members[i].count)

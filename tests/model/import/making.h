@@ -23,7 +23,7 @@ struct member {
     const char *name;
     const void *bytes;
     size_t count;
-    const char *link; /* NULL: it is a file; otherwise a symbolic link to this */
+    const char *link; /* NULL: it is a file; otherwise a symbolic link to this, after = a hard one */
 };
 /* format: "zip" or "gnutar"; filter: "", "gzip" or "zstd". */
 const char *put_archive(const char *folder, const char *name, const char *format, const char *filter, const struct member *members,

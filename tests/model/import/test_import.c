@@ -156,20 +156,34 @@ START_TEST(a_decoders_options_become_defaults) {
                                   "true\nallow-unk: true\nmodels: [a]\n",
                                   &defaults),
                      0);
-    ck_assert_int_eq(json_integer_value(json_object_get(defaults.search, "beam_size")), 32);
-    ck_assert_double_eq(json_real_value(json_object_get(defaults.search, "length_penalty")), 0.6);
+    ck_assert_int_eq(json_integer_value(json_object_get(defaults.section, "beam_size")), 32);
+    ck_assert_double_eq(json_real_value(json_object_get(defaults.section, "length_penalty")), 0.6);
     ck_assert_double_eq(defaults.ratio, 2.5);
     ck_assert(defaults.unknowns);
     ck_assert_str_eq(defaults.said, "decoder option beam-size: 64 is out of alignd's range, 1 to 32; 32 is used instead\n"
                                     "decoder option word-penalty: 1 is not supported: searches go without\n"
                                     "decoder option skip-cost: alignd's beam sums log-probabilities instead of raw scores\n");
-    json_decref(defaults.search);
+    json_decref(defaults.section);
     ck_assert_int_eq(read_decoder("normalize:\n", &defaults), 0); /* without a value it is 1 */
-    ck_assert_double_eq(json_real_value(json_object_get(defaults.search, "length_penalty")), 1);
-    json_decref(defaults.search);
+    ck_assert_double_eq(json_real_value(json_object_get(defaults.section, "length_penalty")), 1);
+    json_decref(defaults.section);
     ck_assert_int_eq(read_decoder("models: [a]\n", &defaults), 0);
-    ck_assert_uint_eq(json_object_size(defaults.search), 0);
-    json_decref(defaults.search);
+    ck_assert_uint_eq(json_object_size(defaults.section), 0);
+    ck_assert(!defaults.compute && !defaults.lists && defaults.source_tokens == 0);
+    json_decref(defaults.section);
+    ck_assert_int_eq(read_decoder("gemm-precision: int8shiftAll\nmax-length-break: 2000\nshortlist: [lex, false]\n", &defaults), 0);
+    ck_assert_str_eq(defaults.compute, "int8");
+    ck_assert(defaults.lists && defaults.source_tokens == 1000);
+    ck_assert_str_eq(defaults.said,
+                     "decoder option max-length-break: 2000 is out of alignd's range, 1 to 1000; 1000 is used instead\n");
+    json_decref(defaults.section);
+    ck_assert_int_eq(read_decoder("gemm-precision: int16\n", &defaults), 0);
+    ck_assert_str_eq(defaults.compute, "float32");
+    ck_assert_str_eq(defaults.said, "decoder option gemm-precision: int16 is not supported: products are of float32\n");
+    json_decref(defaults.section);
+    ck_assert_int_eq(read_decoder("gemm-precision: float32\n", &defaults), 0);
+    ck_assert_str_eq(defaults.compute, "float32");
+    json_decref(defaults.section);
     expect(read_decoder("beam-size: many\n", &defaults), "decoder option beam-size: many is not a number in its range");
     expect(read_decoder("normalize: -1\n", &defaults), "decoder option normalize: -1");
     expect(read_decoder("normalize: nan\n", &defaults), "decoder option normalize: nan");
@@ -196,7 +210,7 @@ static const struct {
     const char *name, *text, *message;
 } wrong_words[] = {
     {"v.yml", "</s>: 0\n<unk>: 1\na: 3\nb: 4\n", "v.yml: the model has 4 words, but the id 2 is missing here"},
-    {"v.yml", "</s>: 0\n<unk>: 0\n", "v.yml: '<unk>' has the id 0 of another"},
+    {"v.yml", "</s>: 0\n<unk>: 0\n", "v.yml: '<unk>' has the same id 0 as another word"},
     {"v.yml", "</s>: x\n", "v.yml: '</s>' has the id x, which is not a number"},
     {"v.yml", "</s>: -1\n", "has the id -1, which is not a number"},
     {"v.yml", "</s>: 99999999999999999999\n", "which is not a number"},
@@ -239,7 +253,7 @@ START_TEST(sentencepiece_is_read) {
     ck_assert(files.one_list);
     json_decref(files.section);
     expect(vocabulary_segmented("tests/data/tiny.en.spm", &file, &arena, &both, &err),
-           "segments, and so does the vocabulary beside it");
+           "segments text, and so does the vocabulary beside it");
 }
 END_TEST
 
@@ -308,7 +322,7 @@ START_TEST(binary_shortlists) {
     expect(read_list(put_text(folder.path, "lex.bin", "short"), false, 0, 0, NULL), "a shortlist has at least 48 bytes");
     struct list wrong = good;
     wrong.count = UINT64_C(1) << 60;
-    expect(read_list(put_list(wrong, magic, false), false, 0, 0, NULL), "which is not its size");
+    expect(read_list(put_list(wrong, magic, false), false, 0, 0, NULL), "its size does not match its");
     wrong = good;
     wrong.words = 4;
     wrong.count = 8;
@@ -541,8 +555,8 @@ START_TEST(a_model_is_imported) {
     ck_assert_int_eq(config_read(import_say(&arena, "%s/models/en-fr/config.json", folder.path), &config, &err), 0);
     ck_assert_str_eq(config.source, "en");
     ck_assert_str_eq(config.decoder.mixer, "ssru");
-    ck_assert_uint_eq(config.search.beam_size, 6);
-    ck_assert_double_eq(config.search.length_penalty, 0.6);
+    ck_assert_uint_eq(config.defaults.beam_size, 6);
+    ck_assert_double_eq(config.defaults.length_penalty, 0.6);
     ck_assert_double_eq(config.limits.max_target_ratio, 2.5);
     ck_assert(strstr(read_file("en-fr/config.json"), "\"length_penalty\": 0.6\n") != NULL);
     ck_assert(strstr(read_file("en-fr/README.md"),
@@ -635,8 +649,8 @@ START_TEST(other_refusals_leave_nothing) {
     put_npz(in, "model.npz", tiny_tensors, tiny_count,
             "type: transformer\ndim-emb: 8\ntransformer-heads: 3\ntransformer-dim-ffn: 12\ntied-embeddings-all: true\n" RNN);
     expect(import_one(in, "x"), "the model's configuration: encoder.heads: must divide encoder.hidden");
-    expect(import_one(in, "../x"), "../x: cannot be the name of a model folder");
-    expect(import_one(in, ".x"), ".x: cannot be the name of a model folder");
+    expect(import_one(in, "../x"), "../x: is not a valid name for a model folder");
+    expect(import_one(in, ".x"), ".x: is not a valid name for a model folder");
     volatile sig_atomic_t stop = 1;
     const char *const paths[] = {in};
     const struct import_options options = {

@@ -136,7 +136,7 @@ END_TEST
 
 /* ---- scores with parameters, many rows ---- */
 
-/* What a row's score of one token is made of. */
+/* The terms of a row's score of one token. */
 struct pair {
     const float *parameters, *state, *annotation;
     size_t token;
@@ -350,7 +350,7 @@ static void run_close(struct run *run) {
     free(run->parameters);
 }
 
-/* What row r's score of token t becomes before it is normalised: 0 outside the window. */
+/* Row r's score of token t before it is normalised: 0 outside the window. */
 static double unnormalised(const struct run *run, size_t r, size_t t) {
     const struct score_case *score = run->score;
     const struct memory *memory = run->rows[r].memory;

@@ -49,7 +49,7 @@ static const struct kind {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* What the output reads. Word 7 and the temporary id V stand twice in the source. */
+/* The inputs of the output layer. Word 7 and the temporary id V stand twice in the source. */
 struct setting {
     const struct kind *kind;
     float *parameters, *annotations, *readouts, *states, *inputs, *attention;

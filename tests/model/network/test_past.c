@@ -22,7 +22,7 @@ static struct arena arena;
 static size_t longest;           /* past that was read */
 static const int *forced_tokens; /* what a row's past must be; NULL: anything */
 
-/* What only its steps read is within its bound, and given back when it leaves. */
+/* The memory that only its steps read is within its bound, and is freed when it leaves. */
 static void check_bytes(const struct sentence *sentence, bool live) {
     size_t bytes = arena_bytes(&sentence->decoding);
     ck_assert_uint_le(bytes, live ? sentence_max_bytes(sentence) : 0);

@@ -145,7 +145,7 @@ START_TEST(exact_search_is_exhaustive) {
 }
 END_TEST
 
-/* With the same settings, whenever the budget ends: the i-th best is at least as good as the beam's i-th best. */
+/* For every budget and the same settings, the i-th best is at least as good as the beam's i-th best. */
 START_TEST(exact_is_never_worse_than_its_beam) {
     size_t better = 0;
     for (uint32_t seed = 0; seed < 300; seed++) {

@@ -289,7 +289,7 @@ START_TEST(without_phrases_it_is_a_beam) {
 }
 END_TEST
 
-/* What the table likes anyway costs no step more than a beam's. */
+/* Phrases that the table prefers anyway cost no more steps than a beam. */
 START_TEST(a_likely_phrase_costs_no_step) {
     struct search_options options = options_of(1, 10, phrases_of("a"));
     play(shy, 0, &options);

@@ -66,7 +66,7 @@ START_TEST(text_in_capitals_is_read_in_small_letters) {
 }
 END_TEST
 
-/* Not asked to, or not of that kind. */
+/* Without the option, or with another kind of tokenizer. */
 START_TEST(otherwise_as_it_is) {
     struct tokenizer *lowering = open_lowering(true), *plain = open_lowering(false);
     struct token *tokens, *want;

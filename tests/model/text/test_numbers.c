@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Those that are open, each once: reading a language's data takes some milliseconds. */
+/* The open languages, each opened once, since reading a language's data takes some milliseconds. */
 static struct {
     char language[8];
     struct number_words *words;

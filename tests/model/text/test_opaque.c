@@ -147,7 +147,7 @@ START_TEST(time_is_linear) {
 }
 END_TEST
 
-/* What belongs to the part in angle brackets, between square ones. */
+/* The run of the part in angle brackets, in square brackets. */
 START_TEST(runs_are_widened) {
     static const struct {
         const char *text;

@@ -101,7 +101,7 @@ static size_t count_in(const char *expression, const char *text, size_t length) 
     return count;
 }
 
-/* What takes other libraries time that grows with a power of the text's length, or with 2 to the power of it. */
+/* Expressions that take other libraries polynomial or exponential time. */
 START_TEST(hostile_patterns_end) {
     enum { LENGTH = 20000 };
     static const struct {

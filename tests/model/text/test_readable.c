@@ -29,7 +29,7 @@ static void close_all(void) {
     tokenizer_free(tokenizer);
 }
 
-/* What is held of a text, each run in angle brackets. */
+/* The held runs of a text in angle brackets. */
 static void expect_held(const char *text, const char *expected) {
     struct token *tokens;
     struct opaque_runs held = {0};

@@ -121,7 +121,7 @@ START_TEST(nothing_visible_is_left_out) {
 }
 END_TEST
 
-/* What stands before the text, in the same bytes, is not part of it. */
+/* Bytes before the text in the same buffer are not part of it. */
 START_TEST(nothing_before_the_text_is_read) {
     static const char text[] = "A19. Mai", numeral[] = "VXI. Tag";
     struct segmenter *segmenter = open_language("fi");

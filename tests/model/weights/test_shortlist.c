@@ -59,7 +59,7 @@ START_TEST(ids_are_sorted_and_unique) {
 }
 END_TEST
 
-/* What one sentence asks for stays out of the next one's list, also where the arena hands out the same memory again. */
+/* One sentence's targets are not in the next one's list, even if the arena returns the same memory. */
 START_TEST(sentences_do_not_mix) {
     struct shortlist *list = open_plain();
     struct arena arena;
@@ -129,7 +129,7 @@ START_TEST(corrupt_data_is_refused) {
 }
 END_TEST
 
-/* What weights/training/shortlist.py writes is what shortlist_open reads. */
+/* shortlist_open reads the files of weights/training/shortlist.py. */
 START_TEST(shipped_lists_are_read) {
     static const char *const paths[] = {"weights/en-fr/shortlist.safetensors", "weights/fr-en/shortlist.safetensors"};
     err = (struct error){0};
@@ -174,7 +174,7 @@ static const struct {
                 {150, {0, 1, 2, 3, 4, 5, 6, 7, 8}, 150},
                 {1000, {0, 1, 2, 3, 4, 5, 6, 7, 8}, VOCABULARY}}; /* there are no more */
 
-/* With the lowest ids that it lacks; of long lists the first ids are compared. */
+/* Lists are filled with the lowest ids that they lack; of long lists the first ids are compared. */
 START_TEST(lists_are_filled) {
     struct shortlist *list = open_filled(fillings[_i].multiple);
     ck_assert_msg(list != NULL, "%s", err.message);

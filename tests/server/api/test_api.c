@@ -162,7 +162,7 @@ START_TEST(properties_are_fields) {
 }
 END_TEST
 
-/* What include and strategy may be. */
+/* The values of include and strategy. */
 START_TEST(names_are_listed) {
     const json_t *schemas = json_object_get(json_object_get(description, "components"), "schemas");
     const json_t *properties = json_object_get(json_object_get(schemas, "TranslateRequest"), "properties");

@@ -71,7 +71,7 @@ START_TEST(errors) {
 }
 END_TEST
 
-/* What jansson reads without the memory for it may look whole: it is known once. */
+/* JSON that jansson read without enough memory may look complete; the failure is reported once. */
 START_TEST(jansson_lacks_memory) {
     api_init();
     ck_assert(!api_lacked_memory());

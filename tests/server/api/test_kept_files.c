@@ -156,7 +156,8 @@ START_TEST(orders_have_a_key) {
 }
 END_TEST
 
-/* What fails says why; so does what is longer than all may be. One that has made room for others is forgotten. */
+/* A failed order has its reason, and so does a file that is larger than all may be together. A file that was removed to make room
+ * is not found. */
 START_TEST(orders_fail) {
     struct kept_files *files = open_files(HOUR_US, HOUR_US);
     const struct kept_file file = {.name = "a.txt", .content_type = "text/plain", .length = 3},

@@ -102,7 +102,7 @@ START_TEST(most_digits_tell_floats_apart) {
 }
 END_TEST
 
-/* What attention is made of, and the neighbours of every power of ten. */
+/* Values such as those of attention, and the neighbours of every power of ten. */
 START_TEST(shares_and_powers_are_as_jansson_writes_them) {
     for (uint32_t i = 0; i <= 10000; i++)
         check((float)i / 10000, _i);

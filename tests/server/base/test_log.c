@@ -198,7 +198,7 @@ END_TEST
 
 enum { TOO_MANY = 20000 };
 
-/* What a log tells. */
+/* The content of a log. */
 struct tally {
     int numbers;   /* lines of this test, each with a higher number than the one before it */
     uint64_t lost; /* lines that are reported as lost */
@@ -256,7 +256,7 @@ START_TEST(unread_lines_are_dropped) {
 }
 END_TEST
 
-/* Not even the end waits for a reader. */
+/* Stopping the log does not wait for a reader either. */
 START_TEST(stopping_waits_for_nobody) {
     struct error err = {0};
     int ends[2];

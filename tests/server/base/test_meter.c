@@ -37,7 +37,7 @@ START_TEST(time_without_work_does_not_count) {
 }
 END_TEST
 
-/* What is ten seconds old counts 1/e. */
+/* Observations that are ten seconds old count 1/e. */
 START_TEST(the_latest_counts_most) {
     struct meter meter = {0};
     meter_observe(&meter, 0, 1, SECOND);

@@ -208,7 +208,7 @@ START_TEST(cache) {
 }
 END_TEST
 
-/* Those that nobody asked for have no histograms: there may be many. */
+/* Models that were never used have no histograms, since there may be many. */
 START_TEST(by_model) {
     struct metrics_served model;
     struct model_metrics *counters = load_model(&model, "en-\"fr", "float16");

@@ -55,7 +55,7 @@ static void follow(const struct search_kind *strategy, size_t tokens) {
     ck_assert_int_eq(events_follow(&request, &(struct events_reader){park, wake, NULL}), 0);
 }
 
-/* What a worker does, from the admission to the end. True: the reader has left. */
+/* A worker's calls, from the admission to the end. True: the reader has left. */
 static bool decode(void) {
     struct sentence *sentences[] = {request.jobs[0].sentence, request.jobs[1].sentence}, *done[2];
     batch_admit(batch, sentences, 2);
@@ -78,7 +78,7 @@ static void *worker(void *gone) {
     return NULL;
 }
 
-/* What the reader has heard. */
+/* The events that the reader has received. */
 static struct {
     size_t tokens[2], sentences, pulses;
     char texts[2][8000];

@@ -43,7 +43,7 @@ START_TEST(the_end_is_left_out) {
 }
 END_TEST
 
-/* What comes through as it is, is not left out, however little is looked at. */
+/* Copied text is not omitted, however little attention it gets. */
 START_TEST(held_tokens_are_there) {
     static const bool held[SOURCE] = {[3] = true, [8] = true};
     static const float row[SOURCE + 1] = {[0] = 1};
@@ -58,8 +58,8 @@ START_TEST(held_tokens_are_there) {
 }
 END_TEST
 
-/* What is looked at with a fifth of a step in all is not left out. A step that looks at </s> alone says nothing; one that gives it
- * most says as much as any other. */
+/* A token that gets a fifth of one step's attention is not omitted. A step that attends only to </s> does not count; one that gives
+ * it most of its weight counts like any other. */
 START_TEST(rows_are_scaled) {
     static const float rows[][SOURCE + 1] = {{[0] = 0.01f, [1] = 0.01f, [END] = 0.98f},
                                              {[END] = 1},

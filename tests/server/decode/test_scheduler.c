@@ -380,7 +380,7 @@ START_TEST(an_idle_machine_is_batch_s) {
 }
 END_TEST
 
-/* What is interactive and waits without room is not passed by what would fit. */
+/* Batch jobs that would fit do not overtake an interactive job that waits for room. */
 START_TEST(batch_does_not_pass_who_waits) {
     static struct fake wide[1], batch[1];
     submit_with(wide, 1, PRIORITY_INTERACTIVE, 1, 5);
@@ -451,7 +451,7 @@ static uint64_t taken_beside_its_own(size_t rows) {
     return client;
 }
 
-/* That some of it is being decoded does not take its tenth away. */
+/* Batch jobs keep their tenth even if some of them are being decoded. */
 START_TEST(what_is_due_is_held_back_for_no_longer) {
     static struct fake batch[2], interactive[100];
     make_large_scheduler();

@@ -24,7 +24,7 @@ START_TEST(formats_by_name_and_type) {
 }
 END_TEST
 
-/* What is not text at all, in every format. */
+/* Input that is not text, in every format. */
 START_TEST(bytes_that_are_no_text) {
     struct arena arena;
     arena_init(&arena, 1 << 14);

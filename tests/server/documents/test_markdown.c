@@ -38,7 +38,7 @@ START_TEST(inlines) {
 }
 END_TEST
 
-/* What words hold that would be a mark is escaped; what was escaped is what it stands for. */
+/* Characters of words that would be notation are escaped; escapes are read as their characters. */
 START_TEST(notation) {
     SAME("a \\* b &amp; c &lt;d&gt; \\_e\\_ f_g é_é\n", "A \\* B & C \\<D> \\_E\\_ F_G é_é\n");
     SAME("1\\. a\n\n\\# b\n\n\\- c\n", "1\\. A\n\n\\# B\n\n\\- C\n");
@@ -85,7 +85,7 @@ static void expect_escaped(const char *before, const char *text, const char *exp
     arena_done(&arena);
 }
 
-/* What it would be read as depends on what stands before it. */
+/* Its meaning depends on the preceding character. */
 START_TEST(escapes) {
     expect_escaped("[a]", "(b)", "\\(b)");   /* an address */
     expect_escaped("> [a]", ": b", "\\: b"); /* a definition */
@@ -213,7 +213,7 @@ START_TEST(bombs) {
 }
 END_TEST
 
-/* What cmark would look at again and again, a megabyte of it. */
+/* A megabyte of input that cmark would read repeatedly. */
 START_TEST(endless) {
     char *text = fake_long("a ", "<?", "\n", 1 << 20);
     fake_refused("md", text, "the document has too many marks");

@@ -29,7 +29,7 @@ START_TEST(messages) {
 }
 END_TEST
 
-/* What is there stays, but what is fuzzy: it is of another source, which #| tells. */
+/* Existing translations stay, except fuzzy ones, which belong to another source, shown by #|. */
 START_TEST(translated_and_fuzzy) {
     SAME("msgid \"a\"\nmsgstr \"b\"\n", "msgid \"a\"\nmsgstr \"b\"\n");
     SAME("#: a.c\n#, fuzzy, c-format\n#| msgid \"b\"\nmsgid \"a\"\nmsgstr \"b\"\n",
@@ -144,7 +144,7 @@ START_TEST(headers) {
 }
 END_TEST
 
-/* What programs fill in comes through, and where it cannot, or not in its order, the message is fuzzy. */
+/* Directives for programs are kept; if they cannot be, or change their order, the message is fuzzy. */
 START_TEST(directives) {
     TURNED("#, c-format\nmsgid \"one %s two %%\"\nmsgstr \"\"\n",
            "#, c-format\nmsgid \"one %s two %%\"\nmsgstr \"%% TWO %s ONE\"\n");

@@ -71,7 +71,7 @@ START_TEST(language) {
 }
 END_TEST
 
-/* What stays whatever a caller asks for. */
+/* Strings that stay unchanged for any selection. */
 START_TEST(programs) {
     static const char *const texts[] = {"",
                                         " ",

@@ -81,7 +81,7 @@ static size_t segments_of(const char *text) {
 
 #define TWO(one, two) "1\n" TIMES "\n" one "\n\n2\n" LATER "\n" two "\n"
 
-/* What goes on over the end of a cue that no mark ends, and what does not. */
+/* Sentences that continue after a cue without a mark at its end, and sentences that do not. */
 START_TEST(sentences_that_go_on) {
     static const char *const one[] = {TWO("I know that", "you are here."),
                                       TWO("We went to the", "Station."),
@@ -148,7 +148,7 @@ START_TEST(cues_are_never_empty) {
 }
 END_TEST
 
-/* What the bytes say in UTF-8; NULL: they are refused. */
+/* The bytes as UTF-8; NULL: they are refused. */
 static void expect_decoded(const char *bytes, size_t length, const char *language, const char *expected, size_t notes_expected) {
     struct arena arena;
     struct error error = {0};

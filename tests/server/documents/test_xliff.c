@@ -65,7 +65,7 @@ START_TEST(other_attributes) {
 }
 END_TEST
 
-/* What is done, or not to be done. */
+/* Units that are finished or must not be translated. */
 START_TEST(untouched) {
     static const char *const units[] = {
         "<trans-unit><source>a</source><target>b</target></trans-unit>",

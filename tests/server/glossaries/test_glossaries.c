@@ -172,7 +172,7 @@ START_TEST(a_restart_loses_nothing) {
 }
 END_TEST
 
-/* Where the file cannot be written nothing changes, neither here nor there. */
+/* If the file cannot be written, nothing changes, neither in memory nor on the disk. */
 START_TEST(what_cannot_be_written) {
     char id[GLOSSARY_ID_BYTES], next[80];
     struct glossaries *glossaries = open_all();

@@ -48,7 +48,7 @@ START_TEST(it_comes_back) {
 }
 END_TEST
 
-/* What does not shrink stays as it is. */
+/* Bodies that do not shrink stay unchanged. */
 START_TEST(not_worth_it) {
     struct reply reply = reply_of(5000, true), same = reply_of(5000, true);
     compress_reply(&reply);
