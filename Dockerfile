@@ -30,9 +30,11 @@ RUN printf 'path-%s\n' 'exclude=/usr/share/doc/*' 'include=/usr/share/doc/*/copy
     && apt-get install -y -qq --no-install-recommends libmicrohttpd12=0.9.75-* libgnutls30=3.7.9-* libsystemd0=252.* libjansson4=2.14-* \
         libsentencepiece0=0.1.97-* libicu72=72.1-* libxml2=2.9.14+dfsg-* libcld2-0=0.0.0-git20150806-* \
         libcmark-gfm0.29.0.gfm.6=0.29.0.gfm.6-* libcmark-gfm-extensions0.29.0.gfm.6=0.29.0.gfm.6-* libre2-9=20220601+dfsg-* \
-        libarchive13=3.6.2-* libyaml-0-2=0.2.5-* $blas \
+        libarchive13=3.6.2-* libyaml-0-2=0.2.5-* libcurl4=7.88.1-* ca-certificates $blas \
     && apt-get clean \
     && rm -rf /usr/lib/*/openblas-serial/liblapack.so.3 /var/lib/apt/lists/* /var/cache/ldconfig /var/log/*
+# `docker run -v models:/models alignd get en-fr` downloads to where alignd looks for downloaded models
+RUN mkdir -p /models /var/lib/alignd && ln -s /models /var/lib/alignd/models && chown 65532:65532 /models
 
 # What is in the image, as SPDX
 FROM build AS list

@@ -33,7 +33,7 @@ SUBMAKE   = $(MAKE) --no-print-directory -j$(JOBS)
 
 PACKAGES        := gcc g++ make pkg-config libmicrohttpd-dev libgnutls28-dev libsystemd-dev libjansson-dev libopenblas-dev \
                    libsentencepiece-dev libicu-dev libxml2-dev libcld2-dev zlib1g-dev libcmark-gfm-dev libcmark-gfm-extensions-dev libre2-dev \
-                   libarchive-dev libyaml-dev
+                   libarchive-dev libyaml-dev libcurl4-openssl-dev
 INSTALL_MISSING  = sh docker/debian/install_missing.sh $(1)
 # PACKAGES for the target architecture
 INSTALL_FOR_ARCH = $(if $(CROSS),$(call INSTALL_MISSING,make $(subst _,-,gcc-$(CROSS) g++-$(CROSS))) && \
@@ -112,7 +112,7 @@ COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN
 CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) -isystem $(SYSROOT)/usr/include/libxml2 $(C_WARNINGS) $(CFLAGS)
 CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
 LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SANITIZER) $(LDFLAGS)
-LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lsentencepiece -licui18n -licuuc -lxml2 -lcld2 -lcmark-gfm-extensions -lcmark-gfm -lz -lre2 -larchive -lyaml -lstdc++ -lpthread -lm
+LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lsentencepiece -licui18n -licuuc -lxml2 -lcld2 -lcmark-gfm-extensions -lcmark-gfm -lz -lre2 -larchive -lyaml -lcurl -lstdc++ -lpthread -lm
 
 KERNEL_SOURCES := model/compute/kernels.c model/compute/kernels_blocks.c model/compute/products_float.c model/compute/products_int8.c
 # the files of a folder and its rooms with this ending

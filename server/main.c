@@ -4,6 +4,9 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/worker.h"
+#include "server/get/fetch.h"
+#include "server/get/installed.h"
+#include "server/get_command.h"
 #include "server/health.h"
 #include "server/http/http.h"
 #include "server/import.h"
@@ -101,6 +104,7 @@ struct daemon {
     const struct options *options;
     const struct name_list *folders; /* names of models that are loaded at the start */
     const char *directory;           /* folder of the models; NULL: each was named */
+    bool gets;                       /* downloaded models are served */
     struct service *service;
 };
 
@@ -157,6 +161,7 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
     sd_notify(0, "STOPPING=1");
     http_quiesce(http);
     int64_t until_us = clock_us() + (int64_t)daemon->options->grace_ms * 1000;
+    fetcher_stop(service->fetcher);
     bool clean = catalog_wait(service->catalog, left_ms(until_us));
     clean &= http_wait_chores(http, CHORE_PREPARATION, left_ms(until_us));
     scheduler_close(service->scheduler);
@@ -197,6 +202,7 @@ static void greet(const struct daemon *daemon, const char *address, const struct
                                       .tls = daemon->options->tls_cert != NULL,
                                       .keys = daemon->service->keys != NULL,
                                       .directory = daemon->directory,
+                                      .gets = daemon->gets,
                                       .usual = daemon->options->default_model,
                                       .models = names,
                                       .model_count = models->count};
@@ -300,6 +306,26 @@ static struct service_options service_options(const struct options *options) {
                                     .cors = &options->cors};
 }
 
+static int take_in(void *owner, const char *folder, struct error *err) {
+    const struct service *service = owner;
+    return catalog_take_in(service->catalog, folder, err);
+}
+
+/* place: where models are downloaded to. */
+static struct fetcher *make_fetcher(const struct options *options, const char *place, struct service *service) {
+    return fetcher_create(&(struct fetcher_options){.into = place,
+                                                    .sources = options->fetch,
+                                                    .pairs = options->fetch_pairs,
+                                                    .most_bytes = options->fetch_bytes,
+                                                    .mirror = options->mirror,
+                                                    .records = options->records,
+                                                    .retries = options->retries,
+                                                    .stall_s = options->stall_s,
+                                                    .metrics = service->metrics,
+                                                    .add = take_in,
+                                                    .owner = service});
+}
+
 /* shipped: the models to serve if the options name none. */
 static int serve(const struct options *options, const struct shipped *shipped, bool *clean, struct error *err) {
     const char *labels[API_MOST_LABELS];
@@ -308,9 +334,11 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     const struct daemon daemon = {.options = options,
                                   .folders = shipped->directory ? &shipped->folders : &options->models,
                                   .directory = shipped->directory ? shipped->directory : options->directory,
+                                  .gets = shipped->downloaded != NULL,
                                   .service = &service};
     const struct catalog_options models = {.folders = daemon.folders,
-                                           .directory = options->directory,
+                                           .directory = shipped->downloaded ? shipped->downloaded : options->directory,
+                                           .downloads = shipped->downloaded != NULL,
                                            .usual = options->default_model,
                                            .compute = options->compute,
                                            .shortlist = options->shortlist,
@@ -324,6 +352,10 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     const struct kept_files_limits kept = {(int64_t)options->keep_files_s * 1000000, KEPT_SENT_S * INT64_C(1000000), KEPT_FILES,
                                            options->keep_files_bytes};
     int result = -1;
+    char place[INSTALLED_PATH_BYTES];
+    bool downloads = !options->offline && installed_place(models.directory, true, place, options->fetch ? err : NULL) == 0;
+    if (options->fetch && (!downloads || installed_make(place, err) != 0))
+        return -1;
     if (log_start(err) != 0)
         return -1;
     if (options->api_keys && !(service.keys = keys_open(options->api_keys, err)))
@@ -341,12 +373,15 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     service.usage = usage_create();
     service.files = kept_files_create(&kept, err);
     service.catalog = catalog_create(&models, service.metrics);
+    service.fetcher = downloads ? make_fetcher(options, place, &service) : NULL;
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
-    if (service.metrics && service.scheduler && service.limiter && service.usage && service.files && service.catalog && cached)
+    if (service.metrics && service.scheduler && service.limiter && service.usage && service.files && service.catalog && cached &&
+        (service.fetcher || !downloads))
         result = serve_until_stopped(&daemon, clean, err);
     else
         error_memory(err);
+    fetcher_free(service.fetcher);
     catalog_free(service.catalog);
     cache_free(service.cache);
     limiter_free(service.limiter);
@@ -409,16 +444,33 @@ static int run_offline(struct options *options, int *status, struct error *err) 
     int result = named_models_find(options, err);
     if (result == 0)
         result = offline_run(options, &skipped, err);
-    *status = skipped > 0 ? EXIT_SKIPPED : EXIT_SUCCESS;
+    *status = result == 0 && skipped > 0 ? EXIT_SKIPPED : EXIT_SUCCESS;
     return result;
 }
 
-/* Serves the models that came with alignd. The first one answers requests that name neither a model nor languages. */
+/* Serves the models that came with alignd, and those that were downloaded. The first one answers requests that name neither a model
+ * nor languages. */
 static int serve_shipped(struct options *options, struct shipped *shipped, struct error *err) {
-    if (shipped_find(shipped, err) != 0)
+    struct installed_list found = {NULL, 0};
+    const char *usual;
+    if (models_find(shipped, err) != 0 || (shipped->downloaded && installed_list(shipped->downloaded, &found, err) != 0))
         return -1;
-    if (!options->default_model && shipped->usual && !(options->default_model = strdup(shipped->usual)))
-        return error_memory(err);
+    if (found.count > 0)
+        log_event(LOG_INFO, "downloaded_models_found", log_text("directory", shipped->downloaded),
+                  log_count("models", found.count));
+    usual = shipped->usual;
+    for (size_t i = 0; usual && i < found.count; i++) { /* it takes the place of the shipped one for its languages */
+        char pair[sizeof found.models->source + sizeof found.models->target];
+        snprintf(pair, sizeof pair, "%s-%s", found.models[i].source, found.models[i].target);
+        if (strcmp(pair, shipped->usual) == 0)
+            usual = found.models[i].name;
+    }
+    int result = 0;
+    if (!options->default_model && usual && !(options->default_model = strdup(usual)))
+        result = error_memory(err);
+    installed_list_done(&found);
+    if (result != 0 || shipped->folders.count == 0)
+        return result;
     log_event(LOG_INFO, "models_found", log_text("directory", shipped->directory), log_count("models", shipped->folders.count));
     return 0;
 }
@@ -440,7 +492,7 @@ static int run_daemon(struct options *options, int *status, struct error *err) {
     return result;
 }
 
-/* status: the exit status if all steps succeed. */
+/* status: the exit status if nothing fails, or if it is not EXIT_SUCCESS, of what failed. */
 static int run_command(struct options *options, int *status, struct error *err) {
     switch (options->command) {
     case COMMAND_SERVE:
@@ -454,6 +506,12 @@ static int run_command(struct options *options, int *status, struct error *err) 
         return named_models_find(options, err) == 0 ? pack(options, err) : -1;
     case COMMAND_IMPORT:
         return import_command(options, err);
+    case COMMAND_GET:
+        return get_command(options, status, err);
+    case COMMAND_MODELS:
+        return models_command(options, status, err);
+    case COMMAND_REMOVE:
+        return remove_command(options, status, err);
     case COMMAND_TRANSLATE:
     case COMMAND_ATTENTION:
         break;
@@ -479,7 +537,7 @@ static int main_run(struct options *options) {
         log_message(line);
     }
     log_stop();
-    return result == 0 ? status : EXIT_FAILURE;
+    return result == 0 || status != EXIT_SUCCESS ? status : EXIT_FAILURE;
 }
 
 static int print(const char *text) {

@@ -54,6 +54,16 @@ static const struct option rows[] = {
      "language through which two models translate a pair that no single model translates; none: no such pairs (default: any "
      "language)",
      COMMAND_SERVE, TEXT(pivot)},
+    {"fetch", "SOURCES", NULL,
+     "download a model when a request asks for languages that no model is for: mozilla, opus, or both separated by ','; until it "
+     "is "
+     "there requests wait, and at their deadline get 503 (default: nothing is downloaded)",
+     COMMAND_SERVE, TEXT(fetch)},
+    {"fetch-pairs", "GLOBS", NULL,
+     "pairs of languages that --fetch may download, separated by ',', such as en-*,*-en (default: all)", COMMAND_SERVE,
+     TEXT(fetch_pairs)},
+    {"fetch-bytes", "SIZE", "0", "disk that all downloaded models together may take; 0: no limit", COMMAND_SERVE,
+     NUMBER(BYTES, fetch_bytes, 0, 1e15)},
     {"workers", "N", "cores", "decoding threads", OPTION_ALL, NUMBER(SIZE, workers, 1, 1024)},
     {"rows", "N", "256", "hypotheses that a worker decodes at the same time", OPTION_ALL, NUMBER(SIZE, rows, 1, 4096)},
     {"compute", "TYPE", "model",
@@ -179,6 +189,28 @@ static const struct option rows[] = {
      CHOICE(compute, "model, float32, bfloat16, int8 or auto")},
     {"shortlist", NULL, "model", "also pack the data for --shortlist; the file works with and without that option", COMMAND_PACK,
      PLAIN(SHORTLIST, shortlist)},
+    {"models", "DIR", NULL,
+     "folder of the downloaded models (default: /var/lib/alignd/models if it may be written to, otherwise "
+     "~/.local/share/alignd/models)",
+     OPTION_KEPT, TEXT(directory)},
+    {"into", "DIR", NULL, "the same, for this command alone", COMMAND_GET, TEXT(into)},
+    {"list", NULL, NULL, "list what Mozilla (or with argos: Argos) has: en- from English, -en into English", COMMAND_GET,
+     SWITCH(list)},
+    {"update", NULL, NULL, "get newer versions of the downloaded models, or of those that are named", COMMAND_GET, SWITCH(update)},
+    {"mirror", "URL", NULL, "server that has the same paths as the sources, and is asked in their place",
+     COMMAND_SERVE | COMMAND_GET, TEXT(mirror)},
+    {"records", "FILE", NULL, "Mozilla's list of models, as its server sends it (default: it is downloaded)",
+     COMMAND_SERVE | COMMAND_GET, TEXT(records)},
+    {"offline", NULL, NULL, "download nothing: what is there already is found, everything else is an error",
+     COMMAND_SERVE | COMMAND_GET, SWITCH(offline)},
+    {"preview", NULL, NULL, "also models that Mozilla has not released yet (alpha and beta)", COMMAND_GET, SWITCH(preview)},
+    {"retries", "N", "4", "how often a download that fails is tried again, after 1, 2, 4 ... seconds", COMMAND_SERVE | COMMAND_GET,
+     NUMBER(SIZE, retries, 0, 1000)},
+    {"stall-s", "TIME", "30s", "a download that brings less than 4 KiB a second for so long has failed",
+     COMMAND_SERVE | COMMAND_GET, NUMBER(SECONDS, stall_s, 1, 86400)},
+    {"name", "NAME", NULL, "name of the model folder (default: its languages)", COMMAND_GET, TEXT(name)},
+    {"from", "CODE", NULL, "language of the source, where the source of the model does not say it", COMMAND_GET, TEXT(from)},
+    {"to", "CODE", NULL, "language of the target", COMMAND_GET, TEXT(to)},
     {"into", "DIR", NULL, "folder in which the model folder is made (default: the current one)", COMMAND_IMPORT, TEXT(into)},
     {"name", "NAME", NULL,
      "name of the model folder (default: its languages, such as en-fr, or, if the files do not name them, the name of the first "
@@ -239,6 +271,17 @@ const struct option_command *option_command_nth(size_t i) {
          "alignd attention --model MODEL --model OPPOSITE --target FILE [options] < source\n"},
         {"pack", COMMAND_PACK, "pack weights into a file in the model's folder, so that loading is faster and daemons share memory",
          "alignd pack --model MODEL [--model MODEL ...] [--compute TYPE] [--shortlist]\n"},
+        {"get", COMMAND_GET, "download a model of Mozilla (Firefox), OPUS-MT, the Hugging Face hub or Argos, verify and import it",
+         "alignd get PAIR... [options]                    a pair of languages, such as en-fr: Mozilla's model\n"
+         "alignd get opus:PAIR | argos:PAIR | hf:ORGANISATION/NAME | URL [options]\n"
+         "alignd get --list [en- | -en | argos:en-]\n"
+         "alignd get --update [NAME...]\n"
+         "Exit status: 0 it is there; 1 a file or memory; 2 usage; 3 there is no such model; 4 the network; 5 refused (a wrong\n"
+         "hash or size, a forbidden redirect); 6 no space; 7 it cannot be imported; 130 interrupted. Proxies and certificates are\n"
+         "curl's: http_proxy, https_proxy, no_proxy, CURL_CA_BUNDLE, SSL_CERT_FILE; HF_TOKEN and HF_ENDPOINT the hub's.\n"},
+        {"models", COMMAND_MODELS, "list the models that were downloaded, and those that came with alignd",
+         "alignd models [--models DIR]\n"},
+        {"remove", COMMAND_REMOVE, "remove downloaded models", "alignd remove NAME... [--models DIR]\n"},
         {"import", COMMAND_IMPORT,
          "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot), Hugging Face (MarianMT), CTranslate2 or Argos",
          "alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE] [options]\n"

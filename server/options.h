@@ -17,7 +17,10 @@ enum command {
     COMMAND_KEY = 1 << 3,
     COMMAND_HEALTH = 1 << 4,
     COMMAND_PACK = 1 << 5,
-    COMMAND_IMPORT = 1 << 6
+    COMMAND_IMPORT = 1 << 6,
+    COMMAND_GET = 1 << 7,
+    COMMAND_MODELS = 1 << 8,
+    COMMAND_REMOVE = 1 << 9
 };
 
 /* Fields of options that do not belong to the command are zero. */
@@ -66,6 +69,13 @@ struct options {
     struct name_list protect, protect_patterns; /* strings and regular expressions that are not translated */
     bool split_sentences, keep_unknowns, verbatim, stats;
 
+    /* getting models, and serving those that are got when they are asked for; paths: what is to be got, listed or removed */
+    char *mirror, *records; /* a URL; a file; NULL: none */
+    bool list, update, offline, preview;
+    size_t retries, stall_s;
+    char *fetch, *fetch_pairs; /* sources; globs; NULL: nothing is downloaded on demand; all pairs */
+    size_t fetch_bytes;
+
     /* importing a model; NULL and 0: model/import/import.h */
     struct name_list paths; /* its files, folders and archives */
     char *into, *storage, *preparation, *alignment;
@@ -84,7 +94,8 @@ enum { OPTION_NAME_BYTES = 64, OPTIONS_MOST = 128 };
 enum {
     OPTION_BATCH = COMMAND_TRANSLATE | COMMAND_ATTENTION,
     OPTION_ALL = COMMAND_SERVE | OPTION_BATCH,
-    OPTION_EVERY = OPTION_ALL | COMMAND_KEY | COMMAND_HEALTH | COMMAND_PACK | COMMAND_IMPORT
+    OPTION_KEPT = COMMAND_GET | COMMAND_MODELS | COMMAND_REMOVE,
+    OPTION_EVERY = OPTION_ALL | COMMAND_KEY | COMMAND_HEALTH | COMMAND_PACK | COMMAND_IMPORT | OPTION_KEPT
 };
 
 /* How a value is read, and the type of its field. */

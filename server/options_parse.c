@@ -1,10 +1,12 @@
 #include "server/options_parse.h"
 #include "model/base/file.h"
 #include "server/decode/parameters.h"
+#include "server/get/fetch.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { MOST_FILE_BYTES = 1 << 20 };
@@ -163,7 +165,7 @@ static int read_flag(const struct options *options, struct arguments *arguments,
 static int read_word(const struct options *options, struct arguments *arguments, struct error *err) {
     const char *word = arguments->values[arguments->next++];
     struct suggestion suggestion = {.asked = word};
-    if (options->command == COMMAND_IMPORT)
+    if ((int)options->command & (COMMAND_IMPORT | COMMAND_GET | COMMAND_REMOVE))
         return name_list_add(&arguments->paths, word, strlen(word)) == 0 ? 0 : error_memory(err);
     if (options->command == COMMAND_TRANSLATE && !arguments->file) {
         arguments->file = word;
@@ -207,6 +209,31 @@ static int check_import(const struct options *options, struct error *err) {
     return check_choice("--alignment", options->alignment, "trained", "untrained", err);
 }
 
+static int check_kept(const struct options *options, struct error *err) {
+    if (options->command == COMMAND_REMOVE && options->paths.count == 0)
+        return error_set(err, ERROR_INPUT, "NAME is missing: alignd models lists them");
+    if (options->command == COMMAND_GET && options->paths.count == 0 && !options->list && !options->update)
+        return error_set(err, ERROR_INPUT, "PAIR is missing, such as en-fr: alignd get --list shows what there is");
+    if (options->command == COMMAND_GET && options->list && options->update)
+        return error_set(err, ERROR_INPUT, "--list and --update cannot be given together");
+    if (options->name && options->paths.count != 1)
+        return error_set(err, ERROR_INPUT, "--name is for one model, and %zu are named", options->paths.count);
+    return 0;
+}
+
+static int check_fetch(const struct options *options, struct error *err) {
+    const char *mirror = options->mirror;
+    if (mirror && strncasecmp(mirror, "http://", 7) != 0 && strncasecmp(mirror, "https://", 8) != 0)
+        return error_set(err, ERROR_INPUT, "--mirror must begin with http:// or https://, got \"%.60s\"", mirror);
+    if (options->fetch && fetch_check_sources(options->fetch, err) != 0)
+        return -1;
+    if (options->fetch_pairs && !options->fetch)
+        return error_set(err, ERROR_INPUT, "--fetch-pairs needs --fetch");
+    if (options->fetch && options->offline)
+        return error_set(err, ERROR_INPUT, "--fetch and --offline cannot be given together");
+    return 0;
+}
+
 /* Fields of other commands are zero and therefore valid. */
 static int check(const struct options *options, struct error *err) {
     enum command command = options->command;
@@ -217,6 +244,10 @@ static int check(const struct options *options, struct error *err) {
         return 0;
     if (command == COMMAND_IMPORT)
         return check_import(options, err);
+    if (check_fetch(options, err) != 0)
+        return -1;
+    if ((int)command & OPTION_KEPT)
+        return check_kept(options, err);
     if (!options->from != !options->to)
         return error_set(err, ERROR_INPUT, "--from and --to must be given together");
     if (options->models.count == 0 && command == COMMAND_PACK)
@@ -263,7 +294,9 @@ enum command options_command(int argc, char *const *argv) {
 /* Reads the command line first, because it may name the file; then sets the options in order of increasing precedence. */
 static int set_options(struct options *options, struct arguments *arguments, struct error *err) {
     while (arguments->next < arguments->count) {
-        bool flag = arguments->values[arguments->next][0] == '-';
+        const char *word = arguments->values[arguments->next];
+        bool ending = options->command == COMMAND_GET && word[0] == '-' && word[1] != '-'; /* of pairs: -en */
+        bool flag = word[0] == '-' && !ending;
         if ((flag ? read_flag : read_word)(options, arguments, err) != 0)
             return -1;
     }
@@ -329,6 +362,10 @@ static const char usage[] =
     "  alignd pack --model MODEL [--model MODEL ...] [--compute TYPE]\n"
     "                                                               pack weights into a file in the folder, so that loading is\n"
     "                                                               faster and daemons share memory\n"
+    "  alignd get PAIR... [options]                                 download, verify and import Mozilla's model for a pair of\n"
+    "                                                               languages (en-fr); opus:, argos:, hf:, URL: others\n"
+    "  alignd get --list [en-] | --update                           list what there is; get newer versions\n"
+    "  alignd models, alignd remove NAME                            list and remove downloaded models\n"
     "  alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE]\n"
     "                                                               convert a model of Marian, OPUS-MT, Firefox\n"
     "                                                               or Hugging Face from a folder, an archive or files\n"
@@ -356,6 +393,9 @@ static const struct {
     {"Aligning:", COMMAND_ATTENTION},
     {"Translating, aligning and packing:", OPTION_BATCH | COMMAND_PACK},
     {"Packing:", COMMAND_PACK},
+    {"Downloading a model:", COMMAND_GET},
+    {"Serving, and downloading a model:", COMMAND_SERVE | COMMAND_GET},
+    {"Downloading, listing and removing models:", OPTION_KEPT},
     {"Importing a model:", COMMAND_IMPORT},
     {"Making an API key:", COMMAND_KEY},
     {"Checking a daemon:", COMMAND_HEALTH},

@@ -1,6 +1,7 @@
 #include "server/shipped.h"
 #include "model/translator.h"
 #include "server/api/languages.h"
+#include "server/get/installed.h"
 #include "server/models/manifest.h"
 #include "server/models/variant.h"
 #include <limits.h>
@@ -68,8 +69,10 @@ static int look_beside(const char *program, struct shipped *shipped, struct erro
         shipped->directory = strdup(looked[i]);
         return shipped->directory ? 0 : error_memory(err);
     }
-    return error_set(err, ERROR_FILE, "found no models in %.60s, %.60s or %.60s: give --model DIR or --models DIR", looked[0],
-                     looked[1], looked[2]);
+    return error_set(
+        err, ERROR_FILE,
+        "found no models in %.60s, %.60s or %.60s: `alignd get en-fr` downloads one; or give --model DIR or --models DIR",
+        looked[0], looked[1], looked[2]);
 }
 
 int shipped_find_beside(const char *program, struct shipped *shipped, struct error *err) {
@@ -88,18 +91,52 @@ int shipped_find(struct shipped *shipped, struct error *err) {
     return shipped_find_beside((const char *)getauxval(AT_EXECFN), shipped, err);
 }
 
+/* The downloaded ones are usable without the others. */
+int models_find(struct shipped *shipped, struct error *err) {
+    char place[INSTALLED_PATH_BYTES];
+    struct error inner = {0};
+    struct name_list found = {0};
+    int result = shipped_find(shipped, &inner);
+    if (installed_place(NULL, false, place, NULL) == 0 && !(shipped->downloaded = strdup(place))) {
+        shipped_done(shipped);
+        return error_memory(err);
+    }
+    bool some = result == 0 || (inner.code != ERROR_MEMORY && shipped->downloaded &&
+                                model_folders_list(&found, shipped->downloaded, NULL) == 0 && found.count > 0);
+    name_list_done(&found);
+    if (result != 0 && some && !(shipped->directory = strdup(shipped->downloaded)))
+        some = false;
+    if (some)
+        return 0;
+    shipped_done(shipped);
+    return error_set(err, inner.code != ERROR_NONE ? inner.code : ERROR_MEMORY, "%s", inner.message);
+}
+
 void shipped_done(struct shipped *shipped) {
     free(shipped->directory);
+    free(shipped->downloaded);
     name_list_done(&shipped->folders);
     *shipped = (struct shipped){0};
 }
 
 /* ---- models by name ---- */
 
-/* Finds the folders that are searched by name. */
+/* Finds the folders in which names are looked up: of the downloaded models, then of those that came with alignd. */
 static int find_place(const struct options *options, struct shipped *place, struct error *err) {
-    if (!options->directory)
-        return shipped_find(place, err);
+    struct name_list all = {0};
+    if (!options->directory) {
+        if (models_find(place, err) != 0)
+            return -1;
+        bool listed = model_folders_list(&all, place->downloaded ? place->downloaded : "", NULL) == 0 || all.count == 0;
+        for (size_t i = 0; listed && i < place->folders.count; i++)
+            listed = name_list_add(&all, place->folders.names[i], strlen(place->folders.names[i])) == 0;
+        name_list_done(&place->folders);
+        place->folders = all;
+        if (listed)
+            return 0;
+        shipped_done(place);
+        return error_memory(err);
+    }
     *place = (struct shipped){.directory = strdup(options->directory)};
     if (place->directory && model_folders_list(&place->folders, place->directory, err) == 0)
         return 0;
@@ -119,7 +156,8 @@ static int refuse(const struct shipped *place, const char *what, struct error *e
         }
         length += (size_t)sprintf(listed + length, "%s%s", i > 0 ? ", " : "", name);
     }
-    return error_set(err, ERROR_INPUT, "%.80s in %.40s, which has %s", what, place->directory, *listed ? listed : "no models");
+    return error_set(err, ERROR_INPUT, "%.80s in %.40s, which has %s%s", what, place->directory, *listed ? listed : "no models",
+                     place->downloaded ? "; `alignd get PAIR` downloads others" : "");
 }
 
 /* The distance of a model from the requested languages, by which the daemon chooses, too. */
@@ -282,7 +320,7 @@ static void put_command(FILE *out, const struct greeting *greeting, const char *
 
 char *greeting_line(const struct greeting *greeting, size_t i) {
     static const char unix_prefix[] = "unix:";
-    size_t prefix = sizeof unix_prefix - 1, length = 0, last = 3;
+    size_t prefix = sizeof unix_prefix - 1, length = 0, last = greeting->gets ? 4 : 3;
     const char *path = strncmp(greeting->address, unix_prefix, prefix) == 0 ? greeting->address + prefix : NULL;
     char *text = NULL;
     if (i >= 2 && (!greeting->usual || greeting->model_count < 2))
@@ -300,6 +338,8 @@ char *greeting_line(const struct greeting *greeting, size_t i) {
         put_models(out, greeting);
     } else if (i == 2) {
         fprintf(out, "Default: %s, for requests without model and languages (--default-model)", greeting->usual);
+    } else if (i == 4) {
+        fputs("More:   alignd get de-en downloads a model of Mozilla; alignd get --list shows which there are", out);
     } else {
         put_command(out, greeting, path);
     }

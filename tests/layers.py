@@ -31,21 +31,22 @@ ROOMS = {
     "model/text": Room("model/base", "character numbers opaque pattern readable segmenter tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
     "model/weights": Room("model/base model/compute", "config languages safetensors shortlist weights"),
-    "model/import": Room("model/base model/weights", "import"),  # foreign folders become model folders
+    "model/import": Room("model/base model/weights", "import archive"),  # foreign folders become model folders
     "model/network": Room("model/base model/text model/compute model/weights", "attention decoder encoder output row"),
     "model/search": Room("model/base model/compute model/network", "search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),
     "server/base": Room("model/base", "*"),
     "server/glossaries": Room("model/base model server/base", "glossaries"),
     "server/models": Room("model/base model server/base", "*"),
+    "server/get": Room("model/base model model/import server/base server/models", "get installed fetch"),  # downloads
     "server/decode": Room("model/base model server/base server/glossaries server/models", "*"),
     "server/markup": Room("model/base model server/base", "markup build piece"),
     "server/office": Room("model/base model/text model server/markup", "office"),
     "server/documents": Room("model/base model/text model server/decode server/markup server/office", "document json_document"),
-    "server/api": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents", "api endpoint form keys languages plan"),
+    "server/api": Room("model/base model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "api endpoint form keys languages plan"),
     "server/dialects": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents server/api", ""),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen"),
-    "server": Room("model/base model model/import server/base server/glossaries server/models server/decode server/markup server/documents server/api server/http", ""),
+    "server": Room("model/base model model/import server/base server/glossaries server/models server/get server/decode server/markup server/documents server/api server/http", ""),
 }
 
 LIBRARIES = {  # pattern of the header: files that may include it
@@ -54,12 +55,13 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "yaml.h": "model/import/mapping.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
     "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c model/import/ctranslate2_files.c server/api/languages.c server/models/variant.c server/documents/icu_message.cc",
-    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/languages.c model/weights/safetensors.c server/api/* server/models/manifest.c",
+    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/languages.c model/weights/safetensors.c server/api/* server/models/manifest.c server/models/origin.c server/get/*",
     "microhttpd.h": "server/http/*",
-    "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/health.c server/api/keys.c server/models/manifest.c",
+    "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/health.c server/api/keys.c server/models/manifest.c server/get/download.c",
     "systemd/*": "server/http/listen.c server/main.c",
     "libxml/*": "server/markup/read.c",
     "cld2/*": "server/api/cld2.cc",
+    "curl/*": "server/get/download.c",
     "zlib.h": "server/http/body.c server/office/zip.c",
     "re2/*": "model/text/pattern.cc",
     "cmark-gfm*": "server/documents/markdown.c",

@@ -54,6 +54,8 @@ ROWS = (
     Row("weights/CONVERT.md", "alignd import", False, "needs foreign models; make check-python imports small ones"),
     Row("weights/CONVERT.md", "curl", False, "asks converted models; make check-python does, of small ones"),
     Row("docker/README.md", "docker", False, "make check-container builds and runs the image"),
+    Row("docker/README.md", "alignd get", False, "needs a network; make check-python downloads from a mirror"),
+    Row("docker/README.md", "alignd --models models", False, "serves until it is ended; make check-python serves downloaded models"),
     Row("docker/README.md", "docker compose", False, "make check-deploy"),
     Row("docker/README.md", "kubectl", False, "make check-deploy"),
     Row("docker/README.md", "curl", True),

@@ -45,6 +45,8 @@
     X(options) \
     X(health) \
     X(shipped) \
+    X(records) \
+    X(download) \
     X(outfile) \
     X(headway) \
     X(compress) \

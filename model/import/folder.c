@@ -152,6 +152,42 @@ static const char *describe_cell(const json_t *section, struct arena *arena) {
                       json_is_true(json_object_get(section, "residual")) ? ", residual" : "");
 }
 
+/* What is known of the licence and of whose the model is: by the files beside it, otherwise by where it was downloaded. */
+static void settle_origin(struct conversion *c) {
+    const struct import_origin *from = c->downloaded;
+    if (from && !*c->origin.licence)
+        c->origin.licence = from->licence;
+    if (from && !*c->origin.attribution)
+        c->origin.attribution = from->attribution;
+}
+
+/* A row of the card's table. */
+static const char *downloaded_row(const struct conversion *c, struct arena *arena) {
+    const struct import_origin *from = c->downloaded;
+    return from
+               ? import_say(arena, "| downloaded | %s%s%s, %s |\n", from->from, *from->version ? " " : "", from->version, from->url)
+               : "";
+}
+
+/* origin.json: the same for programs. The licence is its name alone. */
+static const char *origin_text(const struct conversion *c, struct arena *arena) {
+    const struct import_origin *from = c->downloaded;
+    size_t length = strcspn(c->origin.licence, "(,");
+    while (length > 0 && c->origin.licence[length - 1] == ' ')
+        length--;
+    const char *brief = arena_copy(arena, c->origin.licence, length);
+    if (brief && strcmp(brief, "that of LICENSE") == 0)
+        brief = "see LICENSE";
+    json_t *json =
+        json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s}", "format", 1, "from", from->from, "asked", from->asked, "version",
+                  from->version, "url", from->url, "licence", brief ? brief : "", "attribution", c->origin.attribution);
+    char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    const char *line = text ? import_say(arena, "%s\n", text) : NULL;
+    free(text);
+    json_decref(json);
+    return line;
+}
+
 /* The card's text in the arena. */
 static const char *card_text(const struct conversion *c, uint64_t weights, struct arena *arena) {
     const json_t *encoder = json_object_get(c->config, "encoder"), *decoder = json_object_get(c->config, "decoder");
@@ -173,20 +209,20 @@ static const char *card_text(const struct conversion *c, uint64_t weights, struc
         attended = import_say(arena, "%s (%lld) over annotations of %lld", string_of(attention, "score"),
                               number_of(attention, "size"), number_of(encoder, "hidden") * (both && !forward ? 2 : 1));
     }
-    return import_say(arena,
-                      "# %s\n\nConverted from %s by `alignd import`. Loaded by `alignd --model %s`.\n\n| | |\n|---|---|\n| from | "
-                      "%s |\n| into | %s |\n"
-                      "| encoder | %s |\n| attention | %s |\n| decoder | %s |\n| output | %s, softmax over the target pieces%s "
-                      "|\n| tokens | %s |\n"
-                      "| parameters | %s |\n| stored as | %s, vectors as float32; %.1f MB |\n\n"
-                      "Data and training are those of the model that it was converted from. Licence: %s.%s%s%s\n",
-                      name, c->from, name, string_of(c->config, "source"), string_of(c->config, "target"), encoded, attended,
-                      decoded, read, json_is_true(json_object_get(output, "tied")) ? ", tied to the target embedding" : "",
-                      strcmp(string_of(json_object_get(c->config, "tokenizer"), "type"), "words") == 0 ? "words"
-                                                                                                       : "SentencePiece unigram",
-                      import_thousands(arena, tensors_parameters(&c->tensors)), storage_names[c->storage], (double)weights / 1e6,
-                      *c->origin.licence ? c->origin.licence : "that of the model that it was converted from",
-                      *c->origin.attribution ? " Attribution: " : "", c->origin.attribution, *c->origin.attribution ? "." : "");
+    return import_say(
+        arena,
+        "# %s\n\nConverted from %s by `alignd import`. Loaded by `alignd --model %s`.\n\n| | |\n|---|---|\n| from | "
+        "%s |\n| into | %s |\n"
+        "| encoder | %s |\n| attention | %s |\n| decoder | %s |\n| output | %s, softmax over the target pieces%s "
+        "|\n| tokens | %s |\n"
+        "| parameters | %s |\n| stored as | %s, vectors as float32; %.1f MB |\n%s\n"
+        "Data and training are those of the model that it was converted from. Licence: %s.%s%s%s\n",
+        name, c->from, name, string_of(c->config, "source"), string_of(c->config, "target"), encoded, attended, decoded, read,
+        json_is_true(json_object_get(output, "tied")) ? ", tied to the target embedding" : "",
+        strcmp(string_of(json_object_get(c->config, "tokenizer"), "type"), "words") == 0 ? "words" : "SentencePiece unigram",
+        import_thousands(arena, tensors_parameters(&c->tensors)), storage_names[c->storage], (double)weights / 1e6,
+        downloaded_row(c, arena), *c->origin.licence ? c->origin.licence : "that of the model that it was converted from",
+        *c->origin.attribution ? " Attribution: " : "", c->origin.attribution, *c->origin.attribution ? "." : "");
 }
 
 /* ---- files ---- */
@@ -303,10 +339,13 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
     path = c->has_quality ? path_join(arena, folder, names[count++] = "quality.safetensors") : "";
     if (!path || (c->has_quality && quality_import_write(path, c->quality, arena, err) != 0))
         return path ? -1 : error_memory(err);
-    const char *card = card_text(c, *weights, arena);
-    if (!card || arena_failed(arena))
+    settle_origin(c);
+    const char *card = card_text(c, *weights, arena), *origin = c->downloaded ? origin_text(c, arena) : "";
+    if (!card || !origin || arena_failed(arena))
         return error_memory(err);
     if (write_file(folder, "README.md", card, strlen(card), arena, err) != 0)
+        return -1;
+    if (*origin && write_file(folder, "origin.json", origin, strlen(origin), arena, err) != 0)
         return -1;
     qsort(names, count, sizeof *names, by_name);
     return write_manifest(folder, names, count, arena, stop, err);

@@ -2,6 +2,7 @@
 #ifndef ALIGND_IMPORT_FOLDER_H
 #define ALIGND_IMPORT_FOLDER_H
 
+#include "model/import/origin.h"
 #include "model/import/parts.h"
 #include "model/import/shortlist_import.h"
 #include "model/import/tensors.h"
@@ -14,6 +15,7 @@ struct conversion {
     struct tokenizer_files tokenizer;
     const char *from; /* what it was converted from, for its card */
     struct origin origin;
+    const struct import_origin *downloaded; /* NULL: it was not */
     struct shortlist_import shortlist;
     float quality[QUALITY_WEIGHTS];
     bool has_shortlist, has_quality;

@@ -521,7 +521,8 @@ static int convert(struct import *import, const char *into, const char **out, ui
 }
 
 int import_run(const struct import_options *options, char **said, struct error *err) {
-    struct import import = {.options = options, .shown = options->paths[0], .conversion = {.container = {.file = -1}}};
+    struct import import = {
+        .options = options, .shown = options->paths[0], .conversion = {.container = {.file = -1}, .downloaded = options->origin}};
     char *text = NULL;
     const char *out, *into;
     size_t size = 0, length = strlen(options->into);

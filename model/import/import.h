@@ -5,6 +5,7 @@
 #define ALIGND_IMPORT_H
 
 #include "model/base/error.h"
+#include "model/import/origin.h"
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,7 @@ struct import_options {
     bool unknowns;            /* searches may choose <unk> */
     bool no_shortlist;        /* omit the shortlist */
     size_t shortlist_first, shortlist_best; /* for a shortlist of text: the number of first ids, and of targets of a word; 0: 100 */
+    const struct import_origin *origin;     /* NULL: it was not downloaded */
     const volatile sig_atomic_t *stop;      /* set by a signal handler to stop; NULL: never */
 };
 

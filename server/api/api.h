@@ -38,7 +38,8 @@ struct service {
     struct metrics *metrics;
     struct scheduler *scheduler;
     struct catalog *catalog;
-    struct cache *cache; /* NULL: off */
+    struct fetcher *fetcher; /* NULL: nothing can be downloaded */
+    struct cache *cache;     /* NULL: off */
     struct limiter *limiter;
     struct usage *usage;
     struct kept_files *files;
@@ -207,6 +208,9 @@ bool api_is_blank(const struct call *call);
 bool api_is_form(const struct call *call);
 
 enum { API_MESSAGE_BYTES = 400 }; /* longer messages are cut */
+
+/* An error reply with "progress": 0 to 1. */
+void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message, double progress);
 
 /* Sets an error reply: {"error": message, "code": ..., "field": field}, or its form in the reply's dialect. field may be NULL. */
 __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,

@@ -261,7 +261,11 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     plan->alternatives = order->alternatives;
     plan->order = order;
     plan->pivot = service->options.pivot;
-    if (fails(plan_choose(plan, request, &reason), order, &reason, most, reply))
+    enum plan_refusal refusal = plan_choose(plan, request, &reason);
+    bool languages = refusal == PLAN_SOURCE || refusal == PLAN_TARGET || refusal == PLAN_PAIR;
+    if (languages && api_fetch_missing(service, reason.from, reason.to, request, reply))
+        return;
+    if (fails(refusal, order, &reason, most, reply))
         return;
     if (order->glossary && request->model) { /* with one source and one target, the first model translates everything */
         request->variant = plan->items[0].variant;
@@ -413,7 +417,7 @@ bool api_admit(const struct service *service, const struct request *request, str
 }
 
 bool api_has_models(const struct service *service, const struct request *request, struct reply *reply) {
-    if (request->models->count > 0)
+    if (request->models->count > 0 || api_fetches(service, request))
         return true;
     metrics_rejected(service->metrics, REJECTED_MODEL);
     api_fail_modelless(reply);
@@ -445,7 +449,7 @@ static void fail_model(const struct service *service, const struct served_model 
 }
 
 bool api_waits(const struct request *request) {
-    return request->wait && request->wait->error.code == ERROR_NONE;
+    return request->fetch || (request->wait && request->wait->error.code == ERROR_NONE);
 }
 
 /* True if the model is in memory and the request holds it. Otherwise the reply is set, or the request waits for the model. */

@@ -54,6 +54,15 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
 
 /* False if the daemon is loading or draining; the reply is set. */
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
+/* Whether requests like this one may have models downloaded (--fetch). */
+bool api_fetches(const struct service *service, const struct request *request);
+/* True: a model for these languages is being downloaded, and either the request waits for it (api_waits) or the reply is set: 503,
+ * "fetching". False: it is not to be had. */
+bool api_fetch(const struct service *service, const char *source, const char *target, struct request *request, struct reply *reply);
+/* The same for languages that neither a model in service nor two of them translate: one model, or two that meet. */
+bool api_fetch_missing(const struct service *service, const char *source, const char *target, struct request *request,
+                       struct reply *reply);
+
 /* The same for an admitted request: false if all models have been taken out of service; the reply is set. */
 bool api_has_models(const struct service *service, const struct request *request, struct reply *reply);
 /* True if no models are loaded yet; the reply is set. */
@@ -130,6 +139,7 @@ const struct api_field *dialect_sent(const struct call *call, const char *name);
 struct dialect_error {
     unsigned status;
     const char *code, *field, *message; /* field NULL: no field is to blame */
+    const double *progress;             /* of what the client should wait for; NULL: there is no such thing */
 };
 
 struct plan;

@@ -200,12 +200,13 @@ void dialect_put_error(struct writer *w, const struct dialect_error *error) {
     writer_strings(w, "error", error->message, "code", error->code, NULL);
     if (error->field)
         writer_string_of(w, "field", error->field, utf8_clip(error->field, strlen(error->field), FIELD_BYTES));
+    if (error->progress)
+        writer_number(w, "progress", *error->progress);
     writer_end_object(w);
 }
 
-void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
+static void fail_with(struct reply *reply, struct dialect_error error) {
     struct writer w = {.most = SIZE_MAX};
-    struct dialect_error error = {status, code, field, message};
     const struct dialect *dialect = reply->dialect;
     if (dialect && dialect->status_of)
         error.status = dialect->status_of(&error);
@@ -214,6 +215,14 @@ void api_fail_coded(struct reply *reply, unsigned status, const char *code, cons
     else
         dialect_put_error(&w, &error);
     api_reply_status(reply, error.status, &w);
+}
+
+void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message, double progress) {
+    fail_with(reply, (struct dialect_error){status, code, NULL, message, &progress});
+}
+
+void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
+    fail_with(reply, (struct dialect_error){status, code, field, message, NULL});
 }
 
 void api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {

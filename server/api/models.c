@@ -1,5 +1,7 @@
 /* GET /models, /health, /ready and /metrics report the state of the daemon; POST and DELETE change the set of loaded models. */
 #include "server/api/endpoint.h"
+#include "server/get/fetch.h"
+#include <stdio.h>
 #include <string.h>
 
 /* Writes the model as its folder describes it; a folder that cannot be read has no description. */
@@ -33,6 +35,18 @@ static void put_card(struct writer *w, const struct translator_info *info, const
     writer_end_object(w);
 }
 
+/* What a model that was downloaded says of itself. */
+static void put_origin(struct writer *w, const struct model_origin *origin) {
+    if (*origin->from)
+        writer_string(w, "from", origin->from);
+    if (*origin->version)
+        writer_string(w, "version", origin->version);
+    if (*origin->licence)
+        writer_string(w, "licence", origin->licence);
+    if (*origin->attribution)
+        writer_string(w, "attribution", origin->attribution);
+}
+
 /* The reason of a failure names files, and only administrators may see it. */
 static void put_model(struct writer *w, const struct service *service, struct served_model *model, bool administrator) {
     struct model_view view = catalog_view(service->catalog, model);
@@ -40,6 +54,7 @@ static void put_model(struct writer *w, const struct service *service, struct se
     writer_string(w, "name", model->info.name);
     if (model->card)
         put_card(w, &model->info, &view);
+    put_origin(w, &model->origin);
     writer_string(w, "state", model_state_name(view.state));
     if (view.state == MODEL_FAILED && administrator)
         writer_string(w, "reason", view.error.message);
@@ -60,6 +75,23 @@ static void put_model(struct writer *w, const struct service *service, struct se
     loaded_model_release(view.loaded);
 }
 
+/* What is being downloaded, and what could not be. */
+static void put_fetched(struct writer *w, const struct service *service, bool administrator) {
+    struct fetch_view views[FETCH_MOST_VIEWS];
+    size_t count = fetcher_list(service->fetcher, views);
+    for (size_t i = 0; i < count; i++) {
+        writer_begin_object(w, NULL);
+        writer_string(w, "name", views[i].asked);
+        writer_string(w, "state", views[i].failed ? "failed" : "fetching");
+        if (!views[i].failed)
+            writer_number(w, "progress", views[i].progress);
+        if (views[i].failed && administrator)
+            writer_string(w, "reason", views[i].reason);
+        writer_count(w, "bytes", (size_t)views[i].total);
+        writer_end_object(w);
+    }
+}
+
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     if (api_is_loading(request, reply))
         return;
@@ -69,6 +101,7 @@ void api_models(const struct service *service, const struct call *call, struct r
     writer_begin_array(&w, "models");
     for (size_t i = 0; i < request->models->count; i++)
         put_model(&w, service, request->models->all[i], administrator);
+    put_fetched(&w, service, administrator);
     writer_end_array(&w);
     writer_count(&w, "generation", request->models->generation);
     writer_string(&w, "reload", catalog_reloading(service->catalog));
@@ -98,6 +131,31 @@ static void fail_change(enum catalog_verdict verdict, const struct error *error,
         api_fail_coded(reply, STATUS_CONFLICT, "model_refused", "folder", error->message);
 }
 
+/* {"get": "en-fr", "from": "mozilla"}: a source's name goes before what it is asked for. */
+static void get_model_asked(const struct service *service, const json_t *root, struct reply *reply) {
+    static const char *const sources[] = {"mozilla", "opus", "argos", "hf"};
+    const json_t *get = json_object_get(root, "get"), *from = json_object_get(root, "from");
+    const char *source = json_string_value(from), *what = json_string_value(get);
+    char asked[FETCH_ASKED_BYTES] = "";
+    struct error error = {0};
+    bool known = !from;
+    for (size_t i = 0; source && i < sizeof sources / sizeof *sources; i++)
+        known |= strcmp(source, sources[i]) == 0;
+    if (!what || !*what || strlen(what) > sizeof asked - 16 || strstr(what, "://")) {
+        api_fail(reply, STATUS_INVALID, "get", "get must be a pair of languages such as en-fr, or with from \"hf\" a repository");
+    } else if (!known) {
+        api_fail(reply, STATUS_INVALID, "from", "from must be mozilla, opus, argos or hf");
+    } else if (!service->fetcher) {
+        api_fail_coded(reply, STATUS_CONFLICT, "offline", "get", "this server downloads no models (--offline)");
+    } else {
+        snprintf(asked, sizeof asked, "%s%s%s", source ? source : "", source ? ":" : "", what);
+        if (fetcher_order(service->fetcher, asked, &error) == 0)
+            reply_change("fetching", asked, reply);
+        else
+            api_fail_coded(reply, STATUS_CONFLICT, "busy", "get", error.message);
+    }
+}
+
 void api_add_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     if (!api_admit(service, request, reply))
         return;
@@ -105,15 +163,19 @@ void api_add_model(const struct service *service, const struct call *call, struc
     const json_t *value = json_object_get(root, "folder");
     const char *name;
     struct error error = {0};
+    bool gets = json_object_get(root, "get") != NULL;
     json_object_foreach(root, name, item) {
-        if (strcmp(name, "folder") == 0)
+        if (strcmp(name, gets ? "get" : "folder") == 0 || (gets && strcmp(name, "from") == 0))
             continue;
         api_fail(reply, STATUS_INVALID, name, "unknown field \"%.60s\"", name);
         json_decref(root);
         return;
     }
-    if (root && json_string_length(value) == 0) {
-        api_fail(reply, STATUS_INVALID, "folder", "folder must be the path of a model folder on the server");
+    if (gets) {
+        get_model_asked(service, root, reply);
+    } else if (root && json_string_length(value) == 0) {
+        api_fail(reply, STATUS_INVALID, "folder",
+                 "folder must be the path of a model folder on the server; get, a pair of languages, downloads one");
     } else if (root) {
         struct served_model *added = NULL;
         enum catalog_verdict verdict = catalog_add(service->catalog, json_string_value(value), &added, &error);
@@ -196,7 +258,7 @@ void api_ready(const struct service *service, const struct call *call, struct re
     enum service_state state = service_state(service);
     if (state != SERVICE_READY)
         api_fail_unready(state, reply);
-    else if (request->models && request->models->count == 0)
+    else if (request->models && request->models->count == 0 && !fetcher_is_on(service->fetcher))
         api_fail_modelless(reply);
     else
         reply_status("ready", 0, reply);
@@ -229,6 +291,10 @@ void api_metrics(const struct service *service, const struct call *call, struct 
                                   .model_bytes = catalog_bytes(service->catalog),
                                   .model_memory = service->options.model_memory,
                                   .cache_bytes = service->cache ? cache_bytes(service->cache) : 0};
+    struct fetch_view views[FETCH_MOST_VIEWS];
+    size_t fetched = fetcher_list(service->fetcher, views);
+    for (size_t i = 0; i < fetched; i++)
+        state.fetching += !views[i].failed;
     for (int i = 0; i < PRIORITIES; i++)
         state.queue_depth[i] = scheduler_depth_of(service->scheduler, (enum priority)i);
     if (metrics_write(service->metrics, &state, &made.body, &made.length, NULL) != 0)

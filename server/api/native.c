@@ -5,6 +5,7 @@
 #include "server/api/languages.h"
 #include "server/api/plan.h"
 #include "server/base/clock.h"
+#include "server/get/fetch.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -116,7 +117,11 @@ static int fail_variant(const struct model_set *models, const struct api_form *f
 }
 
 /* In earlier versions, /attention took a translation by this name. The message explains that to clients that still send one. */
-static int check_target(const struct model_set *models, const struct api_form *form, struct reply *reply) {
+static int check_target(const struct service *service, const struct model_set *models, const struct api_form *form,
+                        struct reply *reply) {
+    char any[1][32];
+    if (fetcher_sources(service->fetcher, form->target_language, any, 1) > 0)
+        return 0;
     char codes[PAIRS_BYTES] = "";
     size_t length = 0;
     for (size_t i = 0; i < models->count; i++) {
@@ -136,8 +141,9 @@ static int check_target(const struct model_set *models, const struct api_form *f
 }
 
 /* Finds the model or the two models for form->source and form->target_language. */
-static int choose(const struct service *service, const struct api_form *form, const struct model_set *models, struct choice *choice,
+static int choose(const struct service *service, const struct api_form *form, struct request *request, struct choice *choice,
                   struct reply *reply) {
+    const struct model_set *models = request->models;
     bool pair = !form->model && !form->variant && form->source && form->target_language;
     struct api_pivot pivot;
     struct served_model *last = choice->model = find_model(models, service->options.default_model, form);
@@ -147,6 +153,8 @@ static int choose(const struct service *service, const struct api_form *form, co
         choice->variant = pivot.first_variant;
         last = choice->second = pivot.second;
     }
+    if (!last && pair && api_fetch_missing(service, form->source, form->target_language, request, reply))
+        return -1;
     if (!last)
         return fail_model(models, form, reply);
 
@@ -165,6 +173,24 @@ static int choose(const struct service *service, const struct api_form *form, co
         return 0;
     return api_refuse(reply, "variant", "variant is missing: model \"%.60s\" writes %zu languages, such as %.60s", last->info.name,
                       last->info.variant_count, last->info.variants[0]);
+}
+
+/* No model leads to the target: the first text's language, among those from which one that does can be downloaded. As api_fetch. */
+static bool fetch_detected(const struct service *service, const struct api_form *form, struct request *request,
+                           struct reply *reply) {
+    enum { MOST_SOURCES = 128 };
+    char codes[MOST_SOURCES][32];
+    const char *list[MOST_SOURCES];
+    const json_t *text = json_is_array(form->text) ? json_array_get(form->text, 0) : form->text;
+    if (!api_fetches(service, request))
+        return false;
+    size_t count = fetcher_sources(service->fetcher, form->target_language, codes, MOST_SOURCES);
+    for (size_t i = 0; i < count; i++)
+        list[i] = codes[i];
+    if (count == 0)
+        list[count++] = "en"; /* the list is not known yet, or has it only by way of English */
+    struct language_guess guess = language_detect(json_string_value(text), json_string_length(text), false, list, count);
+    return !guess.failed && api_fetch_missing(service, list[guess.index], form->target_language, request, reply);
 }
 
 /* The texts may be in several languages and then need several models. */
@@ -189,6 +215,8 @@ static int choose_detected(const struct service *service, struct api_form *form,
         api_fail_memory(reply);
         return -1;
     }
+    if (code_count == 0 && pairs && fetch_detected(service, form, request, reply))
+        return -1;
     if (code_count == 0)
         return fail_model(request->models, form, reply);
     for (size_t i = 0; i < count; i++) {
@@ -199,7 +227,7 @@ static int choose_detected(const struct service *service, struct api_form *form,
             return -1;
         }
         form->source = codes[guess.index];
-        if (!chosen[guess.index].model && choose(service, form, request->models, &chosen[guess.index], reply) != 0)
+        if (!chosen[guess.index].model && choose(service, form, request, &chosen[guess.index], reply) != 0)
             return -1;
         form->choices[i] = chosen[guess.index];
         form->choices[i].detected = form->source;
@@ -231,7 +259,7 @@ static int choose_models(const struct service *service, struct api_form *form, s
         api_fail_memory(reply);
         return -1;
     }
-    if (form->attention && form->target_language && check_target(request->models, form, reply) != 0)
+    if (form->attention && form->target_language && check_target(service, request->models, form, reply) != 0)
         return -1;
 
     bool usual_fits = false;
@@ -247,7 +275,7 @@ static int choose_models(const struct service *service, struct api_form *form, s
     }
     bool detects = !form->source && (automatic || (form->target_language && !form->model) || names_many(request->models, form));
     if (detects ? choose_detected(service, form, count, request, reply) != 0
-                : choose(service, form, request->models, &form->choices[0], reply) != 0)
+                : choose(service, form, request, &form->choices[0], reply) != 0)
         return -1;
     for (size_t i = 1; !detects && i < count; i++)
         form->choices[i] = form->choices[0];

@@ -192,6 +192,8 @@ static enum plan_refusal choose_item(struct plan_item *item, const char *source,
                                      const char *pivot, struct plan_reason *reason) {
     int least = 4 * LANGUAGE_FAR;
     struct api_pivot found;
+    reason->from = source;
+    reason->to = target;
     reason->source = find_language(models, source);
     reason->asked = reason->source ? target : source;
     if (!reason->source)

@@ -53,6 +53,7 @@ enum plan_refusal { PLAN_OK, PLAN_MEMORY, PLAN_SOURCE, PLAN_TARGET, PLAN_PAIR, P
 
 /* The details of a refusal, for its message. */
 struct plan_reason {
+    const char *from, *to;       /* PLAN_SOURCE, PLAN_TARGET, PLAN_PAIR: the codes that were asked for */
     const char *asked;           /* PLAN_SOURCE, PLAN_TARGET: the code that no model knows */
     const char *source, *target; /* PLAN_PAIR: languages without a model between them, as the models name them */
     size_t characters;           /* PLAN_LENGTH: the number of characters */

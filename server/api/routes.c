@@ -1,6 +1,7 @@
 /* The endpoints: one table has a row for each path and method. What a path does, takes and gives, openapi.json says. This file
  * serves that description and the page. */
 #include "server/api/endpoint.h"
+#include "server/get/fetch.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +187,8 @@ bool api_is_for_administrators(const struct route *route) {
 enum scheduler_verdict api_submit(const struct service *service, struct request *request) {
     if (request->reload)
         return catalog_reload(service->catalog, request->reload) ? SCHEDULER_ACCEPTED : SCHEDULER_CLOSED;
+    if (request->fetch)
+        return fetcher_await(service->fetcher, request->fetch) ? SCHEDULER_ACCEPTED : SCHEDULER_FULL;
     if (!api_waits(request))
         return scheduler_submit(service->scheduler, request);
     if (catalog_await(service->catalog, request->wait)) /* the request may have been freed */

@@ -59,7 +59,7 @@ struct metrics {
     struct histogram queue, step, rows, chores[CHORE_KINDS];
     gauge gauges[GAUGES];
     counter admitted[PRIORITIES], cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
-    counter reloads[2], loads[2], unloads, cache_misses, cache_hits; /* [2]: failure, success */
+    counter reloads[2], loads[2], fetches[2], unloads, cache_misses, cache_hits; /* [2]: failure, success */
 
     pthread_mutex_t lock; /* guards the list */
     struct model_metrics *models;
@@ -207,6 +207,10 @@ void metrics_reloaded(struct metrics *metrics, bool success) {
     counter_add(&metrics->reloads[success], 1);
 }
 
+void metrics_fetched(struct metrics *metrics, bool success) {
+    counter_add(&metrics->fetches[success], 1);
+}
+
 void metrics_model_loaded(struct metrics *metrics, bool success) {
     counter_add(&metrics->loads[success], 1);
 }
@@ -300,7 +304,7 @@ enum place {
 /* The current values. */
 struct now {
     const struct metrics_state *state;
-    size_t queue_depth, queue_depths[PRIORITIES], model_bytes, model_memory, cache_bytes, lines_dropped;
+    size_t queue_depth, queue_depths[PRIORITIES], model_bytes, model_memory, cache_bytes, lines_dropped, fetching;
 };
 
 struct family {
@@ -358,7 +362,7 @@ static const char *const chore_kinds[CHORE_KINDS] = {"preparation", "rendering"}
 static const char *const cancel_reasons[CANCELLED_COUNT] = {"client", "deadline", "shutdown"};
 static const char *const reject_reasons[REJECTED_COUNT] = {"queue_full",       "queue_work",     "rate",         "quota",
                                                            "preparation_full", "request_memory", "reply_length", "reply_memory",
-                                                           "loading",          "model",          "draining"};
+                                                           "loading",          "model",          "fetching",     "draining"};
 static const char *const slow_reasons[SLOW_COUNT] = {"request", "reader", "idle", "silent"};
 static const char *const results[] = {"failure", "success"};
 
@@ -408,6 +412,8 @@ static const struct family families[] = {
      ONE(gauges[GAUGE_MODEL_SETS])},
     {"models_reloads_total", COUNTER, "Completed reloads of the models.", EACH(reloads, "result", results)},
     {"model_loads_total", COUNTER, "Models loaded on demand.", EACH(loads, "result", results)},
+    {"model_fetches_total", COUNTER, "Downloads of models that have ended.", EACH(fetches, "result", results)},
+    {"models_fetching", GAUGE, "Models being downloaded, or waiting for their turn.", NOW(fetching)},
     {"model_unloads_total", COUNTER, "Models unloaded because they were idle or room was needed.", ONE(unloads)},
     {"cache_hits_total", COUNTER, "Requests answered from the answer cache.", ONE(cache_hits)},
     {"cache_misses_total", COUNTER, "Requests that could be cached, but were not found in the answer cache.", ONE(cache_misses)},
@@ -525,6 +531,7 @@ int metrics_write(const struct metrics *metrics, const struct metrics_state *sta
                       .model_bytes = state->model_bytes,
                       .model_memory = state->model_memory,
                       .cache_bytes = state->cache_bytes,
+                      .fetching = state->fetching,
                       .lines_dropped = (size_t)log_lines_dropped()};
     for (size_t i = 0; i < PRIORITIES; i++)
         now.queue_depth += now.queue_depths[i] = state->queue_depth[i];

@@ -30,6 +30,7 @@ enum metrics_rejected {
     REJECTED_REPLY_MEMORY,
     REJECTED_LOADING,
     REJECTED_MODEL,
+    REJECTED_FETCHING,
     REJECTED_DRAINING,
     REJECTED_COUNT
 };
@@ -76,6 +77,8 @@ void metrics_model_loaded(struct metrics *metrics, bool success);
 void metrics_model_unloaded(struct metrics *metrics);
 /* Counts a reload that has ended. */
 void metrics_reloaded(struct metrics *metrics, bool success);
+/* A download of a model has ended. */
+void metrics_fetched(struct metrics *metrics, bool success);
 
 /* Counts a lookup in the answer cache. */
 void metrics_cache_asked(struct metrics *metrics, struct model_metrics *model, bool hit);
@@ -91,6 +94,7 @@ struct metrics_state {
     const struct metrics_served *models;                        /* [model_count] models in service */
     size_t model_count, model_bytes, model_memory, cache_bytes; /* model_memory: the limit of model_bytes; 0: no limit */
     size_t queue_depth[PRIORITIES];
+    size_t fetching; /* models that are downloaded, or wait for their turn */
 };
 /* Writes everything. The caller frees text. */
 int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length, struct error *err);

@@ -45,6 +45,7 @@ struct served_model;
 struct loaded_model;
 struct model_wait;
 struct reload;
+struct fetch_wait;
 struct key_holder;
 
 /* Attention weights [count] that the client gives for a decoder step. */
@@ -159,9 +160,10 @@ struct request {
     void (*progress)(struct job *job);
     struct events *events; /* events that progress notes for the reader of a stream; NULL: not streamed */
 
-    const char *question;    /* key of its answer in the cache (server/api/cache.h), in the arena; NULL: it is not cached */
-    struct model_wait *wait; /* set while it has no jobs but waits for its model */
-    struct reload *reload;   /* set while it has no jobs but waits for the models to be reloaded */
+    const char *question;     /* key of its answer in the cache (server/api/cache.h), in the arena; NULL: it is not cached */
+    struct model_wait *wait;  /* set while it has no jobs but waits for its model */
+    struct fetch_wait *fetch; /* set while it has no jobs but waits for a model that is downloaded */
+    struct reload *reload;    /* set while it has no jobs but waits for the models to be reloaded */
 };
 
 void request_init(struct request *request);

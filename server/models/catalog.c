@@ -88,6 +88,7 @@ static struct served_model *read_model(const struct catalog *catalog, const char
     if (model->card) {
         model->info = translator_card_info(model->card);
         model->bytes = loaded_model_estimate(model->card, &catalog->loading);
+        model_origin_read(model->folder, &model->origin);
     } else if (broken && inner.code != ERROR_MEMORY) {
         const char *slash = strrchr(model->folder, '/');
         const char *name = slash && slash[1] ? slash + 1 : model->folder;
@@ -591,6 +592,38 @@ static int add_folders(const struct catalog *catalog, struct model_set *models, 
     return 0;
 }
 
+/* Whether a model that was downloaded is for the same languages, or has the same name. */
+static bool is_replaced(const struct model_set *models, const struct served_model *model) {
+    for (size_t i = 0; i < models->count; i++) {
+        const struct translator_info *with = &models->all[i]->info, *is = &model->info;
+        if (strcmp(with->name, is->name) == 0 || (models->all[i]->card && strcmp(with->source, is->source) == 0 &&
+                                                  strcmp(with->target, is->target) == 0 && strcmp(with->task, is->task) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* Adds the models of the folders that the downloaded ones in the set do not replace. */
+static int add_others(const struct catalog *catalog, struct model_set *models, const struct name_list *folders, struct error *err) {
+    struct model_set *downloaded = model_set_create(0, NULL);
+    int result = downloaded ? 0 : error_memory(err);
+    for (size_t i = 0; result == 0 && i < models->count; i++)
+        result = model_set_add(downloaded, served_model_acquire(models->all[i]), err);
+    for (size_t i = 0; result == 0 && i < folders->count; i++) {
+        struct served_model *model = read_model(catalog, folders->names[i], false, err);
+        if (!model) {
+            result = -1;
+        } else if (is_replaced(downloaded, model)) {
+            log_event(LOG_INFO, "model_replaced", log_text("model", model->info.name), log_text("by", "a downloaded one"));
+            served_model_release(model);
+        } else {
+            result = model_set_add(models, model, err);
+        }
+    }
+    model_set_release(downloaded);
+    return result;
+}
+
 /* At the start, the models of --model are loaded as far as there is room (given); later, those that are in memory. */
 static bool wants_loading(struct catalog *catalog, const struct model_set *former, struct served_model *model, bool given) {
     const struct served_model *old = former ? find_folder(former, model->folder) : NULL;
@@ -607,13 +640,22 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     const struct catalog_options *options = &catalog->options;
     struct model_set *models = model_set_create(former ? former->generation + 1 : 1, catalog->metrics);
     struct name_list found = {0};
-    int result = models ? add_folders(catalog, models, options->folders, false, err) : error_memory(err);
-    size_t given = models ? models->count : 0;
-    if (result == 0 && options->directory)
-        result = model_folders_list(&found, options->directory, err);
+    struct error missing = {0};
+    int result = models ? 0 : error_memory(err);
+    if (result == 0 && !options->downloads)
+        result = add_folders(catalog, models, options->folders, false, err);
+    size_t given_first = 0, given = models ? models->count : 0; /* models [given_first, given) are from the folders */
+    if (result == 0 && options->directory && model_folders_list(&found, options->directory, &missing) != 0 &&
+        (!options->downloads || missing.code == ERROR_MEMORY))
+        result = error_set(err, missing.code, "%s", missing.message);
     if (result == 0)
         result = add_folders(catalog, models, &found, true, err);
     name_list_done(&found);
+    if (result == 0 && options->downloads) {
+        given_first = models->count;
+        result = add_others(catalog, models, options->folders, err);
+        given = models->count;
+    }
     if (result == 0)
         result = add_folders(catalog, models, &catalog->added, true, err);
     if (result == 0 && !former && options->usual && !find_name(models, options->usual))
@@ -623,7 +665,7 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     enum integrity_extent extent = former ? INTEGRITY_WHOLE : INTEGRITY_QUICK;
     for (size_t i = 0; result == 0 && i < models->count; i++) {
         struct served_model *model = models->all[i];
-        if (!wants_loading(catalog, former, model, i < given))
+        if (!wants_loading(catalog, former, model, i >= given_first && i < given))
             continue;
         struct error inner = {0};
         struct loaded_model *loaded = model->card ? load_model(catalog, model, extent, &inner) : NULL;
@@ -677,8 +719,11 @@ static void end_change(struct catalog *catalog) {
     pthread_mutex_unlock(&catalog->lock);
 }
 
-/* Puts a set into service that lacks one model and has another one; either may be NULL. */
-static int change_set(struct catalog *catalog, const struct served_model *without, struct served_model *with, struct error *err) {
+/* Puts the set in service without one model and with another (either may be NULL) into service. keeps: the other stays over
+ * reloads.
+ */
+static int change_set(struct catalog *catalog, const struct served_model *without, struct served_model *with, bool keeps,
+                      struct error *err) {
     struct model_set *former = catalog_acquire(catalog), *models = model_set_create(former->generation + 1, catalog->metrics);
     int result = models ? 0 : error_memory(err);
     for (size_t i = 0; result == 0 && i < former->count; i++) {
@@ -687,7 +732,7 @@ static int change_set(struct catalog *catalog, const struct served_model *withou
     }
     if (result == 0 && with)
         result = model_set_add(models, served_model_acquire(with), err);
-    if (result == 0 && with && !name_list_has(&catalog->added, with->folder) &&
+    if (result == 0 && with && keeps && !name_list_has(&catalog->added, with->folder) &&
         name_list_add(&catalog->added, with->folder, strlen(with->folder)) != 0)
         result = error_memory(err);
     if (result == 0)
@@ -702,7 +747,7 @@ enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, st
     if (!begin_change(catalog))
         return CATALOG_BUSY;
     struct served_model *model = read_model(catalog, folder, false, err);
-    int result = model ? change_set(catalog, NULL, model, err) : -1;
+    int result = model ? change_set(catalog, NULL, model, true, err) : -1;
     end_change(catalog);
     if (result != 0) {
         served_model_release(model);
@@ -717,14 +762,51 @@ enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, st
     return CATALOG_DONE;
 }
 
+/* The model in service whose place this one takes. NULL: none. */
+static const struct served_model *find_replaced(const struct catalog *catalog, const struct model_set *models,
+                                                const struct served_model *with) {
+    const struct served_model *found = find_name(models, with->info.name);
+    for (size_t i = 0; !found && catalog->options.downloads && i < models->count; i++) {
+        const struct served_model *model = models->all[i];
+        bool shipped = name_list_has(catalog->options.folders, model->folder);
+        if (shipped && strcmp(model->info.source, with->info.source) == 0 && strcmp(model->info.target, with->info.target) == 0 &&
+            strcmp(model->info.task, with->info.task) == 0)
+            found = model;
+    }
+    return found;
+}
+
+int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err) {
+    pthread_mutex_lock(&catalog->lock);
+    while (catalog->changing && !catalog->closed)
+        pthread_cond_wait(&catalog->changed, &catalog->lock);
+    bool closed = catalog->closed;
+    catalog->changing = !closed;
+    pthread_mutex_unlock(&catalog->lock);
+    if (closed)
+        return error_set(err, ERROR_FILE, "the daemon stops");
+    struct served_model *model = read_model(catalog, folder, false, err);
+    struct model_set *former = catalog_acquire(catalog);
+    const char *directory = catalog->options.directory;
+    size_t length = directory ? strlen(directory) : 0;
+    bool listed = length > 0 && strncmp(folder, directory, length) == 0 && folder[length] == '/'; /* a reload finds it */
+    int result = model && former ? change_set(catalog, find_replaced(catalog, former, model), model, !listed, err) : -1;
+    end_change(catalog);
+    if (result == 0)
+        log_event(LOG_INFO, "model_added", log_text("model", model->info.name), log_text("folder", model->folder));
+    model_set_release(former);
+    served_model_release(model);
+    return result == 0 ? 0 : error_set(err, ERROR_FILE, "%.300s cannot be put into service", folder);
+}
+
 enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, struct error *err) {
     if (!begin_change(catalog))
         return CATALOG_BUSY;
     struct model_set *former = catalog_acquire(catalog);
     const struct served_model *model = find_name(former, name);
-    enum catalog_verdict verdict = !model                                       ? CATALOG_UNKNOWN
-                                   : change_set(catalog, model, NULL, err) == 0 ? CATALOG_DONE
-                                                                                : CATALOG_REFUSED;
+    enum catalog_verdict verdict = !model                                              ? CATALOG_UNKNOWN
+                                   : change_set(catalog, model, NULL, false, err) == 0 ? CATALOG_DONE
+                                                                                       : CATALOG_REFUSED;
     if (verdict == CATALOG_DONE) {
         name_list_remove(&catalog->added, model->folder);
         log_event(LOG_INFO, "model_removed", log_text("model", model->info.name));

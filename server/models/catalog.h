@@ -25,6 +25,7 @@
 
 #include "server/base/name_list.h"
 #include "server/models/loaded_model.h"
+#include "server/models/origin.h"
 #include <stdbool.h>
 
 /* ---- a model in service ---- */
@@ -36,6 +37,7 @@ const char *model_state_name(enum model_state state);
 struct served_model {
     char *folder;                 /* without a trailing slash */
     struct translator_card *card; /* NULL: the folder cannot be read; the state is MODEL_FAILED for good */
+    struct model_origin origin;   /* strings are "" where the folder does not say where it came from */
     struct translator_info info;  /* from the card; without a card there is only the name, and the other strings are "" */
     struct model_metrics *metrics;
     atomic_size_t references;
@@ -92,6 +94,8 @@ struct catalog;
 struct catalog_options {
     const struct name_list *folders; /* loaded at the start if they fit */
     const char *directory;           /* its folders are loaded on demand; NULL: none */
+    bool downloads;                  /* it holds what was downloaded: it need not be there, and replaces `folders` of the same
+                                      * name or languages */
     const char *usual;               /* name of a model that must exist at the start; NULL: none */
     const char *compute;             /* the same as in struct loading */
     enum translator_shortlist shortlist;
@@ -133,6 +137,10 @@ enum catalog_verdict { CATALOG_DONE, CATALOG_BUSY, CATALOG_UNKNOWN, CATALOG_REFU
 /* Adds a folder, which stays over reloads and is loaded when there is room. BUSY: a reload runs. REFUSED: err says why and names
  * the folder. *added: with a reference for the caller. */
 enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, struct served_model **added, struct error *err);
+/* Puts a downloaded model into service, in the place of a downloaded or shipped one with its name or, if the catalog is of
+ * downloads, for its languages; it is not loaded before it is asked for. Waits while a reload runs. -1 with an error that names the
+ * folder. */
+int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err);
 /* Takes a model out of service; requests that have it continue. A reload brings it back if its folder comes from an option.
  * UNKNOWN: no model has this name. */
 enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, struct error *err);

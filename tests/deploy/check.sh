@@ -16,6 +16,7 @@ step "$promtool" test rules tests/deploy/alerts.yml
 step node tests/deploy/queries.mjs "$alignd" "$promtool"
 step node tests/deploy/dashboard.mjs
 step docker-compose -f docker/compose.yaml config --quiet
+step docker-compose -f docker/compose.yaml -f docker/compose.get.yaml config --quiet
 step env KEYS=keys docker-compose -f docker/compose.yaml -f docker/compose.keys.yaml config --quiet
 step node tests/deploy/memory.mjs "$alignd" docker/compose.yaml
 # FOLDER KIND...: that of docker/kubernetes, and the kinds of manifests that it has besides
@@ -29,5 +30,6 @@ kubernetes() {
 kubernetes docker/kubernetes
 kubernetes docker/kubernetes/bulk
 kubernetes docker/kubernetes/overlays/models
+kubernetes docker/kubernetes/overlays/get
 kubernetes docker/kubernetes/overlays/ingress Ingress
 kubernetes docker/kubernetes/overlays/monitoring Service ServiceMonitor

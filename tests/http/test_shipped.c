@@ -45,6 +45,7 @@ static void setup(void) {
     close(from);
     close(to);
     program = copy;
+    setenv("HOME", top, 1);
 }
 
 static void teardown(void) {
@@ -87,11 +88,13 @@ END_TEST
 
 START_TEST(nothing_beside_it) {
     struct outcome outcome;
-    char expected[4 * PATH_BYTES];
+    char expected[5 * PATH_BYTES];
     program_run(ARGUMENTS("--listen", "127.0.0.1:0"), NULL, &outcome);
     snprintf(expected, sizeof expected,
-             "alignd: found no models in %s/share/alignd, %s/weights or %s/weights: give --model DIR or --models DIR\n", root, root,
-             top);
+             "alignd: found no models in %s/share/alignd, %s/weights or %s/weights: `alignd get en-fr` downloads one; or give "
+             "--model DIR or "
+             "--models DIR\n",
+             root, root, top);
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_str_eq(outcome.err, expected);
     outcome_done(&outcome);
@@ -124,7 +127,8 @@ START_TEST(found_by_name_or_languages) {
     check_translates(ARGUMENTS("translate", "--workers", "1", "--models", "tests/golden", "--model", "luong-general-gru"));
     check_unknown(ARGUMENTS("translate", "--model", "fr-de"), "--model: no model \"fr-de\" in ");
     check_unknown(ARGUMENTS("translate", "--from", "en", "--to", "de"), "no model translates from en to de in ");
-    check_unknown(ARGUMENTS("translate", "--from", "en", "--to", "de"), ", which has en-fr, de-en\n");
+    check_unknown(ARGUMENTS("translate", "--from", "en", "--to", "de"),
+                  ", which has en-fr, de-en; `alignd get PAIR` downloads others\n");
     check_unknown(ARGUMENTS("translate", "--model", "en-fr", "--from", "fr", "--to", "en"), "does not translate from fr to en");
     check_unknown(ARGUMENTS("attention", "--model", "nobody", "--target", "/dev/null"), "--model: no model \"nobody\" in ");
     check_unknown(ARGUMENTS("pack", "--model", "nobody"), "--model: no model \"nobody\" in ");

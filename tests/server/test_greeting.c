@@ -9,7 +9,7 @@ static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
 
 static const struct {
     struct greeting greeting;
-    const char *lines[4];
+    const char *lines[5];
 } rows[] = {
     {{.address = "127.0.0.1:8080", .directory = "/usr/share/alignd", .models = names, .model_count = 2},
      {"alignd serves http://127.0.0.1:8080/ (Ctrl+C ends it)", "Models: a, b, in /usr/share/alignd",
@@ -17,6 +17,9 @@ static const struct {
     {{.address = "127.0.0.1:8080", .models = names, .model_count = 2, .usual = "b"},
      {"alignd serves http://127.0.0.1:8080/ (Ctrl+C ends it)", "Models: a, b",
       "Default: b, for requests without model and languages (--default-model)", "Try:    curl 'http://127.0.0.1:8080" QUESTION}},
+    {{.address = "127.0.0.1:8080", .models = names, .model_count = 1, .gets = true},
+     {"alignd serves http://127.0.0.1:8080/ (Ctrl+C ends it)", "Models: a", "Try:    curl 'http://127.0.0.1:8080" QUESTION,
+      "More:   alignd get de-en downloads a model of Mozilla; alignd get --list shows which there are"}},
     {{.address = "0.0.0.0:80", .usual = "a", .models = names, .model_count = 1, .keys = true},
      {"alignd serves http://127.0.0.1:80/ (Ctrl+C ends it)", "Models: a",
       "Try:    curl -H 'Authorization: Bearer KEY' 'http://127.0.0.1:80" QUESTION}},
@@ -30,7 +33,7 @@ static const struct {
 
 START_TEST(lines) {
     size_t i = 0;
-    for (; i < 4 && rows[_i].lines[i]; i++) {
+    for (; i < 5 && rows[_i].lines[i]; i++) {
         char *line = greeting_line(&rows[_i].greeting, i);
         ck_assert_str_eq(line, rows[_i].lines[i]);
         free(line);

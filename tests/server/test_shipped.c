@@ -109,7 +109,9 @@ START_TEST(none) {
     char expected[256];
     ck_assert_int_eq(shipped_find_beside(in_tree("bin/alignd"), &shipped, &err), -1);
     snprintf(expected, sizeof expected,
-             "found no models in %s/share/alignd, %s/weights or /tmp/weights: give --model DIR or --models DIR", root, root);
+             "found no models in %s/share/alignd, %s/weights or /tmp/weights: `alignd get en-fr` downloads one; or give --model "
+             "DIR or --models DIR",
+             root, root);
     ck_assert_str_eq(err.message, expected);
     ck_assert(err.code == ERROR_FILE && shipped.folders.count == 0 && !shipped.directory);
     err = (struct error){0};

@@ -45,7 +45,14 @@ export interface AttentionReply { model: string; source: string; target: string;
 /** One that is not ready lacks what only loading tells; one whose folder cannot be read has its name, `state` and `reason` alone. */
 export interface Model {
   name: string;
-  state: "cold" | "loading" | "ready" | "failed";
+  state: "cold" | "fetching" | "loading" | "ready" | "failed";
+  /** Of one that is being downloaded, 0 to 1. */
+  progress?: number;
+  /** Of one that was downloaded. */
+  from?: string;
+  version?: string;
+  licence?: string;
+  attribution?: string;
   reason?: string;
   source?: string;
   target?: string;

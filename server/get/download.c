@@ -1,0 +1,729 @@
+#include "server/get/download.h"
+#include "server/base/clock.h"
+#include "server/base/hex.h"
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gnutls/crypto.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum {
+    PATH_BYTES = 4096,
+    READ_BYTES = 1 << 16,
+    MOST_REDIRECTS = 8,
+    MOST_REFUSED_BODY = 1 << 16, /* of a reply that is not the file */
+    MOST_HEADERS = 1 << 16,
+    VALIDATOR_BYTES = 256,
+    CONNECT_S = 20,
+    FIRST_WAIT_MS = 1000,
+    MOST_WAIT_MS = 60 * 1000,
+    WAIT_STEP_MS = 50,
+    HEADWAY_BYTES = 1 << 20, /* after so many new bytes the retries begin anew */
+    SPARE_BYTES = 16 << 20,  /* of a disk, which always stay free */
+    STATUS_OK = 200,
+    STATUS_PARTIAL = 206,
+    STATUS_RANGE = 416
+};
+
+/* ---- addresses ---- */
+
+static bool is_private_4(uint32_t a) {
+    static const struct {
+        uint32_t net;
+        int bits;
+    } nets[] = {{0x00000000, 8},  {0x0a000000, 8},  {0x64400000, 10}, {0x7f000000, 8}, {0xa9fe0000, 16}, {0xac100000, 12},
+                {0xc0000000, 24}, {0xc0a80000, 16}, {0xc6120000, 15}, {0xe0000000, 4}, {0xf0000000, 4}};
+    for (size_t i = 0; i < sizeof nets / sizeof *nets; i++)
+        if ((a ^ nets[i].net) >> (32 - nets[i].bits) == 0)
+            return true;
+    return false;
+}
+
+static uint32_t big_endian(const unsigned char bytes[4]) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static bool is_private_6(const unsigned char b[16]) {
+    static const unsigned char zero[16], mapped[12] = {[10] = 0xff, [11] = 0xff}, translated[12] = {0, 0x64, 0xff, 0x9b};
+    if (memcmp(b, zero, 12) == 0 || memcmp(b, mapped, 12) == 0 || memcmp(b, translated, 12) == 0)
+        return memcmp(b, zero, 12) == 0 || is_private_4(big_endian(b + 12)); /* ::1, ::, and old ways of writing IPv4 */
+    if (b[0] == 0x20 && b[1] == 0x02)                                        /* 6to4 */
+        return is_private_4(big_endian(b + 2));
+    return (b[0] & 0xfe) == 0xfc || (b[0] == 0xfe && (b[1] & 0x80) == 0x80) || b[0] == 0xff;
+}
+
+bool address_is_private(const struct sockaddr *address) {
+    if (address->sa_family == AF_INET) {
+        struct sockaddr_in in;
+        memcpy(&in, address, sizeof in);
+        return is_private_4(ntohl(in.sin_addr.s_addr));
+    }
+    if (address->sa_family == AF_INET6) {
+        struct sockaddr_in6 in6;
+        memcpy(&in6, address, sizeof in6);
+        return is_private_6(in6.sin6_addr.s6_addr);
+    }
+    return true;
+}
+
+/* Address and port as bytes, so that two of them can be compared; an IPv4 address as IPv6 writes it. */
+struct place {
+    unsigned char bytes[16];
+    unsigned port;
+};
+
+static struct place place_of(const struct sockaddr *address) {
+    struct place place = {.bytes = {[10] = 0xff, [11] = 0xff}};
+    if (address->sa_family == AF_INET) {
+        struct sockaddr_in in;
+        memcpy(&in, address, sizeof in);
+        memcpy(place.bytes + 12, &in.sin_addr, 4);
+        place.port = ntohs(in.sin_port);
+    } else if (address->sa_family == AF_INET6) {
+        struct sockaddr_in6 in6;
+        memcpy(&in6, address, sizeof in6);
+        memcpy(place.bytes, &in6.sin6_addr, 16);
+        place.port = ntohs(in6.sin6_port);
+    }
+    return place;
+}
+
+/* The ports of the proxies that curl uses: where they are is the administrator's choice, and addresses behind them are theirs. */
+static bool is_proxy_port(unsigned port) {
+    static const char *const variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *proxy = getenv(variables[i]), *scheme = proxy ? strstr(proxy, "://") : NULL;
+        const char *host = scheme ? scheme + 3 : proxy, *colon = host ? strrchr(host, ':') : NULL;
+        if (proxy && *proxy && port == (colon && strspn(colon + 1, "0123456789") > 0 ? strtoul(colon + 1, NULL, 10) : 1080))
+            return true;
+    }
+    return false;
+}
+
+/* ---- disks and digests ---- */
+
+enum get_status space_check(const char *folder, uint64_t bytes, struct error *err) {
+    struct statvfs disk;
+    if (statvfs(folder, &disk) != 0)
+        return GET_DONE; /* writing will say what is wrong */
+    uint64_t left = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (bytes <= UINT64_MAX - SPARE_BYTES && left >= bytes + SPARE_BYTES)
+        return GET_DONE;
+    error_set(err, ERROR_FILE, "%.200s: needs %.0f MB of disk, and %.0f MB are free", folder, ((double)bytes + SPARE_BYTES) / 1e6,
+              (double)left / 1e6);
+    return GET_SPACE;
+}
+
+static bool is_stopped(const volatile sig_atomic_t *stop) {
+    return stop && *stop;
+}
+
+static enum get_status stopped(struct error *err) {
+    error_set(err, ERROR_INPUT, "interrupted");
+    return GET_STOPPED;
+}
+
+enum get_status download_digest(const char *path, const volatile sig_atomic_t *stop, char sha256[65], struct error *err) {
+    unsigned char bytes[READ_BYTES], digest[32];
+    gnutls_hash_hd_t hash;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) {
+        error_set(err, ERROR_FILE, "%.300s: %s", path, strerror(errno));
+        return GET_FAILED;
+    }
+    enum get_status status = GET_DONE;
+    if (gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) != 0) {
+        close(file);
+        error_memory(err);
+        return GET_FAILED;
+    }
+    for (ssize_t count = 1; status == GET_DONE && count != 0;) {
+        count = read(file, bytes, sizeof bytes);
+        if (is_stopped(stop))
+            status = stopped(err);
+        else if ((count < 0 && errno != EINTR) || (count > 0 && gnutls_hash(hash, bytes, (size_t)count) != 0))
+            status = GET_FAILED;
+    }
+    gnutls_hash_deinit(hash, digest);
+    close(file);
+    hex_print(digest, sizeof digest, sha256);
+    if (status == GET_FAILED)
+        error_set(err, ERROR_FILE, "%.300s: cannot be read: %s", path, strerror(errno));
+    return status;
+}
+
+/* ---- a transfer ---- */
+
+struct transfer {
+    const struct download_manner *manner;
+    const struct download *download;
+    CURL *curl;
+    char part[PATH_BYTES], validator_path[PATH_BYTES], folder[PATH_BYTES];
+    char validator[VALIDATOR_BYTES]; /* of what is in PATH.part; "": it has none */
+    int file;
+    uint64_t at;   /* bytes in PATH.part */
+    uint64_t most; /* that it may have */
+
+    /* of the reply that is read */
+    bool begun;       /* its first bytes have been looked at */
+    bool wanted;      /* its body is the file */
+    uint64_t passed;  /* bytes of a body that is not */
+    uint64_t total;   /* of the whole file, as the reply says; 0: it does not say */
+    uint64_t headers; /* bytes of headers */
+    char etag[VALIDATOR_BYTES];
+    char range[64]; /* of Content-Range */
+
+    /* of the way */
+    bool first;      /* nothing has been redirected yet */
+    bool has_origin; /* it began at a private address: */
+    struct place origin;
+    char address[INET6_ADDRSTRLEN]; /* that was refused; "": none was */
+    enum get_status status;         /* of a callback that ended the transfer */
+    struct error *err;
+};
+
+static size_t end_transfer(struct transfer *t, enum get_status status) {
+    t->status = status;
+    return 0;
+}
+
+/* Refuses private addresses, except the first one, and on later ways the same one again. */
+static curl_socket_t open_socket(void *owner, curlsocktype purpose, struct curl_sockaddr *address) {
+    struct transfer *t = owner;
+    (void)purpose;
+    struct place place = place_of(&address->addr);
+    if (address_is_private(&address->addr) && !is_proxy_port(place.port)) {
+        bool begins = t->first && !t->download->outside;
+        bool again = t->has_origin && memcmp(place.bytes, t->origin.bytes, sizeof place.bytes) == 0 &&
+                     (place.port == t->origin.port || place.port == 80 || place.port == 443);
+        if (!begins && !again) {
+            const struct in6_addr *shown = (const struct in6_addr *)(const void *)place.bytes;
+            if (address->family == AF_INET)
+                inet_ntop(AF_INET, place.bytes + 12, t->address, sizeof t->address);
+            else
+                inet_ntop(AF_INET6, shown, t->address, sizeof t->address);
+            return CURL_SOCKET_BAD;
+        }
+        if (begins) {
+            t->has_origin = true;
+            t->origin = place;
+        }
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static void keep_value(const char *line, size_t length, const char *name, char *value, size_t room) {
+    size_t skip = strlen(name);
+    if (length <= skip || strncasecmp(line, name, skip) != 0)
+        return;
+    line += skip;
+    length -= skip;
+    while (length > 0 && (*line == ' ' || *line == '\t')) {
+        line++;
+        length--;
+    }
+    while (length > 0 && strchr(" \t\r\n", line[length - 1]))
+        length--;
+    if (length < room) {
+        memcpy(value, line, length);
+        value[length] = '\0';
+    }
+}
+
+static size_t take_header(char *line, size_t size, size_t count, void *owner) {
+    struct transfer *t = owner;
+    size_t length = size * count;
+    t->headers += length;
+    if (t->headers > MOST_HEADERS) {
+        error_set(t->err, ERROR_FORMAT, "its headers have more than %d bytes", MOST_HEADERS);
+        return end_transfer(t, GET_REFUSED);
+    }
+    keep_value(line, length, "etag:", t->etag, sizeof t->etag);
+    keep_value(line, length, "content-range:", t->range, sizeof t->range);
+    return length;
+}
+
+/* Writes down what PATH.part is the beginning of, so that the rest is asked for only if it is the same. */
+static void keep_validator(struct transfer *t) {
+    bool strong = t->etag[0] == '"';
+    snprintf(t->validator, sizeof t->validator, "%s", strong ? t->etag : "");
+    unlink(t->validator_path);
+    int file = strong ? open(t->validator_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    size_t length = strlen(t->validator);
+    if (file >= 0 && write(file, t->validator, length) != (ssize_t)length)
+        unlink(t->validator_path);
+    if (file >= 0)
+        close(file);
+}
+
+/* The first bytes of a body: is it the file, and how long is it? False: the transfer ends. */
+static bool begin_body(struct transfer *t) {
+    long code = 0;
+    curl_off_t length = -1;
+    unsigned long long from = 0;
+    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
+    curl_easy_getinfo(t->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    t->begun = true;
+    t->wanted = code == STATUS_OK || code == STATUS_PARTIAL;
+    if (!t->wanted)
+        return true;
+    if (code == STATUS_PARTIAL) {
+        if (sscanf(t->range, "bytes %llu-", &from) != 1 || from != t->at) {
+            error_set(t->err, ERROR_FORMAT, "it sends another part than was asked for");
+            return end_transfer(t, GET_REFUSED);
+        }
+    } else {
+        if (t->at > 0 && (ftruncate(t->file, 0) != 0 || lseek(t->file, 0, SEEK_SET) != 0)) {
+            error_set(t->err, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
+            return end_transfer(t, GET_FAILED);
+        }
+        t->at = 0;
+        keep_validator(t);
+    }
+    uint64_t rest = length > 0 ? (uint64_t)length : 0;
+    t->total = rest > 0 ? t->at + rest : 0;
+    if (t->total > t->most || (t->download->bytes && t->total && t->total != t->download->bytes)) {
+        if (t->download->bytes)
+            error_set(t->err, ERROR_FORMAT, "has %" PRIu64 " bytes, and the list says %" PRIu64, t->total, t->download->bytes);
+        else
+            error_set(t->err, ERROR_FORMAT, "has %" PRIu64 " bytes, and may have %" PRIu64, t->total, t->most);
+        return end_transfer(t, GET_REFUSED);
+    }
+    uint64_t whole = t->total ? t->total : t->download->bytes;
+    uint64_t needed = whole - (whole > t->at ? t->at : 0) + whole * t->download->spare;
+    enum get_status status = whole ? space_check(t->folder, needed, t->err) : GET_DONE;
+    return status == GET_DONE || end_transfer(t, status);
+}
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *owner) {
+    struct transfer *t = owner;
+    size_t length = size * count, written = 0;
+    if (!t->begun && !begin_body(t))
+        return 0;
+    if (!t->wanted) {
+        t->passed += length;
+        return t->passed <= MOST_REFUSED_BODY ? length : 0;
+    }
+    if (length > t->most - t->at) {
+        error_set(t->err, ERROR_FORMAT, "sends more than the %" PRIu64 " bytes that %s", t->most,
+                  t->download->bytes ? "the list says" : "are allowed");
+        return end_transfer(t, GET_REFUSED);
+    }
+    while (written < length) {
+        ssize_t step = write(t->file, bytes + written, length - written);
+        if (step < 0 && errno == EINTR)
+            continue;
+        if (step <= 0) {
+            bool full = errno == ENOSPC || errno == EDQUOT;
+            error_set(t->err, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
+            return end_transfer(t, full ? GET_SPACE : GET_FAILED);
+        }
+        written += (size_t)step;
+        t->at += (uint64_t)step;
+    }
+    if (t->manner->progress)
+        t->manner->progress(t->manner->owner, t->at, t->download->bytes ? t->download->bytes : t->total);
+    return length;
+}
+
+static int watch(void *owner, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
+    const struct transfer *t = owner;
+    (void)a, (void)b, (void)c, (void)d;
+    return is_stopped(t->manner->stop);
+}
+
+/* Opens PATH.part. What is in it stays, if it can be known whether it is the beginning of the same file. */
+static enum get_status open_part(struct transfer *t) {
+    struct stat now;
+    const struct download *download = t->download;
+    t->file = open(t->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (t->file < 0 || fstat(t->file, &now) != 0 || !S_ISREG(now.st_mode)) {
+        error_set(t->err, ERROR_FILE, "%.300s: %s", t->part, t->file < 0 ? strerror(errno) : "is not a regular file");
+        return GET_FAILED;
+    }
+    int file = open(t->validator_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t length = file >= 0 ? read(file, t->validator, sizeof t->validator - 1) : 0;
+    if (file >= 0)
+        close(file);
+    t->validator[length > 0 ? length : 0] = '\0';
+    if (strpbrk(t->validator, "\r\n"))
+        t->validator[0] = '\0';
+    t->at = (uint64_t)now.st_size;
+    bool known = download->sha256 || t->validator[0];
+    if (t->at > 0 && (!known || t->at > t->most || (t->at == t->most && !download->bytes)))
+        t->at = 0;
+    if (ftruncate(t->file, (off_t)t->at) != 0 || lseek(t->file, (off_t)t->at, SEEK_SET) < 0) {
+        error_set(t->err, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
+        return GET_FAILED;
+    }
+    return GET_DONE;
+}
+
+static void close_part(struct transfer *t, bool remove) {
+    if (t->file >= 0)
+        close(t->file);
+    t->file = -1;
+    if (remove) {
+        unlink(t->part);
+        unlink(t->validator_path);
+    }
+}
+
+/* ---- the way ---- */
+
+/* Whether a redirect may lead from one URL to the other. */
+static bool check_redirect(const char *from, const char *to, struct error *err) {
+    bool https = strncasecmp(to, "https://", 8) == 0, http = strncasecmp(to, "http://", 7) == 0;
+    if (!http && !https)
+        error_set(err, ERROR_FORMAT, "redirects to %.100s, and only http:// and https:// are followed", to);
+    else if (http && strncasecmp(from, "https://", 8) == 0)
+        error_set(err, ERROR_FORMAT, "redirects from https:// to %.100s", to);
+    return https || (http && strncasecmp(from, "http://", 7) == 0);
+}
+
+/* Where proxies resolve names, the socket does not show where a redirect leads: addresses that are written out, and names of this
+ * machine, are refused here. */
+static bool names_private(const struct transfer *t, const char *url) {
+    bool is = false;
+    CURLU *parsed = curl_url();
+    char *host = NULL;
+    if (parsed && curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK) {
+        struct sockaddr_in in = {.sin_family = AF_INET};
+        struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+        size_t length = strlen(host);
+        if (*host == '[' && host[length - 1] == ']') {
+            host[length - 1] = '\0';
+            is = inet_pton(AF_INET6, host + 1, &in6.sin6_addr) == 1 && address_is_private((const struct sockaddr *)&in6);
+        } else if (inet_pton(AF_INET, host, &in.sin_addr) == 1) {
+            is = address_is_private((const struct sockaddr *)&in);
+        } else {
+            is = strcasecmp(host, "localhost") == 0 || (length > 10 && strcasecmp(host + length - 10, ".localhost") == 0);
+        }
+    }
+    curl_free(host);
+    curl_url_cleanup(parsed);
+    return is && !t->has_origin; /* the socket decides whether it is the same */
+}
+
+static bool same_host(const char *a, const char *b) {
+    CURLU *left = curl_url(), *right = curl_url();
+    char *host[2] = {NULL, NULL}, *port[2] = {NULL, NULL};
+    bool same = left && right && curl_url_set(left, CURLUPART_URL, a, 0) == CURLUE_OK &&
+                curl_url_set(right, CURLUPART_URL, b, 0) == CURLUE_OK &&
+                curl_url_get(left, CURLUPART_HOST, &host[0], 0) == CURLUE_OK &&
+                curl_url_get(right, CURLUPART_HOST, &host[1], 0) == CURLUE_OK &&
+                curl_url_get(left, CURLUPART_PORT, &port[0], CURLU_DEFAULT_PORT) == CURLUE_OK &&
+                curl_url_get(right, CURLUPART_PORT, &port[1], CURLU_DEFAULT_PORT) == CURLUE_OK &&
+                strcasecmp(host[0], host[1]) == 0 && strcmp(port[0], port[1]) == 0;
+    for (int i = 0; i < 2; i++) {
+        curl_free(host[i]);
+        curl_free(port[i]);
+    }
+    curl_url_cleanup(left);
+    curl_url_cleanup(right);
+    return same;
+}
+
+/* curl's own handling of redirects is off: each is checked first. */
+static void set_up(struct transfer *t, const char *url, struct curl_slist *headers, char range[32]) {
+    const char *bundle = getenv("CURL_CA_BUNDLE"), *folder = getenv("SSL_CERT_DIR");
+    if (!bundle || !*bundle)
+        bundle = getenv("SSL_CERT_FILE");
+    curl_easy_reset(t->curl);
+    curl_easy_setopt(t->curl, CURLOPT_URL, url);
+    curl_easy_setopt(t->curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(t->curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(t->curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(t->curl, CURLOPT_USERAGENT, "alignd/" ALIGND_VERSION);
+    curl_easy_setopt(t->curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+    curl_easy_setopt(t->curl, CURLOPT_LOW_SPEED_LIMIT, (long)MIN_BYTES_PER_SECOND);
+    curl_easy_setopt(t->curl, CURLOPT_LOW_SPEED_TIME, (long)t->manner->stall_s);
+    curl_easy_setopt(t->curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(t->curl, CURLOPT_OPENSOCKETDATA, t);
+    curl_easy_setopt(t->curl, CURLOPT_FRESH_CONNECT, 1L); /* so that each way is looked at */
+    curl_easy_setopt(t->curl, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(t->curl, CURLOPT_HEADERDATA, t);
+    curl_easy_setopt(t->curl, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(t->curl, CURLOPT_WRITEDATA, t);
+    curl_easy_setopt(t->curl, CURLOPT_XFERINFOFUNCTION, watch);
+    curl_easy_setopt(t->curl, CURLOPT_XFERINFODATA, t);
+    curl_easy_setopt(t->curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(t->curl, CURLOPT_HTTPHEADER, headers);
+    if (bundle && *bundle)
+        curl_easy_setopt(t->curl, CURLOPT_CAINFO, bundle);
+    if (folder && *folder)
+        curl_easy_setopt(t->curl, CURLOPT_CAPATH, folder);
+    if (t->at > 0) {
+        snprintf(range, 32, "%" PRIu64 "-", t->at);
+        curl_easy_setopt(t->curl, CURLOPT_RANGE, range);
+    }
+    t->begun = t->wanted = false;
+    t->passed = t->total = t->headers = 0;
+    t->etag[0] = t->range[0] = t->address[0] = '\0';
+    t->status = GET_DONE;
+}
+
+static bool add_line(struct curl_slist **list, const char *name, const char *value) {
+    char line[VALIDATOR_BYTES + 64];
+    int length = snprintf(line, sizeof line, "%s: %s", name, value);
+    struct curl_slist *longer = length > 0 && (size_t)length < sizeof line ? curl_slist_append(*list, line) : NULL;
+    *list = longer ? longer : *list;
+    return longer != NULL;
+}
+
+/* One request; code: of the reply. */
+static CURLcode ask(struct transfer *t, const char *url, long *code) {
+    struct curl_slist *headers = NULL;
+    char range[32], bearer[VALIDATOR_BYTES];
+    const char *token = t->download->token;
+    bool made = true;
+    if (t->at > 0 && t->validator[0])
+        made = add_line(&headers, "If-Range", t->validator);
+    if (made && token && *token && strlen(token) < sizeof bearer - 8 && !strpbrk(token, "\r\n") &&
+        same_host(url, t->download->url)) {
+        snprintf(bearer, sizeof bearer, "Bearer %s", token);
+        made = add_line(&headers, "Authorization", bearer);
+    }
+    CURLcode result = CURLE_OUT_OF_MEMORY;
+    *code = 0;
+    if (made) {
+        set_up(t, url, headers, range);
+        result = curl_easy_perform(t->curl);
+        curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, code);
+    }
+    curl_slist_free_all(headers);
+    return result;
+}
+
+/* Whether another try may help. */
+static bool is_fatal(CURLcode result) {
+    switch (result) {
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_OUT_OF_MEMORY:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static const char *curl_reason(CURLcode result, const struct transfer *t, char text[256]) {
+    if (result == CURLE_OPERATION_TIMEDOUT && t->begun)
+        snprintf(text, 256, "sends less than %d bytes a second for %zu s", MIN_BYTES_PER_SECOND, t->manner->stall_s);
+    else
+        snprintf(text, 256, "%s", curl_easy_strerror(result));
+    return text;
+}
+
+/* How a try ended. */
+struct outcome {
+    enum get_status status; /* GET_NETWORK: err has a message */
+    bool again;             /* another try may help */
+    size_t wait_ms;         /* before it, as the server asks; 0: it does not */
+};
+
+static struct outcome judge(struct transfer *t, CURLcode result, long code, struct error *err) {
+    char text[256];
+    curl_off_t wait_s = 0;
+    if (is_stopped(t->manner->stop))
+        return (struct outcome){stopped(err), false, 0};
+    if (t->status != GET_DONE) /* a callback has said why */
+        return (struct outcome){t->status, false, 0};
+    if (t->address[0] && result != CURLE_OK) {
+        error_set(err, ERROR_FORMAT, "leads to the private address %s: only --mirror may have one", t->address);
+        return (struct outcome){GET_REFUSED, false, 0};
+    }
+    if (code == STATUS_OK || code == STATUS_PARTIAL) {
+        uint64_t whole = t->download->bytes ? t->download->bytes : t->total;
+        if (result == CURLE_OK && (t->at == whole || whole == 0) && t->begun)
+            return (struct outcome){GET_DONE, false, 0};
+        if (result == CURLE_OK)
+            error_set(err, ERROR_FILE, "ends after %" PRIu64 " of %" PRIu64 " bytes", t->at, whole);
+        else
+            error_set(err, ERROR_FILE, "%s", curl_reason(result, t, text));
+        return (struct outcome){GET_NETWORK, true, 0};
+    }
+    if (result != CURLE_OK && code < 300) {
+        error_set(err, result == CURLE_OUT_OF_MEMORY ? ERROR_MEMORY : ERROR_FILE, "%s", curl_reason(result, t, text));
+        return (struct outcome){result == CURLE_OUT_OF_MEMORY ? GET_FAILED : GET_NETWORK, !is_fatal(result), 0};
+    }
+    curl_easy_getinfo(t->curl, CURLINFO_RETRY_AFTER, &wait_s);
+    error_set(err, ERROR_FILE, "the server answers %ld", code);
+    bool later = code == 408 || code == 425 || code == 429 || code >= 500;
+    size_t wait_ms = wait_s > 0 && wait_s < MOST_WAIT_MS / 1000 ? (size_t)wait_s * 1000 : wait_s > 0 ? (size_t)MOST_WAIT_MS : 0;
+    return (struct outcome){code == 404 || code == 410 ? GET_UNKNOWN : GET_NETWORK, later, wait_ms};
+}
+
+/* Follows redirects from the URL to the file. */
+static struct outcome try_once(struct transfer *t, struct error *err) {
+    char *url = strdup(t->download->url);
+    struct outcome outcome = {GET_FAILED, false, 0};
+    t->first = true;
+    t->has_origin = false;
+    t->err = err;
+    for (int hops = 0; url; hops++) {
+        long code = 0;
+        CURLcode result = ask(t, url, &code);
+        char *next = NULL;
+        bool redirects = code == 301 || code == 302 || code == 303 || code == 307 || code == 308;
+        if (code == STATUS_RANGE && t->at > 0) { /* what is here is not its beginning */
+            t->at = 0;
+            if (ftruncate(t->file, 0) == 0 && lseek(t->file, 0, SEEK_SET) == 0 && hops < MOST_REDIRECTS)
+                continue;
+        }
+        if (redirects && t->status == GET_DONE)
+            curl_easy_getinfo(t->curl, CURLINFO_REDIRECT_URL, &next);
+        if (!next) {
+            outcome = judge(t, result, code, err);
+            free(url);
+            return outcome;
+        }
+        char *copy = strdup(next);
+        outcome = (struct outcome){GET_REFUSED, false, 0};
+        if (copy && hops == MOST_REDIRECTS)
+            error_set(err, ERROR_FORMAT, "redirects more than %d times", MOST_REDIRECTS);
+        else if (copy && check_redirect(url, copy, err) && names_private(t, copy))
+            error_set(err, ERROR_FORMAT, "redirects to the private address %.100s: only --mirror may have one", copy);
+        else if (copy && err->code == ERROR_NONE) {
+            free(url);
+            url = copy;
+            t->first = false;
+            continue;
+        }
+        free(url);
+        free(copy);
+        if (copy)
+            return outcome;
+        url = NULL;
+    }
+    error_memory(err);
+    return (struct outcome){GET_FAILED, false, 0};
+}
+
+/* ---- the file ---- */
+
+static enum get_status wait_before(const struct transfer *t, size_t wait_ms, struct error *err) {
+    int64_t until_us = clock_us() + (int64_t)wait_ms * 1000;
+    while (clock_us() < until_us) {
+        const struct timespec step = {0, WAIT_STEP_MS * 1000000L};
+        if (is_stopped(t->manner->stop))
+            return stopped(err);
+        nanosleep(&step, NULL);
+    }
+    return GET_DONE;
+}
+
+/* PATH.part is whole: it is compared, put on the disk and gets its name. */
+static enum get_status finish(struct transfer *t, struct error *err) {
+    char sha256[65];
+    if (t->download->sha256) {
+        enum get_status status = download_digest(t->part, t->manner->stop, sha256, err);
+        if (status != GET_DONE)
+            return status;
+        if (strcmp(sha256, t->download->sha256) != 0) {
+            error_set(err, ERROR_FORMAT, "has the SHA-256 %.16s..., and the list says %.16s...", sha256, t->download->sha256);
+            return GET_REFUSED;
+        }
+    }
+    if (fsync(t->file) != 0 || rename(t->part, t->download->path) != 0) {
+        error_set(err, ERROR_FILE, "%.300s: %s", t->download->path, strerror(errno));
+        return GET_FAILED;
+    }
+    unlink(t->validator_path);
+    return GET_DONE;
+}
+
+/* Tries until it is there. */
+static enum get_status transfer_all(struct transfer *t, struct error *err) {
+    uint64_t before = t->at;
+    size_t wait_ms = FIRST_WAIT_MS;
+    bool old = t->at > 0; /* a part from an earlier run, which may be wrong */
+    for (size_t tries = 0;;) {
+        struct error inner = {0};
+        bool whole = t->download->bytes > 0 && t->at == t->download->bytes;
+        struct outcome outcome = whole ? (struct outcome){GET_DONE, false, 0} : try_once(t, &inner);
+        if (outcome.status == GET_DONE) {
+            outcome.status = finish(t, &inner);
+            if (outcome.status == GET_REFUSED && old) { /* from the beginning, once */
+                old = false;
+                t->at = 0;
+                t->validator[0] = '\0';
+                if (ftruncate(t->file, 0) == 0 && lseek(t->file, 0, SEEK_SET) == 0)
+                    continue;
+            }
+        }
+        bool headway = t->at >= before + HEADWAY_BYTES;
+        if (headway) {
+            tries = 0;
+            wait_ms = FIRST_WAIT_MS;
+        }
+        before = t->at;
+        if (outcome.status == GET_DONE || !outcome.again || tries++ >= t->manner->retries) {
+            error_set(err, inner.code, "%.500s: %s", t->download->url, inner.message);
+            return outcome.status;
+        }
+        if (!t->download->sha256 && !t->validator[0] && t->at > 0) { /* nobody could say whether the rest belongs to it */
+            t->at = before = 0;
+            if (ftruncate(t->file, 0) != 0 || lseek(t->file, 0, SEEK_SET) != 0) {
+                error_set(err, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
+                return GET_FAILED;
+            }
+        }
+        size_t pause_ms = outcome.wait_ms > wait_ms ? outcome.wait_ms : wait_ms;
+        if (t->manner->retried)
+            t->manner->retried(t->manner->owner, inner.message, pause_ms);
+        if (wait_before(t, pause_ms, err) != GET_DONE)
+            return GET_STOPPED;
+        wait_ms = wait_ms * 2 < MOST_WAIT_MS ? wait_ms * 2 : (size_t)MOST_WAIT_MS;
+    }
+}
+
+enum get_status download_file(const struct download_manner *manner, const struct download *download, struct error *err) {
+    struct transfer t = {
+        .manner = manner, .download = download, .file = -1, .most = download->bytes ? download->bytes : download->most};
+    struct error inner = {0};
+    t.err = &inner;
+    const char *slash = strrchr(download->path, '/');
+    snprintf(t.folder, sizeof t.folder, "%.*s", slash ? (int)(slash - download->path) : 1, slash ? download->path : ".");
+    int length = snprintf(t.part, sizeof t.part, "%s.part", download->path);
+    snprintf(t.validator_path, sizeof t.validator_path, "%s.etag", download->path);
+    if (length < 0 || (size_t)length >= sizeof t.part) {
+        error_set(err, ERROR_FILE, "%.100s: the path is too long", download->path);
+        return GET_FAILED;
+    }
+    if (strncasecmp(download->url, "http://", 7) != 0 && strncasecmp(download->url, "https://", 8) != 0) {
+        error_set(err, ERROR_INPUT, "%.200s: must begin with http:// or https://", download->url);
+        return GET_REFUSED;
+    }
+    enum get_status status = GET_FAILED;
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) { /* counted, and thread-safe since 7.84 */
+        t.curl = curl_easy_init();
+        if (t.curl)
+            status = open_part(&t);
+        else
+            error_memory(&inner);
+        if (t.curl && status == GET_DONE)
+            status = transfer_all(&t, &inner);
+        close_part(&t, status == GET_REFUSED || status == GET_UNKNOWN || status == GET_DONE);
+        curl_easy_cleanup(t.curl);
+        curl_global_cleanup();
+    } else {
+        error_memory(&inner);
+    }
+    if (status != GET_DONE)
+        error_set(err, inner.code, "%s", inner.message);
+    return status;
+}

@@ -1,0 +1,553 @@
+#include "server/get/fetch.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/metrics.h"
+#include "server/get/get.h"
+#include "server/get/installed.h"
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+
+enum {
+    MOST_ENTRIES = 128,
+    MOST_ORDERS = 16,
+    MOST_WAITS = 1024,
+    FETCHER_NICE = 5,
+    LOOK_US = 20 * 1000,
+    FAILED_US = 60 * 1000 * 1000, /* after a failure it is not tried again on demand for so long */
+    PAIR_BYTES = 64
+};
+static const int64_t UNKNOWN_US = INT64_C(600) * 1000000;   /* the same where no source has it */
+static const int64_t LIST_US = INT64_C(6) * 3600 * 1000000; /* a list of pairs is read again after so long */
+static const int64_t LIST_FAILED_US = INT64_C(60) * 1000000;
+
+enum entry_state { ENTRY_WAITING, ENTRY_RUNNING, ENTRY_DONE, ENTRY_FAILED, ENTRY_UNKNOWN };
+
+struct entry {
+    char asked[FETCH_ASKED_BYTES];
+    enum entry_state state;
+    bool on_demand; /* of the sources of --fetch; otherwise an administrator ordered just this */
+    uint64_t bytes, total;
+    int64_t order, changed_us; /* order: entries with a lower one come first */
+    char reason[256];
+};
+
+struct fetcher {
+    struct fetcher_options options; /* constant */
+    bool on_demand, mozilla, opus;  /* constant */
+    volatile sig_atomic_t stop;
+
+    pthread_mutex_t lock; /* protects everything below */
+    pthread_cond_t changed;
+    pthread_t threads[2];
+    size_t started;
+    bool stopped;
+    struct entry entries[MOST_ENTRIES]; /* [count] */
+    size_t count;
+    int64_t orders;
+    struct fetch_wait *waits;
+    size_t wait_count;
+    struct get_pair *pairs; /* [pair_count] of Mozilla's list; NULL: not read yet */
+    size_t pair_count;
+    int64_t listed_us; /* when that was tried last; 0: never */
+};
+
+/* ---- what may be fetched ---- */
+
+/* A word of a list with commas. */
+static bool lists(const char *list, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        at += strspn(at, " ");
+        if (strncmp(at, word, length) == 0 && strspn(at + length, " ") == strcspn(at + length, ","))
+            return true;
+    }
+    return false;
+}
+
+int fetch_check_sources(const char *sources, struct error *err) {
+    for (const char *at = sources; *at; at += strcspn(at, ","), at += *at == ',') {
+        char word[32];
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
+        if (!lists("mozilla,opus", word + strspn(word, " ")))
+            return error_set(err, ERROR_INPUT, "--fetch must be mozilla, opus or both, separated by ',', got \"%.60s\"", sources);
+    }
+    return *sources ? 0 : error_set(err, ERROR_INPUT, "--fetch must be mozilla, opus or both");
+}
+
+static bool is_code(const char *code) {
+    size_t length = strlen(code);
+    return length >= 2 && length < PAIR_BYTES / 2 &&
+           strspn(code, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == length && *code != '-';
+}
+
+/* Whether --fetch-pairs has it. */
+static bool is_allowed(const struct fetcher *fetcher, const char *pair) {
+    char glob[PAIR_BYTES];
+    const char *at = fetcher->options.pairs;
+    if (!at)
+        return true;
+    for (; *at; at += strcspn(at, ","), at += *at == ',') {
+        at += strspn(at, " ");
+        size_t length = strcspn(at, ", ");
+        snprintf(glob, sizeof glob, "%.*s", (int)length, at);
+        if (length > 0 && length < sizeof glob && fnmatch(glob, pair, FNM_CASEFOLD) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The same code, or one with a script or region that the other lacks. */
+static bool codes_match(const char *a, const char *b) {
+    size_t left = strlen(a), right = strlen(b), shared = left < right ? left : right;
+    const char *longer = left > right ? a : b;
+    return strncasecmp(a, b, shared) == 0 && (left == right || longer[shared] == '-');
+}
+
+/* Called with the lock held. Whether a source may have it: without the list everything may be there. */
+static bool may_have(const struct fetcher *fetcher, const char *source, const char *target) {
+    if (fetcher->opus || !fetcher->pairs)
+        return true;
+    for (size_t i = 0; i < fetcher->pair_count; i++)
+        if (codes_match(fetcher->pairs[i].source, source) && codes_match(fetcher->pairs[i].target, target))
+            return true;
+    return false;
+}
+
+/* ---- entries: called with the lock held ---- */
+
+static struct entry *find(struct fetcher *fetcher, const char *asked) {
+    for (size_t i = 0; i < fetcher->count; i++)
+        if (strcasecmp(fetcher->entries[i].asked, asked) == 0)
+            return &fetcher->entries[i];
+    return NULL;
+}
+
+static bool is_live(const struct entry *entry) {
+    return entry->state == ENTRY_WAITING || entry->state == ENTRY_RUNNING;
+}
+
+static size_t live_entries(const struct fetcher *fetcher) {
+    size_t live = 0;
+    for (size_t i = 0; i < fetcher->count; i++)
+        live += is_live(&fetcher->entries[i]);
+    return live;
+}
+
+/* A place for one more: the oldest that is over makes room. NULL: all are live. */
+static struct entry *make_entry(struct fetcher *fetcher) {
+    struct entry *oldest = NULL;
+    if (fetcher->count < MOST_ENTRIES)
+        return &fetcher->entries[fetcher->count++];
+    for (size_t i = 0; i < fetcher->count; i++) {
+        struct entry *entry = &fetcher->entries[i];
+        if (!is_live(entry) && (!oldest || entry->changed_us < oldest->changed_us))
+            oldest = entry;
+    }
+    return oldest;
+}
+
+static double progress_of(const struct entry *entry) {
+    return entry->total > 0 ? (double)entry->bytes / (double)entry->total : 0;
+}
+
+static void *worker_run(void *argument);
+static void *keeper_run(void *argument);
+
+static bool start_threads(struct fetcher *fetcher) {
+    static void *(*const runs[])(void *) = {worker_run, keeper_run};
+    while (fetcher->started < 2 && !fetcher->stopped) {
+        if (pthread_create(&fetcher->threads[fetcher->started], NULL, runs[fetcher->started], fetcher) != 0)
+            return false;
+        fetcher->started++;
+    }
+    return !fetcher->stopped;
+}
+
+/* False: too many wait for their turn, or there are no threads. */
+static bool order(struct fetcher *fetcher, struct entry *entry, const char *asked, bool on_demand) {
+    if (live_entries(fetcher) >= MOST_ORDERS || !start_threads(fetcher))
+        return false;
+    entry = entry ? entry : make_entry(fetcher);
+    if (!entry)
+        return false;
+    *entry = (struct entry){.state = ENTRY_WAITING, .on_demand = on_demand, .order = ++fetcher->orders, .changed_us = clock_us()};
+    snprintf(entry->asked, sizeof entry->asked, "%s", asked);
+    log_event(LOG_INFO, "fetch_asked", log_text("pair", entry->asked), log_text("on_demand", on_demand ? "true" : "false"));
+    pthread_cond_broadcast(&fetcher->changed);
+    return true;
+}
+
+/* ---- asking ---- */
+
+enum fetch_answer fetcher_ask(struct fetcher *fetcher, const char *source, const char *target, double *progress) {
+    char pair[PAIR_BYTES];
+    *progress = 0;
+    if (!fetcher || !fetcher->on_demand || !is_code(source) || !is_code(target) || codes_match(source, target))
+        return FETCH_NONE;
+    snprintf(pair, sizeof pair, "%s-%s", source, target);
+    if (!is_allowed(fetcher, pair))
+        return FETCH_NONE;
+    enum fetch_answer answer = FETCH_NONE;
+    pthread_mutex_lock(&fetcher->lock);
+    struct entry *entry = find(fetcher, pair);
+    int64_t age_us = entry ? clock_us() - entry->changed_us : 0;
+    bool again =
+        entry && ((entry->state == ENTRY_FAILED && age_us > FAILED_US) || (entry->state == ENTRY_UNKNOWN && age_us > UNKNOWN_US) ||
+                  (entry->state == ENTRY_DONE && age_us > FAILED_US));
+    if (fetcher->stopped) {
+        answer = FETCH_BUSY;
+    } else if (entry && is_live(entry)) {
+        *progress = progress_of(entry);
+        answer = FETCH_RUNNING;
+    } else if ((!entry || again) && may_have(fetcher, source, target)) {
+        answer = order(fetcher, entry, pair, true) ? FETCH_RUNNING : FETCH_BUSY;
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+    return answer;
+}
+
+bool fetcher_is_on(const struct fetcher *fetcher) {
+    return fetcher && fetcher->on_demand;
+}
+
+bool fetcher_could(struct fetcher *fetcher, const char *source, const char *target) {
+    char pair[PAIR_BYTES];
+    if (!fetcher_is_on(fetcher) || !is_code(source) || !is_code(target) || codes_match(source, target))
+        return false;
+    snprintf(pair, sizeof pair, "%s-%s", source, target);
+    pthread_mutex_lock(&fetcher->lock);
+    const struct entry *entry = find(fetcher, pair);
+    bool could = is_allowed(fetcher, pair) && may_have(fetcher, source, target) &&
+                 !(entry && (entry->state == ENTRY_FAILED || entry->state == ENTRY_UNKNOWN));
+    pthread_mutex_unlock(&fetcher->lock);
+    return could;
+}
+
+size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes)[32], size_t most) {
+    size_t count = 0;
+    if (!fetcher_is_on(fetcher))
+        return 0;
+    pthread_mutex_lock(&fetcher->lock);
+    for (size_t i = 0; i < fetcher->pair_count && count < most; i++) {
+        char pair[PAIR_BYTES + 1];
+        const struct get_pair *has = &fetcher->pairs[i];
+        snprintf(pair, sizeof pair, "%s-%s", has->source, has->target);
+        if (codes_match(has->target, target) && is_allowed(fetcher, pair))
+            snprintf(codes[count++], sizeof *codes, "%s", has->source);
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+    return count;
+}
+
+int fetcher_order(struct fetcher *fetcher, const char *asked, struct error *err) {
+    if (strlen(asked) >= FETCH_ASKED_BYTES)
+        return error_set(err, ERROR_INPUT, "get must have fewer than %d bytes", FETCH_ASKED_BYTES);
+    pthread_mutex_lock(&fetcher->lock);
+    struct entry *entry = find(fetcher, asked);
+    bool taken = (entry && is_live(entry)) || order(fetcher, entry, asked, false);
+    pthread_mutex_unlock(&fetcher->lock);
+    return taken ? 0 : error_set(err, ERROR_MEMORY, "at most %d models are got at a time: try again later", MOST_ORDERS);
+}
+
+size_t fetcher_list(struct fetcher *fetcher, struct fetch_view views[FETCH_MOST_VIEWS]) {
+    size_t count = 0;
+    if (!fetcher)
+        return 0;
+    pthread_mutex_lock(&fetcher->lock);
+    for (size_t i = 0; i < fetcher->count && count < FETCH_MOST_VIEWS; i++) {
+        const struct entry *entry = &fetcher->entries[i];
+        if (!is_live(entry) && entry->state != ENTRY_FAILED && (entry->state != ENTRY_UNKNOWN || entry->on_demand))
+            continue;
+        struct fetch_view *view = &views[count++];
+        *view = (struct fetch_view){
+            .failed = !is_live(entry), .progress = progress_of(entry), .bytes = entry->bytes, .total = entry->total};
+        snprintf(view->asked, sizeof view->asked, "%s", entry->asked);
+        snprintf(view->reason, sizeof view->reason, "%s", entry->reason);
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+    return count;
+}
+
+/* ---- waits ---- */
+
+/* Called with the lock held. Takes off the list the waits for this pair or, if it is NULL, those that are over. */
+static struct fetch_wait *take_waits(struct fetcher *fetcher, const char *pair) {
+    struct fetch_wait *taken = NULL;
+    int64_t now_us = clock_us();
+    for (struct fetch_wait **link = &fetcher->waits; *link;) {
+        struct fetch_wait *wait = *link;
+        bool over = fetcher->stopped || now_us >= wait->deadline_us || (wait->cancelled && atomic_load(wait->cancelled));
+        if (pair ? strcasecmp(wait->pair, pair) != 0 : !over) {
+            link = &wait->next;
+            continue;
+        }
+        *link = wait->next;
+        wait->next = taken;
+        taken = wait;
+        fetcher->wait_count--;
+    }
+    return taken;
+}
+
+/* Called without the lock. */
+static void finish_waits(struct fetch_wait *waits) {
+    for (struct fetch_wait *next; waits; waits = next) {
+        next = waits->next;
+        waits->finish(waits);
+    }
+}
+
+bool fetcher_await(struct fetcher *fetcher, struct fetch_wait *wait) {
+    pthread_mutex_lock(&fetcher->lock);
+    const struct entry *entry = find(fetcher, wait->pair);
+    bool taken = !fetcher->stopped && fetcher->wait_count < MOST_WAITS, at_once = taken && (!entry || !is_live(entry));
+    wait->next = NULL;
+    if (taken && !at_once) {
+        wait->next = fetcher->waits;
+        fetcher->waits = wait;
+        fetcher->wait_count++;
+        pthread_cond_broadcast(&fetcher->changed);
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+    if (at_once)
+        wait->finish(wait);
+    return taken;
+}
+
+static void *keeper_run(void *argument) {
+    struct fetcher *fetcher = argument;
+    pthread_mutex_lock(&fetcher->lock);
+    while (!fetcher->stopped) {
+        struct fetch_wait *over = take_waits(fetcher, NULL);
+        if (over) {
+            pthread_mutex_unlock(&fetcher->lock);
+            finish_waits(over);
+            pthread_mutex_lock(&fetcher->lock);
+        } else if (fetcher->waits) {
+            int64_t until_us = clock_us() + LOOK_US;
+            struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
+            pthread_cond_timedwait(&fetcher->changed, &fetcher->lock, &until);
+        } else {
+            pthread_cond_wait(&fetcher->changed, &fetcher->lock);
+        }
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+    return NULL;
+}
+
+/* ---- the download ---- */
+
+/* What the thread that downloads has in hand. */
+struct work {
+    struct fetcher *fetcher;
+    char asked[FETCH_ASKED_BYTES];
+};
+
+static void note(void *owner, const struct get_event *event) {
+    const struct work *work = owner;
+    struct fetcher *fetcher = work->fetcher;
+    if (event->kind == GET_BEGINS)
+        log_event(LOG_INFO, "fetch_began", log_text("pair", work->asked), log_text("model", event->name),
+                  log_count("bytes", event->total), log_text("from", event->text));
+    else if (event->kind == GET_RETRIES)
+        log_event(LOG_WARN, "fetch_retries", log_text("pair", work->asked), log_count("wait_ms", event->wait_ms),
+                  log_text("reason", event->text));
+    if (event->kind != GET_DOWNLOADS)
+        return;
+    pthread_mutex_lock(&fetcher->lock);
+    struct entry *entry = find(fetcher, work->asked);
+    if (entry) {
+        entry->bytes = event->bytes;
+        entry->total = event->total;
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+}
+
+static struct get_options get_options_of(struct fetcher *fetcher, struct work *work) {
+    const struct fetcher_options *o = &fetcher->options;
+    return (struct get_options){.into = o->into,
+                                .mirror = o->mirror,
+                                .records = o->records,
+                                .offline = o->offline,
+                                .retries = o->retries,
+                                .stall_s = o->stall_s,
+                                .stop = &fetcher->stop,
+                                .tell = work ? note : NULL,
+                                .owner = work};
+}
+
+/* Reads Mozilla's list where it is old, so that unknown pairs are refused at once. */
+static void read_list(struct fetcher *fetcher) {
+    const struct get_options options = get_options_of(fetcher, NULL);
+    struct get_pair *pairs = NULL;
+    size_t count = 0;
+    struct error error = {0};
+    pthread_mutex_lock(&fetcher->lock);
+    int64_t age_us = clock_us() - fetcher->listed_us;
+    bool old = fetcher->listed_us == 0 || age_us > (fetcher->pairs ? LIST_US : LIST_FAILED_US);
+    pthread_mutex_unlock(&fetcher->lock);
+    if (!old || !fetcher->mozilla)
+        return;
+    enum get_status status = get_pairs(&options, &pairs, &count, &error);
+    if (status != GET_DONE)
+        log_event(LOG_WARN, "fetch_list_failed", log_text("result", get_status_name(status)), log_text("reason", error.message));
+    pthread_mutex_lock(&fetcher->lock);
+    fetcher->listed_us = clock_us();
+    if (status == GET_DONE) {
+        free(fetcher->pairs);
+        fetcher->pairs = pairs;
+        fetcher->pair_count = count;
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+}
+
+/* What the folder may still grow by; 0: nothing. */
+static uint64_t bytes_left(const struct fetcher *fetcher) {
+    struct installed_list list = {NULL, 0};
+    uint64_t taken = 0, most = fetcher->options.most_bytes;
+    installed_list(fetcher->options.into, &list, NULL);
+    for (size_t i = 0; i < list.count; i++)
+        taken += list.models[i].bytes;
+    installed_list_done(&list);
+    return taken < most ? most - taken : 0;
+}
+
+/* From the first source that has it. */
+static enum get_status get_from_sources(struct work *work, bool on_demand, struct got *got, struct error *err) {
+    struct fetcher *fetcher = work->fetcher;
+    struct get_options options = get_options_of(fetcher, work);
+    const char *const prefixes[] = {fetcher->mozilla || !on_demand ? "" : NULL, fetcher->opus && on_demand ? "opus:" : NULL};
+    enum get_status status = GET_UNKNOWN;
+    options.update = !on_demand;
+    if (fetcher->options.most_bytes > 0 && (options.most_bytes = bytes_left(fetcher)) == 0) {
+        error_set(err, ERROR_FILE, "%.300s has reached --fetch-bytes (%llu)", fetcher->options.into,
+                  (unsigned long long)fetcher->options.most_bytes);
+        return GET_SPACE;
+    }
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes && status == GET_UNKNOWN; i++) {
+        char asked[FETCH_ASKED_BYTES + 8];
+        if (!prefixes[i])
+            continue;
+        snprintf(asked, sizeof asked, "%s%s", prefixes[i], work->asked);
+        *err = (struct error){0};
+        status = get_model(&options, asked, got, err);
+    }
+    return status;
+}
+
+/* Called without the lock. */
+static enum get_status work_on(struct work *work, bool on_demand, struct error *err) {
+    struct fetcher *fetcher = work->fetcher;
+    struct got *got = malloc(sizeof *got);
+    if (!got) {
+        error_memory(err);
+        return GET_FAILED;
+    }
+    if (on_demand)
+        read_list(fetcher);
+    int64_t began_us = clock_us();
+    enum get_status status = get_from_sources(work, on_demand, got, err);
+    if (status == GET_DONE || status == GET_PRESENT) {
+        if (fetcher->options.add(fetcher->options.owner, got->folder, err) != 0)
+            status = GET_UNREADABLE;
+    }
+    if (status == GET_DONE || status == GET_PRESENT)
+        log_event(LOG_INFO, "fetched", log_text("pair", work->asked), log_text("folder", got->folder),
+                  log_text("version", got->version), log_text("licence", got->licence), log_count("bytes", got->unpacked),
+                  log_count("duration_ms", (size_t)((clock_us() - began_us) / 1000)));
+    else if (status != GET_STOPPED)
+        log_event(LOG_ERROR, "fetch_failed", log_text("pair", work->asked), log_text("result", get_status_name(status)),
+                  log_text("reason", err->message));
+    metrics_fetched(fetcher->options.metrics, status == GET_DONE || status == GET_PRESENT);
+    free(got);
+    return status;
+}
+
+/* Called with the lock held. The next one in turn; NULL: none waits. */
+static struct entry *next_entry(struct fetcher *fetcher) {
+    struct entry *next = NULL;
+    for (size_t i = 0; i < fetcher->count; i++) {
+        struct entry *entry = &fetcher->entries[i];
+        if (entry->state == ENTRY_WAITING && (!next || entry->order < next->order))
+            next = entry;
+    }
+    return next;
+}
+
+static void *worker_run(void *argument) {
+    struct fetcher *fetcher = argument;
+    setpriority(PRIO_PROCESS, 0, FETCHER_NICE); /* on Linux only of this thread */
+    pthread_mutex_lock(&fetcher->lock);
+    while (!fetcher->stopped) {
+        struct entry *entry = next_entry(fetcher);
+        if (!entry) {
+            pthread_cond_wait(&fetcher->changed, &fetcher->lock);
+            continue;
+        }
+        struct work work = {.fetcher = fetcher};
+        struct error error = {0};
+        bool on_demand = entry->on_demand;
+        snprintf(work.asked, sizeof work.asked, "%s", entry->asked);
+        entry->state = ENTRY_RUNNING;
+        pthread_mutex_unlock(&fetcher->lock);
+        enum get_status status = work_on(&work, on_demand, &error);
+        pthread_mutex_lock(&fetcher->lock);
+        entry = find(fetcher, work.asked);
+        if (entry) { /* live ones stay */
+            entry->state = status == GET_DONE || status == GET_PRESENT ? ENTRY_DONE
+                           : status == GET_UNKNOWN                     ? ENTRY_UNKNOWN
+                                                                       : ENTRY_FAILED;
+            entry->changed_us = clock_us();
+            snprintf(entry->reason, sizeof entry->reason, "%.255s", error.message);
+        }
+        struct fetch_wait *waits = take_waits(fetcher, work.asked);
+        pthread_mutex_unlock(&fetcher->lock);
+        finish_waits(waits);
+        pthread_mutex_lock(&fetcher->lock);
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+    return NULL;
+}
+
+/* ---- the owner ---- */
+
+struct fetcher *fetcher_create(const struct fetcher_options *options) {
+    struct fetcher *fetcher = calloc(1, sizeof *fetcher);
+    if (!fetcher)
+        return NULL;
+    fetcher->options = *options;
+    fetcher->on_demand = options->sources != NULL;
+    fetcher->mozilla = lists(options->sources, "mozilla");
+    fetcher->opus = lists(options->sources, "opus");
+    pthread_mutex_init(&fetcher->lock, NULL);
+    clock_condition_init(&fetcher->changed);
+    return fetcher;
+}
+
+void fetcher_stop(struct fetcher *fetcher) {
+    if (!fetcher)
+        return;
+    fetcher->stop = 1;
+    pthread_mutex_lock(&fetcher->lock);
+    fetcher->stopped = true;
+    struct fetch_wait *waits = take_waits(fetcher, NULL);
+    pthread_cond_broadcast(&fetcher->changed);
+    pthread_mutex_unlock(&fetcher->lock);
+    finish_waits(waits);
+    while (fetcher->started > 0)
+        pthread_join(fetcher->threads[--fetcher->started], NULL);
+}
+
+void fetcher_free(struct fetcher *fetcher) {
+    if (!fetcher)
+        return;
+    fetcher_stop(fetcher);
+    free(fetcher->pairs);
+    pthread_cond_destroy(&fetcher->changed);
+    pthread_mutex_destroy(&fetcher->lock);
+    free(fetcher);
+}

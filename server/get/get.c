@@ -1,0 +1,589 @@
+#include "server/get/get.h"
+#include "model/import/archive.h"
+#include "model/import/import.h"
+#include "server/get/installed.h"
+#include "server/get/sources.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = INSTALLED_PATH_BYTES, ARENA_BYTES = 1 << 16, WAIT_STEP_US = 100 * 1000 };
+
+static const uint64_t MOST_MODEL_BYTES = UINT64_C(8) << 30;
+
+int get_exit_status(enum get_status status) {
+    static const int statuses[] = {
+        [GET_DONE] = 0,    [GET_PRESENT] = 0, [GET_FAILED] = 1,     [GET_UNKNOWN] = 3,  [GET_NETWORK] = 4,
+        [GET_REFUSED] = 5, [GET_SPACE] = 6,   [GET_UNREADABLE] = 7, [GET_STOPPED] = 130};
+    return statuses[status];
+}
+
+const char *get_status_name(enum get_status status) {
+    static const char *const names[] = {[GET_DONE] = "done",       [GET_PRESENT] = "present",       [GET_FAILED] = "failed",
+                                        [GET_UNKNOWN] = "unknown", [GET_NETWORK] = "network",       [GET_REFUSED] = "refused",
+                                        [GET_SPACE] = "space",     [GET_UNREADABLE] = "unreadable", [GET_STOPPED] = "stopped"};
+    return names[status];
+}
+
+/* A model on its way. */
+struct job {
+    const struct get_options *options;
+    struct arena arena;
+    struct download_manner manner;
+    struct plan plan;
+    char work[PATH_BYTES];  /* INTO/.get, with the lists, locks, and a folder for each model */
+    char room[PATH_BYTES];  /* INTO/.get/NAME: */
+    char in[PATH_BYTES];    /* what is downloaded, */
+    char parts[PATH_BYTES]; /* what is unpacked of it, */
+    char out[PATH_BYTES];   /* and what becomes the model folder */
+    char lock_path[PATH_BYTES];
+    int lock;
+    uint64_t before; /* bytes of the files that are there */
+};
+
+static void tell(const struct job *job, struct get_event event) {
+    event.name = job->plan.name;
+    if (job->options->tell)
+        job->options->tell(job->options->owner, &event);
+}
+
+static void progress(void *owner, uint64_t bytes, uint64_t total) {
+    const struct job *job = owner;
+    uint64_t whole = job->plan.bytes ? job->plan.bytes : job->plan.count == 1 ? total : 0;
+    tell(job, (struct get_event){.kind = GET_DOWNLOADS, .bytes = job->before + bytes, .total = whole});
+}
+
+static void retried(void *owner, const char *why, size_t wait_ms) {
+    tell(owner, (struct get_event){.kind = GET_RETRIES, .text = why, .wait_ms = wait_ms});
+}
+
+static bool is_stopped(const struct job *job) {
+    return job->options->stop && *job->options->stop;
+}
+
+__attribute__((format(printf, 2, 3))) static bool put_path(char path[PATH_BYTES], const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(path, PATH_BYTES, format, arguments);
+    va_end(arguments);
+    return length >= 0 && length < PATH_BYTES;
+}
+
+static enum get_status fail_file(struct error *err, const char *path) {
+    error_set(err, ERROR_FILE, "%.400s: %s", path, strerror(errno));
+    return GET_FAILED;
+}
+
+/* ---- the work folder ---- */
+
+static enum get_status make_work(struct job *job, struct error *err) {
+    if (installed_make(job->options->into, err) != 0)
+        return GET_FAILED;
+    if (!put_path(job->work, "%s/.get", job->options->into)) {
+        error_set(err, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
+        return GET_FAILED;
+    }
+    if (mkdir(job->work, 0755) != 0 && errno != EEXIST)
+        return fail_file(err, job->work);
+    return GET_DONE;
+}
+
+static enum get_status make_rooms(struct job *job, struct error *err) {
+    const char *paths[] = {job->room, job->in, job->out};
+    bool fits = put_path(job->room, "%s/%s", job->work, job->plan.name) && put_path(job->in, "%s/in", job->room) &&
+                put_path(job->out, "%s/out", job->room);
+    if (!fits) {
+        error_set(err, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
+        return GET_FAILED;
+    }
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (mkdir(paths[i], 0755) != 0 && errno != EEXIST)
+            return fail_file(err, paths[i]);
+    return GET_DONE;
+}
+
+/* Waits until nobody else gets this model. The lock file goes when it is released: one that has gone meanwhile is not a lock. */
+static enum get_status take_lock(struct job *job, struct error *err) {
+    bool told = false;
+    if (!put_path(job->lock_path, "%s/%s.lock", job->work, job->plan.name)) {
+        error_set(err, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
+        return GET_FAILED;
+    }
+    for (;;) {
+        struct stat mine, there;
+        job->lock = open(job->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (job->lock < 0)
+            return fail_file(err, job->lock_path);
+        if (flock(job->lock, LOCK_EX | LOCK_NB) == 0) {
+            if (fstat(job->lock, &mine) == 0 && stat(job->lock_path, &there) == 0 && mine.st_ino == there.st_ino)
+                return GET_DONE;
+        } else if (errno != EWOULDBLOCK && errno != EINTR) {
+            enum get_status status = fail_file(err, job->lock_path);
+            close(job->lock);
+            job->lock = -1;
+            return status;
+        } else {
+            if (!told)
+                tell(job, (struct get_event){.kind = GET_WAITS});
+            told = true;
+            usleep(WAIT_STEP_US);
+        }
+        close(job->lock);
+        job->lock = -1;
+        if (is_stopped(job)) {
+            error_set(err, ERROR_INPUT, "interrupted");
+            return GET_STOPPED;
+        }
+    }
+}
+
+static void release_lock(struct job *job) {
+    if (job->lock < 0)
+        return;
+    unlink(job->lock_path);
+    close(job->lock);
+    job->lock = -1;
+}
+
+/* ---- what is there ---- */
+
+static void note_present(struct got *got, const struct installed *model) {
+    snprintf(got->folder, sizeof got->folder, "%s", model->folder);
+    snprintf(got->source, sizeof got->source, "%s", model->source);
+    snprintf(got->target, sizeof got->target, "%s", model->target);
+    snprintf(got->version, sizeof got->version, "%s", model->origin.version);
+    snprintf(got->licence, sizeof got->licence, "%s", model->origin.licence);
+    snprintf(got->attribution, sizeof got->attribution, "%s", model->origin.attribution);
+    snprintf(got->asked, sizeof got->asked, "%s", model->origin.asked);
+    got->unpacked = model->bytes;
+}
+
+/* GET_PRESENT: nothing is to be done; GET_DONE: it is to be got. */
+static enum get_status look(const struct job *job, const char *folder, struct got *got, struct error *err) {
+    const struct plan *plan = &job->plan;
+    struct installed model;
+    struct error unreadable = {0};
+    if (access(folder, F_OK) != 0)
+        return GET_DONE;
+    if (installed_read(folder, &model, &unreadable) != 0) {
+        error_set(err, ERROR_INPUT, "%.300s is there already, and is not a model: give another --name", folder);
+        return GET_FAILED;
+    }
+    bool same = strcmp(model.origin.asked, plan->asked) == 0;
+    bool version = same && strcmp(model.origin.version, plan->version) == 0 && *plan->version;
+    enum get_status status = !same ? GET_FAILED : version || !job->options->update ? GET_PRESENT : GET_DONE;
+    note_present(got, &model);
+    if (same && !version && *plan->version && !job->options->update)
+        snprintf(got->newer, sizeof got->newer, "%s", plan->version);
+    if (!same)
+        error_set(err, ERROR_INPUT, "%.300s is there already, from %.60s: give another --name, or remove it", folder,
+                  *model.origin.asked ? model.origin.asked : "elsewhere");
+    installed_done(&model);
+    return status;
+}
+
+/* A model from this URL, whatever its folder is called. */
+static bool find_asked(const struct job *job, struct got *got) {
+    struct installed_list list = {NULL, 0};
+    bool found = false;
+    if (job->plan.kind == SOURCE_URL && installed_list(job->options->into, &list, NULL) == 0)
+        for (size_t i = 0; i < list.count && !found; i++) {
+            found = strcmp(list.models[i].origin.asked, job->plan.asked) == 0;
+            if (found)
+                note_present(got, &list.models[i]);
+        }
+    installed_list_done(&list);
+    return found;
+}
+
+/* ---- the files ---- */
+
+static enum get_status check_room(const struct job *job, struct error *err) {
+    const struct plan *plan = &job->plan;
+    uint64_t unpacked = 0, most = job->options->most_bytes;
+    for (size_t i = 0; i < plan->count; i++)
+        unpacked += plan->files[i].unpacked_bytes ? plan->files[i].unpacked_bytes : plan->files[i].bytes;
+    if (most > 0 && (plan->bytes > most || unpacked > most)) {
+        error_set(err, ERROR_FILE, "%s needs %.0f MB, and %.0f MB are allowed", plan->name,
+                  (double)(unpacked > plan->bytes ? unpacked : plan->bytes) / 1e6, (double)most / 1e6);
+        return GET_SPACE;
+    }
+    /* what is downloaded, what is unpacked of it, and the model that is made of that */
+    return plan->bytes > 0 ? space_check(job->work, plan->bytes + 2 * unpacked, err) : GET_DONE;
+}
+
+/* Whether the file is there, whole and right, from an earlier try. */
+static enum get_status is_there(const struct job *job, const struct plan_file *file, const char *path, bool *there,
+                                struct error *err) {
+    char sha256[65];
+    struct stat now;
+    *there = false;
+    if (stat(path, &now) != 0)
+        return GET_DONE;
+    if (file->sha256 && (uint64_t)now.st_size == file->bytes) {
+        enum get_status status = download_digest(path, job->options->stop, sha256, err);
+        if (status != GET_DONE)
+            return status;
+        *there = strcmp(sha256, file->sha256) == 0;
+    }
+    if (!*there)
+        unlink(path);
+    return GET_DONE;
+}
+
+static enum get_status download_all(struct job *job, struct error *err) {
+    struct plan *plan = &job->plan;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct plan_file *file = &plan->files[i];
+        char path[PATH_BYTES];
+        bool there, archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE;
+        if (!put_path(path, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : ""))
+            return fail_file(err, job->in);
+        enum get_status status = is_there(job, file, path, &there, err);
+        const struct download download = {.url = file->url,
+                                          .path = path,
+                                          .sha256 = file->sha256,
+                                          .bytes = file->bytes,
+                                          .most = job->options->most_bytes ? job->options->most_bytes : MOST_MODEL_BYTES,
+                                          .spare = archive ? 2 : 0,
+                                          .outside = file->outside,
+                                          .token = *plan->token ? plan->token : NULL};
+        if (status == GET_DONE && !there)
+            status = download_file(&job->manner, &download, err);
+        if (status != GET_DONE)
+            return status;
+        struct stat now;
+        job->before += stat(path, &now) == 0 ? (uint64_t)now.st_size : 0;
+    }
+    return GET_DONE;
+}
+
+/* What the file says it unpacks to is what it may unpack to, to the byte. */
+static enum get_status unpack(const struct job *job, const struct plan_file *file, struct error *err) {
+    char from[PATH_BYTES], to[PATH_BYTES], sha256[65];
+    struct error inner = {0};
+    struct stat now;
+    if (!put_path(from, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : "") ||
+        !put_path(to, "%s/%s", job->parts, file->name))
+        return fail_file(err, job->in);
+    if (!file->packed)
+        return link(from, to) == 0 || rename(from, to) == 0 ? GET_DONE : fail_file(err, to);
+    const struct archive_limits limits = {1, file->unpacked_bytes, UINT64_MAX};
+    if (archive_expand(from, to, &limits, job->options->stop, &inner) != 0) {
+        if (is_stopped(job))
+            return error_set(err, ERROR_INPUT, "interrupted"), GET_STOPPED;
+        error_set(err, inner.code, "%s", inner.message);
+        return inner.code == ERROR_FORMAT ? GET_REFUSED : GET_FAILED;
+    }
+    enum get_status status = download_digest(to, job->options->stop, sha256, err);
+    if (status != GET_DONE)
+        return status;
+    if (stat(to, &now) != 0 || (uint64_t)now.st_size != file->unpacked_bytes || strcmp(sha256, file->unpacked_sha256) != 0) {
+        error_set(err, ERROR_FORMAT, "%.300s: unpacked, it has the SHA-256 %.16s..., and the list says %.16s...", file->url, sha256,
+                  file->unpacked_sha256);
+        return GET_REFUSED;
+    }
+    return GET_DONE;
+}
+
+/* ---- the import ---- */
+
+/* Removes from a message where files are on their way. */
+static void hide(const char *path, char *message) {
+    size_t length = strlen(path);
+    for (char *at = message; (at = strstr(at, path)) != NULL;)
+        memmove(at, at + length + (at[length] == '/'), strlen(at + length + (at[length] == '/')) + 1);
+}
+
+/* Each line but the last, which names the folder. */
+static void tell_said(const struct job *job, char *said) {
+    for (char *line = said, *end; (end = strchr(line, '\n')) != NULL && end[1]; line = end + 1) {
+        *end = '\0';
+        tell(job, (struct get_event){.kind = GET_SAYS, .text = line});
+    }
+}
+
+/* The URL of the largest file, or of the first. */
+static const char *main_url(const struct plan *plan) {
+    const struct plan_file *largest = &plan->files[0];
+    for (size_t i = 1; i < plan->count; i++)
+        if (plan->files[i].bytes > largest->bytes)
+            largest = &plan->files[i];
+    return largest->url;
+}
+
+static const char *or_null(const char *text) {
+    return text && *text ? text : NULL;
+}
+
+static enum get_status import(struct job *job, struct error *err) {
+    const struct plan *plan = &job->plan;
+    const struct get_options *o = job->options;
+    bool archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE;
+    const char *slash = strrchr(plan->detail, '/');
+    char path[PATH_BYTES], above[PATH_BYTES], *said = NULL;
+    struct error inner = {0};
+    enum get_status status = GET_DONE;
+    tell(job, (struct get_event){.kind = GET_IMPORTS});
+    if (!put_path(above, "%s/parts", job->room) ||
+        !put_path(job->parts, "%s/%s", above, plan->kind == SOURCE_HUGGINGFACE && slash ? slash + 1 : "model"))
+        return fail_file(err, job->room);
+    installed_delete(above);
+    installed_delete(job->out);
+    if (mkdir(above, 0755) != 0 || mkdir(job->parts, 0755) != 0 || mkdir(job->out, 0755) != 0)
+        return fail_file(err, above);
+    for (size_t i = 0; !archive && status == GET_DONE && i < plan->count; i++)
+        status = unpack(job, &plan->files[i], err);
+    if (status != GET_DONE)
+        return status;
+    if (archive ? !put_path(path, "%s/%s", job->in, plan->files[0].name) : !put_path(path, "%s", job->parts))
+        return fail_file(err, job->in);
+    const struct import_origin origin = {source_name_of(plan->kind), plan->asked, plan->version, main_url(plan), plan->licence,
+                                         plan->attribution};
+    bool named = o->name || plan->kind != SOURCE_URL;
+    const struct import_options options = {.paths = (const char *const[]){path},
+                                           .path_count = 1,
+                                           .into = job->out,
+                                           .name = named ? plan->name : NULL,
+                                           .from = o->from ? o->from : or_null(plan->source),
+                                           .to = o->to ? o->to : or_null(plan->target),
+                                           .origin = &origin,
+                                           .stop = o->stop};
+    if (import_run(&options, &said, &inner) == 0) {
+        tell_said(job, said);
+        free(said);
+        return GET_DONE;
+    }
+    if (is_stopped(job))
+        return error_set(err, ERROR_INPUT, "interrupted"), GET_STOPPED;
+    hide(job->in, inner.message);
+    hide(above, inner.message);
+    error_set(err, inner.code, "%s", inner.message);
+    return inner.code == ERROR_FORMAT || inner.code == ERROR_INPUT ? GET_UNREADABLE : GET_FAILED;
+}
+
+/* The only folder in `out`, which the import has made. */
+static bool find_made(const struct job *job, char name[256]) {
+    const struct dirent *entry;
+    bool found = false;
+    DIR *open = opendir(job->out);
+    while (open && (entry = readdir(open)) != NULL)
+        if (entry->d_name[0] != '.') {
+            snprintf(name, 256, "%s", entry->d_name);
+            found = true;
+        }
+    if (open)
+        closedir(open);
+    return found;
+}
+
+static enum get_status publish(const struct job *job, struct got *got, struct error *err) {
+    char made[PATH_BYTES], folder[PATH_BYTES], name[256];
+    if (!find_made(job, name) || !put_path(made, "%s/%s", job->out, name) || !put_path(folder, "%s/%s", job->options->into, name))
+        return fail_file(err, job->out);
+    bool there = access(folder, F_OK) == 0;
+    int renamed = -1;
+    if (there && job->options->update) /* those who have the old one open keep it; it is deleted with the room */
+        renamed = renameat2(AT_FDCWD, made, AT_FDCWD, folder, RENAME_EXCHANGE);
+    else if (!there)
+        renamed = rename(made, folder);
+    else
+        errno = EEXIST;
+    if (renamed != 0)
+        return fail_file(err, folder);
+    int directory = open(job->options->into, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory >= 0) {
+        fsync(directory);
+        close(directory);
+    }
+    struct installed model;
+    if (installed_read(folder, &model, err) != 0)
+        return GET_FAILED;
+    note_present(got, &model);
+    got->newer[0] = '\0';
+    installed_done(&model);
+    return GET_DONE;
+}
+
+/* ---- one model ---- */
+
+/* Everything under the lock. */
+static enum get_status get_locked(struct job *job, struct got *got, struct error *err) {
+    const struct plan *plan = &job->plan;
+    char folder[PATH_BYTES], text[512];
+    if (!put_path(folder, "%s/%s", job->options->into, plan->name))
+        return fail_file(err, job->options->into);
+    if (find_asked(job, got) && !job->options->update)
+        return GET_PRESENT;
+    enum get_status status = look(job, folder, got, err);
+    if (status == GET_DONE && job->options->offline) {
+        error_set(err, ERROR_FILE, "%s is not here, and --offline allows no download", plan->asked);
+        status = GET_NETWORK;
+    }
+    if (status == GET_DONE)
+        status = check_room(job, err);
+    if (status == GET_DONE)
+        status = make_rooms(job, err);
+    if (status != GET_DONE)
+        return status;
+    snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s%s", source_name_of(plan->kind), *plan->version ? " " : "", plan->version,
+             *plan->detail && strncmp(plan->detail, plan->version, strlen(plan->version)) != 0 ? ", " : "",
+             *plan->detail && strncmp(plan->detail, plan->version, strlen(plan->version)) != 0 ? plan->detail : "",
+             *plan->licence ? "; licence: " : "", plan->licence, *plan->attribution ? "; by " : "", plan->attribution);
+    tell(job, (struct get_event){.kind = GET_BEGINS, .text = text, .total = plan->bytes, .files = plan->count});
+    status = download_all(job, err);
+    if (status == GET_DONE)
+        status = import(job, err);
+    if (status == GET_DONE)
+        status = publish(job, got, err);
+    if (status == GET_DONE || status == GET_REFUSED || status == GET_UNREADABLE || status == GET_UNKNOWN)
+        installed_delete(job->room); /* otherwise the next try goes on from there */
+    return status;
+}
+
+/* A name that stays in its folder. */
+static bool is_folder_name(const char *name) {
+    return *name && *name != '.' && strlen(name) < 200 && !strpbrk(name, "/\n\r");
+}
+
+static void job_begin(struct job *job, const struct get_options *options) {
+    *job = (struct job){.options = options, .lock = -1};
+    job->manner = (struct download_manner){.retries = options->retries,
+                                           .stall_s = options->stall_s ? options->stall_s : DOWNLOAD_USUAL_STALL_S,
+                                           .stop = options->stop};
+    arena_init(&job->arena, ARENA_BYTES);
+}
+
+static struct source_options sources_of(const struct job *job) {
+    const struct get_options *o = job->options;
+    return (struct source_options){o->mirror, o->records, job->work, o->offline, o->preview, &job->manner};
+}
+
+enum get_status get_model(const struct get_options *options, const char *asked, struct got *got, struct error *err) {
+    struct job *job = malloc(sizeof *job);
+    struct got found = {.folder = ""};
+    if (!job) {
+        error_memory(err);
+        return GET_FAILED;
+    }
+    job_begin(job, options);
+    enum get_status status = make_work(job, err);
+    if (status == GET_DONE) {
+        const struct source_options sources = sources_of(job);
+        status = source_plan(&sources, asked, &job->arena, &job->plan, err);
+    }
+    if (status == GET_DONE && options->name)
+        job->plan.name = options->name;
+    if (status == GET_DONE && !is_folder_name(job->plan.name)) {
+        error_set(err, ERROR_INPUT, "\"%.60s\" cannot be the name of a model folder: give another --name", job->plan.name);
+        status = GET_FAILED;
+    }
+    if (status == GET_DONE) {
+        job->manner.progress = progress;
+        job->manner.retried = retried;
+        job->manner.owner = job;
+        status = take_lock(job, err);
+    }
+    if (status == GET_DONE) {
+        status = get_locked(job, &found, err);
+        release_lock(job);
+    }
+    if (status == GET_DONE || status == GET_PRESENT)
+        *got = found;
+    arena_done(&job->arena);
+    free(job);
+    return status;
+}
+
+/* ---- lists ---- */
+
+/* en-: pairs that begin so; -en: that end so; en-fr: this one; "": all. */
+static bool fits(const char *pair, const char *pattern) {
+    size_t length = strlen(pair), size = strlen(pattern);
+    if (size == 0)
+        return true;
+    if (*pattern == '-')
+        return length > size && strcasecmp(pair + length - size, pattern) == 0;
+    if (pattern[size - 1] == '-')
+        return strncasecmp(pair, pattern, size) == 0;
+    return strncasecmp(pair, pattern, size) == 0 && (pair[size] == '\0' || pair[size] == '-'); /* en-zh: en-zh-Hans, too */
+}
+
+enum get_status get_list(const struct get_options *options, const char *what, void (*print)(void *owner, const char *line),
+                         void *owner, struct error *err) {
+    static const char argos[] = "argos:", mozilla[] = "mozilla:";
+    struct job *job = malloc(sizeof *job);
+    struct listed *list = NULL;
+    size_t count = 0, shown = 0;
+    enum source_kind kind = strncmp(what, argos, strlen(argos)) == 0 ? SOURCE_ARGOS : SOURCE_MOZILLA;
+    const char *pattern = what + (kind == SOURCE_ARGOS                           ? strlen(argos)
+                                  : strncmp(what, mozilla, strlen(mozilla)) == 0 ? strlen(mozilla)
+                                                                                 : 0);
+    if (!job) {
+        error_memory(err);
+        return GET_FAILED;
+    }
+    job_begin(job, options);
+    enum get_status status = make_work(job, err);
+    const struct source_options sources = sources_of(job);
+    if (status == GET_DONE)
+        status = source_list(&sources, kind, &job->arena, &list, &count, err);
+    for (size_t i = 0; status == GET_DONE && i < count; i++) {
+        char line[512], size[32] = "-", folder[PATH_BYTES];
+        if (!fits(list[i].pair, pattern))
+            continue;
+        if (list[i].bytes)
+            snprintf(size, sizeof size, "%.1f MB", (double)list[i].bytes / 1e6);
+        bool here = put_path(folder, "%s/%s/config.json", options->into, list[i].pair) && access(folder, F_OK) == 0;
+        snprintf(line, sizeof line, "%-12s %-6s %9s  %-20s %s%s", list[i].pair, list[i].version, size, list[i].detail,
+                 list[i].licence, here ? "  (installed)" : "");
+        print(owner, line);
+        shown++;
+    }
+    if (status == GET_DONE && shown == 0) {
+        error_set(err, ERROR_INPUT, "no pair of languages matches \"%.60s\": en- lists those from English, -en those into it",
+                  pattern);
+        status = GET_UNKNOWN;
+    }
+    arena_done(&job->arena);
+    free(job);
+    return status;
+}
+
+enum get_status get_pairs(const struct get_options *options, struct get_pair **pairs, size_t *count, struct error *err) {
+    struct job *job = malloc(sizeof *job);
+    struct records records = {0};
+    if (!job) {
+        error_memory(err);
+        return GET_FAILED;
+    }
+    job_begin(job, options);
+    enum get_status status = make_work(job, err);
+    const struct source_options sources = sources_of(job);
+    if (status == GET_DONE)
+        status = source_records(&sources, &job->arena, &records, err);
+    if (status == GET_DONE) {
+        *pairs = calloc(records.count + 1, sizeof **pairs);
+        *count = *pairs ? records.count : 0;
+        if (!*pairs) {
+            error_memory(err);
+            status = GET_FAILED;
+        }
+    }
+    for (size_t i = 0; status == GET_DONE && i < records.count; i++) {
+        snprintf((*pairs)[i].source, sizeof(*pairs)[i].source, "%s", records.models[i].source);
+        snprintf((*pairs)[i].target, sizeof(*pairs)[i].target, "%s", records.models[i].target);
+    }
+    arena_done(&job->arena);
+    free(job);
+    return status;
+}

@@ -1,0 +1,448 @@
+#include "server/get/records.h"
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    MOST_RECORDS = 20000,
+    MOST_NAME = 128,
+    MOST_LOCATION = 512,
+    MOST_FILTER = 512,
+    MOST_CODE = 24,
+    MOST_DEPTH = 16,
+    MAJOR = 3, /* the format that Firefox reads today */
+    VERSION_NUMBERS = 3
+};
+static const uint64_t MOST_FILE_BYTES = UINT64_C(4) << 30;
+
+const struct records_view records_released = {"Linux", "release", false};
+const struct records_view records_preview = {"Linux", "nightly", true};
+
+/* ---- filter expressions ---- */
+
+struct filter {
+    const char *at;
+    const struct records_view *view;
+    int depth;
+    bool wrong;
+};
+
+static bool or_terms(struct filter *filter);
+
+static void skip_blanks(struct filter *filter) {
+    filter->at += strspn(filter->at, " \t\r\n");
+}
+
+static bool take(struct filter *filter, const char *token) {
+    skip_blanks(filter);
+    size_t length = strlen(token);
+    if (strncmp(filter->at, token, length) != 0)
+        return false;
+    filter->at += length;
+    return true;
+}
+
+/* A string in quotation marks, or a name that stands for one. */
+static bool take_value(struct filter *filter, const char **text, size_t *length) {
+    static const char system[] = "env.appinfo.OS", channel[] = "env.channel";
+    skip_blanks(filter);
+    char quote = *filter->at;
+    if (quote == '\'' || quote == '"') {
+        const char *end = strchr(filter->at + 1, quote);
+        if (!end || memchr(filter->at, '\\', (size_t)(end - filter->at)))
+            return false;
+        *text = filter->at + 1;
+        *length = (size_t)(end - *text);
+        filter->at = end + 1;
+        return true;
+    }
+    size_t name = strspn(filter->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._");
+    if (name == strlen(system) && memcmp(filter->at, system, name) == 0)
+        *text = filter->view->system;
+    else if (name == strlen(channel) && memcmp(filter->at, channel, name) == 0)
+        *text = filter->view->channel;
+    else
+        return false;
+    *length = strlen(*text);
+    filter->at += name;
+    return true;
+}
+
+static bool comparison(struct filter *filter) {
+    const char *left, *right;
+    size_t left_length, right_length;
+    if (!take_value(filter, &left, &left_length)) {
+        filter->wrong = true;
+        return false;
+    }
+    bool equal = take(filter, "==");
+    if ((!equal && !take(filter, "!=")) || !take_value(filter, &right, &right_length)) {
+        filter->wrong = true;
+        return false;
+    }
+    return (left_length == right_length && memcmp(left, right, left_length) == 0) == equal;
+}
+
+static bool unary(struct filter *filter) {
+    if (++filter->depth > MOST_DEPTH)
+        filter->wrong = true;
+    bool value = false;
+    skip_blanks(filter);
+    if (filter->wrong) {
+        value = false;
+    } else if (*filter->at == '!' && filter->at[1] != '=') {
+        filter->at++;
+        value = !unary(filter);
+    } else if (take(filter, "(")) {
+        value = or_terms(filter);
+        filter->wrong |= !take(filter, ")");
+    } else if (take(filter, "true")) {
+        value = true;
+    } else if (!take(filter, "false")) {
+        value = comparison(filter);
+    }
+    filter->depth--;
+    return value;
+}
+
+static bool and_terms(struct filter *filter) {
+    bool value = unary(filter);
+    while (!filter->wrong && take(filter, "&&")) {
+        bool other = unary(filter);
+        value = value && other;
+    }
+    return value;
+}
+
+static bool or_terms(struct filter *filter) {
+    bool value = and_terms(filter);
+    while (!filter->wrong && take(filter, "||")) {
+        bool other = and_terms(filter);
+        value = value || other;
+    }
+    return value;
+}
+
+int record_filter(const char *expression, const struct records_view *view, bool *applies, struct error *err) {
+    struct filter filter = {.at = expression, .view = view};
+    skip_blanks(&filter);
+    bool value = *filter.at == '\0' || or_terms(&filter);
+    skip_blanks(&filter);
+    if (filter.wrong || *filter.at)
+        return error_set(err, ERROR_FORMAT, "the filter expression \"%.80s\" is not supported", expression);
+    *applies = value;
+    return 0;
+}
+
+/* ---- versions ---- */
+
+struct version {
+    unsigned long numbers[VERSION_NUMBERS];
+    int stage; /* 0 alpha, 1 beta, 2 released */
+    unsigned long stage_number;
+};
+
+/* At most six digits. */
+static bool take_number(const char **at, unsigned long *number) {
+    size_t digits = strspn(*at, "0123456789");
+    if (digits == 0 || digits > 6)
+        return false;
+    *number = strtoul(*at, NULL, 10);
+    *at += digits;
+    return true;
+}
+
+static bool read_version(const char *text, struct version *version) {
+    *version = (struct version){.stage = 2};
+    for (int i = 0; i < VERSION_NUMBERS; i++) {
+        if (!take_number(&text, &version->numbers[i]))
+            return false;
+        if (*text != '.')
+            break;
+        text++;
+    }
+    if (*text == 'a' || *text == 'b') {
+        version->stage = *text++ == 'a' ? 0 : 1;
+        if (*text && !take_number(&text, &version->stage_number))
+            return false;
+    }
+    return *text == '\0';
+}
+
+static int order_of(unsigned long a, unsigned long b) {
+    return (a > b) - (a < b);
+}
+
+static int compare_versions(const struct version *a, const struct version *b) {
+    for (int i = 0; i < VERSION_NUMBERS; i++)
+        if (a->numbers[i] != b->numbers[i])
+            return order_of(a->numbers[i], b->numbers[i]);
+    return a->stage != b->stage ? a->stage - b->stage : order_of(a->stage_number, b->stage_number);
+}
+
+bool record_versions(const char *a, const char *b, int *order) {
+    struct version left, right;
+    if (!read_version(a, &left) || !read_version(b, &right))
+        return false;
+    *order = compare_versions(&left, &right);
+    return true;
+}
+
+/* ---- one record ---- */
+
+static const char *const kind_names[RECORD_KINDS] = {"model", "lex", "vocab", "srcvocab", "trgvocab", "qualityModel"};
+
+struct record {
+    const char *source, *target, *architecture, *version, *filter;
+    struct version parsed;
+    enum record_kind kind;
+    struct record_file file;
+    json_int_t modified;
+};
+
+/* Copies a string field of 1 to `most` bytes; `empty` ones only if that is allowed. NULL: it is wrong. */
+static const char *take_string(const json_t *object, const char *key, size_t most, bool empty, struct arena *arena) {
+    const json_t *value = json_object_get(object, key);
+    const char *text = json_string_value(value);
+    size_t length = json_string_length(value);
+    if (!text || length > most || (length == 0 && !empty) || strlen(text) != length)
+        return NULL;
+    return arena_copy(arena, text, length);
+}
+
+static bool is_made_of(const char *text, const char *also) {
+    for (; *text; text++) {
+        bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') || (*text >= '0' && *text <= '9');
+        if (!word && !strchr(also, *text))
+            return false;
+    }
+    return true;
+}
+
+/* A file's name, which is no path and is not hidden. */
+static bool is_name(const char *name) {
+    return name && *name != '.' && *name != '-' && is_made_of(name, "._-");
+}
+
+/* A path below the place of the attachments. */
+static bool is_location(const char *location) {
+    if (!location || *location == '/' || !is_made_of(location, "._-/"))
+        return false;
+    for (const char *part = location; part; part = strchr(part, '/'), part = part ? part + 1 : NULL)
+        if (*part == '.' || *part == '/' || *part == '\0')
+            return false;
+    return true;
+}
+
+static bool is_sha256(const char *text) {
+    return text && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+static bool take_bytes(const json_t *object, const char *key, uint64_t *bytes) {
+    const json_t *value = json_object_get(object, key);
+    json_int_t number = json_integer_value(value);
+    *bytes = (uint64_t)number;
+    return json_is_integer(value) && number > 0 && (uint64_t)number <= MOST_FILE_BYTES;
+}
+
+/* NULL: the record is right; otherwise what is wrong with it. */
+static const char *read_file(const json_t *json, struct arena *arena, struct record_file *file) {
+    const json_t *attachment = json_object_get(json, "attachment");
+    if (!is_name(file->name = take_string(json, "name", MOST_NAME, false, arena)))
+        return "name must be a file's name";
+    if (!is_location(file->location = take_string(attachment, "location", MOST_LOCATION, false, arena)))
+        return "attachment.location must be a relative path";
+    if (!is_sha256(file->sha256 = take_string(attachment, "hash", 64, false, arena)))
+        return "attachment.hash must be a SHA-256 in digits";
+    if (!take_bytes(attachment, "size", &file->bytes))
+        return "attachment.size must be between 1 and 4 GiB";
+    const char *name = take_string(attachment, "filename", MOST_NAME, false, arena);
+    size_t length = name ? strlen(name) : 0;
+    file->packed = length > 4 && strcmp(name + length - 4, ".zst") == 0;
+    if (!file->packed) {
+        file->unpacked_sha256 = file->sha256;
+        file->unpacked_bytes = file->bytes;
+        return NULL;
+    }
+    if (!is_sha256(file->unpacked_sha256 = take_string(json, "decompressedHash", 64, false, arena)))
+        return "decompressedHash must be a SHA-256 in digits";
+    return take_bytes(json, "decompressedSize", &file->unpacked_bytes) ? NULL : "decompressedSize must be between 1 and 4 GiB";
+}
+
+static bool is_code(const char *code) {
+    return code && *code != '-' && is_made_of(code, "-");
+}
+
+static const char *read_record(const json_t *json, struct arena *arena, struct record *record) {
+    const char *kind = json_string_value(json_object_get(json, "fileType"));
+    record->kind = RECORD_KINDS;
+    for (int i = 0; kind && i < RECORD_KINDS; i++)
+        if (strcmp(kind, kind_names[i]) == 0)
+            record->kind = (enum record_kind)i;
+    if (record->kind == RECORD_KINDS)
+        return "fileType must be model, lex, vocab, srcvocab, trgvocab or qualityModel";
+    if (!is_code(record->source = take_string(json, "sourceLanguage", MOST_CODE, false, arena)) ||
+        !is_code(record->target = take_string(json, "targetLanguage", MOST_CODE, false, arena)))
+        return "sourceLanguage and targetLanguage must be language codes";
+    record->architecture = take_string(json, "architecture", MOST_NAME, false, arena);
+    if (!record->architecture || !is_made_of(record->architecture, "._-"))
+        return "architecture must be a word";
+    record->version = take_string(json, "version", MOST_CODE, false, arena);
+    if (!record->version || !read_version(record->version, &record->parsed))
+        return "version must be like 3.0 or 3.0a1";
+    const json_t *filter = json_object_get(json, "filter_expression");
+    record->filter = filter ? take_string(json, "filter_expression", MOST_FILTER, true, arena) : "";
+    if (!record->filter)
+        return "filter_expression must be a string";
+    record->modified = json_integer_value(json_object_get(json, "last_modified"));
+    return read_file(json, arena, &record->file);
+}
+
+/* ---- the list ---- */
+
+static int compare_groups(const struct record *a, const struct record *b) {
+    int order = strcmp(a->source, b->source);
+    order = order != 0 ? order : strcmp(a->target, b->target);
+    order = order != 0 ? order : -compare_versions(&a->parsed, &b->parsed);
+    order = order != 0 ? order : strcmp(a->architecture, b->architecture);
+    return order != 0 ? order : strcmp(a->filter, b->filter);
+}
+
+/* The records of a model stand together, and of two for the same file the younger one comes first. */
+static int compare_records(const void *left, const void *right) {
+    const struct record *a = left, *b = right;
+    int order = compare_groups(a, b);
+    order = order != 0 ? order : (int)a->kind - (int)b->kind;
+    order = order != 0 ? order : (a->modified < b->modified) - (a->modified > b->modified);
+    return order != 0 ? order : strcmp(a->file.sha256, b->file.sha256);
+}
+
+/* The files of the records [count], which are of one model. False: some are missing. */
+static bool make_model(const struct record *records, size_t count, struct record_model *model) {
+    *model = (struct record_model){records->source, records->target, records->architecture, records->version, {{0}}, 0, 0};
+    for (size_t i = 0; i < count; i++) {
+        struct record_file *file = &model->files[records[i].kind];
+        if (file->name)
+            continue;
+        *file = records[i].file;
+        model->bytes += file->bytes;
+        model->unpacked_bytes += file->unpacked_bytes;
+    }
+    for (int i = 0; i < RECORD_KINDS; i++) /* two files of one name would be written over each other */
+        for (int j = 0; j < i; j++)
+            if (model->files[i].name && model->files[j].name && strcmp(model->files[i].name, model->files[j].name) == 0)
+                return false;
+    const struct record_file *files = model->files;
+    bool vocabularies = files[RECORD_VOCAB].name || (files[RECORD_SRCVOCAB].name && files[RECORD_TRGVOCAB].name);
+    return files[RECORD_MODEL].name && files[RECORD_LEX].name && vocabularies;
+}
+
+/* Records [count] that are for this view become models. */
+static int choose(struct record *records, size_t count, struct arena *arena, struct records *out, struct error *err) {
+    size_t room = 0;
+    if (count > 0)
+        qsort(records, count, sizeof *records, compare_records);
+    for (size_t first = 0, last; first < count; first = last) {
+        struct record_model model;
+        for (last = first + 1; last < count && compare_groups(&records[first], &records[last]) == 0;)
+            last++;
+        if (!make_model(&records[first], last - first, &model))
+            continue;
+        struct record_model *before = out->count > 0 ? &out->models[out->count - 1] : NULL;
+        bool same = before && strcmp(before->source, model.source) == 0 && strcmp(before->target, model.target) == 0;
+        int order = 0;
+        if (same && record_versions(model.version, before->version, &order) && order == 0 &&
+            model.unpacked_bytes > before->unpacked_bytes)
+            *before = model;
+        if (same)
+            continue;
+        struct record_model *models = arena_grow(arena, out->models, out->count, &room, 1, sizeof *models);
+        if (!models)
+            return error_memory(err);
+        out->models = models;
+        out->models[out->count++] = model;
+    }
+    return 0;
+}
+
+static void leave_out(struct records *out, size_t index, const char *why, struct arena *arena) {
+    static const char form[] = "record %zu: %s";
+    char text[256];
+    out->left_out++;
+    if (out->reason)
+        return;
+    int length = snprintf(text, sizeof text, form, index, why);
+    const char *copy = length > 0 ? arena_copy(arena, text, strlen(text)) : NULL;
+    out->reason = copy ? copy : "";
+}
+
+int records_read(const char *text, size_t length, const struct records_view *view, struct arena *arena, struct records *out,
+                 struct error *err) {
+    json_error_t wrong;
+    struct records found = {0};
+    if (length > RECORDS_MOST_BYTES)
+        return error_set(err, ERROR_FORMAT, "the list of models has %zu bytes, and may have %d", length, RECORDS_MOST_BYTES);
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &wrong);
+    const json_t *data = json_object_get(root, "data");
+    int result = -1;
+    struct record *records = NULL;
+    size_t count = 0;
+    if (!root && json_error_code(&wrong) == json_error_out_of_memory)
+        error_memory(err);
+    else if (!root)
+        error_set(err, ERROR_FORMAT, "the list of models is not JSON: line %d: %s", wrong.line, wrong.text);
+    else if (!json_is_array(data))
+        error_set(err, ERROR_FORMAT, "the list of models must be an object with an array \"data\"");
+    else if (json_array_size(data) > MOST_RECORDS)
+        error_set(err, ERROR_FORMAT, "the list of models has %zu records, and may have %d", json_array_size(data), MOST_RECORDS);
+    else if (!(records = arena_alloc(arena, json_array_size(data) + 1, sizeof *records)))
+        error_memory(err);
+    else
+        result = 0;
+    for (size_t i = 0; result == 0 && i < json_array_size(data); i++) {
+        struct record *record = &records[count];
+        struct error inner = {0};
+        bool applies = false;
+        const char *why = read_record(json_array_get(data, i), arena, record);
+        if (!why && record_filter(record->filter, view, &applies, &inner) != 0)
+            why = inner.message;
+        if (why)
+            leave_out(&found, i, why, arena);
+        else
+            count += applies && record->parsed.numbers[0] == MAJOR && (view->preview || record->parsed.stage == 2);
+        if (arena_failed(arena))
+            result = error_memory(err);
+    }
+    json_decref(root);
+    if (result == 0)
+        result = choose(records, count, arena, &found, err);
+    if (result == 0)
+        *out = found;
+    return result;
+}
+
+/* ---- pairs ---- */
+
+bool record_codes_match(const char *a, size_t length, const char *b, bool loose) {
+    size_t other = strlen(b), shared = length < other ? length : other;
+    if (strncasecmp(a, b, shared) != 0)
+        return false;
+    if (length == other)
+        return true;
+    const char *longer = length > other ? a : b;
+    return loose && shared >= 2 && longer[shared] == '-';
+}
+
+const struct record_model *records_find(const struct records *records, const char *pair) {
+    for (int loose = 0; loose < 2; loose++)
+        for (const char *dash = strchr(pair, '-'); dash; dash = strchr(dash + 1, '-'))
+            for (size_t i = 0; i < records->count; i++) {
+                const struct record_model *model = &records->models[i];
+                if (record_codes_match(pair, (size_t)(dash - pair), model->source, loose) &&
+                    record_codes_match(dash + 1, strlen(dash + 1), model->target, loose))
+                    return model;
+            }
+    return NULL;
+}

@@ -1,0 +1,707 @@
+#include "server/get/sources.h"
+#include "model/base/file.h"
+#include <errno.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { MOST_LIST_BYTES = 16 << 20, MOST_CODE = 24, MOST_PACKAGES = 10000, NAME_BYTES = 128 };
+
+static const uint64_t MOST_MODEL_BYTES = UINT64_C(8) << 30; /* where the source does not say how large it is */
+
+/* The hosts, whose place a mirror takes. */
+static const char settings_host[] = "https://firefox.settings.services.mozilla.com";
+static const char attachments_host[] = "https://firefox-settings-attachments.cdn.mozilla.net";
+static const char opus_host[] = "https://object.pouta.csc.fi";
+static const char raw_host[] = "https://raw.githubusercontent.com";
+static const char hub_host[] = "https://huggingface.co";
+
+static const char mozilla_licence[] = "MPL-2.0", opus_licence[] = "CC BY 4.0";
+static const char mozilla_attribution[] = "Mozilla and the Bergamot project";
+static const char opus_attribution[] = "OPUS-MT, Language Technology at the University of Helsinki";
+static const char argos_attribution[] = "Argos Open Technologies and contributors";
+
+/* ---- names ---- */
+
+static const struct {
+    const char *name, *prefix;
+} kinds[SOURCES] = {{"mozilla", "mozilla:"}, {"opus", "opus:"}, {"hf", "hf:"}, {"argos", "argos:"}, {"url", ""}};
+
+const char *source_name_of(enum source_kind kind) {
+    return kinds[kind].name;
+}
+
+static bool is_made_of(const char *text, const char *also) {
+    for (; *text; text++) {
+        bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') || (*text >= '0' && *text <= '9');
+        if (!word && !strchr(also, *text))
+            return false;
+    }
+    return true;
+}
+
+/* Two codes with a dash between them. */
+static bool is_pair(const char *pair) {
+    const char *dash = strchr(pair, '-');
+    return dash && dash != pair && dash[1] && dash[1] != '-' && strlen(pair) <= 2 * MOST_CODE && is_made_of(pair, "-");
+}
+
+int source_parse(const char *asked, enum source_kind *kind, const char **rest, struct error *err) {
+    *kind = SOURCE_MOZILLA;
+    *rest = asked;
+    if (strncasecmp(asked, "http://", 7) == 0 || strncasecmp(asked, "https://", 8) == 0) {
+        *kind = SOURCE_URL;
+        return 0;
+    }
+    for (int i = 0; i < SOURCE_URL; i++) {
+        size_t length = strlen(kinds[i].prefix);
+        if (strncmp(asked, kinds[i].prefix, length) == 0) {
+            *kind = (enum source_kind)i;
+            *rest = asked + length;
+        }
+    }
+    const char *slash = strchr(*rest, '/');
+    if (*kind == SOURCE_HUGGINGFACE) {
+        bool right = slash && slash != *rest && slash[1] && !strchr(slash + 1, '/') && is_made_of(*rest, "-_./") && **rest != '.' &&
+                     slash[1] != '.' && strlen(*rest) < NAME_BYTES;
+        return right ? 0 : error_set(err, ERROR_INPUT, "\"%.60s\" must be hf:ORGANISATION/NAME", asked);
+    }
+    if (is_pair(*rest))
+        return 0;
+    return error_set(
+        err, ERROR_INPUT,
+        "\"%.60s\" must be a pair of languages such as en-fr, opus:en-fr or argos:en-fr, hf:ORGANISATION/NAME, or a URL", asked);
+}
+
+__attribute__((format(printf, 2, 3))) static const char *say(struct arena *arena, const char *format, ...) {
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1, 1);
+    if (text)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    va_end(arguments);
+    return text ? text : ""; /* the arena remembers */
+}
+
+/* The path below the host or the mirror. */
+static const char *url_of(const struct source_options *options, const char *host, const char *path, struct arena *arena) {
+    const char *base = options->mirror ? options->mirror : host;
+    size_t length = strlen(base);
+    while (length > 0 && base[length - 1] == '/')
+        length--;
+    return say(arena, "%.*s%s", (int)length, base, path);
+}
+
+/* A URL of a list, with the mirror in place of its host. NULL: it is not http. */
+static const char *mirrored(const struct source_options *options, const char *url, struct arena *arena) {
+    size_t scheme = strncmp(url, "https://", 8) == 0 ? 8 : strncmp(url, "http://", 7) == 0 ? 7 : 0;
+    if (scheme == 0 || strlen(url) > 1024 || strpbrk(url, " \t\r\n\"<>\\"))
+        return NULL;
+    const char *path = strchr(url + scheme, '/');
+    return !options->mirror ? say(arena, "%s", url) : path ? url_of(options, "", path, arena) : NULL;
+}
+
+/* ---- lists ---- */
+
+/* Downloads a list into a folder of its own, because others may do so at the same time, and puts it in the place of the last one.
+ */
+static enum get_status fetch_list(const struct source_options *options, const char *url, const char *path, const char *token,
+                                  struct error *err) {
+    char *folder, *file = NULL;
+    if (asprintf(&folder, "%s/.list-XXXXXX", options->work) < 0) {
+        error_memory(err);
+        return GET_FAILED;
+    }
+    enum get_status status = GET_FAILED;
+    if (!mkdtemp(folder))
+        error_set(err, ERROR_FILE, "%.300s: %s", options->work, strerror(errno));
+    else if (asprintf(&file, "%s/list", folder) < 0)
+        error_memory(err);
+    else
+        status = download_file(options->manner,
+                               &(struct download){.url = url, .path = file, .most = MOST_LIST_BYTES, .token = token}, err);
+    if (status == GET_DONE && rename(file, path) != 0) {
+        error_set(err, ERROR_FILE, "%.300s: %s", path, strerror(errno));
+        status = GET_FAILED;
+    }
+    static const char *const rests[] = {"list", "list.part", "list.etag"};
+    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
+        char *rest;
+        if (asprintf(&rest, "%s/%s", folder, rests[i]) < 0)
+            continue;
+        unlink(rest);
+        free(rest);
+    }
+    rmdir(folder);
+    free(file);
+    free(folder);
+    return status;
+}
+
+/* Reads a list into the arena. name: of the file in the work folder that keeps it. */
+static enum get_status fetch_text(const struct source_options *options, const char *url, const char *name, const char *token,
+                                  struct arena *arena, char **text, size_t *length, struct error *err) {
+    const char *path = say(arena, "%s/%s", options->work, name);
+    enum get_status status = GET_DONE;
+    char *bytes;
+    if (arena_failed(arena)) {
+        error_memory(err);
+        return GET_FAILED;
+    }
+    if (!options->offline) {
+        status = fetch_list(options, url, path, token, err);
+    } else if (access(path, F_OK) != 0) {
+        error_set(err, ERROR_FILE, "%.200s is not here, and --offline allows no download", url);
+        status = GET_NETWORK;
+    }
+    if (status != GET_DONE)
+        return status;
+    if (file_read(path, MOST_LIST_BYTES, &bytes, length, err) != 0)
+        return GET_FAILED;
+    *text = arena_copy(arena, bytes, *length);
+    free(bytes);
+    if (*text)
+        return GET_DONE;
+    error_memory(err);
+    return GET_FAILED;
+}
+
+enum get_status source_records(const struct source_options *options, struct arena *arena, struct records *records,
+                               struct error *err) {
+    const char *path = options->preview ? "/v1/buckets/main-preview/collections/translations-models-v2/records"
+                                        : "/v1/buckets/main/collections/translations-models-v2/records";
+    const struct records_view *view = options->preview ? &records_preview : &records_released;
+    struct error inner = {0};
+    char *text = NULL, *bytes;
+    size_t length;
+    if (options->records) {
+        if (file_read(options->records, RECORDS_MOST_BYTES, &bytes, &length, err) != 0)
+            return GET_FAILED;
+        text = arena_copy(arena, bytes, length);
+        free(bytes);
+    } else {
+        const char *kept = options->preview ? ".mozilla-preview.json" : ".mozilla.json";
+        enum get_status status =
+            fetch_text(options, url_of(options, settings_host, path, arena), kept, NULL, arena, &text, &length, err);
+        if (status != GET_DONE)
+            return status;
+    }
+    if (!text) {
+        error_memory(err);
+        return GET_FAILED;
+    }
+    if (records_read(text, length, view, arena, records, &inner) == 0)
+        return GET_DONE;
+    error_set(err, inner.code, "%.200s: %s", options->records ? options->records : url_of(options, settings_host, path, arena),
+              inner.message);
+    return inner.code == ERROR_MEMORY ? GET_FAILED : GET_REFUSED;
+}
+
+static struct plan_file *add_file(struct plan *plan, const char *url, const char *name) {
+    if (plan->count == PLAN_FILES)
+        return NULL;
+    struct plan_file *file = &plan->files[plan->count++];
+    *file = (struct plan_file){.url = url, .name = name};
+    return file;
+}
+
+static enum get_status no_such(struct error *err, const char *what, const char *asked, const char *more) {
+    error_set(err, ERROR_INPUT, "%s has no model \"%.60s\"%s", what, asked, more);
+    return GET_UNKNOWN;
+}
+
+static enum get_status unusable(struct error *err, const char *what, const char *why) {
+    error_set(err, ERROR_FORMAT, "%.200s: %s", what, why);
+    return GET_REFUSED;
+}
+
+/* ---- Mozilla ---- */
+
+static enum get_status plan_mozilla(const struct source_options *options, const char *pair, struct arena *arena, struct plan *plan,
+                                    struct error *err) {
+    struct records records;
+    enum get_status status = source_records(options, arena, &records, err);
+    if (status != GET_DONE)
+        return status;
+    const struct record_model *model = records_find(&records, pair);
+    if (!model && records.left_out > 0)
+        return no_such(err, "Mozilla's list", pair,
+                       say(arena, ": %zu of its records cannot be used, the first: %s", records.left_out, records.reason));
+    if (!model)
+        return no_such(err, "Mozilla's list", pair, ": alignd get --list shows what it has; opus:PAIR and argos:PAIR may have it");
+    plan->source = model->source;
+    plan->target = model->target;
+    plan->name = say(arena, "%s-%s", model->source, model->target);
+    plan->asked = say(arena, "mozilla:%s", plan->name);
+    plan->version = model->version;
+    plan->detail = model->architecture;
+    plan->licence = mozilla_licence;
+    plan->attribution = mozilla_attribution;
+    plan->bytes = model->bytes;
+    for (int i = 0; i < RECORD_KINDS; i++) {
+        const struct record_file *from = &model->files[i];
+        if (!from->name)
+            continue;
+        struct plan_file *file =
+            add_file(plan, url_of(options, attachments_host, say(arena, "/%s", from->location), arena), from->name);
+        file->sha256 = from->sha256;
+        file->bytes = from->bytes;
+        file->unpacked_sha256 = from->unpacked_sha256;
+        file->unpacked_bytes = from->unpacked_bytes;
+        file->packed = from->packed;
+    }
+    return GET_DONE;
+}
+
+/* ---- OPUS-MT ---- */
+
+/* Whether a line is "# NAME.zip"; name: [length] without the folder. */
+static bool opus_heading(const char *line, const char **name, size_t *length) {
+    if (line[0] != '#' || line[1] != ' ')
+        return false;
+    *name = line + 2 + strspn(line + 2, " ");
+    *length = strcspn(*name, " \t\r\n");
+    return *length > 4 && *length < NAME_BYTES && memcmp(*name + *length - 4, ".zip", 4) == 0 && **name != '.';
+}
+
+/* The newest package of the card whose text is cut by SentencePiece: [name, length]. bpe: there is one whose text is not. */
+static bool opus_newest(const char *card, const char **name, size_t *length, bool *bpe) {
+    const char *section = NULL, *found = NULL;
+    size_t section_length = 0, found_length = 0;
+    for (const char *line = card; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        const char *heading;
+        size_t size, end = strcspn(line, "\n");
+        if (opus_heading(line, &heading, &size)) {
+            section = heading;
+            section_length = size;
+        }
+        const char *says = memmem(line, end, "pre-processing:", 15);
+        if (!section || !says)
+            continue;
+        bool pieces = memmem(says, end - (size_t)(says - line), "SentencePiece", 13) != NULL;
+        *bpe |= !pieces;
+        size_t shared = section_length < found_length ? section_length : found_length;
+        int order = found ? memcmp(section, found, shared) : 1; /* opus-YYYY-MM-DD.zip: by date */
+        if (pieces && (order > 0 || (order == 0 && section_length > found_length))) {
+            found = section;
+            found_length = section_length;
+        }
+        section = NULL;
+    }
+    *name = found;
+    *length = found_length;
+    return found != NULL;
+}
+
+/* The newest zip in a listing of the container, [{"name": "en-fr/opus-DATE.zip", "bytes": N}, ...]. */
+static const char *opus_listed(const char *text, size_t length, const char *pair, struct arena *arena, uint64_t *bytes) {
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+    const char *newest = NULL;
+    size_t prefix = strlen(pair) + 1;
+    for (size_t i = 0; i < json_array_size(root) && i < MOST_PACKAGES; i++) {
+        const json_t *item = json_array_get(root, i);
+        const char *name = json_string_value(json_object_get(item, "name"));
+        size_t size = name ? strlen(name) : 0;
+        if (size <= prefix + 4 || size >= NAME_BYTES || strncmp(name, pair, prefix - 1) != 0 || name[prefix - 1] != '/' ||
+            strcmp(name + size - 4, ".zip") != 0 || name[prefix] == '.' || !is_made_of(name + prefix, "-_.+"))
+            continue;
+        if (newest && strcmp(name + prefix, newest) <= 0)
+            continue;
+        newest = arena_copy(arena, name + prefix, size - prefix);
+        json_int_t count = json_integer_value(json_object_get(item, "bytes"));
+        *bytes = count > 0 ? (uint64_t)count : 0;
+        if (!newest)
+            break;
+    }
+    json_decref(root);
+    return newest;
+}
+
+static enum get_status plan_opus(const struct source_options *options, const char *pair, struct arena *arena, struct plan *plan,
+                                 struct error *err) {
+    struct error inner = {0};
+    const char *path = say(arena, "/Helsinki-NLP/OPUS-MT-train/master/models/%s/README.md", pair), *name = NULL, *package;
+    const char *kept = say(arena, ".opus-%s", pair);
+    char *text;
+    size_t length, size;
+    uint64_t bytes = 0;
+    bool bpe = false;
+    enum get_status status =
+        fetch_text(options, url_of(options, raw_host, path, arena), say(arena, "%s.md", kept), NULL, arena, &text, &length, &inner);
+    if (status == GET_DONE && opus_newest(text, &name, &size, &bpe)) {
+        package = arena_copy(arena, name, size);
+    } else if (status == GET_DONE && bpe) {
+        return no_such(err, "OPUS-MT", pair, " that SentencePiece cuts: those with BPE files cannot be imported");
+    } else if (status == GET_DONE || status == GET_UNKNOWN) { /* without a card: what lies in the container */
+        path = say(arena, "/OPUS-MT-models?prefix=%s/&format=json", pair);
+        status = fetch_text(options, url_of(options, opus_host, path, arena), say(arena, "%s.json", kept), NULL, arena, &text,
+                            &length, err);
+        if (status != GET_DONE && status != GET_UNKNOWN)
+            return status;
+        package = status == GET_DONE ? opus_listed(text, length, pair, arena, &bytes) : NULL;
+    } else {
+        error_set(err, inner.code, "%s", inner.message);
+        return status;
+    }
+    if (!package)
+        return arena_failed(arena) ? GET_FAILED : no_such(err, "OPUS-MT", pair, "");
+    if (!is_made_of(package, "-_.+"))
+        return unusable(err, "OPUS-MT's card", "a package has a name that is not a file's");
+    const char *dash = strchr(pair, '-');
+    plan->source = say(arena, "%.*s", (int)(dash - pair), pair);
+    plan->target = dash + 1;
+    plan->name = pair;
+    plan->asked = say(arena, "opus:%s", pair);
+    plan->version = say(arena, "%.*s", (int)(strlen(package) - 4), package);
+    plan->detail = package;
+    plan->licence = opus_licence;
+    plan->attribution = opus_attribution;
+    plan->bytes = bytes;
+    add_file(plan, url_of(options, opus_host, say(arena, "/OPUS-MT-models/%s/%s", pair, package), arena), package)->bytes = bytes;
+    return GET_DONE;
+}
+
+/* ---- the Hugging Face hub ---- */
+
+/* Files that an import may need, and what is taken only in place of another. */
+static bool hub_wanted(const char *name) {
+    static const char *const names[] = {"config.json",
+                                        "generation_config.json",
+                                        "tokenizer_config.json",
+                                        "vocab.json",
+                                        "target_vocab.json",
+                                        "source.spm",
+                                        "target.spm",
+                                        "README.md",
+                                        "LICENSE",
+                                        "model.safetensors",
+                                        "pytorch_model.bin",
+                                        "model.bin",
+                                        "shared_vocabulary.json",
+                                        "shared_vocabulary.txt",
+                                        "source_vocabulary.json",
+                                        "source_vocabulary.txt",
+                                        "target_vocabulary.json",
+                                        "target_vocabulary.txt",
+                                        "src.spm.model",
+                                        "tgt.spm.model",
+                                        "joint.spm.model"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool has_file(const struct plan *plan, const char *name) {
+    for (size_t i = 0; i < plan->count; i++)
+        if (strcmp(plan->files[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static uint64_t count_of(const json_t *object, const char *key) {
+    json_int_t count = json_integer_value(json_object_get(object, key));
+    return count > 0 ? (uint64_t)count : 0;
+}
+
+/* An item of `siblings`, or of the list of the tree. */
+static void add_hub_file(const struct source_options *options, const char *base, const char *repository, const json_t *item,
+                         const char *revision, struct arena *arena, struct plan *plan) {
+    const char *name = json_string_value(json_object_get(item, "rfilename"));
+    name = name ? name : json_string_value(json_object_get(item, "path"));
+    if (!name || !hub_wanted(name) || has_file(plan, name))
+        return;
+    const json_t *lfs = json_object_get(item, "lfs");
+    const char *sha256 = json_string_value(json_object_get(lfs, "sha256"));
+    sha256 = sha256 ? sha256 : json_string_value(json_object_get(lfs, "oid"));
+    struct plan_file *file = add_file(
+        plan, url_of(options, base, say(arena, "/%s/resolve/%s/%s", repository, revision, name), arena), say(arena, "%s", name));
+    if (!file)
+        return;
+    bool known = sha256 && strlen(sha256) == 64 && strspn(sha256, "0123456789abcdef") == 64;
+    file->sha256 = known ? say(arena, "%s", sha256) : NULL;
+    file->bytes = lfs ? count_of(lfs, "size") : count_of(item, "size");
+    plan->bytes += file->bytes;
+}
+
+static void drop_file(struct plan *plan, const char *name) {
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        if (strcmp(plan->files[i].name, name) == 0)
+            plan->bytes -= plan->files[i].bytes;
+        else
+            plan->files[kept++] = plan->files[i];
+    }
+    plan->count = kept;
+}
+
+static const char *string_or(const json_t *object, const char *key, const char *otherwise, struct arena *arena) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text && strlen(text) < NAME_BYTES && !strpbrk(text, "\r\n") ? say(arena, "%s", text) : otherwise;
+}
+
+/* opus-mt-en-fr -> en, fr */
+static void hub_languages(const char *name, struct arena *arena, struct plan *plan) {
+    const char *last = strrchr(name, '-'), *before = last;
+    while (before && before > name && before[-1] != '-')
+        before--;
+    bool codes = last && before && before > name && last - before >= 2 && last - before <= 3 && strlen(last + 1) >= 2 &&
+                 strlen(last + 1) <= 3 && is_made_of(before, "-");
+    plan->source = codes ? say(arena, "%.*s", (int)(last - before), before) : "";
+    plan->target = codes ? last + 1 : "";
+    plan->name = codes ? say(arena, "%s-%s", plan->source, plan->target) : name;
+}
+
+static enum get_status plan_hub(const struct source_options *options, const char *repository, struct arena *arena,
+                                struct plan *plan, struct error *err) {
+    const char *endpoint = getenv("HF_ENDPOINT"), *token = getenv("HF_TOKEN"), *name = strchr(repository, '/') + 1;
+    const char *base = endpoint && *endpoint ? endpoint : hub_host, *revision = "main";
+    const char *kept = say(arena, ".hf-%.*s-%s.json", (int)(name - 1 - repository), repository, name);
+    struct error inner = {0};
+    char *text;
+    size_t length;
+    plan->token = token && *token ? token : "";
+    const char *url = url_of(options, base, say(arena, "/api/models/%s?blobs=true", repository), arena);
+    enum get_status status = fetch_text(options, url, kept, plan->token, arena, &text, &length, &inner);
+    if (status == GET_UNKNOWN) { /* a mirror may have the other list */
+        url = url_of(options, base, say(arena, "/api/models/%s/tree/main?recursive=true", repository), arena);
+        status = fetch_text(options, url, kept, plan->token, arena, &text, &length, &(struct error){0});
+    }
+    if (status == GET_UNKNOWN)
+        return no_such(err, "The Hugging Face hub", repository, "");
+    if (status != GET_DONE) {
+        error_set(err, inner.code, "%s", inner.message);
+        return status;
+    }
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *files = json_is_array(root) ? root : json_object_get(root, "siblings");
+    const char *sha = json_string_value(json_object_get(root, "sha"));
+    if (sha && strlen(sha) == 40 && strspn(sha, "0123456789abcdef") == 40)
+        revision = say(arena, "%s", sha);
+    for (size_t i = 0; i < json_array_size(files) && i < MOST_PACKAGES; i++)
+        add_hub_file(options, base, repository, json_array_get(files, i), revision, arena, plan);
+    plan->licence = string_or(json_object_get(root, "cardData"), "license", "", arena);
+    json_decref(root);
+    if (has_file(plan, "model.safetensors"))
+        drop_file(plan, "pytorch_model.bin");
+    if (!has_file(plan, "model.safetensors") && !has_file(plan, "pytorch_model.bin") && !has_file(plan, "model.bin"))
+        return unusable(err, url, "names neither model.safetensors, pytorch_model.bin nor model.bin");
+    hub_languages(say(arena, "%s", name), arena, plan);
+    plan->asked = say(arena, "hf:%s", repository);
+    plan->version = strcmp(revision, "main") == 0 ? revision : say(arena, "%.12s", revision);
+    plan->detail = say(arena, "%s", repository);
+    plan->attribution = strncmp(repository, "Helsinki-NLP/", 13) == 0
+                            ? opus_attribution
+                            : say(arena, "%.*s", (int)(name - 1 - repository), repository);
+    return GET_DONE;
+}
+
+/* ---- Argos ---- */
+
+static const char argos_path[] = "/argosopentech/argospm-index/main/index.json";
+
+static enum get_status argos_index(const struct source_options *options, struct arena *arena, json_t **root, struct error *err) {
+    char *text;
+    size_t length;
+    const char *url = url_of(options, raw_host, argos_path, arena);
+    enum get_status status = fetch_text(options, url, ".argos.json", NULL, arena, &text, &length, err);
+    if (status != GET_DONE)
+        return status;
+    *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+    if (json_is_array(*root) && json_array_size(*root) <= MOST_PACKAGES)
+        return GET_DONE;
+    json_decref(*root);
+    return unusable(err, url, "must be a list of packages");
+}
+
+/* Its codes are its own: zt is traditional Chinese, pb Brazilian Portuguese. */
+static const char *argos_code(const char *code) {
+    return strcmp(code, "zt") == 0 ? "zh-Hant" : strcmp(code, "pb") == 0 ? "pt-BR" : code;
+}
+
+/* A package's languages as everybody writes them, and its version. False: it is not one that can be used. */
+static bool argos_package(const json_t *item, const char **source, const char **target, const char **version) {
+    const char *from = json_string_value(json_object_get(item, "from_code"));
+    const char *to = json_string_value(json_object_get(item, "to_code"));
+    const char *type = json_string_value(json_object_get(item, "type"));
+    *version = json_string_value(json_object_get(item, "package_version"));
+    int order;
+    if (!from || !to || !*from || !*to || strlen(from) > MOST_CODE || strlen(to) > MOST_CODE || !is_made_of(from, "-_") ||
+        !is_made_of(to, "-_") || !*version || !record_versions(*version, *version, &order) ||
+        (type && strcmp(type, "translate") != 0))
+        return false;
+    *source = argos_code(from);
+    *target = argos_code(to);
+    return true;
+}
+
+static enum get_status plan_argos(const struct source_options *options, const char *pair, struct arena *arena, struct plan *plan,
+                                  struct error *err) {
+    json_t *root = NULL;
+    const json_t *best = NULL;
+    const char *version = NULL, *source = "", *target = "";
+    enum get_status status = argos_index(options, arena, &root, err);
+    if (status != GET_DONE)
+        return status;
+    for (int loose = 0; loose < 2 && !best; loose++)
+        for (size_t i = 0; i < json_array_size(root); i++) {
+            const json_t *item = json_array_get(root, i);
+            const char *from, *to, *its;
+            bool fits = false;
+            int order = 1;
+            if (!argos_package(item, &from, &to, &its))
+                continue;
+            for (const char *dash = strchr(pair, '-'); dash && !fits; dash = strchr(dash + 1, '-'))
+                fits = record_codes_match(pair, (size_t)(dash - pair), from, loose) &&
+                       record_codes_match(dash + 1, strlen(dash + 1), to, loose);
+            if (!fits || (best && record_versions(its, version, &order) && order <= 0))
+                continue;
+            best = item;
+            version = its;
+            source = from;
+            target = to;
+        }
+    const json_t *links = json_object_get(best, "links");
+    const char *url = NULL;
+    for (size_t i = 0; i < json_array_size(links) && !url; i++) {
+        const char *link = json_string_value(json_array_get(links, i));
+        url = link ? mirrored(options, link, arena) : NULL;
+    }
+    if (best) {
+        plan->source = say(arena, "%s", source);
+        plan->target = say(arena, "%s", target);
+        plan->name = say(arena, "%s-%s", source, target);
+        plan->asked = say(arena, "argos:%s", plan->name);
+        plan->version = say(arena, "%s", version);
+        plan->detail = string_or(best, "code", "", arena);
+        plan->attribution = argos_attribution;
+    }
+    json_decref(root);
+    if (!best)
+        return no_such(err, "Argos's index", pair, "");
+    if (!url)
+        return unusable(err, plan->name, "Argos's index has no http link to it");
+    add_file(plan, url, say(arena, "%s.argosmodel", plan->name))->outside = options->mirror == NULL;
+    return GET_DONE;
+}
+
+/* ---- a URL ---- */
+
+static enum get_status plan_url(const char *url, struct arena *arena, struct plan *plan, struct error *err) {
+    size_t length = strcspn(url, "?#");
+    const char *end = url + length, *name = end;
+    while (name > url && name[-1] != '/')
+        name--;
+    const char *file = say(arena, "%.*s", (int)(end - name), name);
+    if (length > 2000 || !*file || *file == '.' || strlen(file) >= NAME_BYTES || !is_made_of(file, "-_.+"))
+        return unusable(err, url, "must end with the name of an archive, such as .../model.zip");
+    char *stem = arena_copy(arena, file, strlen(file));
+    static const char *const endings[] = {".argosmodel", ".zip", ".tgz", ".gz", ".zst", ".tar"};
+    for (size_t i = 0; stem && i < sizeof endings / sizeof *endings; i++) {
+        size_t size = strlen(stem), ending = strlen(endings[i]);
+        if (size > ending && strcmp(stem + size - ending, endings[i]) == 0)
+            stem[size - ending] = '\0';
+    }
+    plan->asked = url;
+    plan->name = stem ? stem : "";
+    plan->detail = file;
+    add_file(plan, url, file);
+    return GET_DONE;
+}
+
+enum get_status source_plan(const struct source_options *options, const char *asked, struct arena *arena, struct plan *plan,
+                            struct error *err) {
+    enum source_kind kind;
+    const char *rest;
+    if (source_parse(asked, &kind, &rest, err) != 0)
+        return GET_UNKNOWN;
+    struct plan made = {.kind = kind,
+                        .asked = asked,
+                        .name = "",
+                        .source = "",
+                        .target = "",
+                        .version = "",
+                        .licence = "",
+                        .attribution = "",
+                        .detail = "",
+                        .token = ""};
+    enum get_status status = kind == SOURCE_MOZILLA       ? plan_mozilla(options, rest, arena, &made, err)
+                             : kind == SOURCE_OPUS        ? plan_opus(options, rest, arena, &made, err)
+                             : kind == SOURCE_HUGGINGFACE ? plan_hub(options, rest, arena, &made, err)
+                             : kind == SOURCE_ARGOS       ? plan_argos(options, rest, arena, &made, err)
+                                                          : plan_url(rest, arena, &made, err);
+    if (status != GET_DONE)
+        return status;
+    if (arena_failed(arena)) {
+        error_memory(err);
+        return GET_FAILED;
+    }
+    for (size_t i = 0; i < made.count; i++)
+        if (made.files[i].bytes > MOST_MODEL_BYTES)
+            return unusable(err, made.files[i].url, "is larger than 8 GiB");
+    *plan = made;
+    return GET_DONE;
+}
+
+/* ---- lists to look at ---- */
+
+static int by_pair(const void *a, const void *b) {
+    return strcmp(((const struct listed *)a)->pair, ((const struct listed *)b)->pair);
+}
+
+static enum get_status list_mozilla(const struct source_options *options, struct arena *arena, struct listed **list, size_t *count,
+                                    struct error *err) {
+    struct records records;
+    enum get_status status = source_records(options, arena, &records, err);
+    if (status != GET_DONE)
+        return status;
+    *list = arena_alloc(arena, records.count + 1, sizeof **list);
+    *count = *list ? records.count : 0;
+    for (size_t i = 0; i < *count; i++) {
+        const struct record_model *model = &records.models[i];
+        (*list)[i] = (struct listed){say(arena, "%s-%s", model->source, model->target), model->version, model->architecture,
+                                     mozilla_licence, model->bytes};
+    }
+    return GET_DONE;
+}
+
+static enum get_status list_argos(const struct source_options *options, struct arena *arena, struct listed **list, size_t *count,
+                                  struct error *err) {
+    json_t *root = NULL;
+    enum get_status status = argos_index(options, arena, &root, err);
+    if (status != GET_DONE)
+        return status;
+    *list = arena_alloc(arena, json_array_size(root) + 1, sizeof **list);
+    *count = 0;
+    for (size_t i = 0; *list && i < json_array_size(root); i++) {
+        const char *source, *target, *version;
+        if (argos_package(json_array_get(root, i), &source, &target, &version))
+            (*list)[(*count)++] = (struct listed){say(arena, "%s-%s", source, target), say(arena, "%s", version),
+                                                  string_or(json_array_get(root, i), "code", "", arena), "see the package", 0};
+    }
+    json_decref(root);
+    return GET_DONE;
+}
+
+enum get_status source_list(const struct source_options *options, enum source_kind kind, struct arena *arena, struct listed **list,
+                            size_t *count, struct error *err) {
+    if (kind != SOURCE_MOZILLA && kind != SOURCE_ARGOS) {
+        error_set(err, ERROR_INPUT, "--list shows the models of mozilla or argos, not of %s", source_name_of(kind));
+        return GET_UNKNOWN;
+    }
+    enum get_status status = (kind == SOURCE_MOZILLA ? list_mozilla : list_argos)(options, arena, list, count, err);
+    if (status == GET_DONE && arena_failed(arena)) {
+        error_memory(err);
+        return GET_FAILED;
+    }
+    if (status == GET_DONE && *count > 0)
+        qsort(*list, *count, sizeof **list, by_pair);
+    return status;
+}

@@ -1,0 +1,296 @@
+#include "server/get_command.h"
+#include "server/base/clock.h"
+#include "server/get/get.h"
+#include "server/get/installed.h"
+#include "server/shipped.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BAR = 24, DRAW_US = 100 * 1000, LINE_US = 10 * 1000 * 1000, RATE_US = 500 * 1000, EXIT_ABSENT = 3 };
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number) {
+    (void)number;
+    interrupted = 1;
+}
+
+static void watch_signals(void) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = interrupt};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaction(numbers[i], &action, NULL);
+}
+
+static int check_written(struct error *err) {
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
+}
+
+/* ---- progress ---- */
+
+/* What is shown on stderr: a bar on a terminal, a line now and then elsewhere. */
+struct view {
+    bool terminal, drawn;
+    int64_t began_us, shown_us, rated_us;
+    uint64_t first, rated; /* bytes that were there when it began; when the rate was last taken */
+    double rate;           /* bytes a second */
+};
+
+static void clear(struct view *view) {
+    if (view->drawn)
+        fputs("\r\033[K", stderr);
+    view->drawn = false;
+}
+
+static void put_time(char text[32], double seconds) {
+    if (seconds < 90)
+        snprintf(text, 32, "%.0f s", seconds);
+    else if (seconds < 5400)
+        snprintf(text, 32, "%.0f min", seconds / 60);
+    else
+        snprintf(text, 32, "%.1f h", seconds / 3600);
+}
+
+static void show_progress(struct view *view, const struct get_event *event) {
+    int64_t now_us = clock_us();
+    if (view->began_us == 0) {
+        view->began_us = view->rated_us = now_us;
+        view->shown_us = view->terminal ? 0 : now_us;
+        view->first = view->rated = event->bytes;
+    }
+    if (now_us - view->rated_us >= RATE_US && event->bytes >= view->rated) {
+        double rate = (double)(event->bytes - view->rated) * 1e6 / (double)(now_us - view->rated_us);
+        view->rate = view->rate > 0 ? 0.7 * view->rate + 0.3 * rate : rate;
+        view->rated_us = now_us;
+        view->rated = event->bytes;
+    }
+    bool last = event->total > 0 && event->bytes >= event->total;
+    if (now_us - view->shown_us < (view->terminal ? DRAW_US : LINE_US) && !(last && view->terminal))
+        return;
+    view->shown_us = now_us;
+    char left[48] = "", time[32];
+    if (view->rate > 0 && event->total > event->bytes) {
+        put_time(time, (double)(event->total - event->bytes) / view->rate);
+        snprintf(left, sizeof left, ", %s left", time);
+    }
+    double share = event->total > 0 ? (double)event->bytes / (double)event->total : 0;
+    if (!view->terminal) {
+        fprintf(stderr, "%s: %.1f of %.1f MB, %.1f MB/s%s\n", event->name, (double)event->bytes / 1e6, (double)event->total / 1e6,
+                view->rate / 1e6, left);
+        return;
+    }
+    char bar[BAR + 1];
+    int full = (int)(share * BAR);
+    for (int i = 0; i < BAR; i++)
+        bar[i] = i < full ? '#' : '.';
+    bar[BAR] = '\0';
+    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%  %.1f of %.1f MB, %.1f MB/s%s", event->name, bar, share * 100,
+            (double)event->bytes / 1e6, (double)event->total / 1e6, view->rate / 1e6, left);
+    view->drawn = true;
+}
+
+static void show(void *owner, const struct get_event *event) {
+    struct view *view = owner;
+    if (event->kind == GET_DOWNLOADS) {
+        show_progress(view, event);
+        return;
+    }
+    clear(view);
+    if (event->kind == GET_WAITS)
+        fprintf(stderr, "%s: another process gets it: waiting\n", event->name);
+    else if (event->kind == GET_BEGINS && event->total > 0)
+        fprintf(stderr, "%s: %.1f MB in %zu file%s from %s\n", event->name, (double)event->total / 1e6, event->files,
+                event->files == 1 ? "" : "s", event->text);
+    else if (event->kind == GET_BEGINS)
+        fprintf(stderr, "%s: from %s\n", event->name, event->text);
+    else if (event->kind == GET_RETRIES)
+        fprintf(stderr, "%s: %s: trying again in %.1f s\n", event->name, event->text, (double)event->wait_ms / 1000);
+    else if (event->kind == GET_IMPORTS)
+        fprintf(stderr, "%s: downloaded and verified; importing\n", event->name);
+    else
+        fprintf(stderr, "%s: %s\n", event->name, event->text);
+}
+
+/* ---- alignd get ---- */
+
+static struct get_options get_options_of(const struct options *options, const char *into, struct view *view) {
+    return (struct get_options){.into = into,
+                                .mirror = options->mirror,
+                                .records = options->records,
+                                .offline = options->offline,
+                                .preview = options->preview,
+                                .update = options->update,
+                                .name = options->name,
+                                .from = options->from,
+                                .to = options->to,
+                                .retries = options->retries,
+                                .stall_s = options->stall_s,
+                                .stop = &interrupted,
+                                .tell = show,
+                                .owner = view};
+}
+
+static void print_line(void *owner, const char *line) {
+    (void)owner;
+    puts(line);
+}
+
+static int list(const struct options *options, const char *into, int *status, struct error *err) {
+    struct view view = {.terminal = false};
+    const struct get_options with = get_options_of(options, into, &view);
+    enum get_status got = GET_DONE;
+    for (size_t i = 0; got == GET_DONE && (i < options->paths.count || i == 0); i++)
+        got = get_list(&with, options->paths.count > 0 ? options->paths.names[i] : "", print_line, NULL, err);
+    *status = get_exit_status(got);
+    return got == GET_DONE ? check_written(err) : -1;
+}
+
+/* What is said at the end, on stdout. */
+static void report(enum get_status status, const struct got *got) {
+    if (status == GET_PRESENT && *got->newer)
+        printf("%s: is there already, version %s; %s is newer: alignd get --update\n", got->folder, got->version, got->newer);
+    else if (status == GET_PRESENT)
+        printf("%s: is there already%s%s\n", got->folder, *got->version ? ", version " : "", got->version);
+    else
+        printf("%s: %s-%s%s%s, %.1f MB, licence: %s%s%s\n", got->folder, got->source, got->target, *got->version ? " " : "",
+               got->version, (double)got->unpacked / 1e6, *got->licence ? got->licence : "see its README.md",
+               *got->attribution ? ", by " : "", got->attribution);
+}
+
+static enum get_status get_one(const struct options *options, const char *into, const char *asked, const char *name,
+                               struct error *err) {
+    struct view view = {.terminal = isatty(STDERR_FILENO)};
+    struct get_options with = get_options_of(options, into, &view);
+    struct got got;
+    with.name = name;
+    enum get_status status = get_model(&with, asked, &got, err);
+    clear(&view);
+    if (status == GET_DONE || status == GET_PRESENT)
+        report(status, &got);
+    return status;
+}
+
+/* Several are tried one after the other; those that fail do not keep others from being got. The first failure is the result. */
+static void keep_first(enum get_status *first, enum get_status status, struct error *err, const struct error *inner, bool last) {
+    if (status == GET_DONE || status == GET_PRESENT)
+        return;
+    if (*first == GET_DONE)
+        *first = status;
+    if (last || err->code != ERROR_NONE || status == GET_STOPPED)
+        error_set(err, inner->code, "%s", inner->message);
+    else
+        fprintf(stderr, "alignd: %s\n", inner->message);
+}
+
+static int update(const struct options *options, const char *into, int *status, struct error *err) {
+    struct installed_list found = {NULL, 0};
+    enum get_status first = GET_DONE;
+    size_t looked = 0;
+    int result = installed_list(into, &found, err);
+    for (size_t i = 0; result == 0 && i < found.count && first != GET_STOPPED; i++) {
+        const struct installed *model = &found.models[i];
+        struct error inner = {0};
+        if (!*model->origin.asked || (options->paths.count > 0 && !name_list_has(&options->paths, model->name)))
+            continue;
+        looked++;
+        keep_first(&first, get_one(options, into, model->origin.asked, model->name, &inner), err, &inner, false);
+    }
+    for (size_t i = 0; result == 0 && first == GET_DONE && i < options->paths.count; i++) {
+        bool there = false;
+        for (size_t j = 0; j < found.count; j++)
+            there |= strcmp(found.models[j].name, options->paths.names[i]) == 0 && *found.models[j].origin.asked;
+        if (!there) {
+            error_set(err, ERROR_INPUT, "%.300s has no model \"%.60s\" that was downloaded", into, options->paths.names[i]);
+            first = GET_UNKNOWN;
+        }
+    }
+    if (result == 0 && looked == 0 && first == GET_DONE)
+        printf("%s: no downloaded models\n", into);
+    installed_list_done(&found);
+    *status = result == 0 ? get_exit_status(first) : EXIT_FAILURE;
+    if (result == 0 && first != GET_DONE && err->code == ERROR_NONE)
+        return error_set(err, ERROR_FILE, "not all models were updated");
+    return result == 0 && first == GET_DONE ? check_written(err) : -1;
+}
+
+int get_command(const struct options *options, int *status, struct error *err) {
+    char into[INSTALLED_PATH_BYTES];
+    *status = EXIT_FAILURE;
+    if (installed_place(options->into ? options->into : options->directory, true, into, err) != 0)
+        return -1;
+    watch_signals();
+    if (options->list)
+        return list(options, into, status, err);
+    if (options->update)
+        return update(options, into, status, err);
+    enum get_status first = GET_DONE;
+    for (size_t i = 0; i < options->paths.count && first != GET_STOPPED; i++) {
+        struct error inner = {0};
+        enum get_status got = get_one(options, into, options->paths.names[i], options->name, &inner);
+        keep_first(&first, got, err, &inner, i + 1 == options->paths.count);
+    }
+    *status = get_exit_status(first);
+    if (first != GET_DONE && err->code == ERROR_NONE)
+        return error_set(err, ERROR_FILE, "not all models were got");
+    return first == GET_DONE ? check_written(err) : -1;
+}
+
+/* ---- alignd models, alignd remove ---- */
+
+static void print_model(const struct installed *model, const char *from) {
+    char pair[80];
+    snprintf(pair, sizeof pair, "%s-%s", model->source, model->target);
+    printf("%-20s %-12s %-9s %-18s %9.1f MB  %s\n", model->name, pair, *model->origin.from ? model->origin.from : from,
+           *model->origin.version ? model->origin.version : "-", (double)model->bytes / 1e6,
+           *model->origin.licence ? model->origin.licence : "see README.md");
+}
+
+int models_command(const struct options *options, int *status, struct error *err) {
+    char place[INSTALLED_PATH_BYTES];
+    struct installed_list found = {NULL, 0};
+    struct shipped shipped = {.directory = NULL};
+    *status = EXIT_FAILURE;
+    if (installed_place(options->directory, false, place, err) != 0 || installed_list(place, &found, err) != 0)
+        return -1;
+    bool others = !options->directory && shipped_find(&shipped, NULL) == 0;
+    printf("%-20s %-12s %-9s %-18s %12s  %s\n", "NAME", "LANGUAGES", "FROM", "VERSION", "SIZE", "LICENCE");
+    for (size_t i = 0; i < found.count; i++)
+        print_model(&found.models[i], "-");
+    for (size_t i = 0; others && i < shipped.folders.count; i++) {
+        struct installed model;
+        if (installed_read(shipped.folders.names[i], &model, NULL) != 0)
+            continue;
+        print_model(&model, "shipped");
+        installed_done(&model);
+    }
+    fprintf(stderr, "%s: %zu model%s%s%s\n", place, found.count, found.count == 1 ? "" : "s", others ? "; shipped: " : "",
+            others ? shipped.directory : "");
+    installed_list_done(&found);
+    shipped_done(&shipped);
+    *status = EXIT_SUCCESS;
+    return check_written(err);
+}
+
+int remove_command(const struct options *options, int *status, struct error *err) {
+    char place[INSTALLED_PATH_BYTES];
+    *status = EXIT_FAILURE;
+    if (installed_place(options->directory, true, place, err) != 0)
+        return -1;
+    for (size_t i = 0; i < options->paths.count; i++) {
+        char *removed;
+        struct error inner = {0};
+        if (installed_remove(place, options->paths.names[i], &removed, &inner) != 0) {
+            *status = inner.code == ERROR_INPUT ? EXIT_ABSENT : EXIT_FAILURE;
+            return error_set(err, inner.code, "%s", inner.message);
+        }
+        printf("%s/%s: removed\n", place, removed);
+        free(removed);
+    }
+    *status = EXIT_SUCCESS;
+    return check_written(err);
+}

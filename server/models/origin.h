@@ -1,0 +1,19 @@
+/* Where the model of a folder came from: its origin.json, which `alignd get` writes. */
+#ifndef ALIGND_MODEL_ORIGIN_H
+#define ALIGND_MODEL_ORIGIN_H
+
+#include <stdbool.h>
+
+/* Strings that the file lacks are "". */
+struct model_origin {
+    char from[16];    /* mozilla, opus, hf, argos or url */
+    char asked[2048]; /* that names it to `alignd get` */
+    char version[64];
+    char licence[128];
+    char attribution[256];
+};
+
+/* False: there is no such file, or it cannot be read; all strings are "" then. Strings that are too long are cut. */
+bool model_origin_read(const char *folder, struct model_origin *out);
+
+#endif

@@ -1,0 +1,323 @@
+"""Models that the daemon downloads while it serves (--fetch, POST /models), from a mirror on loopback: python3 -m pytest -q tests/test_fetch.py
+
+Needs build/alignd; no test needs a network.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Callable, Iterator
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import mirror as m  # noqa: E402
+from imported import ALIGND  # noqa: E402
+from test_get import environment, home, mirror, pair  # noqa: E402, F401
+
+pytestmark = pytest.mark.skipif(not ALIGND.exists(), reason="alignd is not built")
+
+
+class Daemon:
+    def __init__(self, process: subprocess.Popen, url: str, admin: str, log: list[str]) -> None:
+        self.process, self.url, self.admin, self.log = process, url, admin, log
+
+    def ask(self, path: str = "/translate", deadline_ms: int = 20000, at: str = "", **body) -> tuple[int, dict, dict]:
+        headers = {"Content-Type": "application/json", "X-Deadline-Ms": str(deadline_ms)}
+        request = urllib.request.Request((at or self.url) + path, json.dumps(body).encode() if body else None, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as reply:
+                return reply.status, json.load(reply), dict(reply.headers)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error), dict(error.headers)
+
+    def models(self) -> dict[str, dict]:
+        return {model["name"]: model for model in self.ask("/models")[1]["models"]}
+
+    def metric(self, name: str) -> float:
+        with urllib.request.urlopen(self.url + "/metrics") as reply:
+            return float(re.search(rf"^alignd_{re.escape(name)} (.*)$", reply.read().decode(), re.M)[1])
+
+    def logged(self, pattern: str) -> str:
+        return until(lambda: next((line for line in self.log if re.search(pattern, line)), ""), pattern)
+
+
+def until(found: Callable, what: str):
+    """Waits for a state, with a bound that only a failure reaches."""
+    end = time.monotonic() + 60
+    while not (value := found()):
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+    return value
+
+
+@contextmanager
+def serve(made: m.Mirror, folder: Path, *flags: str, home: dict | None = None) -> Iterator[Daemon]:
+    """home: of a user whose usual folder is served, with the shipped models."""
+    models = [] if home else ["--models", folder]
+    admin = folder.parent / "admin.socket"
+    process = subprocess.Popen([ALIGND, *models, "--listen", "127.0.0.1:0", "--admin-listen", f"unix:{admin}", "--workers", "1", "--mirror", made.url,
+                                "--retries", "1", "--stall-s", "1", *flags], stderr=subprocess.PIPE, text=True, **(home or {"env": environment()}))
+    log: list[str] = []
+
+    def read() -> None:
+        for line in process.stderr:
+            log.append(line)
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        daemon = Daemon(process, "", str(admin), log)
+        daemon.url = "http://" + re.search(r"address=(127\.0\.0\.1:\d+)", daemon.logged("event=listening .*127"))[1]
+        daemon.logged("event=ready")
+        yield daemon
+    finally:
+        process.terminate()
+        assert process.wait(60) == 0, "".join(log)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    return tmp_path / "models"
+
+
+class Local(http.client.HTTPConnection):
+    """By a Unix socket."""
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.host)
+
+
+def order(daemon: Daemon, **body) -> dict:
+    """POST /models by the administrators' socket."""
+    connection = Local(daemon.admin)
+    connection.request("POST", "/models", json.dumps(body), {"Content-Type": "application/json", "Host": "localhost"})
+    answer = json.load(connection.getresponse())
+    connection.close()
+    return answer
+
+
+# ---- on demand ----
+
+def test_a_request_waits_for_its_model(mirror, folder):  # noqa: F811
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        assert daemon.models() == {} and daemon.ask("/ready")[0] == 200
+        status, answer, _ = daemon.ask(text="What did you do?", source="en", target="fr")
+        assert status == 200 and answer["model"] == "en-fr", answer
+        assert daemon.models()["en-fr"]["licence"] == "MPL-2.0" and daemon.models()["en-fr"]["state"] == "ready"
+        assert daemon.metric('model_fetches_total{result="success"}') == 1 and daemon.metric("models_fetching") == 0
+        assert re.search("pair=en-fr folder=.*/en-fr version=3.0 licence=MPL-2.0", daemon.logged("event=fetched"))
+        asked = len(mirror.asked)
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200 and len(mirror.asked) == asked
+
+
+def test_other_dialects_wait_too(mirror, pair, folder):  # noqa: F811
+    mirror.add_pair("de", "en", pair)
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        status, answer, _ = daemon.ask(q="What did you do?", source="en", target="fr")
+        assert status == 200 and "translatedText" in answer, answer
+        status, answer, _ = daemon.ask("/v2/translate", text=["Was?"], source_lang="DE", target_lang="EN")
+        assert status == 200 and "translations" in answer, answer
+
+
+def test_many_requests_start_one_download(mirror, folder):  # noqa: F811
+    gate, path = threading.Event(), mirror.paths["model"]
+    mirror.acts[path] = [m.held(gate), None]
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        answers: list[int] = []
+        threads = [threading.Thread(target=lambda: answers.append(daemon.ask(text="What?", source="en", target="fr")[0])) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        until(lambda: any(path in line for line in mirror.asked), "the download")
+        gate.set()
+        for thread in threads:
+            thread.join()
+        assert answers == [200] * 8 and sum(path in line for line in mirror.asked) == 1
+
+
+def test_at_the_deadline_it_says_how_far_it_is(mirror, folder):  # noqa: F811
+    gate, path = threading.Event(), mirror.paths["model"]
+    mirror.acts[path] = [m.held(gate), None]
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        until(lambda: daemon.ask(text="What?", source="en", target="fr", deadline_ms=500)[1].get("progress", 0) > 0, "progress")
+        began = time.monotonic()
+        status, answer, headers = daemon.ask(text="What?", source="en", target="fr", deadline_ms=1000)
+        assert status == 503 and answer["code"] == "fetching" and 0 < answer["progress"] < 1, answer
+        assert int(headers["Retry-After"]) > 0 and 0.5 < time.monotonic() - began < 5
+        assert daemon.ask(q="What?", source="en", target="fr", deadline_ms=500)[0] == 503
+        state = daemon.models()["en-fr"]
+        assert state["state"] == "fetching" and 0 < state["progress"] < 1
+        assert daemon.metric("models_fetching") == 1 and daemon.metric('rejected_total{reason="fetching"}') >= 2
+        gate.set()
+        until(lambda: daemon.ask(text="What?", source="en", target="fr")[0] == 200, "the model")
+
+
+def test_decoding_goes_on_during_a_download(mirror, pair, folder):  # noqa: F811
+    mirror.add_pair("de", "en", pair)
+    gate, path = threading.Event(), mirror.paths["model"]
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        assert daemon.ask(text="Was?", source="de", target="en")[0] == 200
+        mirror.acts[path] = [m.held(gate), None]
+        assert daemon.ask(text="What?", source="en", target="fr", deadline_ms=500)[0] == 503
+        assert [daemon.ask(text=f"Was {i}?", source="de", target="en")[0] for i in range(50)] == [200] * 50
+        gate.set()
+
+
+def test_a_pair_that_no_source_has_is_refused_and_not_asked_for_again(mirror, folder):  # noqa: F811
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
+        asked = len(mirror.asked)
+        for _ in range(3):
+            status, answer, _ = daemon.ask(text="What?", source="en", target="sw")
+            assert status == 400 and "no model translates" in answer["error"], answer
+        assert len(mirror.asked) == asked  # the list says so
+        assert daemon.ask(q="What?", source="en", target="sw")[0] == 400
+        assert daemon.ask(text="What?", source="en", target="../../x")[0] == 400
+
+
+def test_pairs_without_a_model_are_served_by_two(mirror, pair, folder):  # noqa: F811
+    mirror.add_pair("de", "en", pair)
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        status, answer, _ = daemon.ask(text="Was?", source="de", target="fr")
+        assert status == 200 and sorted(daemon.models()) == ["de-en", "en-fr"], answer
+        assert daemon.ask(text="Was?", source="de", target="sw")[0] == 400
+
+
+def test_the_source_is_detected(mirror, pair, folder):  # noqa: F811
+    mirror.add_pair("de", "en", pair)
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        status, answer, _ = daemon.ask(text="What did you do on the weekend, my dear friend?", target="fr")
+        assert status == 200 and answer["source"] == "en", answer
+
+
+def test_only_these_pairs(mirror, pair, folder):  # noqa: F811
+    mirror.add_pair("de", "en", pair)
+    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-pairs", "fr-*, *-en") as daemon:
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 400
+        assert daemon.ask(text="Was?", source="de", target="en")[0] == 200
+
+
+def test_a_limit_of_bytes(mirror, pair, folder):  # noqa: F811
+    mirror.add_pair("de", "en", pair)
+    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", "100k") as daemon:
+        status, answer, _ = daemon.ask(text="What?", source="en", target="fr")
+        assert status == 400, answer
+        assert "result=space" in daemon.logged("event=fetch_failed")
+        assert daemon.models()["en-fr"]["state"] == "failed" and "reason" not in daemon.models()["en-fr"]
+        assert not (folder / "en-fr").exists()
+
+
+def test_off_by_default(mirror, folder):  # noqa: F811
+    folder.mkdir()
+    with serve(mirror, folder) as daemon:
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 503  # no models are in service
+        assert mirror.asked == []
+
+
+@pytest.mark.parametrize("act, said", [
+    (m.endless, "sends more than the [0-9]+ bytes that the list says"),
+    (m.other(b"x"), "has 1 bytes, and the list says"),
+    (m.redirect("file:///etc/passwd"), "redirects to file:///etc/passwd"),
+    (m.redirect("http://10.0.0.1/"), "private address 10.0.0.1"),
+    (m.drip, "sends less than 4096 bytes a second"),
+    (m.status(404), "the server answers 404"),
+])
+def test_a_hostile_mirror_does_no_harm_and_is_named(mirror, folder, act, said):  # noqa: F811
+    path = mirror.paths["model"]
+    mirror.acts[path] = [act]
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 400
+        line = daemon.logged("event=fetch_failed")
+        assert re.search(said, line) and mirror.url + path in line, line
+        assert daemon.metric('model_fetches_total{result="failure"}') == 1
+        asked = len(mirror.asked)
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 400 and len(mirror.asked) == asked  # not at once again
+        rss = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{daemon.process.pid}/status").read_text())[1])
+        assert rss < 200_000 and not (folder / "en-fr").exists()
+
+
+def test_a_drain_does_not_wait_for_a_download(mirror, folder):  # noqa: F811
+    gate, path = threading.Event(), mirror.paths["model"]
+    mirror.acts[path] = [m.held(gate)]
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        answers: list[int] = []
+        thread = threading.Thread(target=lambda: answers.append(daemon.ask(text="What?", source="en", target="fr")[0]))
+        thread.start()
+        until(lambda: any(path in line for line in mirror.asked), "the download")
+        began = time.monotonic()
+        daemon.process.terminate()
+        assert daemon.process.wait(30) == 0 and time.monotonic() - began < 15
+        thread.join()
+        assert answers == [503]
+    gate.set()
+
+
+def test_flags_that_contradict_each_other(tmp_path):
+    for flags in (["--fetch", "mozzila"], ["--fetch", ""], ["--fetch-pairs", "en-*"], ["--fetch", "mozilla", "--offline"]):
+        done = subprocess.run([ALIGND, "--models", tmp_path, *flags], capture_output=True, text=True, env=environment())
+        assert done.returncode == 2, (flags, done.stderr)
+
+
+# ---- administrators ----
+
+def test_administrators_order_a_model(mirror, pair, folder):  # noqa: F811
+    folder.mkdir()
+    with serve(mirror, folder) as daemon:
+        assert daemon.ask("/models", get="en-fr")[0] in (401, 403)
+        assert order(daemon, get="en-fr", **{"from": "mozilla"}) == {"status": "fetching", "name": "mozilla:en-fr"}
+        until(lambda: "en-fr" in daemon.models() and daemon.models()["en-fr"]["state"] != "fetching", "the model")
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
+        mirror.add_pair("en", "fr", pair, version="3.1")
+        order(daemon, get="en-fr")  # a newer version takes the place of the old one
+        until(lambda: daemon.models().get("en-fr", {}).get("version") == "3.1", "the newer version")
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
+        assert order(daemon, get="xx-yy")["status"] == "fetching"
+        until(lambda: daemon.models().get("xx-yy", {}).get("state") == "failed", "the failure")
+        for body in ({"get": ""}, {"get": 5}, {"get": "en-fr", "from": "evil"}, {"get": "http://127.0.0.1/x.zip"}, {"get": "en-fr", "folder": "x"}):
+            assert order(daemon, **body)["code"] == "invalid_request", body
+
+
+def test_a_downloaded_model_replaces_the_shipped_one_at_once(mirror, home):  # noqa: F811
+    models = Path(home["env"]["HOME"]) / ".local/share/alignd/models"
+    with serve(mirror, Path(home["env"]["HOME"]) / "models", home=home) as daemon:
+        before = daemon.ask(text="Where is the train station?")[1]["translations"][0]["text"]
+        assert "from" not in daemon.models()["en-fr"]
+        order(daemon, get="en-fr")
+        until(lambda: daemon.models()["en-fr"].get("from") == "mozilla", "the model")
+        assert (models / "en-fr/config.json").exists() and len(daemon.models()) == len(list(Path("weights").glob("*/model.safetensors")))
+        assert daemon.ask(text="Where is the train station?", source="en", target="fr")[1]["translations"][0]["text"] != before
+
+
+def test_requests_downloads_and_removals_at_once(mirror, pair, folder):  # noqa: F811
+    targets = ["de", "es", "it", "pt", "nl", "sv", "da", "fi", "pl"]
+    for target in targets:
+        mirror.add_pair("en", target, pair)
+    with serve(mirror, folder, "--fetch", "mozilla", "--model-memory", "4M") as daemon:
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
+        wrong: list = []
+
+        def work(number: int) -> None:
+            for i in range(50):
+                target = (["fr"] + targets)[(number + i) % 10]
+                status, answer, _ = daemon.ask(text=f"What {i}?", source="en", target=target, deadline_ms=60000)
+                if status != 200:
+                    wrong.append((target, status, answer))
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert wrong == [] and len(daemon.models()) == 10

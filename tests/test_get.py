@@ -1,0 +1,477 @@
+"""`alignd get`, `alignd models` and `alignd remove`, against a mirror on loopback: python3 -m pytest -q tests/test_get.py
+
+The models are tiny random ones under the names that real ones have. Needs build/alignd; no test needs a network.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import mirror as m  # noqa: E402
+from imported import ALIGND  # noqa: E402
+from test_convert_files import STUDENT, huggingface, of_size, opus, pieces_of, save_bin, shortlist, spm, with_multipliers  # noqa: E402
+from test_recipes import ask, opus_zip, serve  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not ALIGND.exists(), reason="alignd is not built")
+DONE, FAILED, USAGE, UNKNOWN, NETWORK, REFUSED, SPACE, UNREADABLE = 0, 1, 2, 3, 4, 5, 6, 7
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory) -> dict[str, bytes]:
+    """The files of a Firefox pair."""
+    work, size = tmp_path_factory.mktemp("pair"), len(pieces_of())
+    save_bin(work / "m.bin", with_multipliers(of_size(STUDENT, size)), STUDENT, True)
+    return {"model": (work / "m.bin").read_bytes(), "vocab": spm(),
+            "lex": shortlist([min(i, 3) for i in range(size + 1)], [4, 5, 6], 50)}
+
+
+@pytest.fixture
+def mirror(pair):
+    with m.mirror() as made:
+        made.paths = made.add_pair("en", "fr", pair)
+        yield made
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALIGND_") and "proxy" not in name.lower()}
+    return {**kept, **more}
+
+
+def run(*arguments: str | Path, **more: str) -> subprocess.CompletedProcess:
+    return subprocess.run([ALIGND, *arguments], capture_output=True, text=True, timeout=120, env=environment(**more))
+
+
+def get(mirror: m.Mirror, into: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess:
+    return run("get", *arguments, "--into", into, "--mirror", mirror.url, "--retries", "1", "--stall-s", "1", **more)
+
+
+def rests(into: Path) -> list[str]:
+    """What a command left beside the models, apart from lists."""
+    return [path.name for path in (into / ".get").iterdir() if path.suffix not in (".json", ".md")]
+
+
+def refused(done: subprocess.CompletedProcess, status: int, said: str, into: Path) -> None:
+    assert done.returncode == status and re.search(said, done.stderr), (done.returncode, done.stderr)
+    assert not [path for path in into.iterdir() if path.name != ".get"]
+
+
+# ---- one pair ----
+
+def test_a_pair_is_downloaded_and_answers(mirror, tmp_path):
+    done = get(mirror, tmp_path, "en-fr")
+    assert done.returncode == DONE and "licence: MPL-2.0" in done.stdout and "Mozilla" in done.stdout, done.stderr
+    assert "3 files from mozilla 3.0, tiny; licence: MPL-2.0; by Mozilla" in done.stderr
+    card = (tmp_path / "en-fr/README.md").read_text()
+    assert "Licence: MPL-2.0" in card and "| downloaded | mozilla 3.0, " + mirror.url in card
+    origin = json.loads((tmp_path / "en-fr/origin.json").read_text())
+    assert origin["from"] == "mozilla" and origin["asked"] == "mozilla:en-fr" and origin["version"] == "3.0" and origin["licence"] == "MPL-2.0"
+    assert rests(tmp_path) == []
+    with serve(tmp_path / "en-fr", "--compute", "int8", "--shortlist") as url:
+        assert "text" in ask(url, text="What did you do?")["translations"][0]
+
+
+def test_a_second_time_nothing_is_downloaded(mirror, tmp_path):
+    assert get(mirror, tmp_path, "en-fr").returncode == DONE
+    before = (tmp_path / "en-fr/config.json").stat().st_ino
+    mirror.asked.clear()
+    done = get(mirror, tmp_path, "EN-FR")
+    assert done.returncode == DONE and "is there already, version 3.0" in done.stdout
+    assert mirror.asked == ["GET " + m.RECORDS] and (tmp_path / "en-fr/config.json").stat().st_ino == before
+
+
+def test_an_update_replaces_an_older_version(mirror, pair, tmp_path):
+    assert get(mirror, tmp_path, "en-fr").returncode == DONE
+    mirror.add_pair("en", "fr", pair, version="3.1")
+    assert "3.1 is newer: alignd get --update" in get(mirror, tmp_path, "en-fr").stdout
+    assert json.loads((tmp_path / "en-fr/origin.json").read_text())["version"] == "3.0"
+    done = get(mirror, tmp_path, "--update")
+    assert done.returncode == DONE and "en-fr 3.1" in done.stdout, done.stderr
+    assert json.loads((tmp_path / "en-fr/origin.json").read_text())["version"] == "3.1" and rests(tmp_path) == []
+    assert "is there already, version 3.1" in get(mirror, tmp_path, "--update", "en-fr").stdout
+    assert get(mirror, tmp_path, "--update", "de-en").returncode == UNKNOWN
+
+
+def test_another_model_of_the_name_stays(mirror, tmp_path):
+    (tmp_path / "en-fr").mkdir()
+    (tmp_path / "en-fr/mine").write_text("")
+    done = get(mirror, tmp_path, "en-fr")
+    assert done.returncode == FAILED and "is there already, and is not a model: give another --name" in done.stderr
+    assert get(mirror, tmp_path, "en-fr", "--name", "mozilla").returncode == DONE
+    assert json.loads((tmp_path / "mozilla/config.json").read_text())["name"] == "mozilla" and (tmp_path / "en-fr/mine").exists()
+
+
+def test_two_vocabularies_and_scripts(mirror, pair, tmp_path):
+    files = {"model": pair["model"], "lex": pair["lex"], "srcvocab": pair["vocab"], "trgvocab": pair["vocab"]}
+    mirror.add_pair("en", "zh-Hans", files)
+    done = get(mirror, tmp_path, "en-zh")
+    assert done.returncode == DONE and json.loads((tmp_path / "en-zh-Hans/config.json").read_text())["target"] == "zh-Hans", done.stderr
+
+
+def test_lists_and_what_is_not_there(mirror, pair, tmp_path):
+    mirror.add_pair("de", "en", pair, version="3.1")
+    mirror.add_pair("it", "en", pair, version="3.0a1", filter_expression="env.channel == 'default' || env.channel == 'nightly'")
+    mirror.add_pair("es", "en", {"model": pair["model"]})
+    done = get(mirror, tmp_path, "--list")
+    assert done.returncode == DONE and [line.split()[0] for line in done.stdout.splitlines()] == ["de-en", "en-fr"], done.stdout
+    assert [line.split()[:2] for line in get(mirror, tmp_path, "--list", "-en").stdout.splitlines()] == [["de-en", "3.1"]]
+    assert get(mirror, tmp_path, "--list", "xx-").returncode == UNKNOWN
+    done = get(mirror, tmp_path, "it-en")
+    refused(done, UNKNOWN, "Mozilla's list has no model \"it-en\": alignd get --list shows", tmp_path)
+    mirror.content[m.RECORDS.replace("/main/", "/main-preview/")] = mirror.content[m.RECORDS]
+    assert get(mirror, tmp_path, "it-en", "--preview").returncode == DONE
+
+
+def test_the_record_list_from_a_file_and_offline(mirror, tmp_path):
+    records = tmp_path / "records.json"
+    records.write_bytes(mirror.content[m.RECORDS])
+    into = tmp_path / "models"
+    assert get(mirror, into, "en-fr", "--records", str(records)).returncode == DONE
+    assert "GET " + m.RECORDS not in mirror.asked
+    mirror.asked.clear()
+    assert get(mirror, into, "--list", "--offline", "--records", str(records)).stdout.startswith("en-fr")
+    done = get(mirror, into, "en-fr", "--offline", "--records", str(records))
+    assert done.returncode == DONE and "is there already" in done.stdout
+    done = get(mirror, tmp_path / "empty", "en-fr", "--offline", "--records", str(records))
+    assert done.returncode == NETWORK and "--offline allows no download" in done.stderr
+    assert mirror.asked == []
+
+
+def test_usage(mirror, tmp_path):
+    for arguments in (["get"], ["get", "--list", "--update"], ["get", "en-fr", "--mirror", "ftp://x"], ["remove"]):
+        assert run(*arguments).returncode == USAGE, arguments
+    assert get(mirror, tmp_path, "nonsense").returncode == UNKNOWN
+
+
+# ---- servers that fail ----
+
+def test_a_truncated_file_is_resumed(mirror, tmp_path):
+    path, size = mirror.paths["model"], len(mirror.content[mirror.paths["model"]])
+    mirror.acts[path] = [m.truncated(0.4), None]
+    done = get(mirror, tmp_path, "en-fr")
+    assert done.returncode == DONE and "trying again" in done.stderr, done.stderr
+    assert [line for line in mirror.asked if path in line] == [f"GET {path}", f"GET {path} bytes={int(size * 0.4)}-"]
+
+
+def test_the_next_command_goes_on(mirror, tmp_path):
+    path, size = mirror.paths["vocab"], len(mirror.content[mirror.paths["vocab"]])
+    mirror.acts[path] = [m.truncated(0.4), m.status(500), None]
+    done = get(mirror, tmp_path, "en-fr")
+    refused(done, NETWORK, "the server answers 500", tmp_path)
+    others = [line for line in mirror.asked if path not in line]
+    assert get(mirror, tmp_path, "en-fr").returncode == DONE
+    assert f"GET {path} bytes={int(size * 0.4)}-" in mirror.asked and rests(tmp_path) == []
+    now = [line for line in mirror.asked if path not in line]
+    assert sorted(now) == sorted(others + ["GET " + m.RECORDS])  # what was whole is not downloaded again
+
+
+def test_a_wrong_part_of_an_earlier_run_is_replaced(mirror, tmp_path):
+    room = tmp_path / ".get/en-fr/in"
+    room.mkdir(parents=True)
+    (room / "model.enfr.intgemm.alphas.bin.zst.part").write_bytes(b"x" * 1000)
+    done = get(mirror, tmp_path, "en-fr")
+    assert done.returncode == DONE, done.stderr
+
+
+def test_503_and_then_the_file(mirror, tmp_path):
+    mirror.acts[mirror.paths["vocab"]] = [m.status(503, Retry_After="1"), None]
+    began = time.monotonic()
+    done = get(mirror, tmp_path, "en-fr")
+    assert done.returncode == DONE and "the server answers 503: trying again in 1.0 s" in done.stderr
+    assert time.monotonic() - began >= 1
+
+
+@pytest.mark.parametrize("act, status, said", [
+    (m.status(404), UNKNOWN, "the server answers 404"),
+    (m.status(403), NETWORK, "the server answers 403"),
+    (m.other(b"x" * 100), REFUSED, "has 100 bytes, and the list says"),
+    (m.endless, REFUSED, "sends more than the [0-9]+ bytes that the list says"),
+    (m.drip, NETWORK, "sends less than 4096 bytes a second for 1 s"),
+    (m.redirect("file:///etc/passwd"), REFUSED, "redirects to file:///etc/passwd, and only http:// and https:// are followed"),
+    (m.redirect("ftp://example.org/model"), REFUSED, "only http:// and https://"),
+    (m.redirect("http://10.0.0.1/model"), REFUSED, "leads to the private address 10.0.0.1: only --mirror may have one"),
+    (m.redirect("http://169.254.169.254/latest"), REFUSED, "private address 169.254.169.254"),
+    (m.redirect("http://[::1]:1/"), REFUSED, "private address ::1"),
+    (m.redirect("http://[::ffff:192.168.0.1]/"), REFUSED, "private address"),
+    (m.redirect("http://0x7f000001:9/"), REFUSED, "private address 127.0.0.1"),
+])
+def test_a_hostile_attachment_is_refused_by_name(mirror, tmp_path, act, status, said):
+    path = mirror.paths["model"]
+    mirror.acts[path] = [act]
+    done = get(mirror, tmp_path, "en-fr")
+    refused(done, status, said, tmp_path)
+    assert mirror.url + path in done.stderr
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) < 1 << 20
+
+
+def test_a_wrong_hash_is_refused(mirror, tmp_path):
+    path = mirror.paths["model"]
+    content = bytearray(mirror.content[path])
+    content[len(content) // 2] ^= 1
+    mirror.acts[path] = [m.other(bytes(content))]
+    refused(get(mirror, tmp_path, "en-fr"), REFUSED, "has the SHA-256 [0-9a-f]{16}..., and the list says", tmp_path)
+    assert rests(tmp_path) == []  # and is not kept
+
+
+def test_a_wrong_hash_of_what_is_unpacked_is_refused(mirror, tmp_path):
+    mirror.records[0]["decompressedHash"] = "0" * 64
+    mirror.publish()
+    refused(get(mirror, tmp_path, "en-fr"), REFUSED, "unpacked, it has the SHA-256 [0-9a-f]{16}..., and the list says 0000", tmp_path)
+
+
+def test_a_compression_bomb_is_not_unpacked(mirror, tmp_path):
+    content = m.bomb(4 << 30)
+    mirror.content[mirror.paths["vocab"]] = content
+    record = next(record for record in mirror.records if record["fileType"] == "vocab")
+    record["attachment"].update(hash=m.digest(content), size=len(content))
+    mirror.publish()
+    began = time.monotonic()
+    refused(get(mirror, tmp_path, "en-fr"), REFUSED, "vocab.enfr.spm.zst: ", tmp_path)
+    assert time.monotonic() - began < 30
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) < 1 << 20
+
+
+def test_redirects_within_the_mirror_are_followed_and_counted(mirror, tmp_path):
+    path = mirror.paths["model"]
+    mirror.content["/elsewhere"] = mirror.content[path]
+    mirror.acts[path] = [m.redirect("/elsewhere", 307)]
+    assert get(mirror, tmp_path / "a", "en-fr").returncode == DONE
+    mirror.acts[path] = [m.redirect(path)]
+    refused(get(mirror, tmp_path / "b", "en-fr"), REFUSED, "redirects more than 8 times", tmp_path / "b")
+
+
+@pytest.mark.parametrize("change, said", [
+    (lambda record: record.update(name="../../evil"), "name must be a file's name"),
+    (lambda record: record["attachment"].update(location="../secret"), "attachment.location must be a relative path"),
+    (lambda record: record["attachment"].update(location="/etc/passwd"), "attachment.location must be a relative path"),
+    (lambda record: record["attachment"].update(hash="A" * 64), "attachment.hash must be a SHA-256"),
+    (lambda record: record["attachment"].update(size=1 << 40), "attachment.size must be between"),
+    (lambda record: record.update(filter_expression="env.version|versionCompare('130.0') >= 0"), "is not supported"),
+])
+def test_records_that_are_wrong_are_left_out(mirror, tmp_path, change, said):
+    change(mirror.records[0])
+    mirror.publish()
+    refused(get(mirror, tmp_path, "en-fr"), UNKNOWN, f"1 of its records cannot be used, the first: record 0: .*{said}", tmp_path)
+
+
+@pytest.mark.parametrize("text", [b"", b"<html>", b"[]", b'{"data": 5}', b'{"data": [1, null, {}]}'])
+def test_a_list_that_is_none(mirror, tmp_path, text):
+    mirror.content[m.RECORDS] = text
+    done = get(mirror, tmp_path, "en-fr")
+    assert done.returncode in (UNKNOWN, REFUSED, NETWORK) and mirror.url in done.stderr + mirror.url and "alignd:" in done.stderr
+    mirror.acts[m.RECORDS] = [m.endless]
+    refused(get(mirror, tmp_path, "en-fr"), REFUSED, "sends more than the 16777216 bytes that are allowed", tmp_path)
+
+
+def test_nobody_listens(tmp_path):
+    done = run("get", "en-fr", "--into", tmp_path, "--mirror", "http://127.0.0.1:9", "--retries", "0")
+    refused(done, NETWORK, "127.0.0.1:9/v1/buckets.*: Couldn't connect", tmp_path)
+
+
+# ---- two at once, and the user ----
+
+def test_two_at_once_do_not_collide(mirror, tmp_path):
+    gate = threading.Event()
+    mirror.acts[mirror.paths["model"]] = [m.held(gate), None]
+    arguments = [ALIGND, "get", "en-fr", "--into", tmp_path, "--mirror", mirror.url]
+    first = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    while not any(mirror.paths["model"] in line for line in mirror.asked):
+        time.sleep(0.01)
+    second = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    assert "another process gets it: waiting" in second.stderr.readline()
+    gate.set()
+    out = [process.communicate(timeout=60)[0] for process in (first, second)]
+    assert first.returncode == second.returncode == DONE and "en-fr 3.0" in out[0] and "is there already" in out[1]
+    assert sum(mirror.paths["model"] in line for line in mirror.asked) == 1 and rests(tmp_path) == []
+
+
+def test_an_interrupt_leaves_what_can_be_resumed(mirror, tmp_path):
+    gate, path = threading.Event(), mirror.paths["model"]
+    mirror.acts[path] = [m.held(gate), None]
+    process = subprocess.Popen([ALIGND, "get", "en-fr", "--into", tmp_path, "--mirror", mirror.url], stderr=subprocess.PIPE, text=True, env=environment())
+    part = tmp_path / ".get/en-fr/in/model.enfr.intgemm.alphas.bin.zst.part"
+    while not part.exists() or part.stat().st_size == 0:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert "interrupted" in process.communicate(timeout=30)[1] and process.returncode == 130
+    gate.set()
+    assert part.exists() and not (tmp_path / "en-fr").exists()
+    assert get(mirror, tmp_path, "en-fr").returncode == DONE
+    assert any(line.startswith(f"GET {path} bytes=") for line in mirror.asked)
+
+
+def test_a_terminal_sees_a_bar(mirror, tmp_path):
+    leader, follower = pty.openpty()
+    process = subprocess.Popen([ALIGND, "get", "en-fr", "--into", tmp_path, "--mirror", mirror.url], stdout=subprocess.DEVNULL, stderr=follower, env=environment())
+    os.close(follower)
+    seen = b""
+    while process.poll() is None or seen.count(b"importing") == 0:
+        try:
+            seen += os.read(leader, 4096)
+        except OSError:
+            break
+    os.close(leader)
+    assert process.wait(60) == DONE and re.search(rb"en-fr \[#{24}\] 100 %  [0-9.]+ of [0-9.]+ MB, [0-9.]+ MB/s", seen), seen
+
+
+def test_models_are_listed_and_removed(mirror, tmp_path):
+    assert get(mirror, tmp_path, "en-fr").returncode == DONE
+    done = run("models", "--models", tmp_path)
+    assert done.returncode == DONE and re.search(r"^en-fr +en-fr +mozilla +3\.0 +[0-9.]+ MB  MPL-2\.0$", done.stdout, re.M), done.stdout
+    done = run("remove", "de-en", "--models", tmp_path)
+    assert done.returncode == UNKNOWN and "has no model \"de-en\"" in done.stderr
+    assert run("remove", "en-fr", "--models", tmp_path).returncode == DONE and [path.name for path in tmp_path.iterdir()] == [".get"]
+    assert run("models", ALIGND_MODELS=str(tmp_path)).stdout.count("\n") == 1
+
+
+@pytest.fixture
+def home() -> Iterator[dict]:
+    """A user who may not write to /var/lib: arguments for subprocess."""
+    with tempfile.TemporaryDirectory() as folder:
+        user = 65534 if os.geteuid() == 0 else os.geteuid()
+        os.chown(folder, user, -1)
+        yield {"env": environment(HOME=folder), "user": user, "group": user, "extra_groups": []} if os.geteuid() == 0 else {"env": environment(HOME=folder)}
+
+
+def names(url: str) -> dict[str, str]:
+    with urllib.request.urlopen(f"{url}/models") as reply:
+        return {model["name"]: model["state"] for model in json.load(reply)["models"]}
+
+
+def test_downloaded_models_are_served_before_shipped_ones(mirror, pair, home):
+    mirror.add_pair("en", "cs", pair)
+    arguments = [ALIGND, "get", "en-fr", "en-cs", "--mirror", mirror.url]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120, **home)
+    assert done.returncode == DONE, done.stderr
+    models = Path(home["env"]["HOME"]) / ".local/share/alignd/models"
+    assert (models / "en-fr/config.json").exists() and (models / "en-cs/config.json").exists()
+    listed = subprocess.run([ALIGND, "models"], capture_output=True, text=True, **home).stdout.splitlines()
+    assert [line.split()[:3] for line in listed if line.startswith("en-fr ")] == [["en-fr", "en-fr", "mozilla"], ["en-fr", "en-fr", "shipped"]]
+    source = subprocess.run([ALIGND, "translate", "--model", "en-cs"], input="a boy", capture_output=True, text=True, **home)
+    assert source.returncode == 0, source.stderr
+    daemon = subprocess.Popen([ALIGND, "--listen", "127.0.0.1:0", "--workers", "1"], stderr=subprocess.PIPE, text=True, **home)
+    try:
+        log = ""
+        while "event=ready" not in log:
+            line = daemon.stderr.readline()
+            assert line, log
+            log += line
+        assert "event=model_replaced model=en-fr" in log and "downloaded_models_found" in log
+        url = "http://" + re.search(r"address=(127.0.0.1:[0-9]+)", log)[1]
+        before = names(url)
+        assert before["en-cs"] == before["en-fr"] == "cold" and before["de-en"] == "ready"
+        with urllib.request.urlopen(f"{url}/models") as reply:
+            model = next(model for model in json.load(reply)["models"] if model["name"] == "en-fr")
+        assert (model["from"], model["version"], model["licence"]) == ("mozilla", "3.0", "MPL-2.0")
+        assert "text" in ask(url, text="What did you do?", source="en", target="cs")["translations"][0]
+        assert ask(url, text="What did you do?")["model"] == "en-fr" and names(url)["en-fr"] == "ready"
+        subprocess.run([ALIGND, "remove", "en-fr"], check=True, capture_output=True, **home)
+        daemon.send_signal(signal.SIGHUP)
+        while "what=models generation=2" not in daemon.stderr.readline():
+            pass
+        assert "text" in ask(url, text="What did you do?")["translations"][0]  # the shipped one again
+    finally:
+        daemon.terminate()
+        daemon.wait(30)
+
+
+def test_the_variable_names_the_folder(mirror, tmp_path):
+    assert run("get", "en-fr", "--mirror", mirror.url, ALIGND_MODELS=str(tmp_path / "a/b")).returncode == DONE
+    assert (tmp_path / "a/b/en-fr/config.json").exists()
+
+
+# ---- other sources ----
+
+def test_a_package_of_opus(mirror, tmp_path):
+    opus(tmp_path / "made")
+    package = opus_zip(tmp_path / "made", tmp_path / "package.zip").read_bytes()
+    sections = [("opus-2019-12-18.zip", "normalization + SentencePiece"), ("opus-2020-02-26.zip", "normalization + SentencePiece"),
+                ("opus-2020-06-01.zip", "normalization + tokenization + BPE")]
+    card = "".join(f"# {name}\n\n* dataset: opus\n* model: transformer-align\n* pre-processing: {how}\n\n" for name, how in sections)
+    mirror.content["/Helsinki-NLP/OPUS-MT-train/master/models/en-fr/README.md"] = card.encode()
+    mirror.content["/OPUS-MT-models/en-fr/opus-2020-02-26.zip"] = package
+    done = get(mirror, tmp_path / "models", "opus:en-fr")
+    assert done.returncode == DONE and "licence: CC BY 4.0" in done.stdout and "OPUS-MT, Language Technology" in done.stdout, done.stderr
+    assert json.loads((tmp_path / "models/en-fr/origin.json").read_text())["version"] == "opus-2020-02-26"
+    assert "is there already, version opus-2020-02-26" in get(mirror, tmp_path / "models", "opus:en-fr").stdout
+    done = get(mirror, tmp_path / "models", "en-fr")
+    assert done.returncode == FAILED and "is there already, from opus:en-fr: give another --name, or remove it" in done.stderr
+
+    del mirror.content["/Helsinki-NLP/OPUS-MT-train/master/models/en-fr/README.md"]  # then the container is listed
+    mirror.content["/OPUS-MT-models"] = json.dumps([{"name": "en-fr/opus-2020-02-26.zip", "bytes": len(package)}, {"name": "en-fr/opus-2020-02-26.test.txt"}]).encode()
+    assert get(mirror, tmp_path / "listed", "opus:en-fr").returncode == DONE
+    assert get(mirror, tmp_path / "listed", "opus:en-xx").returncode == UNKNOWN
+
+
+def test_a_package_of_opus_with_bpe_alone(mirror, tmp_path):
+    mirror.content["/Helsinki-NLP/OPUS-MT-train/master/models/en-fr/README.md"] = b"# opus-2020-06-01.zip\n* pre-processing: normalization + tokenization + BPE\n"
+    refused(get(mirror, tmp_path, "opus:en-fr"), UNKNOWN, "those with BPE files cannot be imported", tmp_path)
+
+
+def hub(mirror: m.Mirror, folder: Path, repository: str) -> dict:
+    siblings = []
+    for path in sorted(folder.iterdir()):
+        content = path.read_bytes()
+        mirror.content[f"/{repository}/resolve/{'a' * 40}/{path.name}"] = content
+        lfs = {"lfs": {"sha256": m.digest(content), "size": len(content), "pointerSize": 130}} if path.suffix == ".safetensors" else {}
+        siblings.append({"rfilename": path.name, "size": len(content), **lfs})
+    siblings.append({"rfilename": "../../evil", "size": 5})
+    siblings.append({"rfilename": "rust_model.ot", "size": 5})
+    info = {"sha": "a" * 40, "siblings": siblings, "cardData": {"license": "apache-2.0"}}
+    mirror.content[f"/api/models/{repository}"] = json.dumps(info).encode()
+    return info
+
+
+def test_a_repository_of_the_hub(mirror, tmp_path):
+    tensors, pieces = opus(tmp_path / "made")
+    huggingface(tmp_path / "opus-mt-en-fr", tensors, pieces)
+    info = hub(mirror, tmp_path / "opus-mt-en-fr", "Helsinki-NLP/opus-mt-en-fr")
+    done = get(mirror, tmp_path / "models", "hf:Helsinki-NLP/opus-mt-en-fr", HF_TOKEN="hf_secret")
+    assert done.returncode == DONE and "Helsinki" in done.stdout, done.stderr
+    origin = json.loads((tmp_path / "models/en-fr/origin.json").read_text())
+    assert origin["asked"] == "hf:Helsinki-NLP/opus-mt-en-fr" and origin["version"] == "a" * 12
+    assert not any("rust_model" in line or "evil" in line for line in mirror.asked)
+    assert get(mirror, tmp_path / "models", "hf:Helsinki-NLP/opus-mt-xx-yy").returncode == UNKNOWN
+    info["siblings"] = [item for item in info["siblings"] if "safetensors" not in item["rfilename"]]
+    mirror.content["/api/models/Helsinki-NLP/opus-mt-en-fr"] = json.dumps(info).encode()
+    refused(get(mirror, tmp_path / "other", "hf:Helsinki-NLP/opus-mt-en-fr"), REFUSED, "names neither model.safetensors", tmp_path / "other")
+
+
+def test_a_url(mirror, tmp_path):
+    opus(tmp_path / "made")
+    mirror.content["/files/opus-2020-02-26.zip"] = opus_zip(tmp_path / "made", tmp_path / "package.zip").read_bytes()
+    url = mirror.url + "/files/opus-2020-02-26.zip"
+    done = run("get", url, "--from", "en", "--to", "fr", "--into", tmp_path / "models")
+    assert done.returncode == DONE and (tmp_path / "models/en-fr/origin.json").exists(), done.stderr
+    assert "is there already" in run("get", url, "--into", tmp_path / "models").stdout
+    mirror.content["/files/broken.zip"] = b"PK\x03\x04 and no more"
+    done = run("get", mirror.url + "/files/broken.zip", "--into", tmp_path / "broken")
+    refused(done, UNREADABLE, "broken.zip: ", tmp_path / "broken")
+    assert str(tmp_path) not in done.stderr.replace("alignd: ", "", 1).splitlines()[-1]
+
+
+def test_an_argos_package_reaches_the_import(mirror, tmp_path):
+    index = [{"package_version": version, "from_code": "en", "to_code": "es", "code": "translate-en_es",
+              "links": ["ipfs://x", f"https://argos-net.com/v1/translate-en_es-{version}.argosmodel"]} for version in ("1.0", "1.9", "1.10")]
+    index.append({"package_version": "1.0", "from_code": "en", "to_code": "zt", "code": "translate-en_zt", "links": ["ipfs://x"]})
+    mirror.content["/argosopentech/argospm-index/main/index.json"] = json.dumps(index).encode()
+    mirror.content["/v1/translate-en_es-1.10.argosmodel"] = b"PK\x05\x06" + bytes(18)
+    refused(get(mirror, tmp_path, "argos:en-es"), UNREADABLE, "en-es.argosmodel: ", tmp_path)
+    assert "GET /v1/translate-en_es-1.10.argosmodel" in mirror.asked
+    refused(get(mirror, tmp_path, "argos:en-zh"), REFUSED, "no http link", tmp_path)
+    assert "en-zh-Hant" in get(mirror, tmp_path, "--list", "argos:en-").stdout
