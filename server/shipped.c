@@ -164,6 +164,8 @@ static int refuse(const struct shipped *place, const char *what, struct error *e
 static int distance_of(const struct translator_info *info, const char *from, const char *to) {
     if (strcmp(info->task, "translation") != 0)
         return PAIR_FAR;
+    if (info->languages) /* a model of two languages is preferred */
+        return variant_source(info, from) && variant_for(info, to) ? PAIR_FAR - 1 : PAIR_FAR;
     int source = language_distance(info->source, from);
     int target = variant_for(info, to) ? 0 : variant_must_be(info) ? LANGUAGE_FAR : language_distance(info->target, to);
     return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : PAIR_FAR;
@@ -269,7 +271,7 @@ int named_models_find(struct options *options, struct error *err) {
         if (result == 0)
             result = find_named(&place, &models->names[i], err);
     }
-    if (result == 0 && options->from && models->count == 0) /* otherwise they are those of a model of many languages */
+    if (result == 0 && options->from)
         result = find_languages(options, &place, err);
     shipped_done(&place);
     return result;
