@@ -686,11 +686,22 @@ static bool is_document(const char *markup) {
     return false;
 }
 
+/* Removes the NUL bytes, which HTML ignores and at which the parser would stop reading a declaration. Returns what is left. */
+static size_t remove_nul(char *markup, size_t length) {
+    size_t kept = 0;
+    for (size_t at = 0; at < length; at++)
+        if (markup[at])
+            markup[kept++] = markup[at];
+    markup[kept] = '\0';
+    return kept;
+}
+
 int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err) {
     struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     char *whole = arena_copy(arena, markup, length);
     if (!reader || !whole)
         return error_memory(err);
+    length = remove_nul(whole, length);
     *reader = (struct reader){.arena = arena, .markup.arena = arena, .text.arena = arena, .rooted = is_document(whole)};
     if (hide_attributes(reader->rooted ? "" : "<" ROOT ">", whole, length, arena, &reader->hidden) != 0)
         return error_memory(err);
