@@ -13,20 +13,19 @@ async function ask(method, path, body) {
   return said;
 }
 
-/* Does something that may be refused; a key is asked for where one is missing, or another is needed. */
+const hide = (hidden) => { find("error").hidden = find("who").hidden = hidden; };
+/* Shows an error, and asks for a key where one is missing, or another is needed: returns whether. */
+function fail(error, act) {
+  const asks = error.status === 401 || (error.status === 403 && key);
+  find("error").textContent = error.status ? error.message : t("The server cannot be reached.");
+  hide(false);
+  find("who").hidden = !asks;
+  if (asks) { again = act; find("key").select(); }
+  return asks;
+}
 async function attempt(act) {
-  find("error").hidden = true;
-  try {
-    await act();
-    find("who").hidden = true;
-  } catch (error) {
-    find("error").textContent = error.status ? error.message : t("The server cannot be reached.");
-    find("error").hidden = false;
-    if (error.status !== 401 && !(error.status === 403 && key)) return;
-    again = act;
-    find("who").hidden = false;
-    find("key").select();
-  }
+  hide(true);
+  try { await act(); } catch (error) { fail(error, act); }
 }
 
 const say = (text) => { find("said").textContent = text; };
@@ -41,34 +40,44 @@ function remove({ name }) {
   });
 }
 
-/* served: not a download */
-function card(model, served) {
+/* A download has no task, and cannot be removed. */
+function card(model) {
   const { name, source, target, state, progress, bytes } = model;
   const facts = [state, bytes > 0 && `${(bytes / 1e6).toFixed(1)} MB`, model.from, model.version, model.licence, model.reason];
   return el("section", { class: "card", "aria-label": name }, el("h2", {}, name), source && target && `${languageName(source)} → ${languageName(target)}`,
     el("p", { class: "note" }, facts.filter(Boolean).join(" · ")),
     state === "fetching" && el("p", {}, el("progress", { max: 1, value: progress, "aria-label": t("Progress") }), ` ${Math.floor(100 * progress)}%`),
-    served && button(t("Remove"), () => remove(model), { "aria-label": `${t("Remove")}: ${name}` }));
+    model.task && button(t("Remove"), () => remove(model), { "aria-label": `${t("Remove")}: ${name}` }));
 }
 
 /* Draws what has changed, so that the focus stays where it is; asks again while something is downloaded. */
 async function list() {
-  clearTimeout(timer);
   const { models } = await ask("GET", "/models"), seen = new Set();
   for (const model of models) {
-    const down = model.state === "fetching", served = !down && !(model.state === "failed" && !model.source);
-    const id = `${served} ${model.name}`, is = JSON.stringify(model), old = cards.get(id);
+    const { name, state, task } = model, id = `${!task} ${name}`, is = JSON.stringify(model), old = cards.get(id);
     seen.add(id);
-    if (down) fetching.add(model.name);
-    else if (fetching.delete(model.name)) say(`${model.name}: ${model.state}`);
+    if (state === "fetching") fetching.add(name);
+    else if (fetching.delete(name)) say(`${name}: ${state}`);
     if (old?.is === is) continue;
-    const node = card(model, served);
+    const node = card(model);
     if (old) old.node.replaceWith(node);
     else find("models").append(node);
     cards.set(id, { is, node });
   }
   for (const [id, { node }] of cards) if (!seen.has(id)) { node.remove(); cards.delete(id); }
-  if (models.some(({ state }) => state === "fetching" || state === "loading")) timer = setTimeout(() => attempt(list), POLL_MS);
+  clearTimeout(timer);
+  if (models.some(({ state }) => state === "fetching" || state === "loading")) timer = setTimeout(poll, POLL_MS);
+}
+let lost = false;
+async function poll() {
+  try {
+    await list();
+    if (lost) hide(true);
+    lost = false;
+  } catch (error) {
+    lost = true;
+    if (!fail(error, poll)) timer = setTimeout(poll, POLL_MS);
+  }
 }
 
 find("get").addEventListener("submit", (event) => {
@@ -88,4 +97,4 @@ find("who").addEventListener("submit", (event) => {
 
 await speak();
 translatePage();
-attempt(list);
+poll();
