@@ -88,13 +88,19 @@ static size_t list_pairs(const struct model_set *models, const struct api_form *
 /* Whether no model fits, but one might without the variant. */
 static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply);
 
-/* Writes how a missing pair can be got: with its codes, if both are known and look like codes. */
-static void advise(const struct api_form *form, char text[ADVICE_BYTES]) {
+/* Whether a text of the request looks like a language code, so that it may stand in a command. */
+static bool is_code(const char *text) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
-    const char *source = form->source, *target = form->target_language;
-    bool codes = source && target && *source && *target && !source[strspn(source, letters)] && !target[strspn(target, letters)];
-    snprintf(text, ADVICE_BYTES, "; \"alignd get%s%.15s%s%.15s\" or an administrator can download one, if it exists",
-             codes ? " " : "", codes ? source : "", codes ? "-" : "", codes ? target : "");
+    size_t length = text ? strspn(text, letters) : 0;
+    return length > 0 && length < LANGUAGE_CODE_BYTES && *text != '-' && !text[length];
+}
+
+/* Writes how a missing pair can be got; the command has both codes where they are known. */
+static void advise(const struct api_form *form, char text[ADVICE_BYTES]) {
+    char pair[2 * LANGUAGE_CODE_BYTES + 1] = "";
+    if (is_code(form->source) && is_code(form->target_language))
+        snprintf(pair, sizeof pair, " %.15s-%.15s", form->source, form->target_language);
+    snprintf(text, ADVICE_BYTES, "; \"alignd get%s\" or an administrator can download one, if it exists", pair);
 }
 
 /* Which of the fields that choose a model is responsible for finding none. */

@@ -97,4 +97,5 @@ find("who").addEventListener("submit", (event) => {
 
 await speak();
 translatePage();
+find("what").placeholder = "en-fr";
 poll();
