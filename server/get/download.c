@@ -122,7 +122,7 @@ enum get_status space_check(const char *folder, uint64_t bytes, struct error *er
     return GET_SPACE;
 }
 
-static bool is_stopped(const volatile sig_atomic_t *stop) {
+static bool is_stopped(const atomic_bool *stop) {
     return stop && *stop;
 }
 
@@ -131,7 +131,7 @@ static enum get_status stopped(struct error *err) {
     return GET_STOPPED;
 }
 
-enum get_status download_digest(const char *path, const volatile sig_atomic_t *stop, char sha256[65], struct error *err) {
+enum get_status download_digest(const char *path, const atomic_bool *stop, char sha256[65], struct error *err) {
     unsigned char bytes[READ_BYTES], digest[32];
     gnutls_hash_hd_t hash;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -660,6 +660,14 @@ static enum get_status transfer_all(struct transfer *t, struct error *err) {
             if (outcome.status == GET_REFUSED && old) { /* from the beginning, once */
                 old = false;
                 t->at = 0;
+int downloads_begin(struct error *err) {
+    return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : error_memory(err);
+}
+
+void downloads_end(void) {
+    curl_global_cleanup();
+}
+
                 t->validator[0] = '\0';
                 if (ftruncate(t->file, 0) == 0 && lseek(t->file, 0, SEEK_SET) == 0)
                     continue;
@@ -709,20 +717,15 @@ enum get_status download_file(const struct download_manner *manner, const struct
         return GET_REFUSED;
     }
     enum get_status status = GET_FAILED;
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) { /* counted, and thread-safe since 7.84 */
-        t.curl = curl_easy_init();
-        if (t.curl)
-            status = open_part(&t);
-        else
-            error_memory(&inner);
-        if (t.curl && status == GET_DONE)
-            status = transfer_all(&t, &inner);
-        close_part(&t, status == GET_REFUSED || status == GET_UNKNOWN || status == GET_DONE);
-        curl_easy_cleanup(t.curl);
-        curl_global_cleanup();
-    } else {
+    t.curl = curl_easy_init();
+    if (t.curl)
+        status = open_part(&t);
+    else
         error_memory(&inner);
-    }
+    if (t.curl && status == GET_DONE)
+        status = transfer_all(&t, &inner);
+    close_part(&t, status == GET_REFUSED || status == GET_UNKNOWN || status == GET_DONE);
+    curl_easy_cleanup(t.curl);
     if (status != GET_DONE)
         error_set(err, inner.code, "%s", inner.message);
     return status;
