@@ -5,6 +5,7 @@
 #include "server/shipped.h"
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,11 @@
 
 enum { BAR = 24, DRAW_US = 100 * 1000, LINE_US = 10 * 1000 * 1000, RATE_US = 500 * 1000, EXIT_ABSENT = 3 };
 
-static volatile sig_atomic_t interrupted;
+static atomic_bool interrupted; /* lock-free, as a handler needs */
 
 static void interrupt(int number) {
     (void)number;
-    interrupted = 1;
+    interrupted = true;
 }
 
 static void watch_signals(void) {
@@ -218,16 +219,7 @@ static int update(const struct options *options, const char *into, int *status, 
     return result == 0 && first == GET_DONE ? check_written(err) : -1;
 }
 
-int get_command(const struct options *options, int *status, struct error *err) {
-    char into[INSTALLED_PATH_BYTES];
-    *status = EXIT_FAILURE;
-    if (installed_place(options->into ? options->into : options->directory, true, into, err) != 0)
-        return -1;
-    watch_signals();
-    if (options->list)
-        return list(options, into, status, err);
-    if (options->update)
-        return update(options, into, status, err);
+static int get_all(const struct options *options, const char *into, int *status, struct error *err) {
     enum get_status first = GET_DONE;
     for (size_t i = 0; i < options->paths.count && first != GET_STOPPED; i++) {
         struct error inner = {0};
@@ -238,6 +230,21 @@ int get_command(const struct options *options, int *status, struct error *err) {
     if (first != GET_DONE && err->code == ERROR_NONE)
         return error_set(err, ERROR_FILE, "not all models were got");
     return first == GET_DONE ? check_written(err) : -1;
+}
+
+int get_command(const struct options *options, int *status, struct error *err) {
+    char into[INSTALLED_PATH_BYTES];
+    *status = EXIT_FAILURE;
+    if (installed_place(options->into ? options->into : options->directory, true, into, err) != 0)
+        return -1;
+    if (downloads_begin(err) != 0)
+        return -1;
+    watch_signals();
+    int result = options->list     ? list(options, into, status, err)
+                 : options->update ? update(options, into, status, err)
+                                   : get_all(options, into, status, err);
+    downloads_end();
+    return result;
 }
 
 /* ---- alignd models, alignd remove ---- */

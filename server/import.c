@@ -2,15 +2,16 @@
 #include "model/import/import.h"
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static volatile sig_atomic_t interrupted;
+static atomic_bool interrupted; /* lock-free, as a handler needs */
 
 static void interrupt(int number) {
     (void)number;
-    interrupted = 1;
+    interrupted = true;
 }
 
 /* Long steps check the flag; blocking calls are interrupted. */

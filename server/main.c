@@ -5,6 +5,7 @@
 #include "server/base/log.h"
 #include "server/decode/worker.h"
 #include "server/get/fetch.h"
+#include "server/get/get.h"
 #include "server/get/installed.h"
 #include "server/get_command.h"
 #include "server/health.h"
@@ -355,6 +356,8 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     char place[INSTALLED_PATH_BYTES];
     bool downloads = !options->offline && installed_place(models.directory, true, place, options->fetch ? err : NULL) == 0;
     if (options->fetch && (!downloads || installed_make(place, err) != 0))
+        return -1;
+    if (downloads && downloads_begin(err) != 0) /* before any thread starts; the end of the process undoes it */
         return -1;
     if (log_start(err) != 0)
         return -1;

@@ -255,6 +255,77 @@ def test_redirects_within_the_mirror_are_followed_and_counted(mirror, tmp_path):
     refused(get(mirror, tmp_path / "b", "en-fr"), REFUSED, "redirects more than 8 times", tmp_path / "b")
 
 
+def test_a_mirror_behind_a_proxy(mirror, tmp_path):
+    far = "http://models.invalid"
+    mirror.content.update({far + path: content for path, content in mirror.content.items()})
+    done = run("get", "en-fr", "--into", tmp_path, "--mirror", far, "--retries", "0", http_proxy=mirror.url)
+    assert done.returncode == DONE, done.stderr
+
+
+def test_the_port_of_a_proxy_opens_no_other_address(mirror, tmp_path):
+    mirror.acts[mirror.paths["model"]] = [m.redirect("http://127.0.0.2:9/")]
+    refused(get(mirror, tmp_path, "en-fr", http_proxy="http://127.0.0.1:9", no_proxy="*"), REFUSED, "private address 127.0.0.2", tmp_path)
+
+
+def test_a_token_is_sent_to_its_own_host_alone(mirror, tmp_path):
+    repository, port, sent = "maker/model", mirror.url.rpartition(":")[2], []
+
+    def note(handler, content) -> None:
+        sent.append((handler.headers["Host"], handler.headers.get("Authorization")))
+        handler.reply(*((302, b"") if handler.headers["Host"].startswith("127.") else (404, b"no")), Location=f"http://localhost:{port}{handler.path}")
+
+    mirror.acts[f"/api/models/{repository}?blobs=true"] = [note]
+    get(mirror, tmp_path, "hf:" + repository, HF_TOKEN="hf_secret")
+    assert sent == [(f"127.0.0.1:{port}", "Bearer hf_secret"), (f"localhost:{port}", None)]
+
+
+def test_an_entity_tag_is_not_sent_back_with_control_characters(mirror, tmp_path):
+    path, ranges = mirror.paths["model"], []
+
+    def begin(handler, content) -> None:
+        handler.send_response(200)
+        handler.send_header("ETag", '"a\rX-Evil: 1"')
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content[:100])
+        handler.close_connection = True
+
+    def rest(handler, content) -> None:
+        ranges.append((handler.headers.get("If-Range"), handler.headers.get("X-Evil")))
+        handler.send_content(content)
+
+    mirror.acts[path] = [begin, rest]
+    assert get(mirror, tmp_path, "en-fr").returncode == DONE and ranges == [(None, None)]
+
+
+def test_a_file_that_always_begins_anew_is_given_up(mirror, tmp_path):
+    """Without an entity tag and a hash the rest cannot be asked for: the same bytes once more are no headway."""
+    content, asked = bytes(3 << 20), []
+
+    def cut(handler, content) -> None:
+        asked.append(handler.headers.get("Range"))
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content[:2 << 20])
+        handler.close_connection = True
+
+    mirror.content["/files/model.zip"], mirror.acts["/files/model.zip"] = content, [cut]
+    done = run("get", mirror.url + "/files/model.zip", "--into", tmp_path, "--retries", "1")
+    refused(done, NETWORK, "model.zip: ", tmp_path)
+    assert asked[:2] == [None, None] and len(asked) <= 3, asked
+
+
+def test_what_a_hub_says_does_not_reach_the_terminal_as_commands(mirror, tmp_path):
+    tensors, pieces = opus(tmp_path / "made")
+    huggingface(tmp_path / "opus-mt-en-fr", tensors, pieces)
+    info = hub(mirror, tmp_path / "opus-mt-en-fr", "maker/opus-mt-en-fr")
+    info["cardData"]["license"] = "\x1b]0;evil\x07"
+    mirror.content["/api/models/maker/opus-mt-en-fr"] = json.dumps(info).encode()
+    done = get(mirror, tmp_path / "models", "hf:maker/opus-mt-en-fr")
+    assert done.returncode == DONE and "evil" not in done.stdout + done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("change, said", [
     (lambda record: record.update(name="../../evil"), "name must be a file's name"),
     (lambda record: record["attachment"].update(location="../secret"), "attachment.location must be a relative path"),

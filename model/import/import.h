@@ -6,7 +6,7 @@
 
 #include "model/base/error.h"
 #include "model/import/origin.h"
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -26,7 +26,7 @@ struct import_options {
     bool no_shortlist;        /* omit the shortlist */
     size_t shortlist_first, shortlist_best; /* for a shortlist of text: the number of first ids, and of targets of a word; 0: 100 */
     const struct import_origin *origin;     /* NULL: it was not downloaded */
-    const volatile sig_atomic_t *stop;      /* set by a signal handler to stop; NULL: never */
+    const atomic_bool *stop;                /* set by a signal handler to stop; NULL: never */
 };
 
 /* Makes the folder INTO/NAME. said: malloc'ed lines that report the result, owned by the caller. Returns -1 with ERROR_INPUT,

@@ -5,13 +5,13 @@
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Set by a signal handler: long steps stop with ERROR_INPUT, "interrupted". NULL: never. */
-typedef const volatile sig_atomic_t *import_stop;
+typedef const atomic_bool *import_stop;
 int import_interrupted(import_stop stop, struct error *err);
 
 /* Formats a string; NULL if memory is out, which the arena remembers. */

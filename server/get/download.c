@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gnutls/crypto.h>
 #include <inttypes.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,10 @@ static bool is_private_6(const unsigned char b[16]) {
     static const unsigned char zero[16], mapped[12] = {[10] = 0xff, [11] = 0xff}, translated[12] = {0, 0x64, 0xff, 0x9b};
     if (memcmp(b, zero, 12) == 0 || memcmp(b, mapped, 12) == 0 || memcmp(b, translated, 12) == 0)
         return memcmp(b, zero, 12) == 0 || is_private_4(big_endian(b + 12)); /* ::1, ::, and old ways of writing IPv4 */
-    if (b[0] == 0x20 && b[1] == 0x02)                                        /* 6to4 */
+    static const unsigned char local[6] = {0, 0x64, 0xff, 0x9b, 0, 1}, teredo[4] = {0x20, 0x01};
+    if (memcmp(b, local, sizeof local) == 0 || memcmp(b, teredo, sizeof teredo) == 0) /* translations of any IPv4 address */
+        return true;
+    if (b[0] == 0x20 && b[1] == 0x02) /* 6to4 */
         return is_private_4(big_endian(b + 2));
     return (b[0] & 0xfe) == 0xfc || (b[0] == 0xfe && (b[1] & 0x80) == 0x80) || b[0] == 0xff;
 }
@@ -96,13 +100,43 @@ static struct place place_of(const struct sockaddr *address) {
     return place;
 }
 
-/* The ports of the proxies that curl uses: where they are is the administrator's choice, and addresses behind them are theirs. */
-static bool is_proxy_port(unsigned port) {
+/* Whether this URL of a proxy, with or without a scheme, leads to the place. */
+static bool leads_to(const char *proxy, const struct place *place) {
+    CURLU *url = curl_url();
+    char *host = NULL, *port = NULL, *scheme = NULL;
+    struct addrinfo *all = NULL;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    bool found = false;
+    if (url && curl_url_set(url, CURLUPART_URL, proxy, CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
+        curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK && curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK) {
+        bool with_port = curl_url_get(url, CURLUPART_PORT, &port, 0) == CURLUE_OK;
+        unsigned long number = with_port ? strtoul(port, NULL, 10) : strcasecmp(scheme, "https") == 0 ? 443 : 1080;
+        size_t length = strlen(host);
+        bool brackets = *host == '[' && host[length - 1] == ']';
+        if (brackets)
+            host[length - 1] = '\0';
+        if (number == place->port && getaddrinfo(host + brackets, NULL, &hints, &all) != 0)
+            all = NULL;
+    }
+    for (const struct addrinfo *one = all; one && !found; one = one->ai_next) {
+        const struct place its = place_of(one->ai_addr);
+        found = memcmp(its.bytes, place->bytes, sizeof its.bytes) == 0;
+    }
+    if (all)
+        freeaddrinfo(all);
+    curl_free(host);
+    curl_free(port);
+    curl_free(scheme);
+    curl_url_cleanup(url);
+    return found;
+}
+
+/* Whether curl's proxies are there: their place is the administrator's choice, and addresses beyond them are theirs. */
+static bool is_proxy(const struct place *place) {
     static const char *const variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *proxy = getenv(variables[i]), *scheme = proxy ? strstr(proxy, "://") : NULL;
-        const char *host = scheme ? scheme + 3 : proxy, *colon = host ? strrchr(host, ':') : NULL;
-        if (proxy && *proxy && port == (colon && strspn(colon + 1, "0123456789") > 0 ? strtoul(colon + 1, NULL, 10) : 1080))
+        const char *proxy = getenv(variables[i]);
+        if (proxy && *proxy && leads_to(proxy, place))
             return true;
     }
     return false;
@@ -122,7 +156,7 @@ enum get_status space_check(const char *folder, uint64_t bytes, struct error *er
     return GET_SPACE;
 }
 
-static bool is_stopped(const volatile sig_atomic_t *stop) {
+static bool is_stopped(const atomic_bool *stop) {
     return stop && *stop;
 }
 
@@ -131,7 +165,7 @@ static enum get_status stopped(struct error *err) {
     return GET_STOPPED;
 }
 
-enum get_status download_digest(const char *path, const volatile sig_atomic_t *stop, char sha256[65], struct error *err) {
+enum get_status download_digest(const char *path, const atomic_bool *stop, char sha256[65], struct error *err) {
     unsigned char bytes[READ_BYTES], digest[32];
     gnutls_hash_hd_t hash;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -200,10 +234,10 @@ static curl_socket_t open_socket(void *owner, curlsocktype purpose, struct curl_
     struct transfer *t = owner;
     (void)purpose;
     struct place place = place_of(&address->addr);
-    if (address_is_private(&address->addr) && !is_proxy_port(place.port)) {
+    if (address_is_private(&address->addr) && !is_proxy(&place)) {
         bool begins = t->first && !t->download->outside;
         bool again = t->has_origin && memcmp(place.bytes, t->origin.bytes, sizeof place.bytes) == 0 &&
-                     (place.port == t->origin.port || place.port == 80 || place.port == 443);
+                     (place.port == t->origin.port || (t->origin.port == 80 && place.port == 443));
         if (!begins && !again) {
             const struct in6_addr *shown = (const struct in6_addr *)(const void *)place.bytes;
             if (address->family == AF_INET)
@@ -251,9 +285,20 @@ static size_t take_header(char *line, size_t size, size_t count, void *owner) {
     return length;
 }
 
+/* Whether this is an entity tag that stands for the bytes, and may be sent back: it has no control characters (RFC 9110, 8.8.3). */
+static bool is_strong(const char *etag) {
+    size_t length = strlen(etag);
+    if (length < 2 || etag[0] != '"' || etag[length - 1] != '"')
+        return false;
+    for (size_t i = 1; i + 1 < length; i++)
+        if (etag[i] <= ' ' || etag[i] == '"' || etag[i] > '~')
+            return false;
+    return true;
+}
+
 /* Writes down what PATH.part is the beginning of, so that the rest is asked for only if it is the same. */
 static void keep_validator(struct transfer *t) {
-    bool strong = t->etag[0] == '"';
+    bool strong = is_strong(t->etag);
     snprintf(t->validator, sizeof t->validator, "%s", strong ? t->etag : "");
     unlink(t->validator_path);
     int file = strong ? open(t->validator_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
@@ -354,7 +399,7 @@ static enum get_status open_part(struct transfer *t) {
     if (file >= 0)
         close(file);
     t->validator[length > 0 ? length : 0] = '\0';
-    if (strpbrk(t->validator, "\r\n"))
+    if (!is_strong(t->validator))
         t->validator[0] = '\0';
     t->at = (uint64_t)now.st_size;
     bool known = download->sha256 || t->validator[0];
@@ -615,6 +660,14 @@ static struct outcome try_once(struct transfer *t, struct error *err) {
 
 /* ---- the file ---- */
 
+int downloads_begin(struct error *err) {
+    return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : error_memory(err);
+}
+
+void downloads_end(void) {
+    curl_global_cleanup();
+}
+
 static enum get_status wait_before(const struct transfer *t, size_t wait_ms, struct error *err) {
     int64_t until_us = clock_us() + (int64_t)wait_ms * 1000;
     while (clock_us() < until_us) {
@@ -648,7 +701,7 @@ static enum get_status finish(struct transfer *t, struct error *err) {
 
 /* Tries until it is there. */
 static enum get_status transfer_all(struct transfer *t, struct error *err) {
-    uint64_t before = t->at;
+    uint64_t reached = t->at; /* the most bytes that were there when the tries were last counted anew */
     size_t wait_ms = FIRST_WAIT_MS;
     bool old = t->at > 0; /* a part from an earlier run, which may be wrong */
     for (size_t tries = 0;;) {
@@ -665,18 +718,17 @@ static enum get_status transfer_all(struct transfer *t, struct error *err) {
                     continue;
             }
         }
-        bool headway = t->at >= before + HEADWAY_BYTES;
-        if (headway) {
+        if (t->at >= reached + HEADWAY_BYTES) { /* bytes that come once more after a new beginning do not count */
+            reached = t->at;
             tries = 0;
             wait_ms = FIRST_WAIT_MS;
         }
-        before = t->at;
         if (outcome.status == GET_DONE || !outcome.again || tries++ >= t->manner->retries) {
             error_set(err, inner.code, "%.500s: %s", t->download->url, inner.message);
             return outcome.status;
         }
         if (!t->download->sha256 && !t->validator[0] && t->at > 0) { /* nobody could say whether the rest belongs to it */
-            t->at = before = 0;
+            t->at = 0;
             if (ftruncate(t->file, 0) != 0 || lseek(t->file, 0, SEEK_SET) != 0) {
                 error_set(err, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
                 return GET_FAILED;
@@ -709,20 +761,15 @@ enum get_status download_file(const struct download_manner *manner, const struct
         return GET_REFUSED;
     }
     enum get_status status = GET_FAILED;
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) { /* counted, and thread-safe since 7.84 */
-        t.curl = curl_easy_init();
-        if (t.curl)
-            status = open_part(&t);
-        else
-            error_memory(&inner);
-        if (t.curl && status == GET_DONE)
-            status = transfer_all(&t, &inner);
-        close_part(&t, status == GET_REFUSED || status == GET_UNKNOWN || status == GET_DONE);
-        curl_easy_cleanup(t.curl);
-        curl_global_cleanup();
-    } else {
+    t.curl = curl_easy_init();
+    if (t.curl)
+        status = open_part(&t);
+    else
         error_memory(&inner);
-    }
+    if (t.curl && status == GET_DONE)
+        status = transfer_all(&t, &inner);
+    close_part(&t, status == GET_REFUSED || status == GET_UNKNOWN || status == GET_DONE);
+    curl_easy_cleanup(t.curl);
     if (status != GET_DONE)
         error_set(err, inner.code, "%s", inner.message);
     return status;

@@ -11,7 +11,7 @@
 #define ALIGND_DOWNLOAD_H
 
 #include "model/base/error.h"
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,9 +32,9 @@ enum get_status {
 
 /* How all downloads of a command behave. */
 struct download_manner {
-    size_t retries;                    /* after a failure of the network */
-    size_t stall_s;                    /* a transfer below MIN_BYTES_PER_SECOND for so long has failed */
-    const volatile sig_atomic_t *stop; /* NULL: never */
+    size_t retries;          /* after a failure of the network */
+    size_t stall_s;          /* a transfer below MIN_BYTES_PER_SECOND for so long has failed */
+    const atomic_bool *stop; /* NULL: never */
     /* Called often while bytes arrive: so many of the file's are there. NULL: nobody is interested. */
     void (*progress)(void *owner, uint64_t bytes, uint64_t total);
     /* Called for each failure after which it is tried again. NULL: nobody is interested. */
@@ -55,11 +55,16 @@ struct download {
 
 enum { MIN_BYTES_PER_SECOND = 4096, DOWNLOAD_USUAL_RETRIES = 4, DOWNLOAD_USUAL_STALL_S = 30 };
 
+/* Prepares the library that downloads. Called once, before another thread starts or after all have ended, because the library does
+ * not promise that this is thread-safe. -1 with ERROR_MEMORY. */
+int downloads_begin(struct error *err);
+void downloads_end(void);
+
 /* Returns GET_DONE, or another status with an error that names the URL. */
 enum get_status download_file(const struct download_manner *manner, const struct download *download, struct error *err);
 
 /* Computes the SHA-256 of a file in digits. Returns GET_DONE, GET_STOPPED or GET_FAILED. */
-enum get_status download_digest(const char *path, const volatile sig_atomic_t *stop, char sha256[65], struct error *err);
+enum get_status download_digest(const char *path, const atomic_bool *stop, char sha256[65], struct error *err);
 
 /* Whether an address is of this machine, a private network or a link, or is otherwise not on the public internet. */
 bool address_is_private(const struct sockaddr *address);

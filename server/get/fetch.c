@@ -38,7 +38,7 @@ struct entry {
 struct fetcher {
     struct fetcher_options options; /* constant */
     bool on_demand, mozilla, opus;  /* constant */
-    volatile sig_atomic_t stop;
+    atomic_bool stop;
 
     pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t changed;
@@ -531,7 +531,7 @@ struct fetcher *fetcher_create(const struct fetcher_options *options) {
 void fetcher_stop(struct fetcher *fetcher) {
     if (!fetcher)
         return;
-    fetcher->stop = 1;
+    atomic_store(&fetcher->stop, true);
     pthread_mutex_lock(&fetcher->lock);
     fetcher->stopped = true;
     struct fetch_wait *waits = take_waits(fetcher, NULL);

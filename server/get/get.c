@@ -242,6 +242,7 @@ static enum get_status is_there(const struct job *job, const struct plan_file *f
 
 static enum get_status download_all(struct job *job, struct error *err) {
     struct plan *plan = &job->plan;
+    const uint64_t most = job->options->most_bytes ? job->options->most_bytes : MOST_MODEL_BYTES; /* all files together */
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_file *file = &plan->files[i];
         char path[PATH_BYTES];
@@ -253,7 +254,7 @@ static enum get_status download_all(struct job *job, struct error *err) {
                                           .path = path,
                                           .sha256 = file->sha256,
                                           .bytes = file->bytes,
-                                          .most = job->options->most_bytes ? job->options->most_bytes : MOST_MODEL_BYTES,
+                                          .most = job->before < most ? most - job->before : 0,
                                           .spare = archive ? 2 : 0,
                                           .outside = file->outside,
                                           .token = *plan->token ? plan->token : NULL};

@@ -23,16 +23,16 @@ struct get_event {
 };
 
 struct get_options {
-    const char *into;                  /* the folder of the model folders, which is made if it is not there */
-    const char *mirror;                /* NULL: none */
-    const char *records;               /* a file with Mozilla's list; NULL: it is downloaded */
-    bool offline, preview;             /* as in server/get/sources.h */
-    bool update;                       /* another version of it is replaced; otherwise it stays */
-    const char *name;                  /* of the model folder; NULL: its languages, or the source's name */
-    const char *from, *to;             /* languages; NULL: as the source says */
-    size_t retries, stall_s;           /* as in struct download_manner */
-    uint64_t most_bytes;               /* of all files; 0: no limit */
-    const volatile sig_atomic_t *stop; /* NULL: never */
+    const char *into;        /* the folder of the model folders, which is made if it is not there */
+    const char *mirror;      /* NULL: none */
+    const char *records;     /* a file with Mozilla's list; NULL: it is downloaded */
+    bool offline, preview;   /* as in server/get/sources.h */
+    bool update;             /* another version of it is replaced; otherwise it stays */
+    const char *name;        /* of the model folder; NULL: its languages, or the source's name */
+    const char *from, *to;   /* languages; NULL: as the source says */
+    size_t retries, stall_s; /* as in struct download_manner */
+    uint64_t most_bytes;     /* of all files; 0: no limit */
+    const atomic_bool *stop; /* NULL: never */
     void (*tell)(void *owner, const struct get_event *event); /* NULL: nobody is interested */
     void *owner;
 };

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { REMOVE_DEPTH = 16 };
+enum { REMOVE_DEPTH = 16, MOST_HOME = 4000 };
 
 static const char machine_place[] = "/var/lib/alignd/models";
 
@@ -41,11 +41,13 @@ int installed_place(const char *given, bool writing, char path[INSTALLED_PATH_BY
     const char *home = getenv("HOME");
     char own[INSTALLED_PATH_BYTES] = "";
     if (home && *home == '/' && home[1])
-        snprintf(own, sizeof own, "%.4000s/.local/share/alignd/models", home);
+        snprintf(own, sizeof own, "%.*s/.local/share/alignd/models", MOST_HOME, home);
     bool machine = may_write(machine_place) || (!writing && has_models(machine_place) && (!*own || !has_models(own)));
     const char *place = given && *given ? given : machine || !*own ? machine_place : own;
     if (writing && place == machine_place && !machine)
         return error_set(err, ERROR_INPUT, "%s may not be written to, and there is no home folder: give --into DIR", machine_place);
+    if (strlen(place) >= INSTALLED_PATH_BYTES || (place == own && strlen(home) > MOST_HOME))
+        return error_set(err, ERROR_INPUT, "%.100s...: the path of the models is too long", place);
     snprintf(path, INSTALLED_PATH_BYTES, "%s", place);
     for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';)
         path[--length] = '\0';
@@ -183,18 +185,19 @@ int installed_remove(const char *directory, const char *name, char **removed, st
     }
     const struct installed *model = find(&list, name, &inner);
     int result = -1;
+    bool made = false;
     int length = snprintf(gone, sizeof gone, "%s/.removed-XXXXXX", directory);
     if (!model && inner.code != ERROR_NONE)
         error_set(err, inner.code, "%s", inner.message);
     else if (!model)
         error_set(err, ERROR_INPUT, "%.300s has no model \"%.60s\"", directory, name);
-    else if (length < 0 || (size_t)length >= sizeof gone || !mkdtemp(gone) || rename(model->folder, gone) != 0)
+    else if (length < 0 || (size_t)length >= sizeof gone || !(made = mkdtemp(gone) != NULL) || rename(model->folder, gone) != 0)
         error_set(err, ERROR_FILE, "%.300s: %s", model->folder, strerror(errno));
     else if (!(*removed = strdup(model->name)))
         error_memory(err);
     else
         result = 0;
-    if (model && access(gone, F_OK) == 0)
+    if (made)
         installed_delete(gone);
     installed_list_done(&list);
     return result;

@@ -122,9 +122,10 @@ static enum get_status fetch_list(const struct source_options *options, const ch
     enum get_status status = GET_FAILED;
     if (!mkdtemp(folder))
         error_set(err, ERROR_FILE, "%.300s: %s", options->work, strerror(errno));
-    else if (asprintf(&file, "%s/list", folder) < 0)
+    else if (asprintf(&file, "%s/list", folder) < 0) {
+        file = NULL;
         error_memory(err);
-    else
+    } else
         status = download_file(options->manner,
                                &(struct download){.url = url, .path = file, .most = MOST_LIST_BYTES, .token = token}, err);
     if (status == GET_DONE && rename(file, path) != 0) {
@@ -442,9 +443,19 @@ static void drop_file(struct plan *plan, const char *name) {
     plan->count = kept;
 }
 
+/* Without control characters, which a terminal would obey; jansson has checked that it is UTF-8. */
+static bool is_printable(const char *text) {
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
+        if (byte < ' ' || byte == 0x7f || (byte == 0xc2 && next < 0xa0))
+            return false;
+    }
+    return true;
+}
+
 static const char *string_or(const json_t *object, const char *key, const char *otherwise, struct arena *arena) {
     const char *text = json_string_value(json_object_get(object, key));
-    return text && strlen(text) < NAME_BYTES && !strpbrk(text, "\r\n") ? say(arena, "%s", text) : otherwise;
+    return text && strlen(text) < NAME_BYTES && is_printable(text) ? say(arena, "%s", text) : otherwise;
 }
 
 /* opus-mt-en-fr -> en, fr */

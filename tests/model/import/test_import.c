@@ -647,7 +647,7 @@ START_TEST(other_refusals_leave_nothing) {
     expect(import_one(in, "x"), "the model's configuration: encoder.heads: must divide encoder.hidden");
     expect(import_one(in, "../x"), "../x: is not a valid name for a model folder");
     expect(import_one(in, ".x"), ".x: is not a valid name for a model folder");
-    volatile sig_atomic_t stop = 1;
+    atomic_bool stop = true;
     const char *const paths[] = {in};
     const struct import_options options = {
         .paths = paths, .path_count = 1, .into = import_say(&arena, "%s/models", folder.path), .name = "x", .stop = &stop};

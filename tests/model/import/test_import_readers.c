@@ -106,7 +106,7 @@ START_TEST(archives_have_limits) {
     snprintf(out, sizeof out, "%s/x", folder.path);
     expect(archive_expand(archive, out, &(struct archive_limits){10, 100000, 10}, NULL, &err),
            "its contents are larger than 100000 bytes");
-    volatile sig_atomic_t stop = 1;
+    atomic_bool stop = true;
     snprintf(out, sizeof out, "%s/y", folder.path);
     expect(archive_expand(archive, out, &archive_usual, &stop, &err), "interrupted");
 }
