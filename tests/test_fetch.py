@@ -181,7 +181,7 @@ def test_a_pair_that_no_source_has_is_refused_and_not_asked_for_again(mirror, fo
         asked = len(mirror.asked)
         for _ in range(3):
             status, answer, _ = daemon.ask(text="What?", source="en", target="sw")
-            assert status == 400 and "no model translates" in answer["error"], answer
+            assert status == 400 and "no model translates" in answer["error"] and "alignd get en-sw" in answer["error"], answer
         assert len(mirror.asked) == asked  # the list says so
         assert daemon.ask(q="What?", source="en", target="sw")[0] == 400
         assert daemon.ask(text="What?", source="en", target="../../x")[0] == 400

@@ -21,7 +21,7 @@ from weights.model.transformer import Heads, sinusoids, slopes  # noqa: E402
 
 
 def heads(size: int, count: int) -> Heads:
-    return Heads({"hidden": size, "heads": count, "norm": "post"}, size, 0.0)
+    return Heads({"hidden": size, "heads": count, "norm": "post", "epsilon": 1e-6}, size, 0.0)
 
 
 @torch.no_grad()

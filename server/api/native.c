@@ -23,7 +23,7 @@ struct choice {
     double confidence;    /* 0 to 1 */
 };
 
-enum { MISFIT = 4 * LANGUAGE_FAR, PAIRS_BYTES = 240 };
+enum { MISFIT = 4 * LANGUAGE_FAR, PAIRS_BYTES = 240, ADVICE_BYTES = 120 };
 
 static int target_distance(const struct translator_info *info, const char *code) {
     return variant_for(info, code) ? 0 : language_distance(info->target, code);
@@ -88,6 +88,21 @@ static size_t list_pairs(const struct model_set *models, const struct api_form *
 /* Whether no model fits, but one might without the variant. */
 static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply);
 
+/* Whether a text of the request looks like a language code, so that it may stand in a command. */
+static bool is_code(const char *text) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
+    size_t length = text ? strspn(text, letters) : 0;
+    return length > 0 && length < LANGUAGE_CODE_BYTES && *text != '-' && !text[length];
+}
+
+/* Writes how a missing pair can be got; the command has both codes where they are known. */
+static void advise(const struct api_form *form, char text[ADVICE_BYTES]) {
+    char pair[2 * LANGUAGE_CODE_BYTES + 1] = "";
+    if (is_code(form->source) && is_code(form->target_language))
+        snprintf(pair, sizeof pair, " %.15s-%.15s", form->source, form->target_language);
+    snprintf(text, ADVICE_BYTES, "; \"alignd get%s\" or an administrator can download one, if it exists", pair);
+}
+
 /* Which of the fields that choose a model is responsible for finding none. */
 static int fail_model(const struct model_set *models, const struct api_form *form, struct reply *reply) {
     bool known_model = !form->model, known_source = !form->source;
@@ -100,11 +115,14 @@ static int fail_model(const struct model_set *models, const struct api_form *for
     if (form->variant)
         return fail_variant(models, form, reply);
     const char *which = form->model ? "this model does not translate" : "no model translates";
+    char advice[ADVICE_BYTES] = "";
+    if (!form->model)
+        advise(form, advice);
     if (!known_source)
-        return api_refuse(reply, "source", "%s from \"%.60s\"", which, form->source);
+        return api_refuse(reply, "source", "%s from \"%.60s\"%s", which, form->source, advice);
     if (!form->source)
-        return api_refuse(reply, "target", "%s to \"%.60s\"", which, form->target_language);
-    return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"", which, form->source, form->target_language);
+        return api_refuse(reply, "target", "%s to \"%.60s\"%s", which, form->target_language, advice);
+    return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"%s", which, form->source, form->target_language, advice);
 }
 
 static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply) {

@@ -46,4 +46,5 @@ export default {
   "Links of your own between the words, sure and possible, to save as a gold alignment, and how well the model's agree with them.": "Eigene Verknüpfungen zwischen den Wörtern, sichere und mögliche, und wie gut die des Modells zu ihnen passen.",
   "Many texts of a file, or translations of them: how likely, how good, how much of each is covered. Sort them, and look at one.": "Viele Texte einer Datei oder ihre Übersetzungen: wie wahrscheinlich, wie gut, wie viel erfasst ist. Sortiere sie und sieh dir einen an.",
   "The picture and the numbers to take away, and the request to repeat it.": "Bild und Zahlen zum Mitnehmen, und die Anfrage, um sie zu wiederholen.",
+  "Models of this server": "Modelle dieses Servers", "Removing takes a model out of service; its files stay.": "Entfernen nimmt ein Modell aus dem Dienst; die Dateien bleiben.", "Languages": "Sprachen", "Download": "Herunterladen", "Remove": "Entfernen",
 };

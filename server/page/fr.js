@@ -46,4 +46,5 @@ export default {
   "Links of your own between the words, sure and possible, to save as a gold alignment, and how well the model's agree with them.": "Vos propres liens entre les mots, sûrs et possibles, et leur accord avec ceux du modèle.",
   "Many texts of a file, or translations of them: how likely, how good, how much of each is covered. Sort them, and look at one.": "Les textes d'un fichier, ou leurs traductions : leur probabilité, leur qualité, ce qui est couvert. Triez-les et regardez-en un.",
   "The picture and the numbers to take away, and the request to repeat it.": "L'image et les nombres à emporter, et la requête pour recommencer.",
+  "Models of this server": "Modèles de ce serveur", "Removing takes a model out of service; its files stay.": "Retirer un modèle le met hors service ; ses fichiers restent.", "Languages": "Langues", "Download": "Télécharger", "Remove": "Retirer",
 };

@@ -240,14 +240,19 @@ START_TEST(other_fields) {
 }
 END_TEST
 
+#define DOWNLOAD(command) "; \"" command "\" or an administrator can download one, if it exists"
+
 START_TEST(models_and_languages) {
     static const struct refusal refusals[] = {
         {"{'text': 'x', 'model': 'en-zz'}", "model", "no model \"en-zz\" is loaded"},
         {"{'text': 'x', 'model': ''}", "model", "no model \"\" is loaded"},
-        {"{'text': 'x', 'source': 'zz'}", "source", "no model translates from \"zz\""},
-        {"{'text': 'x', 'target': 'zz'}", "target", "no model translates to \"zz\""},
-        {"{'text': 'x', 'source': 'en', 'target': 'de'}", "target", "no model translates from \"en\" to \"de\""},
-        {"{'text': 'x', 'source': 'fr', 'target': 'en'}", "source", "no model translates from \"fr\""},
+        {"{'text': 'x', 'source': 'zz'}", "source", "no model translates from \"zz\"" DOWNLOAD("alignd get")},
+        {"{'text': 'x', 'target': 'zz'}", "target", "no model translates to \"zz\"" DOWNLOAD("alignd get")},
+        {"{'text': 'x', 'source': 'en', 'target': 'de'}", "target",
+         "no model translates from \"en\" to \"de\"" DOWNLOAD("alignd get en-de")},
+        {"{'text': 'x', 'source': 'en', 'target': 'a b;c'}", "target",
+         "no model translates from \"en\" to \"a b;c\"" DOWNLOAD("alignd get")},
+        {"{'text': 'x', 'source': 'fr', 'target': 'en'}", "source", "no model translates from \"fr\"" DOWNLOAD("alignd get fr-en")},
         {"{'text': 'x', 'model': 'luong-dot-lstm', 'source': 'fr'}", "source", "this model does not translate from \"fr\""},
         {"{'text': 'x', 'target': 1}", "target", "target must be a string, got an integer"},
     };

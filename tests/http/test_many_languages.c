@@ -100,7 +100,8 @@ static const struct {
     const char *json, *field, *message;
 } refused[] = {
     {"{'text': 'x', 'model': 'many', 'source': 'es', 'target': 'de'}", "source", "this model does not translate from \"es\""},
-    {"{'text': 'x', 'source': 'en', 'target': 'es'}", "target", "no model translates from \"en\" to \"es\""},
+    {"{'text': 'x', 'source': 'en', 'target': 'es'}", "target",
+     "no model translates from \"en\" to \"es\"; \"alignd get en-es\" or an administrator can download one, if it exists"},
     {"{'text': 'x', 'model': 'many', 'source': 'en'}", "variant",
      "variant is missing: model \"many\" writes 3 languages, such as en"},
 };

@@ -86,16 +86,21 @@ START_TEST(every_file_is_served) {
 END_TEST
 
 START_TEST(nothing_inline_nothing_from_elsewhere) {
-    struct reply reply;
-    char policy[HEADER_BYTES];
-    client_send(&served, &(struct call){.path = "/?a=b"}, &reply);
-    ck_assert_int_eq(reply.status, 200);
-    ck_assert(reply_header(&reply, "Content-Security-Policy", policy));
-    ck_assert_ptr_nonnull(strstr(policy, "default-src 'self'"));
-    ck_assert_ptr_null(strstr(policy, "unsafe"));
-    ck_assert_ptr_null(strstr(policy, "http"));
-    ck_assert_ptr_null(strstr(reply.body, "http"));
-    reply_done(&reply);
+    static const char *const paths[] = {"/?a=b", "/page/models.html"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct reply reply;
+        char policy[HEADER_BYTES];
+        client_send(&served, &(struct call){.path = paths[i]}, &reply);
+        ck_assert_int_eq(reply.status, 200);
+        check_header(&reply, "Content-Type", "text/html; charset=utf-8");
+        ck_assert(reply_header(&reply, "Content-Security-Policy", policy));
+        ck_assert_ptr_nonnull(strstr(policy, "default-src 'self'"));
+        ck_assert_ptr_null(strstr(policy, "unsafe"));
+        ck_assert_ptr_null(strstr(policy, "http"));
+        ck_assert_ptr_null(strstr(reply.body, "http"));
+        ck_assert_ptr_null(strstr(reply.body, "<style"));
+        reply_done(&reply);
+    }
 }
 END_TEST
 

@@ -7,14 +7,14 @@ import { link, text, translated, violations, visit } from "./browser.mjs";
 
 const FOLDER = "server/page", STRING = '"((?:[^"\\\\]|\\\\.)*)"';
 
-/* The texts that modules give to t(), and those of index.html. */
+/* The texts that modules give to t(), and those of index.html and models.html. */
 function said() {
   const found = new Set();
   for (const name of readdirSync(FOLDER).filter((one) => /\.js$/.test(one) && !["de.js", "fr.js"].includes(one))) {
     for (const [, ...texts] of readFileSync(join(FOLDER, name), "utf8").matchAll(new RegExp(`\\bt\\((?:[^"()]*"?[^"()]*"? \\? )?${STRING}(?: : ${STRING})?`, "g")))
       for (const one of texts) if (one !== undefined) found.add(JSON.parse(`"${one}"`));
   }
-  const html = readFileSync(join(FOLDER, "index.html"), "utf8");
+  const html = ["index.html", "models.html"].map((name) => readFileSync(join(FOLDER, name), "utf8")).join("\n");
   for (const [, one] of html.matchAll(/data-say[^>]*>([^<]+)</g)) found.add(one);
   for (const [, one] of html.matchAll(/(?:aria-label|placeholder|title)="([^"]+)"/g)) found.add(one);
   return [...found];

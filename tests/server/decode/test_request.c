@@ -103,9 +103,12 @@ static const struct {
      "quality, heads, timing, eos, got "
      "\"top_j\""},
     {"{\"text\":\"a\",\"model\":\"zz\"}", "model", "no model \"zz\" is loaded"},
-    {"{\"text\":\"a\",\"source\":\"zz\"}", "source", "no model translates from \"zz\""},
-    {"{\"text\":\"a\",\"target\":\"zz\"}", "target", "no model translates to \"zz\""},
-    {"{\"text\":\"a\",\"source\":\"en\",\"target\":\"zz\"}", "target", "no model translates from \"en\" to \"zz\""},
+    {"{\"text\":\"a\",\"source\":\"zz\"}", "source",
+     "no model translates from \"zz\"; \"alignd get\" or an administrator can download one, if it exists"},
+    {"{\"text\":\"a\",\"target\":\"zz\"}", "target",
+     "no model translates to \"zz\"; \"alignd get\" or an administrator can download one, if it exists"},
+    {"{\"text\":\"a\",\"source\":\"en\",\"target\":\"zz\"}", "target",
+     "no model translates from \"en\" to \"zz\"; \"alignd get en-zz\" or an administrator can download one, if it exists"},
     {"{\"text\":\"a\",\"model\":\"luong-general-gru\",\"target\":\"de\"}", "target", "this model does not translate to \"de\""},
 };
 
