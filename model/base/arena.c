@@ -9,6 +9,8 @@
 /* ALIGNMENT: a cache line, and the widest vector register: no two objects share a line, and every array suits aligned loads.
  * CLOCK_STEPS: steps between two calls of go_on. FIRST_ITEMS: the least that an array grows by. */
 enum { ALIGNMENT = 64, CLOCK_STEPS = 128, FIRST_ITEMS = 64 };
+/* A copy to memory that was never written takes about this many steps for this many bytes. */
+enum { COPY_BYTES = 64 * 1024, COPY_STEPS = 16 };
 
 /* ---- budgets ---- */
 
@@ -38,6 +40,18 @@ bool budget_take(struct budget *budget, size_t bytes) {
     if (bytes > budget->most_bytes - budget->bytes)
         return budget_end(budget, BUDGET_BYTES);
     budget->bytes += bytes;
+    return true;
+}
+
+bool budget_copy(struct budget *budget, void *to, const void *from, size_t length) {
+    size_t at = 0;
+    for (; length - at > COPY_BYTES; at += COPY_BYTES) {
+        memcpy((char *)to + at, (const char *)from + at, COPY_BYTES);
+        if (!budget_step(budget, COPY_STEPS))
+            return false;
+    }
+    if (length > at)
+        memcpy((char *)to + at, (const char *)from + at, length - at);
     return true;
 }
 
@@ -166,8 +180,10 @@ void *arena_grow(struct arena *arena, void *items, size_t used, size_t *room, si
     void *grown = arena_alloc(arena, wanted, size);
     if (!grown)
         return NULL;
-    if (used > 0)
-        memcpy(grown, items, used * size);
+    if (!budget_copy(arena->budget, grown, items, used * size)) {
+        arena->failed = true;
+        return NULL;
+    }
     *room = wanted;
     return grown;
 }
@@ -177,8 +193,10 @@ char *arena_copy(struct arena *arena, const char *text, size_t length) {
     char *copy = arena_alloc(arena, length < SIZE_MAX ? length + 1 : SIZE_MAX, 1);
     if (!copy)
         return NULL;
-    if (length > 0) /* text may be NULL then */
-        memcpy(copy, text, length);
+    if (!budget_copy(arena->budget, copy, text, length)) { /* text may be NULL if length is 0 */
+        arena->failed = true;
+        return NULL;
+    }
     copy[length] = '\0';
     return copy;
 }

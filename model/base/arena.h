@@ -35,6 +35,8 @@ bool budget_take(struct budget *budget, size_t bytes);
 void budget_give(struct budget *budget, size_t bytes);
 /* Counts one more sentence. False: the limit is exceeded. */
 bool budget_add_sentence(struct budget *budget);
+/* memcpy that counts steps for a long copy. False: the budget is used up, and not all was copied. */
+bool budget_copy(struct budget *budget, void *to, const void *from, size_t length);
 /* Checks in advance whether that many sentences may be added. */
 bool budget_has_room(struct budget *budget, size_t sentences);
 /* From away = true until away = false the caller waits for a lock or works where nobody else can have a turn, so the owner lets

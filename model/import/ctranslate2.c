@@ -84,7 +84,7 @@ static double flag(struct converter *c, const char *side, const char *name, doub
         if (!found)
             continue;
         tensors_drop(c->tensors, places[i].text);
-        if (!number_of(found, &value)) {
+        if (!number_of(found, &value) || !isfinite(value)) {
             tensors_fail(c->tensors, "%s: must be one number", found->name);
             return missing;
         }
@@ -309,7 +309,8 @@ static void embeddings(struct converter *c, struct words *words) {
                                      .rows = 1,
                                      .columns = words->target});
     words->zero = flag(c, "decoder", "start_from_zero_embedding", 0) != 0;
-    words->alignment = (long)flag(c, "decoder", "alignment_layer", -1);
+    double alignment = flag(c, "decoder", "alignment_layer", -1);
+    words->alignment = (long)fmin(fmax(alignment, -MOST_LAYERS), MOST_LAYERS); /* any number may stand there */
     flag(c, "decoder", "alignment_heads", 1);
 }
 

@@ -25,12 +25,12 @@ bool bytes_among(struct html_bytes word, const char *list) {
 void html_put(struct html_buffer *buffer, const char *bytes, size_t length) {
     char *grown =
         buffer->failed ? NULL : arena_grow(buffer->arena, buffer->bytes, buffer->length, &buffer->capacity, length + 1, 1);
-    if (!grown) {
+    if (grown)
+        buffer->bytes = grown;
+    if (!grown || !budget_copy(buffer->arena->budget, grown + buffer->length, bytes, length)) {
         buffer->failed = true;
         return;
     }
-    buffer->bytes = grown;
-    memcpy(grown + buffer->length, bytes, length);
     buffer->length += length;
     grown[buffer->length] = '\0';
 }

@@ -3,10 +3,18 @@
 #include "model/base/utf8.h"
 #include "server/office/walk.h"
 #include "server/office/zip.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <strings.h>
 
-enum { SCRATCH_BLOCK_BYTES = 64 * 1024, MOST_COLUMNS = 10000 };
+enum { SCRATCH_BLOCK_BYTES = 64 * 1024, MOST_COLUMNS = 10000, MOST_COLUMN_BYTES = 4096 };
+
+/* The name of a part, found by a hash that the case of ASCII letters does not change. */
+struct part_name {
+    uint64_t hash;
+    struct html_bytes name;
+    bool text; /* the part has text */
+};
 
 /* Names that formulas and tables refer to. */
 struct columns {
@@ -17,6 +25,8 @@ struct columns {
 struct archive {
     const struct office_document *document;
     struct zip zip;
+    struct part_name *parts; /* [part_count], sorted: members that have a rule */
+    size_t part_count;
     struct columns columns;
     struct office_changes *changes;
     struct arena *arena;
@@ -37,29 +47,95 @@ static int fail_in(const struct archive *archive, const struct zip_member *membe
     return error_set(archive->err, inner->code, "%.*s: %s", shown, member->name.start, inner->message);
 }
 
-/* ---- what an archive must not be ---- */
+/* ---- names of parts ---- */
 
-static int unpack(const struct archive *archive, const char *name, struct html_bytes *out) {
-    const struct zip_member *member = zip_find(&archive->zip, name);
-    *out = (struct html_bytes){"", 0};
-    return member ? zip_unpack(member, archive->arena, out, archive->err) : 0;
+static uint64_t hash_of(struct html_bytes name) {
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < name.length; i++)
+        hash = (hash ^ (uint64_t)tolower((unsigned char)name.start[i])) * 0x100000001b3u;
+    return hash;
 }
 
-/* OpenDocument encrypts parts within the archive, and so do shops that sell books. Fonts may be encrypted. */
-static int check_encryption(const struct archive *archive) {
-    struct html_bytes manifest, list;
-    if (unpack(archive, "META-INF/manifest.xml", &manifest) != 0 || unpack(archive, "META-INF/encryption.xml", &list) != 0)
-        return -1;
-    if (memmem(manifest.start, manifest.length, "encryption-data", 15))
-        return error_set(archive->err, ERROR_INPUT, "the file is encrypted with a password: save it without one");
-    for (size_t i = 0; i < archive->zip.count && list.length > 0; i++) {
+static int compare_parts(const void *a, const void *b) {
+    const struct part_name *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    if (x->name.length != y->name.length)
+        return x->name.length < y->name.length ? -1 : 1;
+    return strncasecmp(x->name.start, y->name.start, x->name.length);
+}
+
+/* Comparing each name with all others would take minutes for ten thousand long ones. */
+static int list_parts(struct archive *archive) {
+    archive->parts = arena_alloc(archive->arena, archive->zip.count, sizeof *archive->parts);
+    if (!archive->parts)
+        return error_memory(archive->err);
+    for (size_t i = 0; i < archive->zip.count; i++) {
         struct html_bytes name = archive->zip.members[i].name;
         const struct part_rule *rule = office_rule(archive->document->family, name);
-        if (rule && rule->text && memmem(list.start, list.length, name.start, name.length))
-            return error_set(archive->err, ERROR_INPUT, "the book is encrypted (DRM), so its text cannot be read");
+        if (rule)
+            archive->parts[archive->part_count++] = (struct part_name){hash_of(name), name, rule->text};
+        if (!budget_step(archive->arena->budget, 1))
+            return error_memory(archive->err);
     }
+    if (archive->part_count > 0)
+        qsort(archive->parts, archive->part_count, sizeof *archive->parts, compare_parts);
     return 0;
 }
+
+static const struct part_name *find_part(const struct archive *archive, struct html_bytes name) {
+    const struct part_name asked = {hash_of(name), name, false};
+    if (archive->part_count == 0)
+        return NULL;
+    return bsearch(&asked, archive->parts, archive->part_count, sizeof *archive->parts, compare_parts);
+}
+
+/* ---- encryption ---- */
+
+/* An EPUB's list of what is encrypted: 1 if that includes a part with text. Fonts may be encrypted. */
+static int encrypts_text(const struct archive *archive, const struct zip_member *member) {
+    struct html_bytes bytes, name;
+    struct xml_scan *scan = arena_alloc(archive->arena, 1, sizeof *scan);
+    struct xml_token token;
+    struct error inner = {0};
+    int read;
+    if (!scan)
+        return error_memory(archive->err);
+    if (zip_unpack(member, archive->arena, &bytes, archive->err) != 0)
+        return -1;
+    xml_scan_begin(scan, bytes, true, archive->arena->budget);
+    while ((read = xml_next(scan, &token, &inner)) > 0) {
+        bool refers =
+            (token.kind == XML_START || token.kind == XML_EMPTY) && bytes_are(xml_local_name(token.name), "CipherReference");
+        const struct part_name *part = refers && xml_attribute(&token, "URI", &name) ? find_part(archive, name) : NULL;
+        if (part && part->text)
+            return 1;
+    }
+    return read == 0 ? 0 : fail_in(archive, member, &inner);
+}
+
+/* OpenDocument encrypts parts within the archive, and so do shops that sell books. */
+static int check_encryption(const struct archive *archive) {
+    const struct zip_member *manifest = zip_find(&archive->zip, "META-INF/manifest.xml");
+    const struct zip_member *list = zip_find(&archive->zip, "META-INF/encryption.xml");
+    struct arena_mark mark = arena_mark(archive->arena);
+    struct html_bytes bytes;
+    if (manifest) {
+        if (zip_unpack(manifest, archive->arena, &bytes, archive->err) != 0)
+            return -1;
+        if (xml_find(bytes, "encryption-data", archive->arena->budget))
+            return error_set(archive->err, ERROR_INPUT, "the file is encrypted with a password: save it without one");
+    }
+    int encrypts = list ? encrypts_text(archive, list) : 0;
+    if (encrypts < 0)
+        return -1;
+    if (encrypts > 0)
+        return error_set(archive->err, ERROR_INPUT, "the book is encrypted (DRM), so its text cannot be read");
+    arena_release(archive->arena, mark);
+    return 0;
+}
+
+/* ---- what an archive must not be ---- */
 
 /* Two members of one name would be one part for some programs and the other for others. */
 static int check_parts(const struct archive *archive) {
@@ -72,14 +148,13 @@ static int check_parts(const struct archive *archive) {
         if (!rule)
             continue;
         found |= rule->text && begins(member->name, family->main);
-        bytes += member->size;
-        for (size_t j = 0; j < i; j++)
-            if (archive->zip.members[j].name.length == member->name.length &&
-                strncasecmp(archive->zip.members[j].name.start, member->name.start, member->name.length) == 0)
-                return error_set(archive->err, ERROR_INPUT, "the archive has two members of one name");
-        if (!budget_step(archive->arena->budget, 1 + i / 256))
+        bytes += member->size > OFFICE_MOST_BYTES ? (uint64_t)OFFICE_MOST_BYTES + 1 : member->size;
+        if (!budget_step(archive->arena->budget, 1))
             return error_memory(archive->err);
     }
+    for (size_t i = 1; i < archive->part_count; i++)
+        if (compare_parts(&archive->parts[i - 1], &archive->parts[i]) == 0)
+            return error_set(archive->err, ERROR_INPUT, "the archive has two members of one name");
     if (!found)
         return error_set(archive->err, ERROR_INPUT, "the archive is not of the format %s: it has no part %s", family->name,
                          *family->main ? family->main : "with text");
@@ -113,7 +188,7 @@ static int read_columns(struct archive *archive, const struct zip_member *member
     xml_scan_begin(scan, bytes, false, archive->arena->budget);
     while ((read = xml_next(scan, &token, &inner)) > 0 && columns->count < MOST_COLUMNS) {
         if ((token.kind != XML_START && token.kind != XML_EMPTY) || !bytes_are(xml_local_name(token.name), "tableColumn") ||
-            !xml_attribute(&token, "name", &name))
+            !xml_attribute(&token, "name", &name) || name.length > MOST_COLUMN_BYTES)
             continue;
         struct xml_token value = {.kind = XML_TEXT, .begin = name.start, .end = name.start + name.length};
         struct html_bytes *names = arena_grow(archive->arena, columns->names, columns->count, &columns->room, 1, sizeof *names);
@@ -128,7 +203,8 @@ static int read_columns(struct archive *archive, const struct zip_member *member
 }
 
 static int find_columns(struct archive *archive) {
-    for (size_t i = 0; i < archive->zip.count && archive->document->family == &office_xlsx; i++)
+    for (size_t i = 0; i < archive->zip.count && archive->document->family == &office_xlsx && archive->columns.count < MOST_COLUMNS;
+         i++)
         if (begins(archive->zip.members[i].name, "xl/tables/") && read_columns(archive, &archive->zip.members[i]) != 0)
             return -1;
     if (archive->columns.count > 0)
@@ -208,14 +284,15 @@ static int drop_signatures(struct archive *archive) {
 static int open_archive(struct archive *archive, const struct office_document *document, struct arena *arena,
                         struct office_changes *changes, struct error *err) {
     *archive = (struct archive){.document = document, .arena = arena, .changes = changes, .err = err};
-    if (zip_open(document->bytes, arena, &archive->zip, err) != 0 || check_encryption(archive) != 0 || check_parts(archive) != 0)
+    if (zip_open(document->bytes, arena, &archive->zip, err) != 0 || list_parts(archive) != 0 || check_encryption(archive) != 0 ||
+        check_parts(archive) != 0)
         return -1;
     return find_columns(archive);
 }
 
 /* Cells of a spreadsheet have their text elsewhere, unless they say so. */
-static bool has_text(struct html_bytes name, struct html_bytes bytes) {
-    return !begins(name, "xl/worksheets/") || memmem(bytes.start, bytes.length, "inlineStr", 9);
+static bool has_text(struct html_bytes name, struct html_bytes bytes, struct budget *budget) {
+    return !begins(name, "xl/worksheets/") || xml_find(bytes, "inlineStr", budget);
 }
 
 static struct walk_part part_of(const struct archive *archive, const struct part_rule *rule, struct html_bytes bytes) {
@@ -230,7 +307,7 @@ static int read_part(struct archive *archive, const struct zip_member *member, c
     struct error inner = {0};
     if (zip_unpack(member, archive->arena, &bytes, archive->err) != 0)
         return -1;
-    if (!has_text(member->name, bytes)) {
+    if (!has_text(member->name, bytes, archive->arena->budget)) {
         arena_release(archive->arena, mark);
         return 0;
     }
@@ -269,7 +346,7 @@ static int write_part(struct archive *archive, struct zip_member *member, const 
     struct error inner = {0};
     if (zip_unpack(member, scratch, &bytes, &inner) != 0)
         return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
-    if (!has_text(member->name, bytes))
+    if (!has_text(member->name, bytes, scratch->budget))
         return 0;
     const struct walk_part part = part_of(archive, rule, bytes);
     out.capacity = bytes.length + bytes.length / 4 + 1; /* so that it seldom grows */

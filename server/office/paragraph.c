@@ -70,22 +70,20 @@ static void put_format_tag(const struct grammar *grammar, const struct xml_token
 
 int paragraph_clean_format(const struct grammar *grammar, struct html_bytes raw, const char *language, struct arena *arena,
                            struct html_bytes *out, struct error *err) {
-    struct xml_scan *scan = arena_alloc(arena, 1, sizeof *scan);
+    struct xml_scan scan; /* not in the arena: there is one for each run, of 4 KB */
     struct html_buffer kept = {.arena = arena};
     struct xml_token token;
     size_t skipped = 0, inner = 0, attributes = 0; /* skipped: the depth of the element that is not kept */
     int read;
-    if (!scan)
-        return error_memory(err);
-    xml_scan_begin(scan, raw, false, arena->budget);
-    while ((read = xml_next(scan, &token, err)) > 0) {
+    xml_scan_begin(&scan, raw, false, arena->budget);
+    while ((read = xml_next(&scan, &token, err)) > 0) {
         bool tag = token.kind == XML_START || token.kind == XML_EMPTY;
-        size_t depth = scan->depth + (token.kind == XML_END);
+        size_t depth = scan.depth + (token.kind == XML_END);
         if (skipped > 0) {
             skipped = token.kind == XML_END && depth == skipped ? 0 : skipped;
             continue;
         }
-        if (tag && scan->depth == (token.kind == XML_START ? 2 : 1) && grammar->dropped &&
+        if (tag && scan.depth == (token.kind == XML_START ? 2 : 1) && grammar->dropped &&
             bytes_among(token.name, grammar->dropped)) {
             skipped = token.kind == XML_START ? depth : 0;
             continue;

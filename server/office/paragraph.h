@@ -58,6 +58,7 @@ struct paragraph {
     const char *begin, *end;     /* its content, without its properties */
     struct inline_token *tokens; /* [count] */
     size_t count, room;
+    size_t text_bytes;             /* of its texts together */
     struct inline_format *formats; /* [format_count] */
     size_t format_count, format_room;
     struct html_bytes run, text; /* names of the elements of runs and texts, with their prefixes */

@@ -10,6 +10,9 @@ enum {
     MOST_PREFIXES = 32,
     MOST_PARAGRAPHS = 16, /* in each other; those further in are not translated */
     WORD_BYTES = 32,      /* of what represents a unit in its sentence */
+    /* Of a paragraph, so that settling it takes a turn at most. No person writes as much. */
+    MOST_TOKENS = 1 << 15,
+    MOST_TEXT_BYTES = 1 << 20,
 };
 
 static const struct html_bytes nothing = {"", 0};
@@ -273,6 +276,10 @@ static int end_paragraph(struct walk *walk, const char *end) {
 
 static struct inline_token *add(struct walk *walk, enum inline_kind kind, const char *begin, const char *end) {
     const struct state *state = &walk->states[walk->nested - 1];
+    if (walk->paragraph->count == MOST_TOKENS) {
+        html_error_at(walk->err, walk->scan.begin, begin, "a paragraph has more than %d texts and tags", MOST_TOKENS);
+        return NULL;
+    }
     struct inline_token *token = paragraph_add(walk->paragraph, kind, begin, end, walk->arena);
     if (!token) {
         error_memory(walk->err);
@@ -281,6 +288,10 @@ static struct inline_token *add(struct walk *walk, enum inline_kind kind, const 
     token->in_run = state->run > 0;
     token->format = state->format;
     return token;
+}
+
+static int refuse_text(struct walk *walk, const char *begin) {
+    return html_error_at(walk->err, walk->scan.begin, begin, "a paragraph has more than %d MiB of text", MOST_TEXT_BYTES >> 20);
 }
 
 static int add_text(struct walk *walk, const char *begin, const char *end, struct html_bytes text) {
@@ -293,7 +304,8 @@ static int add_text(struct walk *walk, const char *begin, const char *end, struc
     if (!token)
         return -1;
     token->text = text;
-    return 0;
+    paragraph->text_bytes += text.length;
+    return paragraph->text_bytes > MOST_TEXT_BYTES ? refuse_text(walk, begin) : 0;
 }
 
 /* An element that is one token, from its start to its end. */
@@ -527,6 +539,8 @@ static int read_text(struct walk *walk, const struct xml_token *token) {
     struct html_bytes text;
     if (!walk->part->grammar->mixed && walk->states[walk->nested - 1].text == 0)
         return 0;
+    if (token->end - token->begin > MOST_TEXT_BYTES)
+        return refuse_text(walk, token->begin);
     if (xml_decode(&walk->scan, token, walk->arena, &text, walk->err) != 0)
         return -1;
     return add_text(walk, token->begin, token->end, text);

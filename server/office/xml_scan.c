@@ -7,6 +7,21 @@
 #include <strings.h>
 
 enum { NAME_SHOWN = 40, STEP_BYTES = 64 /* of a token: a step of the budget */, MOST_REFERENCE = 40 };
+/* Limits of a tag, so that looking through one takes far less than a turn. Values may be long, as those that hold pictures are:
+ * they are searched by memchr. */
+enum { MOST_NAME = 1024, MOST_BESIDE_VALUES = 32 * 1024, MOST_DOCTYPE = 64 * 1024 };
+enum { CHECKED_BYTES = 16 * 1024 /* at once */, FOUND_BYTES = 64 * 1024, FOUND_STEPS = 16 };
+
+const char *xml_find(struct html_bytes bytes, const char *text, struct budget *budget) {
+    size_t length = strlen(text);
+    for (size_t at = 0; at < bytes.length; at += FOUND_BYTES) {
+        size_t left = bytes.length - at, looked = FOUND_BYTES + length - 1;
+        const char *found = memmem(bytes.start + at, left < looked ? left : looked, text, length);
+        if (found || !budget_step(budget, FOUND_STEPS))
+            return found;
+    }
+    return NULL;
+}
 
 static int refuse(const struct xml_scan *scan, const char *at, const char *what, struct html_bytes name, struct error *err) {
     int shown = (int)utf8_clip(name.start, name.length, NAME_SHOWN);
@@ -31,10 +46,18 @@ void xml_scan_begin(struct xml_scan *scan, struct html_bytes document, bool doct
 
 /* The bytes must be UTF-8 without control characters, which XML does not have and the notation of messages uses. */
 static int check_bytes(const struct xml_scan *scan, const char *begin, const char *end, struct error *err) {
-    for (const char *at = begin; at < end; at++)
-        if ((unsigned char)*at < ' ' && *at != '\n' && *at != '\t' && *at != '\r')
-            return refuse_at(scan, begin, "there is a control character", err);
-    return utf8_valid(begin, (size_t)(end - begin)) ? 0 : error_set(err, ERROR_INPUT, "it is not valid UTF-8");
+    for (const char *at = begin; at < end;) {
+        size_t left = (size_t)(end - at), checked = utf8_clip(at, left, CHECKED_BYTES);
+        if (checked == 0 || !utf8_valid(at, checked))
+            return error_set(err, ERROR_INPUT, "it is not valid UTF-8");
+        for (const char *c = at; c < at + checked; c++)
+            if ((unsigned char)*c < ' ' && *c != '\n' && *c != '\t' && *c != '\r')
+                return refuse_at(scan, begin, "there is a control character", err);
+        if (!budget_step(scan->budget, checked / STEP_BYTES))
+            return error_memory(err);
+        at += checked;
+    }
+    return 0;
 }
 
 static struct html_bytes name_at(const char *at, const char *end) {
@@ -44,9 +67,12 @@ static struct html_bytes name_at(const char *at, const char *end) {
     return bytes_between(begin, at);
 }
 
-/* Returns the end of a tag, past its '>'; values in quotes may hold others. NULL: the tag is incomplete. */
-static const char *tag_end(const char *at, const char *end) {
-    while (at < end && *at != '>' && *at != '<') {
+/* Returns the end of a tag, past its '>'; values in quotes may hold others. NULL: the tag is incomplete, or *large. */
+static const char *tag_end(const char *at, const char *end, bool *large) {
+    for (size_t beside = 0; at < end && *at != '>' && *at != '<'; beside++) {
+        *large = beside == MOST_BESIDE_VALUES;
+        if (*large)
+            return NULL;
         if (*at == '"' || *at == '\'') {
             at = memchr(at + 1, *at, (size_t)(end - at) - 1);
             if (!at)
@@ -91,7 +117,9 @@ static int read_other(struct xml_scan *scan, struct xml_token *token, struct err
         if (!bytes_begin(begin, scan->end, others[i][0]))
             continue;
         const char *content = begin + strlen(others[i][0]);
-        const char *close = memmem(content, (size_t)(scan->end - content), others[i][1], strlen(others[i][1]));
+        const char *close = xml_find(bytes_between(content, scan->end), others[i][1], scan->budget);
+        if (!close && !budget_step(scan->budget, 0))
+            return error_memory(err);
         if (!close)
             return refuse_at(scan, begin, i == 2 ? "a CDATA section has no end" : "a comment or an instruction has no end", err);
         scan->at = token->end = close + strlen(others[i][1]);
@@ -100,9 +128,11 @@ static int read_other(struct xml_scan *scan, struct xml_token *token, struct err
         *token = (struct xml_token){.kind = XML_CDATA, .begin = content, .end = close};
         return 1;
     }
-    const char *end = scan->doctype && !scan->rooted && (size_t)(scan->end - begin) > 9 && strncasecmp(begin, "<!doctype", 9) == 0
-                          ? doctype_end(begin + 9, scan->end)
-                          : NULL;
+    bool declares = scan->doctype && !scan->rooted && scan->end - begin > 9 && strncasecmp(begin, "<!doctype", 9) == 0;
+    bool near = scan->end - begin <= MOST_DOCTYPE;
+    const char *end = declares ? doctype_end(begin + 9, near ? scan->end : begin + MOST_DOCTYPE) : NULL;
+    if (!end && declares)
+        return refuse_at(scan, begin, near ? "the document type has no end" : "the document type is longer than 64 KiB", err);
     if (!end)
         return refuse_at(scan, begin, "declarations, such as a document type, are not allowed here", err);
     scan->at = token->end = end;
@@ -112,8 +142,14 @@ static int read_other(struct xml_scan *scan, struct xml_token *token, struct err
 static int read_tag(struct xml_scan *scan, struct xml_token *token, struct error *err) {
     const char *begin = scan->at;
     bool is_end = scan->end - begin > 1 && begin[1] == '/';
-    token->name = name_at(begin + 1 + is_end, scan->end);
-    const char *end = token->name.length > 0 ? tag_end(token->name.start + token->name.length, scan->end) : NULL;
+    const char *name = begin + 1 + is_end;
+    bool large = false;
+    token->name = name_at(name, scan->end - name > MOST_NAME ? name + MOST_NAME + 1 : scan->end);
+    if (token->name.length > MOST_NAME)
+        return html_error_at(err, scan->begin, begin, "the name of an element is longer than %d bytes", MOST_NAME);
+    const char *end = token->name.length > 0 ? tag_end(name + token->name.length, scan->end, &large) : NULL;
+    if (large)
+        return html_error_at(err, scan->begin, begin, "a tag has more than %d KiB beside its values", MOST_BESIDE_VALUES / 1024);
     if (!end)
         return refuse_at(scan, begin, "incomplete tag", err);
     scan->at = token->end = end;
@@ -155,7 +191,7 @@ int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err) 
     }
     if (read < 0 || check_bytes(scan, begin, scan->at, err) != 0)
         return -1;
-    return budget_step(scan->budget, 1 + (size_t)(scan->at - begin) / STEP_BYTES) ? 1 : error_memory(err);
+    return budget_step(scan->budget, 1) ? 1 : error_memory(err);
 }
 
 /* ---- attributes ---- */

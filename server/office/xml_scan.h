@@ -54,4 +54,8 @@ int xml_decode(const struct xml_scan *scan, const struct xml_token *token, struc
 /* The name without its prefix. */
 struct html_bytes xml_local_name(struct html_bytes name);
 
+/* Where a short text first stands in the bytes, which may be long: others have their turn in between. NULL: nowhere, or the budget
+ * is used up. */
+const char *xml_find(struct html_bytes bytes, const char *text, struct budget *budget);
+
 #endif

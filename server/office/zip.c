@@ -185,6 +185,8 @@ int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, stru
         return error_set(err, ERROR_INPUT,
                          "the file is encrypted with a password, or of an older version of Office (doc, xls, ppt): "
                          "save it without a password in the current format");
+    if (bytes.length > INT32_MAX) /* places in it have 32 bits, and so has what is written */
+        return error_set(err, ERROR_INPUT, "the archive is longer than 2 GiB");
     if (bytes.length < 4 || memcmp(bytes.start, "PK", 2) != 0)
         return error_set(err, ERROR_INPUT, "the file is not an archive of this format, which begins with \"PK\"");
     if (!end)
@@ -289,7 +291,7 @@ int zip_unpack(const struct zip_member *member, struct arena *arena, struct html
         return error_memory(err);
     int wrong = 0;
     if (member->method == METHOD_STORED)
-        memcpy(bytes, member->packed.start, size);
+        wrong = budget_copy(arena->budget, bytes, member->packed.start, size) ? 0 : error_memory(err);
     else
         wrong = inflate_member(member, bytes, arena, err);
     if (wrong < 0)

@@ -3,6 +3,7 @@
 #include "model/base/error.h"
 #include "tests/suites.h"
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct arena arena;
@@ -67,6 +68,55 @@ START_TEST(time_is_asked_for_now_and_then) {
     ck_assert_ptr_null(arena_alloc(&arena, 1, 1));
     ck_assert_int_eq(left, 0); /* it is not asked again */
     arena_limit(&arena, NULL); /* teardown must not touch a budget that is gone */
+}
+END_TEST
+
+/* Long copies give others their turn. */
+START_TEST(copies_count_steps) {
+    static char from[2 << 20], to[2 << 20];
+    int left = 4;
+    struct budget budget = {.most_bytes = SIZE_MAX, .go_on = go_on, .owner = &left};
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (char)(i * 7 + i / 1000);
+    ck_assert(budget_copy(&budget, to, from, 64 * 1024)); /* one piece */
+    ck_assert_int_eq(left, 4);
+    ck_assert(budget_copy(&budget, to, from, (1 << 20) + 1));
+    ck_assert_mem_eq(to, from, (1 << 20) + 1);
+    ck_assert_int_eq(left, 2);
+    ck_assert(!budget_copy(&budget, to, from, sizeof from));
+    ck_assert_int_eq(left, 0);
+    ck_assert(budget_copy(NULL, to, from, sizeof from));
+    ck_assert_mem_eq(to, from, sizeof from);
+    ck_assert(budget_copy(NULL, NULL, NULL, 0));
+}
+END_TEST
+
+/* An array that grows, and a copy, fail without a half of their bytes. */
+START_TEST(copies_end_with_the_budget) {
+    size_t room = 0;
+    int left = 1;
+    struct budget budget = {.most_bytes = SIZE_MAX, .go_on = go_on, .owner = &left};
+    char *items = arena_grow(&arena, NULL, 0, &room, 4 << 20, 1);
+    ck_assert_ptr_nonnull(items);
+    memset(items, 'a', room);
+    size_t before = room;
+    arena_limit(&arena, &budget);
+    ck_assert_ptr_null(arena_grow(&arena, items, before, &room, 1, 1));
+    ck_assert_uint_eq(room, before);
+    ck_assert(arena_failed(&arena));
+    ck_assert_int_eq(budget.spent, BUDGET_TIME);
+    arena_limit(&arena, NULL);
+    arena_done(&arena);
+    items = malloc(4 << 20);
+    memset(items, 'a', 4 << 20);
+    left = 1;
+    budget = (struct budget){.most_bytes = SIZE_MAX, .go_on = go_on, .owner = &left};
+    arena_limit(&arena, &budget);
+    ck_assert_ptr_null(arena_copy(&arena, items, 4 << 20));
+    ck_assert(arena_failed(&arena));
+    arena_done(&arena);
+    arena_limit(&arena, NULL);
+    free(items);
 }
 END_TEST
 
@@ -285,6 +335,8 @@ Suite *arena_suite(void) {
     tcase_add_test(cases, bytes_are_bounded);
     tcase_add_test(cases, sentences_are_bounded);
     tcase_add_test(cases, time_is_asked_for_now_and_then);
+    tcase_add_test(cases, copies_count_steps);
+    tcase_add_test(cases, copies_end_with_the_budget);
 
     tcase_add_test(cases, nothing_is_a_valid_pointer);
     tcase_add_test(cases, overflow_is_no_memory);

@@ -654,6 +654,30 @@ START_TEST(harmless_flags_are_passed_over) {
 }
 END_TEST
 
+/* A layer is any number in the file. */
+START_TEST(layers_that_no_model_has) {
+    static const char name[] = "decoder/alignment_layer";
+    static const float values[] = {1e30f, -1e30f};
+    size_t length;
+    for (size_t i = 0; i < 2; i++) {
+        struct model model = tiny(6);
+        add(&model, name, 1, 1, 0)->quantisable = false;
+        const char *in = put_model(i == 0 ? "in" : "out", &model), *path = import_say(&arena, "%s/model.bin", in);
+        char *bytes, *at;
+        ck_assert_int_eq(source_read(path, 1 << 20, &arena, &bytes, &length, &err), 0);
+        at = memmem(bytes, length, name, sizeof name);
+        ck_assert_ptr_nonnull(at);
+        at += sizeof name + 1 + 4 + 1 + 4; /* rank, shape, type, bytes */
+        memcpy(at, &values[i], sizeof values[i]);
+        FILE *out = fopen(path, "wb");
+        ck_assert_uint_eq(fwrite(bytes, 1, length, out), length);
+        fclose(out);
+        ck_assert_msg(import_into(in, i == 0 ? "m" : "n", NULL) == 0, "%s", err.message);
+        has_all(config_of(i == 0 ? "m" : "n"), (const char *const[]){"\"alignment_layer\": 0"}, 1);
+    }
+}
+END_TEST
+
 static const struct {
     const char *file, *content, *message;
 } beside[] = {
@@ -780,6 +804,7 @@ Suite *ctranslate2_suite(void) {
     tcase_add_test(tcase, codes_of_nllb);
     tcase_add_loop_test(tcase, what_alignd_lacks_is_refused_by_name, 0, COUNT(lacking));
     tcase_add_test(tcase, harmless_flags_are_passed_over);
+    tcase_add_test(tcase, layers_that_no_model_has);
     tcase_add_loop_test(tcase, files_beside_it_are_checked, 0, COUNT(beside));
     tcase_add_test(tcase, other_kinds_of_models);
     tcase_add_test(tcase, files_that_are_cut_anywhere_are_refused);

@@ -446,6 +446,106 @@ START_TEST(parts_that_are_refused) {
 }
 END_TEST
 
+/* Fonts may be encrypted, whatever their names hold. Names of parts are compared as a whole, in any case. */
+START_TEST(encrypted_fonts) {
+    struct arena arena;
+    size_t length;
+    char *bytes = archive_make((const struct entry[]){{"O/a.xhtml", "<html><p>a dog</p></html>", false},
+                                                      {"META-INF/encryption.xml",
+                                                       "<e:c xmlns:e=\"e\"><!-- O/a.xhtml --><e:CipherReference "
+                                                       "URI=\"fonts/O/a.xhtml.otf\"/></e:c>",
+                                                       false},
+                                                      {NULL, NULL, false}},
+                               &length);
+    arena_init(&arena, 1 << 14);
+    struct html_bytes out = archive_translate((struct document){.format = document_find("epub"), .source = bytes, .length = length},
+                                              FAKE_UPPER, &arena);
+    ck_assert_str_eq(archive_text(out, "O/a.xhtml", &arena), "<html><p>A DOG</p></html>");
+    arena_done(&arena);
+    free(bytes);
+    refuse_entries("epub",
+                   (const struct entry[]){{"O/b.xhtml", "<html/>", false},
+                                          {"O/A.xhtml", "<html/>", false},
+                                          {"META-INF/encryption.xml", "<c><CipherReference URI=\"O/a.xhtml\"/></c>", false},
+                                          {NULL, NULL, false}},
+                   "the book is encrypted (DRM), so its text cannot be read");
+    refuse_entries(
+        "epub",
+        (const struct entry[]){
+            {"O/a.xhtml", "<html/>", false}, {"O/b.xhtml", "<html/>", false}, {"O/A.XHTML", "<html/>", false}, {NULL, NULL, false}},
+        "the archive has two members of one name");
+}
+END_TEST
+
+/* Writes begin, count times unit, and end, and refuses that as a part of this format. */
+static void refuse_long(const char *format, const char *part, const char *begin, const char *unit, size_t count, const char *end,
+                        const char *message) {
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    fputs(begin, out);
+    for (size_t i = 0; i < count; i++)
+        fputs(unit, out);
+    fputs(end, out);
+    fclose(out);
+    refuse_entries(format, (const struct entry[]){{part, text, true}, {NULL, NULL, false}}, message);
+    free(text);
+}
+
+/* Whatever would be looked through in one piece has a limit. */
+START_TEST(long_tags_and_paragraphs) {
+    static const char part[] = "word/document.xml", book[] = "a.xhtml";
+    refuse_long("docx", part, "<a", " b=''", 10000, "/>",
+                "word/document.xml: line 1, column 1: a tag has more than 32 KiB beside its values");
+    refuse_long("docx", part, "<a", " ", 40000, "/>",
+                "word/document.xml: line 1, column 1: a tag has more than 32 KiB beside its values");
+    refuse_long("docx", part, "<", "abc", 500, "/>",
+                "word/document.xml: line 1, column 1: the name of an element is longer than 1024 bytes");
+    refuse_long("epub", book, "<!DOCTYPE html [", "<!ELEMENT a ANY>", 5000, "]><html/>",
+                "a.xhtml: line 1, column 1: the document type is longer than 64 KiB");
+    refuse_long("epub", book, "<!DOCTYPE html [", "<!ELEMENT a ANY>", 1, "",
+                "a.xhtml: line 1, column 1: the document type has no end");
+    refuse_long("epub", book, "<html><p>", "12345678", 140000, "</p></html>",
+                "a.xhtml: line 1, column 10: a paragraph has more than 1 MiB of text");
+    refuse_long("epub", book, "<html><p>", "1234567<i/>", 155000, "</p></html>",
+                "a.xhtml: line 1, column 180234: a paragraph has more than 32768 texts and tags");
+    refuse_long("docx", part, "<a><!--", "0123456789 bytes", 10000, "",
+                "word/document.xml: line 1, column 4: a comment or an instruction has no end");
+}
+END_TEST
+
+/* A long value, such as a picture, is no reason to refuse a tag; marks are found, and characters are whole, where the scan looks at
+ * bytes in pieces. */
+START_TEST(long_values) {
+    char *text;
+    size_t length;
+    for (size_t shift = 0; shift < 3; shift++) {
+        FILE *out = open_memstream(&text, &length);
+        fprintf(out, "<html><p>a<img src='%.*s", (int)shift, "xyz");
+        for (size_t i = 0; i < 50000; i++)
+            fputs("\u2011", out);
+        fputs("'/><!--", out);
+        for (size_t i = 0; i < (64 * 1024 - 2 - shift) / 3 * 3; i++)
+            fputc('-', out);
+        fprintf(out, "%.*s--> dog</p></html>", (int)shift, "xyz");
+        fclose(out);
+        const struct entry entries[] = {{"a.xhtml", text, false}, {NULL, NULL, false}};
+        struct arena arena;
+        size_t size;
+        char *bytes = archive_make(entries, &size);
+        arena_init(&arena, 1 << 14);
+        struct html_bytes translated = archive_translate(
+            (struct document){.format = document_find("epub"), .source = bytes, .length = size}, FAKE_UPPER, &arena);
+        const char *written = archive_text(translated, "a.xhtml", &arena);
+        ck_assert_uint_eq(strlen(written), length);
+        ck_assert_str_eq(written + length - 15, " DOG</p></html>");
+        arena_done(&arena);
+        free(bytes);
+        free(text);
+    }
+}
+END_TEST
+
 /* A part that is compressed far more than text can be. */
 START_TEST(bombs) {
     size_t length, room = (size_t)3 << 20;
@@ -490,6 +590,9 @@ Suite *office_suite(void) {
     tcase_add_test(tests, unreadable_parts_stay);
     tcase_add_test(tests, archives_that_are_refused);
     tcase_add_test(tests, parts_that_are_refused);
+    tcase_add_test(tests, encrypted_fonts);
+    tcase_add_test(tests, long_tags_and_paragraphs);
+    tcase_add_test(tests, long_values);
     tcase_add_test(tests, bombs);
     suite_add_tcase(suite, tests);
     return suite;
