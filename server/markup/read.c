@@ -1,7 +1,7 @@
 /* Reads HTML into pieces that nest. libxml2's parser decides what begins and ends, also where the markup does not say so. It never
  * sees attributes: it would drop those with names it does not accept (@click, [href], *ngIf, #name), put others into lower case,
  * and compare each with all before it. In the markup that it gets, each start tag has one attribute instead, HIDDEN, whose value is
- * the number of the span in which the tag's own attributes stand. */
+ * the number of the span in which the tag's own attributes stand; a comment with such a number stands for a declaration. */
 #include "server/markup/build.h"
 #include "server/markup/piece.h"
 #include <ctype.h>
@@ -141,6 +141,32 @@ static bool is_of_name(char c) {
     return isalnum((unsigned char)c) || (c && strchr(":-_.", c));
 }
 
+/* Replaces a part of the markup by its number between two texts. Returns false if memory runs out. */
+static bool hide(struct hider *hider, const char *begin, const char *end, const char *before, const char *after) {
+    char number[24];
+    struct html_bytes *spans = arena_grow(hider->out.arena, hider->spans, hider->count, &hider->room, 1, sizeof *spans);
+    if (!spans)
+        return false;
+    hider->spans = spans;
+    spans[hider->count] = bytes_between(begin, end);
+    snprintf(number, sizeof number, "%zu", hider->count++);
+    html_put(&hider->out, hider->done, (size_t)(begin - hider->done));
+    html_put_string(&hider->out, before);
+    html_put_string(&hider->out, number);
+    html_put_string(&hider->out, after);
+    hider->done = end;
+    return true;
+}
+
+/* "<!" that begins neither a comment nor a document type begins a comment in HTML's standard, but not in all versions of the
+ * parser. Returns the place after it; NULL if memory runs out. */
+static const char *hide_declaration(struct hider *hider, const char *at, const char *end) {
+    const char *close = memchr(at, '>', (size_t)(end - at));
+    if (!close)
+        return end;
+    return hide(hider, at, close + 1, "<!--" HIDDEN " ", "-->") ? close + 1 : NULL;
+}
+
 /* The start tag at `at` gets the hidden attribute instead of its own. Returns the place after the tag, and after the content of a
  * script or style; NULL if memory runs out. */
 static const char *hide_tag(struct hider *hider, const char *at, const char *end) {
@@ -159,16 +185,8 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
     bool closed = memchr(last, '/', (size_t)(close - last)) && close[-1] == '/';
     const char *stop = closed ? close - 1 : close;
     if (stop > begin) {
-        char number[sizeof " " HIDDEN "=\"\"" + 24];
-        struct html_bytes *spans = arena_grow(hider->out.arena, hider->spans, hider->count, &hider->room, 1, sizeof *spans);
-        if (!spans)
+        if (!hide(hider, begin, stop, " " HIDDEN "=\"", "\""))
             return NULL;
-        hider->spans = spans;
-        spans[hider->count] = bytes_between(begin, stop);
-        snprintf(number, sizeof number, " " HIDDEN "=\"%zu\"", hider->count++);
-        html_put(&hider->out, hider->done, (size_t)(begin - hider->done));
-        html_put_string(&hider->out, number);
-        hider->done = stop;
     }
     struct html_bytes element = {name, length};
     if (stop < close || (!is_name(element, "script") && !is_name(element, "style")))
@@ -191,6 +209,8 @@ static int hide_attributes(const char *before, const char *markup, size_t length
             at = hide_tag(hider, at, end);
         else if (bytes_begin(at, end, "<!--"))
             at = skip_past(at + 4, end, "-->");
+        else if (at[1] == '!' && (end - at < 9 || strncasecmp(at, "<!doctype", 9) != 0))
+            at = hide_declaration(hider, at, end);
         else if (at[1] == '/' && !(end - at > 2 && at[2] && (isalpha((unsigned char)at[2]) || strchr("_:.", at[2]))))
             at += 2; /* no end tag: the parser goes on here */
         else
@@ -568,6 +588,15 @@ static void on_end(void *owner, const xmlChar *name) {
 }
 
 static void on_comment(void *owner, const xmlChar *text) {
+    static const char mark[] = HIDDEN " ";
+    struct reader *reader = owner;
+    if (strncmp((const char *)text, mark, sizeof mark - 1) == 0) {
+        size_t number = strtoul((const char *)text + sizeof mark - 1, NULL, 10);
+        struct html_bytes span = number < reader->hidden.count ? reader->hidden.spans[number] : nothing;
+        end_text(reader);
+        add(reader, PIECE_UNIT, span.start, span.length);
+        return;
+    }
     add_strings(owner, PIECE_UNIT, (const char *const[]){"<!--", (const char *)text, "-->", NULL});
 }
 
@@ -686,22 +715,11 @@ static bool is_document(const char *markup) {
     return false;
 }
 
-/* Removes the NUL bytes, which HTML ignores and at which the parser would stop reading a declaration. Returns what is left. */
-static size_t remove_nul(char *markup, size_t length) {
-    size_t kept = 0;
-    for (size_t at = 0; at < length; at++)
-        if (markup[at])
-            markup[kept++] = markup[at];
-    markup[kept] = '\0';
-    return kept;
-}
-
 int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err) {
     struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     char *whole = arena_copy(arena, markup, length);
     if (!reader || !whole)
         return error_memory(err);
-    length = remove_nul(whole, length);
     *reader = (struct reader){.arena = arena, .markup.arena = arena, .text.arena = arena, .rooted = is_document(whole)};
     if (hide_attributes(reader->rooted ? "" : "<" ROOT ">", whole, length, arena, &reader->hidden) != 0)
         return error_memory(err);
