@@ -8,7 +8,7 @@
 
 static void put_number(FILE *out, size_t number, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
-        fputc((int)(number >> 8 * i & 255), out);
+        fputc(i < sizeof number ? (int)(number >> 8 * i & 255) : 0, out);
 }
 
 /* What both headers of a member have in common, from the version that is needed on. */

@@ -557,7 +557,8 @@ START_TEST(bombs) {
     char *bytes = archive_make(entries, &length);
     archive_refused("docx", bytes, length, "\"word/document.xml\" in the archive is compressed more than 250 times");
     free(bytes);
-    char *at = memmem(bytes = archive_make(usual, &length), length, "word/document.xml", 17);
+    bytes = archive_make(usual, &length);
+    char *at = memmem(bytes, length, "word/document.xml", 17);
     at[17 + 5] ^= 1; /* a bit of the data */
     archive_refused(
         "docx", bytes, length,
