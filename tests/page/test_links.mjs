@@ -142,7 +142,7 @@ test("links: the question mark explains each view, with a sentence to try", asyn
       const tabs = await page.locator(".tabs button").allTextContents();
       assert.deepEqual(await page.locator("#help dt").allTextContents(), [...tabs, "The lines under the words"]);
       assert.deepEqual(await violations(page), []);
-      await page.locator("#help a").nth(5).click();
+      await page.locator("#help dd a").nth(5).click();
       await page.locator(".cover").waitFor();
       assert.equal(await page.locator("#tab-diagnostics").getAttribute("aria-selected"), "true");
       assert.equal(await page.locator("#help").isVisible(), false);
