@@ -158,8 +158,15 @@ static bool hide(struct hider *hider, const char *begin, const char *end, const 
     return true;
 }
 
-/* "<!" that begins neither a comment nor a document type begins a comment in HTML's standard, but not in all versions of the
- * parser. Returns the place after it; NULL if memory runs out. */
+/* "<!" that begins neither a comment nor a document type, and "<?" that begins no instruction, begin a comment in HTML's standard,
+ * but not in all versions of the parser. */
+static bool is_bogus_comment(const char *at, const char *end) {
+    if (at[1] == '?')
+        return end - at < 3 || !(isalpha((unsigned char)at[2]) || at[2] == '_' || at[2] == ':');
+    return at[1] == '!' && (end - at < 9 || strncasecmp(at, "<!doctype", 9) != 0);
+}
+
+/* Hides a comment of that kind. Returns the place after it; NULL if memory runs out. */
 static const char *hide_declaration(struct hider *hider, const char *at, const char *end) {
     const char *close = memchr(at, '>', (size_t)(end - at));
     if (!close)
@@ -209,7 +216,7 @@ static int hide_attributes(const char *before, const char *markup, size_t length
             at = hide_tag(hider, at, end);
         else if (bytes_begin(at, end, "<!--"))
             at = skip_past(at + 4, end, "-->");
-        else if (at[1] == '!' && (end - at < 9 || strncasecmp(at, "<!doctype", 9) != 0))
+        else if (is_bogus_comment(at, end))
             at = hide_declaration(hider, at, end);
         else if (at[1] == '/' && !(end - at > 2 && at[2] && (isalpha((unsigned char)at[2]) || strchr("_:.", at[2]))))
             at += 2; /* no end tag: the parser goes on here */

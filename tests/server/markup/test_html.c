@@ -386,6 +386,7 @@ START_TEST(odd_attributes) {
         "<script>if (a <b c=\"d\" && e> f) \"<p @g=h>\"</script><p @i=\"j\">k</p>",
         "<!-- <p @a=b> --><p @c=\"d\">e</p>",
         "<style>a > b { c: \"<i @d>\" }</style><p #e>f</p>",
+        "<p>a<? b c=\"d> e</p><p @f=\"g\">h</p>",
         "<![if !IE]><p @a=\"b\">c</p><![endif]>",
         "<p>a<!b c=\"d> e</p><p @f=\"g\">h</p>",
     };
