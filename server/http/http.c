@@ -622,9 +622,10 @@ static bool work_begin(struct exchange *exchange) {
 static struct exchange *detach(struct exchange *exchange) {
     const struct service *service = exchange->http->service;
     struct request *request = &exchange->request;
-    struct reply *reply = &exchange->reply, early = {.dialect = reply->dialect};
+    struct reply *reply = &exchange->reply;
     if (!exchange->route || !api_detaches(exchange->route) || reply->status != 0)
-        return exchange;
+        return exchange; /* of a stream, a worker may be writing the reply */
+    struct reply early = {.dialect = reply->dialect};
     if (request_reason(request) != CANCEL_NONE) {
         fail_cancelled(exchange);
         return exchange;

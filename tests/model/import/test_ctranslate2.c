@@ -115,7 +115,7 @@ static int whole_of(const struct variable *v, size_t i) {
 
 /* Rows have different scales, so that one that is taken from another row shows. */
 static float scale_of(const struct variable *v, enum numbers numbers, size_t row) {
-    return numbers == INT8 && v->dims == 2 ? 64 << row % 3 : 128;
+    return numbers == INT8 && v->dims == 2 ? ldexpf(64, (int)(row % 3)) : 128;
 }
 
 static void put_string(struct bytes *bytes, const char *text) {
