@@ -34,7 +34,7 @@ static int check_written(struct error *err) {
 
 /* ---- progress ---- */
 
-/* What is shown on stderr: a bar on a terminal, a line now and then elsewhere. */
+/* Progress on stderr: a bar on a terminal, otherwise a line now and then. */
 struct view {
     bool terminal, drawn;
     int64_t began_us, shown_us, rated_us;
@@ -151,7 +151,7 @@ static int list(const struct options *options, const char *into, int *status, st
     return got == GET_DONE ? check_written(err) : -1;
 }
 
-/* What is said at the end, on stdout. */
+/* The summary at the end, on stdout. */
 static void report(enum get_status status, const struct got *got) {
     if (status == GET_PRESENT && *got->newer)
         printf("%s: is there already, version %s; %s is newer: alignd get --update\n", got->folder, got->version, got->newer);

@@ -269,7 +269,7 @@ static void read_all(struct stream *stream) {
 
 /* ---- writing lines ---- */
 
-/* Whether nothing can be printed yet: the next line is being decoded, or has not arrived. Requires the lock. */
+/* True if nothing can be printed yet: the next line is being decoded, or has not arrived. Requires the lock. */
 static bool must_wait(const struct stream *stream) {
     if (stream->written == stream->read)
         return !stream->input_ended;

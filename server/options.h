@@ -152,7 +152,7 @@ void option_flag(const struct option *option, char name[OPTION_NAME_BYTES]);
 /* Reads value into the option's field. name: the flag or variable, for messages. value NULL: a switch without a value. Returns -1
  * with ERROR_INPUT or ERROR_MEMORY. */
 int option_set(const struct option *option, const char *name, const char *value, struct options *options, struct error *err);
-/* Whether an empty value has a meaning. */
+/* True if an empty value has a meaning. */
 bool option_may_be_empty(const struct option *option);
 /* Frees what the field owns and empties it. */
 void option_done(const struct option *option, struct options *options);

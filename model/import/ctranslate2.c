@@ -93,7 +93,7 @@ static double flag(struct converter *c, const char *side, const char *name, doub
     return missing;
 }
 
-/* What alignd's blocks lack, by the end of the name, unless it is a number that changes nothing. */
+/* Variables, by the ends of their names, that alignd's blocks do not support unless their value has no effect. */
 enum harmless { NEVER, ALWAYS, ZERO, ZERO_OR_ONE, HEADS, HEAD_SIZE, QUERY_SCALE };
 static const struct {
     const char *end;

@@ -7,7 +7,7 @@
 #include "model/import/ctranslate2_files.h"
 #include "model/import/folder.h"
 
-/* What the file says of itself. */
+/* The header of the file. */
 struct ctranslate2_head {
     uint32_t version, revision; /* of the format; of the specification */
     const char *spec;           /* TransformerSpec and others */

@@ -16,7 +16,7 @@ struct ctranslate2_parts {
     bool guessed;                /* they lie in the folder around the model's, and may be another's */
 };
 
-/* Whether the path is such a folder or package, or its model.bin. */
+/* True if the path is such a folder or package, or its model.bin. */
 bool ctranslate2_is(const char *path, struct arena *arena);
 /* paths [count]: the model, and perhaps SentencePiece files that are named. -1 with ERROR_FORMAT or ERROR_FILE. */
 int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena, struct ctranslate2_parts *out, struct error *err);

@@ -152,7 +152,7 @@ static const char *describe_cell(const json_t *section, struct arena *arena) {
                       json_is_true(json_object_get(section, "residual")) ? ", residual" : "");
 }
 
-/* What is known of the licence and of whose the model is: by the files beside it, otherwise by where it was downloaded. */
+/* The licence and the author of the model, from the files beside it or else from the place of the download. */
 static void settle_origin(struct conversion *c) {
     const struct import_origin *from = c->downloaded;
     if (from && !*c->origin.licence)

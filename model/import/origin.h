@@ -1,4 +1,4 @@
-/* What is known of a model that was downloaded. */
+/* The origin of a model that was downloaded: source, version, licence. */
 #ifndef ALIGND_IMPORT_ORIGIN_H
 #define ALIGND_IMPORT_ORIGIN_H
 

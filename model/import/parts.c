@@ -404,7 +404,7 @@ static void read_metadata(const char *path, struct arena *arena, struct parts *p
     json_decref(root);
 }
 
-/* What Firefox asks of Bergamot. */
+/* Firefox's settings for Bergamot. */
 static struct mapping firefox_decoder(void) {
     static struct mapping_pair pairs[] = {{"beam-size", "1", NULL, 0},
                                           {"normalize", "1", NULL, 0},

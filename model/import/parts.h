@@ -50,7 +50,7 @@ int origin_find(const char *folder, const char *name, bool firefox, const char *
                 struct error *err);
 /* README.md beside the model, "" if it is missing. */
 int origin_card(const char *folder, struct arena *arena, const char **card, struct error *err);
-/* Whether attention was trained to align, as far as the files say so. */
+/* True if attention was trained to align, as far as the files say so. */
 bool origin_guided(const char *model, bool bergamot, const struct mapping *training, const char *card);
 /* Languages by a folder's or file's name, such as opus-mt-de-en or model.enfr.intgemm.alphas.bin. False: the name does not contain
  * them. */

@@ -13,7 +13,7 @@
 enum { HEAD_BYTES = 48, MULTIPLE = 8 /* Marian fills each list up with the lowest ids that it lacks */, QUALITY_FEATURES = 4 };
 enum { MOST_BYTES = 1 << 30 };
 
-/* Of whole words of eight bytes; a remainder at the end is not covered. */
+/* The checksum covers whole words of eight bytes, but not a remainder at the end. */
 static uint64_t checksum_of(const char *bytes, size_t count) {
     uint64_t h = 0, word;
     for (size_t i = 0; i + 8 <= count; i += 8) {

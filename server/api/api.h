@@ -171,16 +171,16 @@ void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES])
 const struct dialect *api_dialect(const char *path);
 /* Sets the reply's dialect if several share the path, as far as the query string or a form shows it. */
 void api_choose_dialect(const struct route *route, const struct call *call, struct reply *reply);
-/* Whether the request may take as long as a document (--document-ms). */
+/* True if the request may take as long as a document (--document-ms). */
 bool api_is_lasting(const struct route *route);
-/* Whether start may wait until a file has been written, and so must not run on a thread that others wait for. */
+/* True if start may wait until a file has been written, and so must not run on a thread that others wait for. */
 bool api_writes(const struct route *route);
-/* Whether the reply is sent before the request is decoded. api_detach sets that reply, or one with another status than 200. Once
+/* True if the reply is sent before the request is decoded. api_detach sets that reply, or one with another status than 200. Once
  * the request has ended and finish or a failure has set a reply, api_settle stores the outcome for clients that ask later. */
 bool api_detaches(const struct route *route);
 void api_detach(const struct service *service, struct request *request, struct reply *reply);
 void api_settle(const struct service *service, struct request *request, const struct reply *reply);
-/* Whether the endpoint is also served at administrators' addresses (--admin-listen). */
+/* True if the endpoint is also served at administrators' addresses (--admin-listen). */
 bool api_is_for_administrators(const struct route *route);
 
 /* Checks the key that the route requires. It reads, in this order, Authorization (Bearer or DeepL-Auth-Key), a header of
@@ -189,7 +189,7 @@ bool api_is_for_administrators(const struct route *route);
 int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
                   struct reply *reply);
 
-/* Whether the call comes from an administrator, by the administrators' Unix socket or by a key, even if its route requires no
+/* True if the call comes from an administrator, by the administrators' Unix socket or by a key, even if its route requires no
  * key. */
 bool api_is_administrator(const struct service *service, const struct call *call);
 
@@ -201,10 +201,10 @@ bool api_charge(const struct service *service, const struct request *request, st
 /* Undoes that charge after the request was refused. sentences: the number that was charged. */
 void api_refund(const struct service *service, const struct request *request, size_t sentences);
 
-/* Whether the body's first character that is not blank is { or [: such a body counts as JSON regardless of its content type. */
+/* True if the body's first character that is not blank is { or [: such a body counts as JSON regardless of its content type. */
 bool api_begins_json(const struct call *call);
 bool api_is_blank(const struct call *call);
-/* Whether the request is a form, or entirely in the query string. */
+/* True if the request is a form, or entirely in the query string. */
 bool api_is_form(const struct call *call);
 
 enum { API_MESSAGE_BYTES = 400 }; /* longer messages are cut */
@@ -217,10 +217,10 @@ __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigne
                                                     ...);
 /* The same for errors whose code does not follow from the status. message: valid UTF-8. */
 void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message);
-/* Whether the request was not prepared because its model is not in memory yet. Once it is submitted and finished, start must be
+/* True if the request was not prepared because its model is not in memory yet. Once it is submitted and finished, start must be
  * called again. */
 bool api_waits(const struct request *request);
-/* Whether its jobs have ended and another model must decode the result next: api_go_on makes the jobs of that model. -1: the reply
+/* True if its jobs have ended and another model must decode the result next: api_go_on makes the jobs of that model. -1: the reply
  * is set. */
 bool api_goes_on(const struct request *request);
 int api_go_on(struct request *request, struct reply *reply);
@@ -230,7 +230,7 @@ enum scheduler_verdict api_submit(const struct service *service, struct request 
 /* Replaces the reply by 503 and counts it, because too many unread replies are waiting. */
 void api_fail_unread(const struct service *service, struct reply *reply);
 
-/* Whether the answer of a decoded request is large, so that a thread that others wait for must not write it. For a stream this
+/* True if the answer of a decoded request is large, so that a thread that others wait for must not write it. For a stream this
  * applies to each part. */
 bool api_is_large(const struct request *request);
 

@@ -312,7 +312,7 @@ void order_finish(const struct service *service, struct request *request, struct
 
 /* ---- cached answers ---- */
 
-/* Whether equal requests have equal answers: nothing is drawn at random, measured or streamed. */
+/* True if equal requests have equal answers: nothing is drawn at random, measured or streamed. */
 static bool has_one_answer(const struct request *request, const json_t *root) {
     bool random = request->search.strategy == &search_sample && !json_object_get(root, "seed");
     return !random && !request->streamed && !(request->include & INCLUDE_TIMING);

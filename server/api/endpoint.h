@@ -38,7 +38,7 @@ enum { API_MAX_TEXTS = 64 }; /* in a request */
 /* Parse the body as any JSON value, or as an object. NULL: the reply is set. */
 json_t *api_load_value(const struct call *call, struct reply *reply);
 json_t *api_load(const struct call *call, struct reply *reply);
-/* Whether a form field or query parameter of this name holds an API key. */
+/* True if a form field or query parameter of this name holds an API key. */
 bool api_is_key(const char *name);
 /* Returns -1 after setting the reply if a field of a form or of the query string is not text. */
 int api_check_fields(const struct call *call, struct reply *reply);
@@ -54,7 +54,7 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
 
 /* False if the daemon is loading or draining; the reply is set. */
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
-/* Whether requests like this one may have models downloaded (--fetch). */
+/* True if requests like this one may have models downloaded (--fetch). */
 bool api_fetches(const struct service *service, const struct request *request);
 /* True: a model for these languages is being downloaded, and either the request waits for it (api_waits) or the reply is set: 503,
  * "fetching". False: it is not to be had. */
@@ -148,7 +148,7 @@ struct plan_answers;
 struct dialect {
     const char *name; /* together with the fields, the cache's question (api_recall) */
     const char *path; /* the path of its routes; NULL: routes name the dialect (struct route) */
-    /* Whether the fields belong to this dialect. The first row of the path that says so is used, or else the path's first row. NULL
+    /* True if the fields belong to this dialect. The first row of the path that says so is used, or else the path's first row. NULL
      * if routes name the dialect. */
     bool (*speaks)(const struct dialect_fields *fields);
     /* Converts a form or a query string, in valid UTF-8, to the object that start takes. NULL: the reply is set. */
@@ -174,7 +174,7 @@ struct dialect {
 /* The dialects that share a path; api.h has the others. */
 extern const struct dialect dialect_translate, dialect_attention, dialect_libre, dialect_libre_detect, dialect_microsoft_detect;
 
-/* Whether the request speaks Microsoft's dialect, and its GET /languages. */
+/* True if the request speaks Microsoft's dialect, and its GET /languages. */
 bool microsoft_speaks(const struct dialect_fields *fields);
 void microsoft_languages(const struct call *call, struct request *request, struct reply *reply);
 

@@ -63,7 +63,7 @@ bool api_fetch(const struct service *service, const char *source, const char *ta
     return true;
 }
 
-/* Whether a model in service translates so. */
+/* True if a model in service translates so. */
 static bool has_leg(const struct model_set *models, const char *source, const char *target) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;

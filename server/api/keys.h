@@ -36,7 +36,7 @@ struct key_holder {
 
 /* text: limits as in the line above, separated by blanks. Returns -1 with ERROR_INPUT. */
 int keys_parse_limits(const char *text, struct key_limits *limits, struct error *err);
-/* Whether the limits allow this model. */
+/* True if the limits allow this model. */
 bool keys_allow(const struct key_limits *limits, const char *model);
 
 struct keys;

@@ -15,10 +15,10 @@ void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]);
 void language_name_in(const char *code, const char *in, char name[LANGUAGE_NAME_BYTES]);
 /* The first language of an Accept-Language header, or "en" if the header has no valid one. */
 void language_preferred(const char *header, char code[LANGUAGE_CODE_BYTES]);
-/* Whether the language is written from right to left. */
+/* True if the language is written from right to left. */
 bool language_is_rtl(const char *code);
 
-/* Whether two codes are equal, ignoring case and the difference between '-' and '_'. */
+/* True if two codes are equal, ignoring case and the difference between '-' and '_'. */
 bool language_same(const char *a, const char *b);
 /* Cuts off the last part of a code: "en-US" becomes "en". False if the code has only one part. */
 bool language_widen(char *code);
@@ -80,9 +80,9 @@ struct cld2_guess {
  * codes separated by commas that are preferred; NULL: none. Thread-safe. */
 int cld2_detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]);
 
-/* Whether the detector knows this language (BCP-47). */
+/* True if the detector knows this language (BCP-47). */
 bool cld2_knows(const char *code);
-/* Whether two codes mean one language that the detector knows: "nb" and "no", "he" and "iw". */
+/* True if two codes mean one language that the detector knows: "nb" and "no", "he" and "iw". */
 bool cld2_same(const char *a, const char *b);
 
 #endif

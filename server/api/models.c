@@ -35,7 +35,7 @@ static void put_card(struct writer *w, const struct translator_info *info, const
     writer_end_object(w);
 }
 
-/* What a model that was downloaded says of itself. */
+/* The origin of a model that was downloaded. */
 static void put_origin(struct writer *w, const struct model_origin *origin) {
     if (*origin->from)
         writer_string(w, "from", origin->from);
@@ -75,7 +75,7 @@ static void put_model(struct writer *w, const struct service *service, struct se
     loaded_model_release(view.loaded);
 }
 
-/* What is being downloaded, and what could not be. */
+/* Downloads that are running or have failed. */
 static void put_fetched(struct writer *w, const struct service *service, bool administrator) {
     struct fetch_view views[FETCH_MOST_VIEWS];
     size_t count = fetcher_list(service->fetcher, views);

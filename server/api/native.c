@@ -85,10 +85,10 @@ static size_t list_pairs(const struct model_set *models, const struct api_form *
     return pairs;
 }
 
-/* Whether no model fits, but one might without the variant. */
+/* True if no model fits, but one might without the variant. */
 static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply);
 
-/* Whether a text of the request looks like a language code, so that it may stand in a command. */
+/* True if a text of the request looks like a language code, so that it may stand in a command. */
 static bool is_code(const char *text) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
     size_t length = text ? strspn(text, letters) : 0;

@@ -60,7 +60,7 @@ struct plan_reason {
     struct error error;          /* PLAN_MARKUP: the error in it */
 };
 
-/* Whether the model translates. Models for other tasks, such as parsing, have no languages here. */
+/* True if the model translates. Models for other tasks, such as parsing, have no languages here. */
 bool plan_translates(const struct translator_info *info);
 
 /* Language codes without duplicates, in the arena. */

@@ -210,7 +210,7 @@ static bool add_over(struct admission *admission, double added_us, double most_u
     return true;
 }
 
-/* Whether one sentence has been admitted whose duration is not known yet. */
+/* True if one sentence has been admitted whose duration is not known yet. */
 static bool is_unknown(const struct admission_load *load) {
     const struct admission_rows *main = &load->main, *express = &load->express;
     return load->step.by_rows.weight <= 0 && main->rows + main->new_rows + express->rows + express->new_rows > 0;

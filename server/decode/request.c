@@ -242,7 +242,7 @@ static void job_measure(struct job *job) {
     job->bytes = sentence_max_bytes(sentence);
 }
 
-/* Whether the text has sentences for this decoding: a twin's are decoded by its model once, and the second decoding is only of
+/* True if the text has sentences for this decoding: a twin's are decoded by its model once, and the second decoding is only of
  * texts that have a second model. */
 static bool is_decoded(const struct text *text, bool second) {
     return second ? text->pivot != NULL : !text->twin;

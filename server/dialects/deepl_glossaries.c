@@ -31,7 +31,7 @@ static bool is_seen(const struct kept_glossary *glossary, const char *owner) {
     return about->fixed ? *about->source != '\0' : strcmp(about->owner, owner) == 0;
 }
 
-/* Whether both are dictionaries of one glossary. */
+/* True if both are dictionaries of one glossary. */
 static bool are_one(const struct kept_glossary *a, const struct kept_glossary *b) {
     return a->about.fixed == b->about.fixed && strcmp(a->about.id, b->about.id) == 0 && strcmp(a->about.owner, b->about.owner) == 0;
 }
@@ -92,7 +92,7 @@ static int find_all(const struct service *service, const struct call *call, cons
     return -1;
 }
 
-/* Whether the call is of version 3. */
+/* True if the call is of version 3. */
 static bool is_multilingual(const struct call *call) {
     return strncmp(call->path, "/v3/", 4) == 0;
 }

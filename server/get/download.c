@@ -100,7 +100,7 @@ static struct place place_of(const struct sockaddr *address) {
     return place;
 }
 
-/* Whether this URL of a proxy, with or without a scheme, leads to the place. */
+/* True if this URL of a proxy, with or without a scheme, leads to the place. */
 static bool leads_to(const char *proxy, const struct place *place) {
     CURLU *url = curl_url();
     char *host = NULL, *port = NULL, *scheme = NULL;
@@ -131,7 +131,7 @@ static bool leads_to(const char *proxy, const struct place *place) {
     return found;
 }
 
-/* Whether curl's proxies are there: their place is the administrator's choice, and addresses beyond them are theirs. */
+/* True if curl's proxies are there: their place is the administrator's choice, and addresses beyond them are theirs. */
 static bool is_proxy(const struct place *place) {
     static const char *const variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
@@ -285,7 +285,7 @@ static size_t take_header(char *line, size_t size, size_t count, void *owner) {
     return length;
 }
 
-/* Whether this is an entity tag that stands for the bytes, and may be sent back: it has no control characters (RFC 9110, 8.8.3). */
+/* True if this is an entity tag that stands for the bytes, and may be sent back: it has no control characters (RFC 9110, 8.8.3). */
 static bool is_strong(const char *etag) {
     size_t length = strlen(etag);
     if (length < 2 || etag[0] != '"' || etag[length - 1] != '"')
@@ -424,7 +424,7 @@ static void close_part(struct transfer *t, bool remove) {
 
 /* ---- the way ---- */
 
-/* Whether a redirect may lead from one URL to the other. */
+/* True if a redirect may lead from one URL to the other. */
 static bool check_redirect(const char *from, const char *to, struct error *err) {
     bool https = strncasecmp(to, "https://", 8) == 0, http = strncasecmp(to, "http://", 7) == 0;
     if (!http && !https)
@@ -549,7 +549,7 @@ static CURLcode ask(struct transfer *t, const char *url, long *code) {
     return result;
 }
 
-/* Whether another try may help. */
+/* True if another try may help. */
 static bool is_fatal(CURLcode result) {
     switch (result) {
     case CURLE_UNSUPPORTED_PROTOCOL:

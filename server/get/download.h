@@ -66,7 +66,7 @@ enum get_status download_file(const struct download_manner *manner, const struct
 /* Computes the SHA-256 of a file in digits. Returns GET_DONE, GET_STOPPED or GET_FAILED. */
 enum get_status download_digest(const char *path, const atomic_bool *stop, char sha256[65], struct error *err);
 
-/* Whether an address is of this machine, a private network or a link, or is otherwise not on the public internet. */
+/* True if an address is of this machine, a private network or a link, or is otherwise not on the public internet. */
 bool address_is_private(const struct sockaddr *address);
 
 /* Checks that the file system of this folder has room for more bytes. Returns GET_DONE or GET_SPACE. */

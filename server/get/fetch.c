@@ -84,7 +84,7 @@ static bool is_code(const char *code) {
            strspn(code, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == length && *code != '-';
 }
 
-/* Whether --fetch-pairs has it. */
+/* True if --fetch-pairs has it. */
 static bool is_allowed(const struct fetcher *fetcher, const char *pair) {
     char glob[PAIR_BYTES];
     const char *at = fetcher->options.pairs;
@@ -341,7 +341,7 @@ static void *keeper_run(void *argument) {
 
 /* ---- the download ---- */
 
-/* What the thread that downloads has in hand. */
+/* The download on which the thread works. */
 struct work {
     struct fetcher *fetcher;
     char asked[FETCH_ASKED_BYTES];
@@ -405,7 +405,7 @@ static void read_list(struct fetcher *fetcher) {
     pthread_mutex_unlock(&fetcher->lock);
 }
 
-/* What the folder may still grow by; 0: nothing. */
+/* Returns by how many bytes the folder may still grow. */
 static uint64_t bytes_left(const struct fetcher *fetcher) {
     struct installed_list list = {NULL, 0};
     uint64_t taken = 0, most = fetcher->options.most_bytes;

@@ -32,7 +32,7 @@ struct fetcher_options {
     void *owner;
 };
 
-/* Whether the list of sources is right. -1 with ERROR_INPUT. */
+/* True if the list of sources is right. -1 with ERROR_INPUT. */
 int fetch_check_sources(const char *sources, struct error *err);
 
 /* Its strings must outlive it. Starts its threads when they are first needed. NULL when memory is out. */
@@ -51,9 +51,9 @@ enum fetch_answer {
  * allowed.
  */
 enum fetch_answer fetcher_ask(struct fetcher *fetcher, const char *source, const char *target, double *progress);
-/* Whether anything is fetched on demand. NULL is allowed. */
+/* True if anything is fetched on demand. NULL is allowed. */
 bool fetcher_is_on(const struct fetcher *fetcher);
-/* Whether a download for this pair may begin, is running, or has ended well. */
+/* True if a download for this pair may begin, is running, or has ended well. */
 bool fetcher_could(struct fetcher *fetcher, const char *source, const char *target);
 /* The languages from which the target can be fetched, as far as Mozilla's list is known: at most `most`. */
 size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes)[32], size_t most);
@@ -74,7 +74,7 @@ struct fetch_wait {
  * caller's before this returns. False: too many wait, or it has been stopped; finish is not called. */
 bool fetcher_await(struct fetcher *fetcher, struct fetch_wait *wait);
 
-/* What is being fetched, or has failed lately. */
+/* A download that is running, or that failed lately. */
 struct fetch_view {
     char asked[FETCH_ASKED_BYTES]; /* "en-fr", "opus:en-fr" */
     bool failed;

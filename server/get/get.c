@@ -221,7 +221,7 @@ static enum get_status check_room(const struct job *job, struct error *err) {
     return plan->bytes > 0 ? space_check(job->work, plan->bytes + 2 * unpacked, err) : GET_DONE;
 }
 
-/* Whether the file is there, whole and right, from an earlier try. */
+/* True if the file is there, whole and right, from an earlier try. */
 static enum get_status is_there(const struct job *job, const struct plan_file *file, const char *path, bool *there,
                                 struct error *err) {
     char sha256[65];
@@ -268,7 +268,7 @@ static enum get_status download_all(struct job *job, struct error *err) {
     return GET_DONE;
 }
 
-/* What the file says it unpacks to is what it may unpack to, to the byte. */
+/* The file may unpack to exactly the size that it states. */
 static enum get_status unpack(const struct job *job, const struct plan_file *file, struct error *err) {
     char from[PATH_BYTES], to[PATH_BYTES], sha256[65];
     struct error inner = {0};

@@ -37,7 +37,7 @@ struct get_options {
     void *owner;
 };
 
-/* What was got, or was there. Strings that are not known are "". */
+/* The model that was downloaded or was already there. Unknown strings are "". */
 struct got {
     char folder[4096];
     char source[32], target[32], version[64], licence[128], attribution[256], asked[2048];

@@ -17,7 +17,7 @@ static const char machine_place[] = "/var/lib/alignd/models";
 
 /* ---- the place ---- */
 
-/* Whether the folder is there and may be written to, or can be made in the first of its parents that is there. */
+/* True if the folder is there and may be written to, or can be made in the first of its parents that is there. */
 static bool may_write(const char *folder) {
     char path[INSTALLED_PATH_BYTES];
     snprintf(path, sizeof path, "%s", folder);

@@ -37,7 +37,7 @@ struct records {
     const char *reason; /* why the first of them could not; NULL: left_out is 0 */
 };
 
-/* What filter expressions and versions are compared with. */
+/* The values with which filter expressions and versions are compared. */
 struct records_view {
     const char *system;  /* env.appinfo.OS */
     const char *channel; /* env.channel */
@@ -64,7 +64,7 @@ int records_read(const char *text, size_t length, const struct records_view *vie
  * what follows them counts: zh-en is met by zh-Hans-en, pt-BR-en by pt-en. NULL: there is none. */
 const struct record_model *records_find(const struct records *records, const char *pair);
 
-/* Whether two codes are the same, in any case; loose: whether one of them is the other with a script or region after it. */
+/* True if two codes are the same, in any case; loose: whether one of them is the other with a script or region after it. */
 bool record_codes_match(const char *a, size_t length, const char *b, bool loose);
 
 #endif

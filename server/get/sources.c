@@ -263,7 +263,7 @@ static enum get_status plan_mozilla(const struct source_options *options, const 
 
 /* ---- OPUS-MT ---- */
 
-/* Whether a line is "# NAME.zip"; name: [length] without the folder. */
+/* True if a line is "# NAME.zip"; name: [length] without the folder. */
 static bool opus_heading(const char *line, const char **name, size_t *length) {
     if (line[0] != '#' || line[1] != ' ')
         return false;

@@ -62,7 +62,7 @@ struct listed {
     const char *pair, *version, *detail, *licence;
     uint64_t bytes; /* 0: not known */
 };
-/* What Mozilla or Argos has. */
+/* The list of models that Mozilla or Argos publishes. */
 enum get_status source_list(const struct source_options *options, enum source_kind kind, struct arena *arena, struct listed **list,
                             size_t *count, struct error *err);
 

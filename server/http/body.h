@@ -34,7 +34,7 @@ enum {
 
 /* accept: the header Accept-Encoding; NULL: none; the client then accepts only uncompressed text. */
 bool compress_is_accepted(const char *accept);
-/* Whether the reply may be compressed for clients that accept it. */
+/* True if the reply may be compressed for clients that accept it. */
 bool compress_is_worthwhile(const struct reply *reply);
 /* Compresses the body and sets reply->compressed, if that makes it shorter and there is memory; otherwise does not change the
  * reply. */

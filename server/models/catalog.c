@@ -592,7 +592,7 @@ static int add_folders(const struct catalog *catalog, struct model_set *models, 
     return 0;
 }
 
-/* Whether a model that was downloaded is for the same languages, or has the same name. */
+/* True if a model that was downloaded is for the same languages, or has the same name. */
 static bool is_replaced(const struct model_set *models, const struct served_model *model) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *with = &models->all[i]->info, *is = &model->info;

@@ -4,7 +4,7 @@
 
 #include "server/office/xml_scan.h"
 
-/* What an element is to a paragraph. An element without a role is a unit, which moves with the words beside it. */
+/* The role of an element in a paragraph. An element without a role is a unit, which moves with the words beside it. */
 enum role {
     ROLE_NONE,
     ROLE_PARAGRAPH,   /* holds inline content */

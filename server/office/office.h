@@ -21,7 +21,7 @@ struct office_document {
     bool bilingual;       /* each translation stands below its source */
 };
 
-/* What a user should know of the result. */
+/* Things that a user should know about the result. */
 struct office_changes {
     bool signatures; /* were dropped: they would no longer be valid */
     bool accepted;   /* tracked changes were accepted in paragraphs that were translated */

@@ -43,7 +43,7 @@ struct inline_token {
     struct html_bytes key;  /* of ranges; of a field: "begin", "separate", "end" */
 };
 
-/* What is written before a text. */
+/* The text that is written before a paragraph's own. */
 struct inline_format {
     bool bare;             /* the text stands in no run */
     struct html_bytes raw; /* the format as it is written; "": none */

@@ -34,7 +34,7 @@ struct element {
     const char *begin, *inside; /* its start tag, and what follows that */
 };
 
-/* What the elements around a place are to the paragraph: it is in a run, in a text, in something that is one token. */
+/* The roles of the elements around a place: it is in a run, in a text, in something that is one token. */
 struct state {
     size_t run, text, skip; /* depths of these elements; 0: it is in none */
     enum role skipped;      /* the role of the element at that depth */
@@ -149,7 +149,7 @@ static bool is_one_of(const char *language, const char *list) {
     return bytes_among((struct html_bytes){language, strcspn(language, "-_")}, list);
 }
 
-/* What an attribute says of the target language; length 0: nothing. */
+/* The value of an attribute that states the target language; length 0 if it has none. */
 static struct html_bytes language_of(const char *language, enum language_part part) {
     size_t primary = strcspn(language, "-_");
     const char *region = language[primary] ? language + primary + 1 : "none";

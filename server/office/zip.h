@@ -3,7 +3,7 @@
  * every header anew and in one step that cannot give others their turn; so this module reads the container itself, and leaves
  * compression to zlib.
  *
- * What an archive may cost is decided from its directory, before anything is unpacked: the number of members, their names, the size
+ * The costs of an archive are bounded by its directory, before anything is unpacked: the number of members, their names, the size
  * of each and its ratio to what is stored. Members may not overlap. Time is linear but for sorting the directory. Everything is in
  * the arena, whose budget is stepped. */
 #ifndef ALIGND_OFFICE_ZIP_H
