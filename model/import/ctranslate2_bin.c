@@ -25,34 +25,16 @@ static const struct {
              {"int32", STORED_I32, 4},   {"float16", STORED_F16, 2}, {"bfloat16", STORED_BF16, 2}};
 enum { TYPES = sizeof types / sizeof *types, TYPE_FLOAT32 = 0, TYPE_INT8 = 1, TYPE_INT16 = 2 };
 
-/* Reads the file from its beginning, never past its end. */
-struct cursor {
-    const char *path;
-    int file;
-    uint64_t size, at;
-    uint32_t version;
-    struct arena *arena;
-};
-
-static int take(struct cursor *cursor, void *out, uint64_t count, const char *what, struct error *err) {
-    if (count > cursor->size - cursor->at)
-        return error_set(err, ERROR_FORMAT, "%s: the file ends within %s", cursor->path, what);
-    if (source_read_at(cursor->file, cursor->at, out, (size_t)count, cursor->path, err) != 0)
-        return -1;
-    cursor->at += count;
-    return 0;
-}
-
-static int take_string(struct cursor *cursor, const char **out, const char *what, struct error *err) {
+static int take_string(struct source_cursor *cursor, const char **out, const char *what, struct error *err) {
     uint16_t length;
-    if (take(cursor, &length, sizeof length, what, err) != 0)
+    if (source_take(cursor, &length, sizeof length, what, err) != 0)
         return -1;
     if (length > MOST_NAME_BYTES)
         return error_set(err, ERROR_FORMAT, "%s: a name has %u bytes, and may have %d", cursor->path, length, MOST_NAME_BYTES);
     char *text = arena_zalloc(cursor->arena, (size_t)length + 1, 1);
     if (!text)
         return error_memory(err);
-    if (take(cursor, text, length, what, err) != 0)
+    if (source_take(cursor, text, length, what, err) != 0)
         return -1;
     if (length < 2 || strlen(text) != (size_t)length - 1 || !utf8_valid(text, (size_t)length - 1))
         return error_set(err, ERROR_FORMAT, "%s: %s: there is no text that ends with a NUL", cursor->path, what);
@@ -61,9 +43,9 @@ static int take_string(struct cursor *cursor, const char **out, const char *what
 }
 
 /* How many variables or aliases follow, each of so many bytes at least. */
-static int take_count(struct cursor *cursor, size_t least, const char *what, size_t *out, struct error *err) {
+static int take_count(struct source_cursor *cursor, size_t least, const char *what, size_t *out, struct error *err) {
     uint32_t count;
-    if (take(cursor, &count, sizeof count, what, err) != 0)
+    if (source_take(cursor, &count, sizeof count, what, err) != 0)
         return -1;
     if (count > (cursor->size - cursor->at) / least)
         return error_set(err, ERROR_FORMAT, "%s: the file ends within %s", cursor->path, what);
@@ -75,15 +57,15 @@ static int take_count(struct cursor *cursor, size_t least, const char *what, siz
 
 /* ---- the index ---- */
 
-static int take_shape(struct cursor *cursor, struct stored *entry, struct error *err) {
+static int take_shape(struct source_cursor *cursor, struct stored *entry, struct error *err) {
     uint8_t rank;
     uint32_t shape[STORED_MOST_DIMS];
-    if (take(cursor, &rank, sizeof rank, entry->name, err) != 0)
+    if (source_take(cursor, &rank, sizeof rank, entry->name, err) != 0)
         return -1;
     if (rank > STORED_MOST_DIMS)
         return error_set(err, ERROR_FORMAT, "%s: %s: has %u dimensions, and may have %d", cursor->path, entry->name, rank,
                          STORED_MOST_DIMS);
-    if (take(cursor, shape, rank * sizeof *shape, entry->name, err) != 0)
+    if (source_take(cursor, shape, rank * sizeof *shape, entry->name, err) != 0)
         return -1;
     entry->dims = rank;
     for (size_t i = 0; i < rank; i++)
@@ -92,13 +74,14 @@ static int take_shape(struct cursor *cursor, struct stored *entry, struct error 
 }
 
 /* The type, and how many bytes of data follow. */
-static int take_type(struct cursor *cursor, struct stored *entry, uint64_t *bytes, struct error *err) {
+static int take_type(struct source_cursor *cursor, uint32_t version, struct stored *entry, uint64_t *bytes, struct error *err) {
     uint8_t code;
     uint32_t count;
     size_t type = TYPES;
-    if (take(cursor, &code, sizeof code, entry->name, err) != 0 || take(cursor, &count, sizeof count, entry->name, err) != 0)
+    if (source_take(cursor, &code, sizeof code, entry->name, err) != 0 ||
+        source_take(cursor, &count, sizeof count, entry->name, err) != 0)
         return -1;
-    if (cursor->version >= 4)
+    if (version >= 4)
         type = code;
     else
         type = code == 4 ? TYPE_FLOAT32 : code == 2 ? TYPE_INT16 : code == 1 ? TYPE_INT8 : TYPES;
@@ -107,18 +90,18 @@ static int take_type(struct cursor *cursor, struct stored *entry, uint64_t *byte
     entry->type = types[type].type;
     entry->kind = types[type].kind;
     entry->item = types[type].item;
-    *bytes = cursor->version >= 4 ? count : (uint64_t)count * entry->item;
+    *bytes = version >= 4 ? count : (uint64_t)count * entry->item;
     return 0;
 }
 
-static int take_variable(struct cursor *cursor, struct container *out, struct error *err) {
+static int take_variable(struct source_cursor *cursor, uint32_t version, struct container *out, struct error *err) {
     struct stored *entry = &out->entries[out->count];
     uint64_t bytes = 0, needed = 0;
     if (take_string(cursor, &entry->name, "the list of variables", err) != 0)
         return -1;
     if (stored_find(out, entry->name))
         return error_set(err, ERROR_FORMAT, "%s: %s: there twice", cursor->path, entry->name);
-    if (take_shape(cursor, entry, err) != 0 || take_type(cursor, entry, &bytes, err) != 0)
+    if (take_shape(cursor, entry, err) != 0 || take_type(cursor, version, entry, &bytes, err) != 0)
         return -1;
     if (!stored_size(entry->shape, entry->dims, entry->item, &needed) || needed != bytes)
         return error_set(err, ERROR_FORMAT, "%s: %s: has %llu bytes, which is not what its shape %s of %s needs", cursor->path,
@@ -136,7 +119,7 @@ static int take_variable(struct cursor *cursor, struct container *out, struct er
 /* ---- what is rounded ---- */
 
 /* Multipliers [shape[0]] of the rows, or one of all, from what each row is divided by. */
-static int read_scales(struct cursor *cursor, struct stored *entry, const struct stored *from, struct error *err) {
+static int read_scales(struct source_cursor *cursor, struct stored *entry, const struct stored *from, struct error *err) {
     uint64_t count = stored_count(from), rows = entry->dims > 0 ? entry->shape[0] : 0;
     struct error inner = {0};
     if (from->kind != STORED_F32 || (count != 1 && count != rows))
@@ -162,7 +145,7 @@ static int read_scales(struct cursor *cursor, struct stored *entry, const struct
 }
 
 /* A matrix of small whole numbers stands for others; a flag has no dimensions. */
-static int set_scales(struct cursor *cursor, const struct container *found, struct error *err) {
+static int set_scales(struct source_cursor *cursor, const struct container *found, struct error *err) {
     for (size_t i = 0; i < found->count; i++) {
         struct stored *entry = &found->entries[i];
         if ((entry->kind != STORED_I8 && entry->kind != STORED_I16) || entry->dims == 0)
@@ -183,7 +166,7 @@ static int set_scales(struct cursor *cursor, const struct container *found, stru
 
 /* ---- the file ---- */
 
-static int take_aliases(struct cursor *cursor, size_t count, struct container *out, struct error *err) {
+static int take_aliases(struct source_cursor *cursor, size_t count, struct container *out, struct error *err) {
     for (size_t i = 0; i < count; i++) {
         const char *alias, *name;
         if (take_string(cursor, &alias, "the list of aliases", err) != 0 ||
@@ -200,33 +183,32 @@ static int take_aliases(struct cursor *cursor, size_t count, struct container *o
     return 0;
 }
 
-static int read_head(struct cursor *cursor, struct ctranslate2_head *head, struct error *err) {
+static int read_head(struct source_cursor *cursor, struct ctranslate2_head *head, struct error *err) {
     *head = (struct ctranslate2_head){.spec = "TransformerBase", .revision = 1}; /* as the first version's are */
-    if (take(cursor, &cursor->version, sizeof cursor->version, "its beginning", err) != 0)
+    if (source_take(cursor, &head->version, sizeof head->version, "its beginning", err) != 0)
         return -1;
-    if (cursor->version < 1 || cursor->version > LAST_VERSION)
+    if (head->version < 1 || head->version > LAST_VERSION)
         return error_set(err, ERROR_FORMAT, "%s: not a model of CTranslate2 that can be read: its version must be 1 to %d, got %u",
-                         cursor->path, LAST_VERSION, cursor->version);
-    head->version = cursor->version;
-    if (cursor->version < 2)
+                         cursor->path, LAST_VERSION, head->version);
+    if (head->version < 2)
         return 0;
     return take_string(cursor, &head->spec, "its beginning", err) == 0
-               ? take(cursor, &head->revision, sizeof head->revision, "its beginning", err)
+               ? source_take(cursor, &head->revision, sizeof head->revision, "its beginning", err)
                : -1;
 }
 
-static int read_index(struct cursor *cursor, struct container *out, struct error *err) {
+static int read_index(struct source_cursor *cursor, uint32_t version, struct container *out, struct error *err) {
     size_t count, aliases = 0;
     if (take_count(cursor, LEAST_VARIABLE_BYTES, "the list of variables", &count, err) != 0)
         return -1;
     if (!(out->entries = arena_zalloc(cursor->arena, count, sizeof *out->entries)))
         return error_memory(err);
     while (out->count < count)
-        if (take_variable(cursor, out, err) != 0)
+        if (take_variable(cursor, version, out, err) != 0)
             return -1;
     if (set_scales(cursor, out, err) != 0)
         return -1;
-    if (cursor->version >= 3 && take_count(cursor, LEAST_ALIAS_BYTES, "the list of aliases", &aliases, err) != 0)
+    if (version >= 3 && take_count(cursor, LEAST_ALIAS_BYTES, "the list of aliases", &aliases, err) != 0)
         return -1;
     struct stored *entries = aliases > 0 ? arena_zalloc(cursor->arena, count + aliases, sizeof *entries) : out->entries;
     if (!entries)
@@ -244,12 +226,12 @@ static int read_index(struct cursor *cursor, struct container *out, struct error
 
 int ctranslate2_open(const char *path, struct arena *arena, struct container *out, struct ctranslate2_head *head,
                      struct error *err) {
-    struct cursor cursor = {.path = path, .arena = arena};
+    struct source_cursor cursor = {.path = path, .arena = arena};
     struct container found = {.path = path, .file = source_open(path, &cursor.size, err)};
     if (found.file < 0)
         return -1;
     cursor.file = found.file;
-    if (read_head(&cursor, head, err) != 0 || read_index(&cursor, &found, err) != 0) {
+    if (read_head(&cursor, head, err) != 0 || read_index(&cursor, head->version, &found, err) != 0) {
         container_close(&found);
         return -1;
     }

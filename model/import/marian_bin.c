@@ -54,23 +54,6 @@ struct head {
     uint64_t name_bytes, type, dims, bytes;
 };
 
-/* Reads the file from its beginning, never past its end. */
-struct cursor {
-    const char *path;
-    int file;
-    uint64_t size, at;
-    struct arena *arena;
-};
-
-static int take(struct cursor *cursor, void *out, uint64_t count, const char *what, struct error *err) {
-    if (count > cursor->size - cursor->at)
-        return error_set(err, ERROR_FORMAT, "%s: the file ends within %s", cursor->path, what);
-    if (source_read_at(cursor->file, cursor->at, out, (size_t)count, cursor->path, err) != 0)
-        return -1;
-    cursor->at += count;
-    return 0;
-}
-
 /* The bytes of a name as a message can show them. */
 static const char *shown(struct arena *arena, const char *bytes, size_t count) {
     char text[4 * 40 + 1];
@@ -83,7 +66,7 @@ static const char *shown(struct arena *arena, const char *bytes, size_t count) {
     return copy ? copy : "";
 }
 
-static int take_name(struct cursor *cursor, uint64_t length, struct stored *entry, struct error *err) {
+static int take_name(struct source_cursor *cursor, uint64_t length, struct stored *entry, struct error *err) {
     if (length > MOST_NAME_BYTES && length <= cursor->size - cursor->at)
         return error_set(err, ERROR_FORMAT, "%s: a name has %llu bytes", cursor->path, (unsigned long long)length);
     if (length > cursor->size - cursor->at)
@@ -91,7 +74,7 @@ static int take_name(struct cursor *cursor, uint64_t length, struct stored *entr
     char *name = arena_zalloc(cursor->arena, (size_t)length + 1, 1);
     if (!name)
         return error_memory(err);
-    if (take(cursor, name, length, "the names", err) != 0)
+    if (source_take(cursor, name, length, "the names", err) != 0)
         return -1;
     if (length < 2 || strlen(name) != length - 1 || !utf8_valid(name, (size_t)length - 1))
         return error_set(err, ERROR_FORMAT, "%s: the name '%s' is not text that ends with a NUL", cursor->path,
@@ -100,11 +83,11 @@ static int take_name(struct cursor *cursor, uint64_t length, struct stored *entr
     return 0;
 }
 
-static int take_shape(struct cursor *cursor, uint64_t dims, struct stored *entry, struct error *err) {
+static int take_shape(struct source_cursor *cursor, uint64_t dims, struct stored *entry, struct error *err) {
     int32_t shape[STORED_MOST_DIMS];
     if (dims < 1 || dims > STORED_MOST_DIMS)
         return error_set(err, ERROR_FORMAT, "%s: %s: has %llu dimensions", cursor->path, entry->name, (unsigned long long)dims);
-    if (take(cursor, shape, dims * sizeof *shape, "the shapes", err) != 0)
+    if (source_take(cursor, shape, dims * sizeof *shape, "the shapes", err) != 0)
         return -1;
     entry->dims = (size_t)dims;
     for (size_t i = 0; i < dims; i++) {
@@ -120,7 +103,7 @@ static int take_shape(struct cursor *cursor, uint64_t dims, struct stored *entry
     return 0;
 }
 
-static int set_type(const struct cursor *cursor, const struct head *head, struct stored *entry, struct error *err) {
+static int set_type(const struct source_cursor *cursor, const struct head *head, struct stored *entry, struct error *err) {
     const char *name = NULL;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (types[i].code != head->type)
@@ -150,7 +133,7 @@ static const char *size_text(struct arena *arena, const struct stored *entry) {
     return import_say(arena, "%.0Lf", size + (entry->quantised ? 4 : 0));
 }
 
-static int set_data(struct cursor *cursor, const struct head *head, struct stored *entry, struct error *err) {
+static int set_data(struct source_cursor *cursor, const struct head *head, struct stored *entry, struct error *err) {
     uint64_t bytes;
     float multiplier;
     if (head->bytes > cursor->size - cursor->at)
@@ -177,9 +160,9 @@ static int set_data(struct cursor *cursor, const struct head *head, struct store
     return 0;
 }
 
-static int read_index(struct cursor *cursor, struct container *out, struct error *err) {
+static int read_index(struct source_cursor *cursor, struct container *out, struct error *err) {
     uint64_t start[2], padding;
-    if (take(cursor, start, sizeof start, "its beginning", err) != 0)
+    if (source_take(cursor, start, sizeof start, "its beginning", err) != 0)
         return -1;
     if (start[0] == ENCRYPTED)
         return error_set(err, ERROR_FORMAT, "%s: not a .bin file of Marian that can be read: its beginning is encrypted",
@@ -194,7 +177,7 @@ static int read_index(struct cursor *cursor, struct container *out, struct error
     out->entries = arena_zalloc(cursor->arena, count, sizeof *out->entries);
     if (!heads || !out->entries)
         return error_memory(err);
-    if (take(cursor, heads, count * sizeof *heads, "the list of tensors", err) != 0)
+    if (source_take(cursor, heads, count * sizeof *heads, "the list of tensors", err) != 0)
         return -1;
     for (size_t i = 0; i < count; i++)
         if (take_name(cursor, heads[i].name_bytes, &out->entries[i], err) != 0)
@@ -202,7 +185,7 @@ static int read_index(struct cursor *cursor, struct container *out, struct error
     for (size_t i = 0; i < count; i++)
         if (take_shape(cursor, heads[i].dims, &out->entries[i], err) != 0)
             return -1;
-    if (take(cursor, &padding, sizeof padding, "the padding", err) != 0)
+    if (source_take(cursor, &padding, sizeof padding, "the padding", err) != 0)
         return -1;
     if (padding > cursor->size - cursor->at)
         return error_set(err, ERROR_FORMAT, "%s: the file ends within the padding", cursor->path);
@@ -220,7 +203,7 @@ static int read_index(struct cursor *cursor, struct container *out, struct error
 }
 
 int marian_bin_open(const char *path, struct arena *arena, struct container *out, struct error *err) {
-    struct cursor cursor = {.path = path, .arena = arena};
+    struct source_cursor cursor = {.path = path, .arena = arena};
     struct container found = {.path = path, .file = source_open(path, &cursor.size, err)};
     if (found.file < 0)
         return -1;

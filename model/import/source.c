@@ -72,6 +72,15 @@ int source_read_at(int file, uint64_t at, void *bytes, size_t count, const char 
     return 0;
 }
 
+int source_take(struct source_cursor *cursor, void *out, uint64_t count, const char *what, struct error *err) {
+    if (count > cursor->size - cursor->at)
+        return error_set(err, ERROR_FORMAT, "%s: the file ends within %s", cursor->path, what);
+    if (source_read_at(cursor->file, cursor->at, out, (size_t)count, cursor->path, err) != 0)
+        return -1;
+    cursor->at += count;
+    return 0;
+}
+
 int source_read(const char *path, size_t most, struct arena *arena, char **bytes, size_t *size, struct error *err) {
     uint64_t length;
     int result = -1, file = source_open(path, &length, err);

@@ -24,6 +24,16 @@ const char *import_thousands(struct arena *arena, uint64_t number);
 int source_open(const char *path, uint64_t *size, struct error *err);
 /* Reads exactly these bytes. Returns -1 with ERROR_FILE; what: names them in the message. */
 int source_read_at(int file, uint64_t at, void *bytes, size_t count, const char *what, struct error *err);
+/* A place in a file that is read from its beginning, never past its end. */
+struct source_cursor {
+    const char *path;
+    int file;
+    uint64_t size, at;
+    struct arena *arena;
+};
+/* Reads the next bytes. Returns -1 with ERROR_FORMAT if the file ends within them (what: names them in the message), or with
+ * ERROR_FILE; the cursor then stays. */
+int source_take(struct source_cursor *cursor, void *out, uint64_t count, const char *what, struct error *err);
 /* The whole file, which may have at most this many bytes, and a NUL. */
 int source_read(const char *path, size_t most, struct arena *arena, char **bytes, size_t *size, struct error *err);
 /* The same for UTF-8; CR LF and CR become LF. */

@@ -1,4 +1,5 @@
-#include "server/get_command.h"
+#include "server/model_commands.h"
+#include "model/import/import.h"
 #include "server/base/clock.h"
 #include "server/get/get.h"
 #include "server/get/installed.h"
@@ -20,6 +21,7 @@ static void interrupt(int number) {
     interrupted = true;
 }
 
+/* Long steps check the flag; blocking calls are interrupted. */
 static void watch_signals(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = interrupt};
@@ -299,5 +301,33 @@ int remove_command(const struct options *options, int *status, struct error *err
         free(removed);
     }
     *status = EXIT_SUCCESS;
+    return check_written(err);
+}
+
+/* ---- alignd import ---- */
+
+int import_command(const struct options *options, struct error *err) {
+    const struct import_options asked = {.paths = (const char *const *)options->paths.names,
+                                         .path_count = options->paths.count,
+                                         .into = options->into ? options->into : ".",
+                                         .name = options->name,
+                                         .from = options->from,
+                                         .to = options->to,
+                                         .storage = options->storage,
+                                         .preparation = options->preparation,
+                                         .alignment = options->alignment,
+                                         .max_source_tokens = options->max_source_tokens,
+                                         .max_target_ratio = options->max_target_ratio,
+                                         .unknowns = options->allow_unknowns,
+                                         .no_shortlist = options->no_shortlist,
+                                         .shortlist_first = options->shortlist_first,
+                                         .shortlist_best = options->shortlist_best,
+                                         .stop = &interrupted};
+    char *said;
+    watch_signals();
+    if (import_run(&asked, &said, err) != 0)
+        return -1;
+    fputs(said, stdout);
+    free(said);
     return check_written(err);
 }
