@@ -66,8 +66,18 @@ async function slowDown(context, page) {
 
 /* A page of its own: body(page). Errors of the console and requests to other hosts fail the test, but for those that `expected` matches.
  * before(page) runs before the page is loaded; daemon: another than that of the shipped models, or
- * a site; also: the other origins that it may ask. */
-export async function visit(hash, body, { width = 1024, height = 900, theme = "light", expected, before, daemon = own, also = [], ...more } = {}) {
+ * a site; also: the other origins that it may ask. TRIES=2 visits once more after a failure, and prints it. */
+export async function visit(hash, body, how = {}) {
+  for (let tries = Number(process.env.TRIES ?? 1); ; tries--) {
+    try {
+      return await visitOnce(hash, body, how);
+    } catch (error) {
+      if (tries <= 1) throw error;
+      console.log(`# again, because of: ${error.stack}`.replaceAll("\n", "\n#   "));
+    }
+  }
+}
+async function visitOnce(hash, body, { width = 1024, height = 900, theme = "light", expected, before, daemon = own, also = [], ...more } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", acceptDownloads: true, ...more });
   const page = await context.newPage(), wrong = [];
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(message.text()); });
@@ -108,6 +118,12 @@ export const target = (page, word) => page.locator(".target .unit", { hasText: n
 /* Words: </s> is not one. */
 export const sourceWords = (page) => page.locator(".source .unit:not(.end)");
 export const source = (page, word) => page.locator(".source .unit", { hasText: new RegExp(`^${word}$`) }).first();
+/* Points at an element and waits until it is under the pointer: the layout may still move it. */
+export async function point(locator) {
+  const pointed = (node) => new Promise((settled) => requestAnimationFrame(() => requestAnimationFrame(() => settled(node.matches(":hover")))));
+  do await locator.hover();
+  while (!(await locator.evaluate(pointed)));
+}
 /* What the browser saves when a button is pressed. */
 export async function saved(page, name) {
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name, exact: true }).click()]);

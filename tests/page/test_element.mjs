@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { address, ask, begin, text, violations, visit } from "./browser.mjs";
+import { address, ask, begin, point, text, violations, visit } from "./browser.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url)), PACKAGE = "server/page/npm", TYPES = { ".html": "text/html", ".js": "text/javascript", ".json": "application/json" };
 const SENTENCE = "Where is the train station?";
@@ -54,7 +54,7 @@ async function works(page) {
   const { words, text: whole } = reply.results[0].sentences[0];
   assert.deepEqual(await page.locator("alignd-attention .target .unit").first().evaluate((node) => [...node.getRootNode().querySelectorAll(".target .unit")].map((unit) => unit.textContent)), words.target);
   assert.equal(await text(page.locator("alignd-attention .line.target").first()), whole);
-  await page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).first().hover();
+  await point(page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).first());
   assert.match(await text(page.locator("alignd-attention .hint").first()), /^gare is aligned with station/);
 }
 

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { startDaemon } from "../clients/daemon.mjs";
-import { link, program, saved, sourceWords, target, text, translated, views, visit } from "./browser.mjs";
+import { link, point, program, saved, sourceWords, target, text, translated, views, visit } from "./browser.mjs";
 import { arabic, chinese, hebrew, japanese, scriptFolder } from "./folders.mjs";
 
 let folders, daemon;
@@ -157,7 +157,7 @@ test("9: words without spaces: Chinese and Japanese", () => there(zh({}), async 
 test("9: a model without attention: every view opens", () => there(link({ t: "tom is in the house", m: "fixed-gru", s: "greedy" }), async (page) => {
   await translated(page);
   assert.match(await text(page.locator("#hint")), /no attention/);
-  for (const line of [".source", ".target"]) await page.locator(`${line} .unit`).first().hover();
+  for (const line of [".source", ".target"]) await point(page.locator(`${line} .unit`).first());
   for (const view of views) {
     await page.locator(`#tab-${view}`).click();
     await page.locator("#panel > *").first().waitFor();

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { link, saved, sentence, sourceWords, text, translated, violations, visit } from "./browser.mjs";
+import { link, point, saved, sentence, sourceWords, text, translated, violations, visit } from "./browser.mjs";
 
 const line = (page) => page.locator("#pharaoh").inputValue();
 const drawn = (page) => page.locator("#links-map [data-link]").evaluateAll((list) => list.map((frame) => frame.dataset.link).sort());
@@ -84,7 +84,7 @@ test("export: one HTML file that opens without a server, and can be pointed at",
   alone.on("pageerror", (error) => wrong.push(String(error)));
   try {
     await alone.goto(pathToFileURL(file).href);
-    await alone.locator(".target .unit", { hasText: /^livre$/ }).hover();
+    await point(alone.locator(".target .unit", { hasText: /^livre$/ }));
     assert.match(await text(alone.locator("#hint")), /^livre is aligned with book, \d+%/);
     assert.equal(await text(alone.locator(".line.target")), await text(page.locator("#reading .line.target")));
     assert.equal(await alone.locator("svg.lines").count(), 1);

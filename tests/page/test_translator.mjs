@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
-import { ask, link, program, sentence, shipped, target, text, translated, visit } from "./browser.mjs";
+import { ask, link, point, program, sentence, shipped, target, text, translated, visit } from "./browser.mjs";
 import { renamedFolder } from "./folders.mjs";
 import { wordsOf } from "./lengths.mjs";
 
@@ -153,7 +153,7 @@ test("boxes: a screen reader has one text; its words are reached with the arrow 
 
 test("boxes: pointing at a word of either box shades its partners in the other; at one of another sentence shows that sentence", () => visit(link({ t: `${sentence} Where is the train station?` }), async (page) => {
   await page.locator("#result .word", { hasText: "gare" }).waitFor();
-  await page.locator("#result .word", { hasText: "gare" }).hover();
+  await point(page.locator("#result .word", { hasText: "gare" }));
   await page.locator("#mirror .lit", { hasText: "station" }).waitFor();
   await target(page, "gare").waitFor();
   assert.match(await text(page.locator("#hint")), /^gare is aligned with/);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
-import { ask, link, program, sentence, target, text, translated, visit } from "./browser.mjs";
+import { ask, link, point, program, sentence, target, text, translated, visit } from "./browser.mjs";
 
 const SENTENCES = 50;
 const everyday = readFileSync("weights/gold/en-fr-everyday.tsv", "utf8").trim().split("\n").slice(0, SENTENCES).map((line) => line.split("\t")[3]);
@@ -113,7 +113,7 @@ test("truth: the bar under a word is the daemon's estimate that it is right, and
   assert.deepEqual(await bars(), quality.words.map((q, k) => [words.target[k], q.toFixed(2)]));
   assert.match(await page.locator(".target .unit.rated").first().evaluate((node) => getComputedStyle(node).backgroundImage), /gradient/);
   for (const k of [0, quality.words.length - 1]) {
-    await page.locator(".target .unit").nth(k).hover();
+    await point(page.locator(".target .unit").nth(k));
     assert.match(await text(page.locator("#hint")), new RegExp(`; ${Math.round(100 * quality.words[k])}% likely to be right$`));
   }
   await page.getByRole("button", { name: "Subwords" }).click();
@@ -126,7 +126,7 @@ test("truth: what lies on the end of the sentence is seen, not shared out", () =
   const { rows } = await expected("tom house ladder", "attention", "alignment-luong-gru", post), end = rows[0].length - 1;
   const worst = rows.map((row) => row[end]).indexOf(Math.max(...rows.map((row) => row[end])));
   assert.ok(rows[worst][end] > 0.5, "the sentence is one whose attention lies there");
-  await page.locator(".target .unit").nth(worst).hover();
+  await point(page.locator(".target .unit").nth(worst));
   const mark = page.locator(".source .unit.end");
   assert.ok(Math.abs(await mark.evaluate((node) => Number(node.style.getPropertyValue("--w"))) - rows[worst][end]) < 0.002);
   assert.match(await mark.evaluate((node) => getComputedStyle(node).backgroundImage), /gradient/);
@@ -173,7 +173,7 @@ test("truth: names that are copied are aligned with themselves", () => visit(lin
       assert.deepEqual(links, [name], `${question}: ${s.text}`);
     }
   }
-  await target(page, "zurich").hover();
+  await point(target(page, "zurich"));
   assert.match(await text(page.locator("#hint")), /^zurich is aligned with Zurich, /);
 }));
 

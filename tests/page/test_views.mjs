@@ -1,7 +1,7 @@
 /* Points 1 to 8 of what the page can do: translation, attention, confidence, questions, beam, comparison, diagnostics, export. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, link, saved, sentence, set, source, target, text, translated, visit } from "./browser.mjs";
+import { ask, link, point, saved, sentence, set, source, target, text, translated, visit } from "./browser.mjs";
 
 const shade = (locator) => locator.evaluate((node) => Number(node.style.getPropertyValue("--w") || 0));
 
@@ -13,10 +13,10 @@ test("1: translates what is typed; pointing and focus shade both ways", () => vi
   await target(page, "livre").waitFor();
   const expected = (await ask("/translate", { text: sentence, model: "en-fr" })).translations[0].text;
   assert.equal(await text(page.locator(".line.target")), expected);
-  await target(page, "livre").hover();
+  await point(target(page, "livre"));
   assert.ok(await shade(source(page, "book")) > 0.5);
   assert.ok(await shade(source(page, "She")) < 0.1);
-  await source(page, "him").hover();
+  await point(source(page, "him"));
   assert.ok(await shade(target(page, "lui")) > 0.5);
   assert.equal(await shade(target(page, "livre")) > 0.2, false);
   await target(page, "perdu").focus();
@@ -34,7 +34,7 @@ test("1: threads lead from word to word, and follow what is pointed at", () => v
   }));
   const from = await middle(source(page, "him")), to = await middle(target(page, "lui"));
   assert.equal(ends.filter(([a, b, w]) => Math.abs(a - from) < 1 && Math.abs(b - to) < 1 && w > 0.5).length, 1);
-  await target(page, "livre").hover();
+  await point(target(page, "livre"));
   assert.equal(await page.locator(".threads.lit path.on").count(), 1);
 }));
 
@@ -67,7 +67,7 @@ for (const words of [5, 30, 80, 300]) {
       assert.ok(!tall || count < words, `${count} threads at ${width} px`);
     }
     await page.locator("#view").evaluate((view) => view.scrollIntoView());
-    await page.locator(".target .unit").first().hover();
+    await point(page.locator(".target .unit").first());
     assert.equal(await page.locator(".threads.lit path.on").count(), 1);
   }));
 }
@@ -214,7 +214,7 @@ test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins"
   assert.match(await text(read), /^lui is aligned with him: [6-9]\d% \(0\.[6-9]/);
   await page.keyboard.press("Enter");
   assert.match(await text(read), /pinned/);
-  await page.locator("h1").hover();
+  await point(page.locator("h1"));
   assert.match(await text(read), /pinned/);
   await map.focus();
   await page.keyboard.press("Escape");
