@@ -49,78 +49,7 @@ struct catalog {
     bool closed;
 };
 
-/* ---- a model in service ---- */
-
-const char *model_state_name(enum model_state state) {
-    static const char *const names[MODEL_STATES] = {"cold", "loading", "ready", "failed"};
-    return names[state];
-}
-
-void model_hide_folder(const char *folder, char *message) {
-    size_t length = strlen(folder);
-    while (length > 1 && folder[length - 1] == '/')
-        length--;
-    bool path = memchr(folder, '/', length) != NULL;
-    for (char *at = message; (at = memmem(at, strlen(at), folder, length)) != NULL;) {
-        /* The complete path is removed, too; a folder such as "." or "a" also occurs in sentences that do not name it. */
-        bool begins = at == message || strchr(" \"'(", at[-1]);
-        bool names = begins && (at[length] == '/' || (path && strchr(" :,\"')", at[length])));
-        size_t skip = !names ? 0 : at[length] == '/' ? length + 1 : length;
-        memmove(at, at + skip, strlen(at + skip) + 1);
-        at += skip == 0;
-    }
-}
-
-/* Reads the folder without loading it. If broken is true, a folder that cannot be read is a model that has failed. Otherwise the
- * error names the folder. */
-static struct served_model *read_model(const struct catalog *catalog, const char *folder, bool broken, struct error *err) {
-    struct error inner = {0};
-    struct served_model *model = calloc(1, sizeof *model);
-    if (!model || !(model->folder = strdup(folder))) {
-        free(model);
-        error_memory(err);
-        return NULL;
-    }
-    for (size_t length = strlen(folder); length > 1 && model->folder[length - 1] == '/';)
-        model->folder[--length] = '\0';
-    atomic_init(&model->references, 1);
-    model->card = translator_card_read(model->folder, &inner);
-    if (model->card) {
-        model->info = translator_card_info(model->card);
-        model->bytes = loaded_model_estimate(model->card, &catalog->loading);
-        model_origin_read(model->folder, &model->origin);
-    } else if (broken && inner.code != ERROR_MEMORY) {
-        const char *slash = strrchr(model->folder, '/');
-        const char *name = slash && slash[1] ? slash + 1 : model->folder;
-        model->info = (struct translator_info){.name = name, .source = "", .target = "", .task = "", .beam_size = 1};
-        model->state = MODEL_FAILED;
-        model->error = inner;
-        model_hide_folder(model->folder, model->error.message);
-    } else {
-        error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
-        served_model_release(model);
-        return NULL;
-    }
-    model->metrics = metrics_model(catalog->metrics, model->info.name, err);
-    if (model->metrics)
-        return model;
-    served_model_release(model);
-    return NULL;
-}
-
-struct served_model *served_model_acquire(struct served_model *model) {
-    atomic_fetch_add_explicit(&model->references, 1, memory_order_relaxed);
-    return model;
-}
-
-void served_model_release(struct served_model *model) {
-    if (!model || atomic_fetch_sub_explicit(&model->references, 1, memory_order_acq_rel) > 1)
-        return;
-    loaded_model_release(model->loaded);
-    translator_card_free(model->card);
-    free(model->folder);
-    free(model);
-}
+/* ---- the states; all functions require the lock, unless the model is not in service yet ---- */
 
 /* Loads the model without changing its state. The error does not name the folder. */
 static struct loaded_model *load_model(const struct catalog *catalog, const struct served_model *model,
@@ -156,76 +85,6 @@ static void set_failed(struct served_model *model, const struct error *error) {
     model_hide_folder(model->folder, model->error.message);
     model->state = MODEL_FAILED;
     model->changed_us = clock_us();
-}
-
-/* ---- a set of models ---- */
-
-struct model_set *model_set_create(size_t generation, struct metrics *metrics) {
-    struct model_set *models = calloc(1, sizeof *models);
-    if (!models)
-        return NULL;
-    models->generation = generation;
-    models->metrics = metrics;
-    atomic_init(&models->references, 1);
-    if (metrics)
-        metrics_add(metrics, GAUGE_MODEL_SETS, 1);
-    return models;
-}
-
-static struct served_model *find_name(const struct model_set *models, const char *name) {
-    for (size_t i = 0; i < models->count; i++) {
-        if (strcmp(models->all[i]->info.name, name) == 0)
-            return models->all[i];
-    }
-    return NULL;
-}
-
-static struct served_model *find_folder(const struct model_set *models, const char *folder) {
-    for (size_t i = 0; i < models->count; i++) {
-        if (strcmp(models->all[i]->folder, folder) == 0)
-            return models->all[i];
-    }
-    return NULL;
-}
-
-static bool has_model(const struct model_set *models, const struct served_model *model) {
-    for (size_t i = 0; models && i < models->count; i++) {
-        if (models->all[i] == model)
-            return true;
-    }
-    return false;
-}
-
-int model_set_add(struct model_set *models, struct served_model *model, struct error *err) {
-    int result = 0;
-    if (find_name(models, model->info.name)) { /* their names would be ambiguous */
-        result = error_set(err, ERROR_INPUT, "a model named \"%s\" is already loaded", model->info.name);
-    } else {
-        struct served_model **all = reallocarray(models->all, models->count + 1, sizeof *all);
-        result = all ? 0 : error_memory(err);
-        models->all = all ? all : models->all;
-    }
-    if (result == 0)
-        models->all[models->count++] = model;
-    else
-        served_model_release(model);
-    return result;
-}
-
-struct model_set *model_set_acquire(struct model_set *models) {
-    atomic_fetch_add_explicit(&models->references, 1, memory_order_relaxed);
-    return models;
-}
-
-void model_set_release(struct model_set *models) {
-    if (!models || atomic_fetch_sub_explicit(&models->references, 1, memory_order_acq_rel) > 1)
-        return;
-    for (size_t i = 0; i < models->count; i++)
-        served_model_release(models->all[i]);
-    if (models->metrics)
-        metrics_add(models->metrics, GAUGE_MODEL_SETS, -1);
-    free(models->all);
-    free(models);
 }
 
 struct model_set *catalog_acquire(struct catalog *catalog) {
@@ -578,10 +437,10 @@ static int add_folders(const struct catalog *catalog, struct model_set *models, 
     for (size_t i = 0; i < folders->count; i++) {
         const char *folder = folders->names[i];
         struct error inner = {0};
-        struct served_model *model = read_model(catalog, folder, broken, err);
+        struct served_model *model = served_model_read(folder, broken, &catalog->loading, catalog->metrics, err);
         if (!model)
             return -1;
-        if (find_folder(models, model->folder)) {
+        if (model_set_find_folder(models, model->folder)) {
             served_model_release(model);
         } else if (model_set_add(models, model, &inner) != 0) {
             if (!broken || inner.code != ERROR_INPUT)
@@ -610,7 +469,7 @@ static int add_others(const struct catalog *catalog, struct model_set *models, c
     for (size_t i = 0; result == 0 && i < models->count; i++)
         result = model_set_add(downloaded, served_model_acquire(models->all[i]), err);
     for (size_t i = 0; result == 0 && i < folders->count; i++) {
-        struct served_model *model = read_model(catalog, folders->names[i], false, err);
+        struct served_model *model = served_model_read(folders->names[i], false, &catalog->loading, catalog->metrics, err);
         if (!model) {
             result = -1;
         } else if (is_replaced(downloaded, model)) {
@@ -626,7 +485,7 @@ static int add_others(const struct catalog *catalog, struct model_set *models, c
 
 /* At the start, the models of --model are loaded as far as there is room (given); later, those that are in memory. */
 static bool wants_loading(struct catalog *catalog, const struct model_set *former, struct served_model *model, bool given) {
-    const struct served_model *old = former ? find_folder(former, model->folder) : NULL;
+    const struct served_model *old = former ? model_set_find_folder(former, model->folder) : NULL;
     pthread_mutex_lock(&catalog->lock);
     bool wanted = former ? old && old->state == MODEL_READY : given && could_fit(catalog, model->bytes);
     if (old && catalog->loading.compute && strcmp(catalog->loading.compute, "auto") == 0)
@@ -658,7 +517,7 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     }
     if (result == 0)
         result = add_folders(catalog, models, &catalog->added, true, err);
-    if (result == 0 && !former && options->usual && !find_name(models, options->usual))
+    if (result == 0 && !former && options->usual && !model_set_find_name(models, options->usual))
         result = error_set(err, ERROR_INPUT, "--default-model: model \"%.60s\" is not among the served models", options->usual);
 
     /* At the start, larger files are compared while the model is already in use; a reload can wait for that. */
@@ -684,17 +543,17 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
 /* Puts a set into service and takes over its reference. */
 static void put_in_service(struct catalog *catalog, struct model_set *models) {
     const char *usual = catalog->options.usual;
-    if (usual && !find_name(models, usual))
+    if (usual && !model_set_find_name(models, usual))
         log_event(LOG_WARN, "default_model_missing", log_text("model", usual));
     pthread_mutex_lock(&catalog->lock);
     struct model_set *old = catalog->models;
     catalog->models = models;
     for (size_t i = 0; i < models->count; i++) {
-        if (!has_model(old, models->all[i]) && models->all[i]->state == MODEL_READY)
+        if (!model_set_has(old, models->all[i]) && models->all[i]->state == MODEL_READY)
             keep(catalog, models->all[i]);
     }
     for (size_t i = 0; old && i < old->count; i++) {
-        if (!has_model(models, old->all[i])) {
+        if (!model_set_has(models, old->all[i])) {
             old->all[i]->left = true;
             unkeep(catalog, old->all[i]);
         }
@@ -746,7 +605,7 @@ static int change_set(struct catalog *catalog, const struct served_model *withou
 enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, struct served_model **added, struct error *err) {
     if (!begin_change(catalog))
         return CATALOG_BUSY;
-    struct served_model *model = read_model(catalog, folder, false, err);
+    struct served_model *model = served_model_read(folder, false, &catalog->loading, catalog->metrics, err);
     int result = model ? change_set(catalog, NULL, model, true, err) : -1;
     end_change(catalog);
     if (result != 0) {
@@ -765,7 +624,7 @@ enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, st
 /* The model in service whose place this one takes. NULL: none. */
 static const struct served_model *find_replaced(const struct catalog *catalog, const struct model_set *models,
                                                 const struct served_model *with) {
-    const struct served_model *found = find_name(models, with->info.name);
+    const struct served_model *found = model_set_find_name(models, with->info.name);
     for (size_t i = 0; !found && catalog->options.downloads && i < models->count; i++) {
         const struct served_model *model = models->all[i];
         bool shipped = name_list_has(catalog->options.folders, model->folder);
@@ -785,7 +644,7 @@ int catalog_take_in(struct catalog *catalog, const char *folder, struct error *e
     pthread_mutex_unlock(&catalog->lock);
     if (closed)
         return error_set(err, ERROR_FILE, "the daemon stops");
-    struct served_model *model = read_model(catalog, folder, false, err);
+    struct served_model *model = served_model_read(folder, false, &catalog->loading, catalog->metrics, err);
     struct model_set *former = catalog_acquire(catalog);
     const char *directory = catalog->options.directory;
     size_t length = directory ? strlen(directory) : 0;
@@ -803,7 +662,7 @@ enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, s
     if (!begin_change(catalog))
         return CATALOG_BUSY;
     struct model_set *former = catalog_acquire(catalog);
-    const struct served_model *model = find_name(former, name);
+    const struct served_model *model = model_set_find_name(former, name);
     enum catalog_verdict verdict = !model                                              ? CATALOG_UNKNOWN
                                    : change_set(catalog, model, NULL, false, err) == 0 ? CATALOG_DONE
                                                                                        : CATALOG_REFUSED;

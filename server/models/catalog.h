@@ -24,70 +24,8 @@
 #define ALIGND_CATALOG_H
 
 #include "server/base/name_list.h"
-#include "server/models/loaded_model.h"
-#include "server/models/origin.h"
+#include "server/models/model_set.h"
 #include <stdbool.h>
-
-/* ---- a model in service ---- */
-
-enum model_state { MODEL_COLD, MODEL_LOADING, MODEL_READY, MODEL_FAILED, MODEL_STATES };
-/* "cold", "loading", "ready", "failed" */
-const char *model_state_name(enum model_state state);
-
-struct served_model {
-    char *folder;                 /* without a trailing slash */
-    struct translator_card *card; /* NULL: the folder cannot be read; the state is MODEL_FAILED for good */
-    struct model_origin origin;   /* strings are "" where the folder does not say where it came from */
-    struct translator_info info;  /* from the card; without a card there is only the name, and the other strings are "" */
-    struct model_metrics *metrics;
-    atomic_size_t references;
-
-    /* protected by the catalog's lock once the model is in service */
-    enum model_state state;
-    struct loaded_model *loaded;           /* MODEL_READY: one reference */
-    const char *compute;                   /* the number type that it was loaded with; NULL: not loaded yet */
-    size_t bytes;                          /* bytes that it takes when loaded, or is expected to take */
-    struct error error;                    /* MODEL_FAILED: the reason, without the folder's path */
-    int64_t asked_us;                      /* when it was last used or loaded */
-    int64_t changed_us;                    /* when it failed; MODEL_LOADING: when the load was ordered */
-    bool left;                             /* it is no longer in service */
-    bool unchecked;                        /* MODEL_READY: its larger files have not been compared with its manifest yet */
-    struct served_model *next, *next_kept; /* in the catalog's lists */
-};
-
-struct served_model *served_model_acquire(struct served_model *model);
-/* Accepts NULL. */
-void served_model_release(struct served_model *model);
-
-/* Removes the folder's path from a message about a model, since only administrators may see it. */
-void model_hide_folder(const char *folder, char *message);
-
-/* ---- a set of models ----
- *
- * Lists models in the order in which they are chosen. Immutable and reference-counted: every user holds a reference, a request from
- * when it is read until it is freed. */
-
-struct model_set {
-    size_t generation; /* 1 for the first set of the process, then counted up */
-    size_t count;
-    struct served_model **all; /* [count] */
-
-    /* private */
-    struct metrics *metrics;
-    atomic_size_t references;
-};
-
-/* Makes an empty set with a reference for the caller. metrics must outlive it; NULL: the set is not counted. Returns NULL if memory
- * is out. */
-struct model_set *model_set_create(size_t generation, struct metrics *metrics);
-/* Adds a model while nobody else knows the set, and takes over the reference to it, also on failure. Returns -1 with ERROR_INPUT
- * (another model has its name) or ERROR_MEMORY. */
-int model_set_add(struct model_set *models, struct served_model *model, struct error *err);
-struct model_set *model_set_acquire(struct model_set *models);
-/* The last release frees the set. Accepts NULL. */
-void model_set_release(struct model_set *models);
-
-/* ---- the catalog ---- */
 
 struct catalog;
 
