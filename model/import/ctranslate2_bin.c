@@ -158,7 +158,7 @@ static int set_scales(struct source_cursor *cursor, const struct container *foun
             return -1;
         if (!scale && entry->kind == STORED_I16 && entry->dims == 2) {
             entry->quantised = true;
-            entry->scale = 1.0f / SCALE_OF_INT16;
+            entry->scale = 1.0f / (float)SCALE_OF_INT16;
         }
     }
     return 0;

@@ -174,8 +174,8 @@ static const char *hide_declaration(struct hider *hider, const char *at, const c
     return hide(hider, at, close + 1, "<!--" HIDDEN " ", "-->") ? close + 1 : NULL;
 }
 
-/* The start tag at `at` gets the hidden attribute instead of its own. Returns the place after the tag, and after the content of a
- * script or style; NULL if memory runs out. */
+/* The start tag at `at` gets the hidden attribute instead of its own. The content of a script or style is hidden, too, since the
+ * parser takes "</" at its beginning for an end tag. Returns the place after both; NULL if memory runs out. */
 static const char *hide_tag(struct hider *hider, const char *at, const char *end) {
     struct html_attribute attribute;
     size_t length = 0;
@@ -198,12 +198,15 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
     struct html_bytes element = {name, length};
     if (stop < close || (!is_name(element, "script") && !is_name(element, "style")))
         return close + 1;
-    for (at = close; (at = memmem(at, (size_t)(end - at), "</", 2)) != NULL; at += 2) {
+    const char *content = close + 1;
+    for (at = content; (at = memmem(at, (size_t)(end - at), "</", 2)) != NULL; at += 2) {
         size_t left = (size_t)(end - at) - 2;
         if (left >= length && strncasecmp(at + 2, name, length) == 0 && (left == length || !is_of_name(at[2 + length])))
-            return at; /* </scripts> ends no script */
+            break; /* </scripts> ends no script */
     }
-    return end;
+    if (!at)
+        at = end;
+    return at == content || hide(hider, content, at, HIDDEN " ", "") ? at : NULL;
 }
 
 /* before: markup to put in front. Returns -1 if memory runs out. */
@@ -397,11 +400,25 @@ static void on_characters(void *owner, const xmlChar *characters, int count) {
     html_put(&reader->text, text, length);
 }
 
+/* Finds what hide replaced by a text that it began with HIDDEN. Returns false for any other text. */
+static bool find_hidden(const struct reader *reader, const char *text, size_t length, struct html_bytes *out) {
+    static const char mark[] = HIDDEN " ";
+    char number[24] = "";
+    if (length < sizeof mark || length >= sizeof mark + sizeof number - 1 || memcmp(text, mark, sizeof mark - 1) != 0)
+        return false;
+    memcpy(number, text + sizeof mark - 1, length - (sizeof mark - 1));
+    size_t index = strtoul(number, NULL, 10);
+    *out = index < reader->hidden.count ? reader->hidden.spans[index] : nothing;
+    return true;
+}
+
 /* Scripts and styles. */
 static void on_code(void *owner, const xmlChar *code, int length) {
     struct reader *reader = owner;
+    struct html_bytes hidden = {(const char *)code, (size_t)length};
     end_text(reader);
-    add(reader, PIECE_RAW, (const char *)code, (size_t)length);
+    find_hidden(reader, hidden.start, hidden.length, &hidden);
+    add(reader, PIECE_RAW, hidden.start, hidden.length);
 }
 
 /* ---- start tags ---- */
@@ -595,13 +612,11 @@ static void on_end(void *owner, const xmlChar *name) {
 }
 
 static void on_comment(void *owner, const xmlChar *text) {
-    static const char mark[] = HIDDEN " ";
     struct reader *reader = owner;
-    if (strncmp((const char *)text, mark, sizeof mark - 1) == 0) {
-        size_t number = strtoul((const char *)text + sizeof mark - 1, NULL, 10);
-        struct html_bytes span = number < reader->hidden.count ? reader->hidden.spans[number] : nothing;
+    struct html_bytes hidden;
+    if (find_hidden(reader, (const char *)text, strlen((const char *)text), &hidden)) {
         end_text(reader);
-        add(reader, PIECE_UNIT, span.start, span.length);
+        add(reader, PIECE_UNIT, hidden.start, hidden.length);
         return;
     }
     add_strings(owner, PIECE_UNIT, (const char *const[]){"<!--", (const char *)text, "-->", NULL});
