@@ -27,7 +27,8 @@ enum { GATHER_ROWS = 16, GATHER_STEPS = 4 };
 /* At most ENCODE_TOKENS are encoded together: this bounds scratch memory, and how long an admission delays the other rows. */
 enum { ENCODE_TOKENS = 512 };
 
-/* A block for the answer of a sentence has at most this many bytes, unless one of its arrays is larger: hypotheses may share rows. */
+/* A block for the answer of a sentence has at most this many bytes, unless one of its arrays is larger: hypotheses may share rows.
+ */
 enum { MOST_ANSWER_BYTES = 32 * 1024 };
 
 /* A group of sentences that is being encoded: keys [slots, A], values [slots, P], copy_keys [tokens, K], copy_gates [tokens, 1 or
@@ -359,8 +360,7 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
     if (t->opening_count > 0 && keep_opening(batch, i, sentence, err) != 0)
         return -1;
     const float *annotations = e->encoded.annotations + slot * t->encoder.annotation; /* with a head, slots are tokens */
-    if (soft_alignment_begin(sentence, annotations, &batch->scratch, err) != 0 ||
-        start_search(t, sentence, state, err) != 0)
+    if (soft_alignment_begin(sentence, annotations, &batch->scratch, err) != 0 || start_search(t, sentence, state, err) != 0)
         return -1;
     if (sentence_added(sentence) > 0)
         sentence->decoding.block_bytes = sentence_past_block(sentence);

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Blocks of a sentence's arena, beside those for its tokens and its answer, which are as large as these: a document has thousands of
- * sentences in memory. */
+/* Blocks of a sentence's arena, beside those for its tokens and its answer, which are as large as these: a document has thousands
+ * of sentences in memory. */
 enum { BLOCK_BYTES = 2 * 1024, LEAST_BYTES = 64 };
 /* The unreadable runs of a span of at most this many bytes are found before it is split. In a longer one such a run may be split,
  * so that reading can stop at the first sentence over the limit. */
@@ -22,7 +22,14 @@ enum { MOST_EXPECTED = 16 };
 
 /* A text is tokenized in windows of this many bytes, because a tokenizer handles its text as a whole and takes a thousand times as
  * much memory. No sentence that a person writes is as long as a window. */
-enum { SCRATCH_BLOCK_BYTES = 1 << 16, SENTENCE_SCRATCH_BYTES = 1 << 13, WINDOW_BYTES = 4096, WIDEST_CHARACTER = 0xfdfa, WIDEST_BYTES = 33, HELD_BYTES = 8 };
+enum {
+    SCRATCH_BLOCK_BYTES = 1 << 16,
+    SENTENCE_SCRATCH_BYTES = 1 << 13,
+    WINDOW_BYTES = 4096,
+    WIDEST_CHARACTER = 0xfdfa,
+    WIDEST_BYTES = 33,
+    HELD_BYTES = 8
+};
 
 /* The end of the window that begins at byte begin: the sentence's end if it is near, otherwise the last white space, otherwise any
  * place between two characters. A character weighs as many bytes as the tokenizer makes of it: one of those that NFKC makes longer
@@ -371,7 +378,8 @@ static int append(struct prepared *list, struct sentence *sentence, struct error
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
     if (list->count == list->room) { /* not arena_grow, which begins with room for 64: sentences are large, and often alone */
-        size_t least = list->expected < MOST_EXPECTED ? list->expected : MOST_EXPECTED, room = list->room > 0 ? 2 * list->room : least;
+        size_t least = list->expected < MOST_EXPECTED ? list->expected : MOST_EXPECTED,
+               room = list->room > 0 ? 2 * list->room : least;
         struct sentence *grown = arena_alloc(list->arena, room, sizeof *grown);
         if (!grown)
             return error_memory(err);

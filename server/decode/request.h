@@ -61,10 +61,10 @@ struct job {
     struct sentence *sentence;
     struct sentence *second; /* decoded in its place if the amounts of the first differ (model/amounts.h); NULL: not yet */
     const struct loaded_model *model;
-    size_t rows;   /* must be free before it is admitted */
-    size_t tokens; /* to be encoded */
-    size_t steps;  /* expected to be decoded: one a token, or as many as the request asks for */
-    size_t bytes;  /* the most bytes that decoding takes */
+    size_t rows;    /* must be free before it is admitted */
+    size_t tokens;  /* to be encoded */
+    size_t steps;   /* expected to be decoded: one a token, or as many as the request asks for */
+    size_t bytes;   /* the most bytes that decoding takes */
     size_t written; /* tokens of the translation, once it has ended */
     int64_t queued_us, admitted_us, done_us;
     struct job *next;  /* in the scheduler's queue, or in a list just taken from it */

@@ -139,6 +139,7 @@ static void put_range(void *owner, const char *begin, const char *end, struct ht
         html_put(out, begin, (size_t)(patch->begin - begin));
         html_put(out, patch->bytes.start, patch->bytes.length);
         begin = patch->end;
+        out->failed |= !budget_step(out->arena->budget, 1);
     }
     html_put(out, begin, (size_t)(end - begin));
 }
