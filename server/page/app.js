@@ -480,9 +480,8 @@ async function begin() {
   boxes.typed();
   instead(el("p", { class: "text wait" }));
   try {
-    const [models, languages, { limit, files }] = await Promise.all([api.models(), api.languages(), api.settings()]);
-    find("file").accept = files.join();
-    find("open-file").title = files.join(" ");
+    const [models, languages, [limit, files]] = await Promise.all([api.models(), api.languages(), api.settings()]);
+    find("open-file").title = find("file").accept = files.join();
     Object.assign(app, { models: [...models, ...pairsOf(models, languages)], languages, limit });
   } catch (error) {
     return trouble(error, begin);
