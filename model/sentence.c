@@ -289,6 +289,8 @@ static struct token *keep_tokens(struct sentence *sentence, const struct token *
     for (size_t i = 0; i < count; i++)
         bytes += strcmp(tokens[i].piece, tokenizer_piece(source, tokens[i].id)) != 0 ? strlen(tokens[i].piece) + 1 : 0;
     arena->block_bytes = (count + 1) * sizeof *tokens + bytes + sentence->held.count * sizeof *sentence->held.all + 3 * LEAST_BYTES;
+    for (size_t i = 0; i < sentence->held.count; i++)
+        arena->block_bytes += sentence->held.all[i].written ? strlen(sentence->held.all[i].written) + LEAST_BYTES : 0;
     struct token *kept = arena_alloc(arena, count + 1, sizeof *kept);
     char *pieces = arena_alloc(arena, bytes, 1);
     arena->block_bytes = BLOCK_BYTES;
@@ -304,29 +306,44 @@ static struct token *keep_tokens(struct sentence *sentence, const struct token *
     return kept;
 }
 
+/* The same for the runs that are held, with what is written for them. */
+static int keep_runs(struct sentence *sentence) {
+    struct opaque_runs *held = &sentence->held;
+    struct opaque_run *all = arena_alloc(&sentence->arena, held->count, sizeof *all);
+    if (!all)
+        return -1;
+    for (size_t i = 0; i < held->count; i++) {
+        all[i] = held->all[i];
+        if (all[i].written && !(all[i].written = arena_copy(&sentence->arena, all[i].written, strlen(all[i].written))))
+            return -1;
+    }
+    held->all = all;
+    return 0;
+}
+
 /* Tokenizes the sentence's own text and adds </s> if the encoder reads one; without a character that the tokenizer sees there are
  * no tokens. The runs that the model cannot read are found in the tokens and held, and then the text is tokenized again. */
 static int tokenize(struct sentence *sentence, struct prepared *list, struct error *err) {
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
     size_t bytes = sentence->source.end - sentence->source.begin, count, found = 0;
-    struct arena *arena = &sentence->arena, *scratch = &list->scratch;
+    struct arena *scratch = &list->scratch;
     struct token *tokens;
     struct tokenizer_reading how = reading_of(list, &sentence->held);
     if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch, &tokens, &count, err) != 0)
         return -1;
     if (!sentence->verbatim && t->readable.unreadable && search_constrains(&sentence->options) &&
-        readable_hold(&t->readable, text, bytes, tokens, count, &how.held, &found, arena, err) != 0)
+        readable_hold(&t->readable, text, bytes, tokens, count, &how.held, &found, scratch, err) != 0)
         return -1;
     if (found > 0) {
-        if (numbers_write_runs(t->source_numbers, t->target_numbers, text, bytes, &how.held, arena, err) != 0)
+        if (numbers_write_runs(t->source_numbers, t->target_numbers, text, bytes, &how.held, scratch, err) != 0)
             return -1;
         sentence->held = how.held;
         if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch, &tokens, &count, err) != 0)
             return -1;
     }
     struct token *kept = keep_tokens(sentence, tokens, count);
-    if (!kept || opaque_within(&sentence->held, 0, bytes, arena, &sentence->held, err) != 0)
+    if (!kept || keep_runs(sentence) != 0)
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
         sentence->unknown += tokens[i].id == tokenizer_unknown(t->source);
