@@ -586,11 +586,11 @@ static int print_document(struct work *work, FILE *out, struct error *err) {
     size_t length;
     if (!translations)
         return error_memory(err);
-    for (size_t i = 0; i < work->html.count; i++)
+    for (size_t i = 0; i < work->html.count; i++) {
         if (document_translate(&work->request.texts[i], arena, &translations[i]) != 0)
             return error_memory(err);
-        else
-            text_forget(&work->request.texts[i]);
+        text_forget(&work->request.texts[i]);
+    }
     char *text = document_write(&work->document, &work->html, translations, arena, &length, err);
     if (!text)
         return -1;
