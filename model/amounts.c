@@ -176,12 +176,6 @@ static int ask_alike(const struct sentence *first, struct sentence *second) {
     second->replace_unknowns = first->replace_unknowns;
     second->wants_alignment = first->wants_alignment;
     second->wants_looks = first->wants_looks;
-    for (size_t i = 0; i < second->held.count; i++) {
-        struct opaque_run *run = &second->held.all[i];
-        run->written = run->written ? arena_copy(&second->arena, run->written, strlen(run->written)) : NULL;
-    }
-    if (arena_failed(&second->arena))
-        return -1;
     for (size_t i = 0; first->labelled && i < variants->count; i++)
         if (variants->ids[i] == first->tokens[0].id)
             return translator_choose_variant(second, variants->names[i], NULL);

@@ -27,6 +27,10 @@ enum { GATHER_ROWS = 16, GATHER_STEPS = 4 };
 /* At most ENCODE_TOKENS are encoded together: this bounds scratch memory, and how long an admission delays the other rows. */
 enum { ENCODE_TOKENS = 512 };
 
+/* A block for the answer of a sentence has at most this many bytes, unless one of its arrays is larger: hypotheses may share rows.
+ */
+enum { MOST_ANSWER_BYTES = 32 * 1024 };
+
 /* A group of sentences that is being encoded: keys [slots, A], values [slots, P], copy_keys [tokens, K], copy_gates [tokens, 1 or
  * 0], states [n, S]. There are at most as many slots as tokens, and exactly as many if the output copies. */
 struct encoding {
@@ -269,13 +273,13 @@ static int read_opening(struct batch *batch, struct error *err) {
 }
 
 /* Copies what the opening has added for the i-th sentence of the group, for as long as it is decoded. */
-static int keep_opening(const struct batch *batch, size_t i, struct sentence *sentence) {
+static int keep_opening(const struct batch *batch, size_t i, struct sentence *sentence, struct error *err) {
     const struct encoding *e = &batch->encoding;
     size_t count = batch->translator->opening_count, past = batch->translator->decoder.shape.past;
     float *own = arena_alloc(&sentence->decoding, count * past, sizeof *own);
     sentence->opening_past = arena_alloc(&sentence->decoding, count, sizeof *sentence->opening_past);
     if (!own || !sentence->opening_past)
-        return error_memory(&sentence->error);
+        return error_memory(err);
     for (size_t s = 0; s < count; s++) {
         memcpy(own + s * past, e->opening + (s * e->n + i) * past, past * sizeof *own);
         sentence->opening_past[s] = own + s * past;
@@ -294,13 +298,13 @@ static const float *keep(struct sentence *sentence, const float *from, size_t fi
 }
 
 /* Starts the sentence's search; state: its first. */
-static int start_search(const struct translator *t, struct sentence *sentence, const float *state) {
+static int start_search(const struct translator *t, struct sentence *sentence, const float *state, struct error *err) {
     bool resumes = search_resumes(&sentence->options), looks = sentence->wants_looks && t->opening_count > 0;
     size_t past = sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0; /* a pointer to it */
     sentence->options.keep = sentence_readout(sentence) + past + sentence_top_inline(sentence);
     sentence->options.keep_state = resumes ? t->decoder.shape.state : 0;
     if ((resumes || looks) && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.shape.state)))
-        return error_memory(&sentence->error);
+        return error_memory(err);
     size_t seen = t->decoder.attends ? sentence->length : 0;
     struct search_ids ids = {.end = tokenizer_end(t->target),
                              .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target),
@@ -308,23 +312,23 @@ static int start_search(const struct translator *t, struct sentence *sentence, c
                              .size = tokenizer_size(t->target)};
     arena_init(&sentence->searching, SENTENCE_SEARCH_BYTES);
     struct arena *arena = sentence_drops(sentence) ? &sentence->searching : &sentence->arena;
-    if (search_init(&sentence->search, &sentence->options, ids, seen, arena, &sentence->error) != 0)
+    if (search_init(&sentence->search, &sentence->options, ids, seen, arena, err) != 0)
         return -1;
     sentence->search.tree.arena = &sentence->arena;
     return 0;
 }
 
 /* Finds the ids that the sentence's search may choose from: all, if the shortlist has nothing for it but </s>. */
-static int find_targets(const struct shortlist *shortlist, struct sentence *sentence) {
+static int find_targets(const struct shortlist *shortlist, struct sentence *sentence, struct error *err) {
     struct target_ids found;
     if (!shortlist)
         return 0;
-    int *source = arena_alloc(&sentence->arena, sentence->length, sizeof *source);
+    int *source = arena_alloc(&sentence->decoding, sentence->length, sizeof *source);
     if (!source)
-        return error_memory(&sentence->error);
+        return error_memory(err);
     for (size_t i = 0; i < sentence->length; i++)
         source[i] = sentence->tokens[i].id;
-    if (shortlist_of(shortlist, source, sentence->length, &sentence->arena, &found, &sentence->error) != 0)
+    if (shortlist_of(shortlist, source, sentence->length, &sentence->decoding, &found, err) != 0)
         return -1;
     if (found.count > 1)
         sentence->targets = found;
@@ -333,7 +337,7 @@ static int find_targets(const struct shortlist *shortlist, struct sentence *sent
 
 /* Brings the i-th sentence of the encoded group to life: its steps read copies in the sentence's own arena. slot: where its memory
  * begins. Returns -1 with the sentence's error set. */
-static int begin_sentence(struct batch *batch, size_t i, size_t slot) {
+static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct error *err) {
     const struct translator *t = batch->translator;
     const struct encoding *e = &batch->encoding;
     struct sentence *sentence = batch->waiting[i];
@@ -345,7 +349,7 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot) {
     const float *copy_keys = keep(sentence, e->copy_keys, slot, length, t->output.key.out);
     const float *copy_gates = keep(sentence, e->copy_gates, slot, length, t->output.gate_context.out);
     if (arena_failed(&sentence->decoding))
-        return error_memory(&sentence->error);
+        return error_memory(err);
     *memory = (struct memory){.length = length, .keys = keys, .values = values};
     sentence->memory = memory;
     if (sentence->copies) {
@@ -353,15 +357,14 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot) {
         sentence->copies->gates = copy_gates;
     }
     const float *state = e->states + i * size;
-    if (t->opening_count > 0 && keep_opening(batch, i, sentence) != 0)
+    if (t->opening_count > 0 && keep_opening(batch, i, sentence, err) != 0)
         return -1;
     const float *annotations = e->encoded.annotations + slot * t->encoder.annotation; /* with a head, slots are tokens */
-    if (soft_alignment_begin(sentence, annotations, &batch->scratch, &sentence->error) != 0 ||
-        start_search(t, sentence, state) != 0)
+    if (soft_alignment_begin(sentence, annotations, &batch->scratch, err) != 0 || start_search(t, sentence, state, err) != 0)
         return -1;
     if (sentence_added(sentence) > 0)
         sentence->decoding.block_bytes = sentence_past_block(sentence);
-    if (find_targets(t->shortlist, sentence) != 0)
+    if (find_targets(t->shortlist, sentence, err) != 0)
         return -1;
     sentence->first_row = batch->rows;
     memcpy(batch->states + batch->rows++ * size, state, size * sizeof(float));
@@ -380,8 +383,9 @@ static void encode_some(struct batch *batch, size_t work) {
     size_t n = batch->encoding.n;
     for (size_t i = 0, slot = 0; i < n; i++) {
         struct sentence *sentence = batch->waiting[i];
-        sentence->error = err;
-        if (err.code != ERROR_NONE || begin_sentence(batch, i, slot) != 0) {
+        struct error error = err;
+        if (error.code != ERROR_NONE || begin_sentence(batch, i, slot, &error) != 0) {
+            sentence_fail(sentence, &error);
             batch->reserved -= sentence_max_rows(sentence);
             sentence_leave(sentence);
             batch->failed[batch->failed_count++] = sentence;
@@ -586,16 +590,33 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
     return 0;
 }
 
-/* Makes the answer of a search that has ended. */
-static int batch_finish(struct sentence *sentence, struct arena *scratch) {
-    struct error *err = &sentence->error;
+/* Bytes of what stays of the hypotheses if they share nothing. */
+static size_t answer_bytes(const struct sentence *sentence) {
+    enum { LINE = 64, ARRAYS = 9 };
+    size_t rows = sentence->search.source_length + sentence_readout(sentence), bytes = LINE;
+    size_t each = sizeof(int) + 2 * sizeof(float) + 2 * sizeof(void *) + rows * sizeof(float);
+    each += sentence->options.alternatives ? sizeof(struct alternatives) : 0;
+    each += sentence_top(sentence) > 0 ? sentence->length * sizeof(float) + sizeof(void *) : 0;
+    for (size_t i = 0; i < sentence->count; i++)
+        bytes += sizeof *sentence->hypotheses + steps_of(&sentence->hypotheses[i]) * each + ARRAYS * LINE;
+    return bytes;
+}
+
+/* Makes the answer of a search that has ended, in a block of its size if it is small. */
+static int batch_finish(struct sentence *sentence, struct arena *scratch, struct error *err) {
     if (search_results(&sentence->search, &sentence->hypotheses, &sentence->count, err) != 0)
         return -1;
     if (sentence->count == 0)
         return error_set(err, ERROR_FORMAT, "the model's scores are not numbers");
-    if (soft_alignment_end(sentence, scratch, err) != 0 || looks_end(sentence, scratch, err) != 0)
-        return -1;
-    return sentence_drops(sentence) ? keep_answer(sentence, err) : 0;
+    size_t bytes = answer_bytes(sentence), usual = sentence->arena.block_bytes;
+    sentence->arena.block_bytes = !sentence_drops(sentence) ? usual : bytes < MOST_ANSWER_BYTES ? bytes : MOST_ANSWER_BYTES;
+    int result = soft_alignment_end(sentence, scratch, err);
+    if (result == 0)
+        result = looks_end(sentence, scratch, err);
+    if (result == 0 && sentence_drops(sentence))
+        result = keep_answer(sentence, err);
+    sentence->arena.block_bytes = usual;
+    return result;
 }
 
 /* Advances one sentence by its rows' distributions. Returns false if it leaves the batch. */
@@ -605,12 +626,16 @@ static bool batch_advance(struct sentence *sentence, const struct distribution *
         return false;
     }
     sentence->steps++;
-    if (search_advance(&sentence->search, distributions, &sentence->error) != 0)
-        return false;
-    if (sentence->search.rows > 0)
+    struct error error = {0};
+    int result = search_advance(&sentence->search, distributions, &error);
+    if (result == 0 && sentence->search.rows > 0)
         return true;
-    if (batch_finish(sentence, scratch) != 0)
+    if (result == 0)
+        result = batch_finish(sentence, scratch, &error);
+    if (result != 0) {
         sentence->hypotheses = NULL;
+        sentence_fail(sentence, &error);
+    }
     return false;
 }
 
@@ -643,7 +668,7 @@ static void step_group(struct batch *batch, const struct group *group, struct su
     for (size_t i = group->first; i < group->end; i++) {
         struct sentence *sentence = batch->live[i];
         if (!computed)
-            sentence->error = err;
+            sentence_fail(sentence, &err);
         if (computed &&
             batch_advance(sentence, batch->group[sentence->first_row - group->first_row].distribution, &batch->scratch)) {
             gather(batch, sentence, kept->rows);

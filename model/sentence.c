@@ -9,17 +9,27 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Blocks of a sentence's arena: many sentences wait, and few are decoded. */
-enum { QUESTION_BYTES = 2 * 1024, ANSWER_BYTES = 32 * 1024 };
+/* Blocks of a sentence's arena, beside those for its tokens and its answer, which are as large as these: a document has thousands
+ * of sentences in memory. */
+enum { BLOCK_BYTES = 2 * 1024, LEAST_BYTES = 64 };
 /* The unreadable runs of a span of at most this many bytes are found before it is split. In a longer one such a run may be split,
  * so that reading can stop at the first sentence over the limit. */
 enum { MOST_HELD_BYTES = 64 * 1024 };
+/* Sentences of a text for which there is room from the start. */
+enum { MOST_EXPECTED = 16 };
 
 /* ---- long texts ---- */
 
 /* A text is tokenized in windows of this many bytes, because a tokenizer handles its text as a whole and takes a thousand times as
  * much memory. No sentence that a person writes is as long as a window. */
-enum { SCRATCH_BLOCK_BYTES = 1 << 16, WINDOW_BYTES = 4096, WIDEST_CHARACTER = 0xfdfa, WIDEST_BYTES = 33, HELD_BYTES = 8 };
+enum {
+    SCRATCH_BLOCK_BYTES = 1 << 16,
+    SENTENCE_SCRATCH_BYTES = 1 << 13,
+    WINDOW_BYTES = 4096,
+    WIDEST_CHARACTER = 0xfdfa,
+    WIDEST_BYTES = 33,
+    HELD_BYTES = 8
+};
 
 /* The end of the window that begins at byte begin: the sentence's end if it is near, otherwise the last white space, otherwise any
  * place between two characters. A character weighs as many bytes as the tokenizer makes of it: one of those that NFKC makes longer
@@ -258,7 +268,8 @@ struct prepared {
     const struct search_options *options;
     struct arena *arena;
     struct sentence *items;
-    size_t count, room;
+    size_t count, room, expected;
+    struct arena scratch; /* for the tokens of one sentence */
 };
 
 /* How the source is read: around the runs that the search can bring through. */
@@ -270,43 +281,81 @@ static struct tokenizer_reading reading_of(const struct prepared *list, const st
                                       .respelling = knows && !list->text->verbatim ? &t->readable.respelling : NULL};
 }
 
+/* Copies the tokens into the sentence's arena, with room for one more. Pieces of the vocabulary are not copied. */
+static struct token *keep_tokens(struct sentence *sentence, const struct token *tokens, size_t count) {
+    const struct tokenizer *source = sentence->translator->source;
+    struct arena *arena = &sentence->arena;
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += strcmp(tokens[i].piece, tokenizer_piece(source, tokens[i].id)) != 0 ? strlen(tokens[i].piece) + 1 : 0;
+    arena->block_bytes = (count + 1) * sizeof *tokens + bytes + sentence->held.count * sizeof *sentence->held.all + 3 * LEAST_BYTES;
+    for (size_t i = 0; i < sentence->held.count; i++)
+        arena->block_bytes += sentence->held.all[i].written ? strlen(sentence->held.all[i].written) + LEAST_BYTES : 0;
+    struct token *kept = arena_alloc(arena, count + 1, sizeof *kept);
+    char *pieces = arena_alloc(arena, bytes, 1);
+    arena->block_bytes = BLOCK_BYTES;
+    if (!kept || !pieces)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *own = tokenizer_piece(source, tokens[i].id);
+        kept[i] = tokens[i];
+        kept[i].piece = strcmp(tokens[i].piece, own) == 0 ? own : pieces;
+        if (kept[i].piece == pieces)
+            pieces = stpcpy(pieces, tokens[i].piece) + 1;
+    }
+    return kept;
+}
+
+/* The same for the runs that are held, with what is written for them. */
+static int keep_runs(struct sentence *sentence) {
+    struct opaque_runs *held = &sentence->held;
+    struct opaque_run *all = arena_alloc(&sentence->arena, held->count, sizeof *all);
+    if (!all)
+        return -1;
+    for (size_t i = 0; i < held->count; i++) {
+        all[i] = held->all[i];
+        if (all[i].written && !(all[i].written = arena_copy(&sentence->arena, all[i].written, strlen(all[i].written))))
+            return -1;
+    }
+    held->all = all;
+    return 0;
+}
+
 /* Tokenizes the sentence's own text and adds </s> if the encoder reads one; without a character that the tokenizer sees there are
  * no tokens. The runs that the model cannot read are found in the tokens and held, and then the text is tokenized again. */
-static int tokenize(struct sentence *sentence, const struct prepared *list, struct error *err) {
+static int tokenize(struct sentence *sentence, struct prepared *list, struct error *err) {
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
     size_t bytes = sentence->source.end - sentence->source.begin, count, found = 0;
-    struct arena *arena = &sentence->arena;
+    struct arena *scratch = &list->scratch;
     struct token *tokens;
     struct tokenizer_reading how = reading_of(list, &sentence->held);
-    if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, arena, &tokens, &count, err) != 0)
+    if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch, &tokens, &count, err) != 0)
         return -1;
     if (!sentence->verbatim && t->readable.unreadable && search_constrains(&sentence->options) &&
-        readable_hold(&t->readable, text, bytes, tokens, count, &how.held, &found, arena, err) != 0)
+        readable_hold(&t->readable, text, bytes, tokens, count, &how.held, &found, scratch, err) != 0)
         return -1;
     if (found > 0) {
-        if (numbers_write_runs(t->source_numbers, t->target_numbers, text, bytes, &how.held, arena, err) != 0)
+        if (numbers_write_runs(t->source_numbers, t->target_numbers, text, bytes, &how.held, scratch, err) != 0)
             return -1;
         sentence->held = how.held;
-        if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, arena, &tokens, &count, err) != 0)
+        if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch, &tokens, &count, err) != 0)
             return -1;
     }
-    struct token *with_end = arena_alloc(arena, count + 1, sizeof *with_end);
-    if (!with_end)
+    struct token *kept = keep_tokens(sentence, tokens, count);
+    if (!kept || keep_runs(sentence) != 0)
         return error_memory(err);
-    if (count > 0)
-        memcpy(with_end, tokens, count * sizeof *tokens);
     for (size_t i = 0; i < count; i++)
         sentence->unknown += tokens[i].id == tokenizer_unknown(t->source);
     int end = tokenizer_end(t->source);
     if (t->config.encoder.eos && count > 0)
-        with_end[count++] = (struct token){.id = end, .piece = tokenizer_piece(t->source, end), .begin = bytes, .end = bytes};
-    sentence->tokens = with_end;
+        kept[count++] = (struct token){.id = end, .piece = tokenizer_piece(t->source, end), .begin = bytes, .end = bytes};
+    sentence->tokens = kept;
     sentence->length = count;
     return 0;
 }
 
-static int sentence_init(struct sentence *sentence, const struct prepared *list, struct span span, struct error *err) {
+static int sentence_init(struct sentence *sentence, struct prepared *list, struct span span, struct error *err) {
     *sentence = (struct sentence){.translator = list->translator,
                                   .verbatim = list->text->verbatim,
                                   .text = list->text->text,
@@ -315,12 +364,12 @@ static int sentence_init(struct sentence *sentence, const struct prepared *list,
                                   .options = *list->options};
     sentence->options.replaces = list->translator->config.defaults.replaces;
     sentence->options.opening_length = list->translator->opening_count;
-    arena_init(&sentence->arena, QUESTION_BYTES);
+    arena_init(&sentence->arena, BLOCK_BYTES);
     arena_limit(&sentence->arena, list->arena->budget);
-    int result = opaque_within(&list->text->held, span.begin, span.end, &sentence->arena, &sentence->held, err);
+    int result = opaque_within(&list->text->held, span.begin, span.end, &list->scratch, &sentence->held, err);
     if (result == 0)
         result = tokenize(sentence, list, err);
-    sentence->arena.block_bytes = ANSWER_BYTES;
+    arena_reset(&list->scratch);
     if (result != 0)
         sentence_done(sentence);
     return result;
@@ -346,7 +395,8 @@ static int append(struct prepared *list, struct sentence *sentence, struct error
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
     if (list->count == list->room) { /* not arena_grow, which begins with room for 64: sentences are large, and often alone */
-        size_t room = list->room > 0 ? 2 * list->room : 1;
+        size_t least = list->expected < MOST_EXPECTED ? list->expected : MOST_EXPECTED,
+               room = list->room > 0 ? 2 * list->room : least;
         struct sentence *grown = arena_alloc(list->arena, room, sizeof *grown);
         if (!grown)
             return error_memory(err);
@@ -478,12 +528,17 @@ int translator_prepare_text(const struct translator *translator, const struct tr
         else
             spans[kept++] = spans[i];
     }
-    for (size_t i = 0; i < kept; i++)
-        if (add_span(&list, spans[i], err) != 0) {
-            while (list.count > 0)
-                sentence_done(&list.items[--list.count]);
-            return -1;
-        }
+    int result = 0;
+    list.expected = kept;
+    arena_init(&list.scratch, SENTENCE_SCRATCH_BYTES);
+    arena_limit(&list.scratch, arena->budget);
+    for (size_t i = 0; i < kept && result == 0; i++)
+        result = add_span(&list, spans[i], err);
+    arena_done(&list.scratch);
+    while (result != 0 && list.count > 0)
+        sentence_done(&list.items[--list.count]);
+    if (result != 0)
+        return -1;
     *sentences = list.items;
     *count = list.count;
     return 0;
@@ -603,6 +658,15 @@ int translator_attend(struct sentence *sentence, size_t step, const double *weig
         own[j] = (float)(weights[j] / sum);
     sentence->forced_attention[sentence->forced_count++] = (struct forced_attention){step, own};
     return 0;
+}
+
+void sentence_fail(struct sentence *sentence, const struct error *error) {
+    static const struct error no_memory = {ERROR_MEMORY, "out of memory"};
+    struct error *kept = sentence->error || error->code == ERROR_MEMORY ? NULL : arena_alloc(&sentence->arena, 1, sizeof *kept);
+    if (kept)
+        *kept = *error;
+    if (!sentence->error)
+        sentence->error = kept ? kept : &no_memory;
 }
 
 void sentence_leave(struct sentence *sentence) {

@@ -62,12 +62,12 @@ struct sentence {
     void *owner;                  /* the caller's */
 
     /* the answer: valid when batch_step has handed the sentence back */
-    struct hypothesis *hypotheses; /* [count], best first; NULL when error.code or dropped is set */
+    struct hypothesis *hypotheses; /* [count], best first; NULL when error or dropped is set */
     size_t count;
     const struct looks *looks; /* of the best hypothesis, or NULL */
     bool dropped;              /* it left the batch because of *cancelled */
-    struct error error;
-    size_t steps; /* decoder steps taken */
+    const struct error *error; /* NULL: none */
+    size_t steps;              /* decoder steps taken */
 
     /* inside */
     struct arena arena;        /* holds everything that belongs to this sentence, except for */
@@ -182,6 +182,9 @@ size_t sentence_looks(const struct sentence *sentence, size_t steps);
 
 /* Floats that each of its steps leaves: what it adds to its row's past, followed by what the alignment head will read. */
 size_t sentence_added(const struct sentence *sentence);
+
+/* Sets the sentence's error, unless it has one. */
+void sentence_fail(struct sentence *sentence, const struct error *error);
 
 /* Frees all but the sentence's own arena when it leaves its batch. */
 void sentence_leave(struct sentence *sentence);

@@ -319,8 +319,8 @@ static int write_line(struct stream *stream, struct batch_line *line, struct err
         const struct request *request = &line->directions[i].request;
         for (size_t j = 0; j < request->job_count; j++) {
             const struct sentence *sentence = request->jobs[j].sentence;
-            if (sentence->error.code != ERROR_NONE)
-                return error_set(err, sentence->error.code, "line %zu: %s", stream->written + 1, sentence->error.message);
+            if (sentence->error)
+                return error_set(err, sentence->error->code, "line %zu: %s", stream->written + 1, sentence->error->message);
             stream->sentences++;
             stream->target_tokens += sentence->hypotheses[0].length + sentence->hypotheses[0].ended;
         }
@@ -573,8 +573,8 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     while (sem_wait(&work->done) != 0) /* interrupted */
         ;
     for (size_t i = 0; i < request->job_count; i++) {
-        const struct error *error = &request->jobs[i].sentence->error;
-        if (error->code != ERROR_NONE)
+        const struct error *error = request->jobs[i].sentence->error;
+        if (error)
             return error_set(err, error->code, "%s", error->message);
     }
     return 0;
@@ -586,9 +586,11 @@ static int print_document(struct work *work, FILE *out, struct error *err) {
     size_t length;
     if (!translations)
         return error_memory(err);
-    for (size_t i = 0; i < work->html.count; i++)
+    for (size_t i = 0; i < work->html.count; i++) {
         if (document_translate(&work->request.texts[i], arena, &translations[i]) != 0)
             return error_memory(err);
+        text_forget(&work->request.texts[i]);
+    }
     char *text = document_write(&work->document, &work->html, translations, arena, &length, err);
     if (!text)
         return -1;

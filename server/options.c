@@ -150,14 +150,16 @@ static const struct option rows[] = {
      PLAIN(ORIGINS, cors)},
     {.flag = PARAMETERS_HERE},
     {"format", "FORMAT", NULL,
-     "translate the document FILE, or the input, as txt, srt, vtt, json, md, html, po or xliff (default: as FILE's name tells)",
+     "translate the document FILE, or the input, as txt, srt, vtt, json, md, html, po, xliff, docx, pptx, xlsx, odt, odp, ods or "
+     "epub "
+     "(default: as FILE's name says)",
      COMMAND_TRANSLATE, TEXT(format)},
     {"keys", "GLOBS", NULL,
      "in a JSON document, translate only the values whose path matches one of these globs, such as menu.*.label; a glob after ! "
      "excludes values instead; separated by commas; may be given several times",
      COMMAND_TRANSLATE, PLAIN(TEXTS, keys)},
-    {"bilingual", "below", NULL, "write the translation below the original text (txt, srt, vtt, md, html)", COMMAND_TRANSLATE,
-     TEXT(bilingual)},
+    {"bilingual", "below", NULL, "write the translation below the original text (txt, srt, vtt, md, html, docx, odt)",
+     COMMAND_TRANSLATE, TEXT(bilingual)},
     {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
      SWITCH(split_sentences)},
     {"output", "FILE", NULL, "write the translation to FILE (default: standard output)", COMMAND_TRANSLATE, TEXT(output)},

@@ -208,6 +208,6 @@ void model_decode(const struct translator *translator, struct sentence **sentenc
     while (batch_sentences(batch) > 0)
         batch_step(batch, done);
     for (size_t i = 0; i < count; i++)
-        ck_assert_msg(sentences[i]->error.code == ERROR_NONE, "%s", sentences[i]->error.message);
+        ck_assert_msg(!sentences[i]->error, "%s", sentences[i]->error->message);
     batch_free(batch);
 }

@@ -577,8 +577,8 @@ void api_prepare(const struct service *service, const char *field, struct reques
 
 bool api_fail_decoded(const struct request *request, struct reply *reply) {
     for (size_t i = 0; i < request->job_count; i++) {
-        const struct error *error = &request->jobs[i].sentence->error;
-        if (error->code == ERROR_NONE)
+        const struct error *error = request->jobs[i].sentence->error;
+        if (!error)
             continue;
         fail_internal(request, error, reply);
         return true;

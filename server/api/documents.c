@@ -354,8 +354,11 @@ static void reply_file(const struct service *service, const struct order *order,
 static const struct plan_answer *take_answer(struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return NULL;
-    const struct plan_answers *answers = plan_answers(request->plan, &request->arena);
-    if (answers && plan_warn(request) == 0)
+    struct plan *plan = request->plan;
+    bool warned = plan_warn(request) == 0;
+    plan->forgets = !request->events; /* a stream still reads the sentences */
+    const struct plan_answers *answers = warned ? plan_answers(plan, &request->arena) : NULL;
+    if (answers)
         return &answers->all[0];
     api_fail_memory(reply);
     return NULL;

@@ -428,9 +428,12 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
     html.from = item->source_language;
     *answer = (struct plan_answer){item->source, item->length};
     struct html_translation *translations = arena_zalloc(arena, item->count, sizeof *translations);
-    for (size_t i = 0; i < item->count; i++)
+    for (size_t i = 0; i < item->count; i++) {
         if (!translations || document_translate(&item->texts[i], arena, &translations[i]) != 0)
             return -1;
+        if (plan->forgets)
+            text_forget(&item->texts[i]);
+    }
 
     size_t length;
     const char *written;

@@ -50,6 +50,13 @@ void request_done(struct request *request) {
     request->model = NULL;
 }
 
+void text_forget(struct text *text) {
+    for (size_t i = 0; i < text->count && !text->pivot; i++) {
+        sentence_done(&text->sentences[i]);
+        text->sentences[i].hypotheses = NULL;
+    }
+}
+
 void request_cancel(struct request *request, enum cancel_reason reason) {
     int none = CANCEL_NONE;
     if (atomic_compare_exchange_strong(&request->reason, &none, reason))

@@ -61,10 +61,11 @@ struct job {
     struct sentence *sentence;
     struct sentence *second; /* decoded in its place if the amounts of the first differ (model/amounts.h); NULL: not yet */
     const struct loaded_model *model;
-    size_t rows;   /* must be free before it is admitted */
-    size_t tokens; /* to be encoded */
-    size_t steps;  /* expected to be decoded: one a token, or as many as the request asks for */
-    size_t bytes;  /* the most bytes that decoding takes */
+    size_t rows;    /* must be free before it is admitted */
+    size_t tokens;  /* to be encoded */
+    size_t steps;   /* expected to be decoded: one a token, or as many as the request asks for */
+    size_t bytes;   /* the most bytes that decoding takes */
+    size_t written; /* tokens of the translation, once it has ended */
     int64_t queued_us, admitted_us, done_us;
     struct job *next;  /* in the scheduler's queue, or in a list just taken from it */
     size_t live_index; /* place in its worker's list of live jobs */
@@ -196,6 +197,9 @@ void request_cancel(struct request *request, enum cancel_reason reason);
 enum cancel_reason request_reason(const struct request *request);
 /* Returns whether the request is cancelled; if its deadline has passed, it is cancelled now. Thread-safe. */
 bool request_is_over(struct request *request);
+
+/* Frees what the sentences of a text that was decoded and written have in memory; they may only be ended. The text has no twin. */
+void text_forget(struct text *text);
 
 /* Returns the bytes of memory that it holds now. */
 size_t request_bytes(const struct request *request);

@@ -78,6 +78,7 @@ static size_t length_of(const struct job *job) {
 
 static void end_job(struct job *job) {
     job->done_us = clock_us();
+    job->written = job->sentence->hypotheses ? job->sentence->hypotheses[0].length : 0;
     if (job->request->progress)
         job->request->progress(job);
     job_end(job);

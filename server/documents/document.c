@@ -426,25 +426,40 @@ static int add_words(const struct text *text, const struct rendered *rendered, s
     return 0;
 }
 
+/* Copies what the writer needs into the arena, and nothing else: a document has thousands of texts. */
+static int keep_translation(const struct rendered *rendered, const struct word_list *list, struct arena *arena,
+                            struct html_translation *out) {
+    char *copy = arena_copy(arena, rendered->text, rendered->length);
+    struct span *words = arena_alloc(arena, list->count, sizeof *words);
+    struct html_link *links = arena_alloc(arena, list->linked, sizeof *links);
+    if (!copy || !words || !links)
+        return -1;
+    if (list->count > 0)
+        memcpy(words, list->words, list->count * sizeof *words);
+    if (list->linked > 0)
+        memcpy(links, list->links, list->linked * sizeof *links);
+    *out = (struct html_translation){copy, rendered->length, words, list->count, links, list->linked};
+    return 0;
+}
+
 int document_translate(const struct text *text, struct arena *arena, struct html_translation *out) {
     struct rendered rendered;
     struct word_list list = {0};
-    struct arena scratch; /* for the weights between the words of one sentence */
-    int result = 0;
+    struct arena made, scratch; /* scratch: for the weights between the words of one sentence */
     *out = (struct html_translation){0};
-    if (render_text(text, arena, &rendered, NULL) != 0)
-        return -1;
-    if (segmenter_trim(rendered.text, rendered.length).begin == rendered.length)
-        return 0;
+    arena_init(&made, SCRATCH_BLOCK_BYTES);
     arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    arena_limit(&made, arena->budget);
     arena_limit(&scratch, arena->budget);
-    for (size_t i = 0; i < text->count && result == 0; i++) {
-        result = add_words(text, &rendered, i, &scratch, arena, &list);
+    int result = render_text(text, &made, &rendered, NULL);
+    bool blank = result == 0 && segmenter_trim(rendered.text, rendered.length).begin == rendered.length;
+    for (size_t i = 0; i < text->count && result == 0 && !blank; i++) {
+        result = add_words(text, &rendered, i, &scratch, &made, &list);
         arena_reset(&scratch);
     }
+    if (result == 0 && !blank)
+        result = keep_translation(&rendered, &list, arena, out);
     arena_done(&scratch);
-    if (result != 0)
-        return -1;
-    *out = (struct html_translation){rendered.text, rendered.length, list.words, list.count, list.links, list.linked};
-    return 0;
+    arena_done(&made);
+    return result;
 }

@@ -225,7 +225,7 @@ static void note_spent(struct exchange *exchange) {
         spent->queue_us = queued_us > spent->queue_us ? queued_us : spent->queue_us;
         began_us = job->admitted_us < began_us ? job->admitted_us : began_us;
         ended_us = job->done_us > ended_us ? job->done_us : ended_us;
-        spent->tokens += job->sentence->hypotheses ? job->sentence->hypotheses[0].length : 0;
+        spent->tokens += job->written;
     }
     spent->decode_us = ended_us > 0 ? ended_us - began_us : 0;
 }

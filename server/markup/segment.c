@@ -5,7 +5,8 @@
 enum {
     STAND_IN_BYTES = 32, /* the content of a unit represents it if it is one word of at most this length */
     NOTE_BYTES = 12,     /* of the mark of a footnote */
-    NOTE_PIECES = 8
+    NOTE_PIECES = 8,
+    PIECES_OF_STEP = 16 /* of a budget */
 };
 
 struct cutter {
@@ -90,7 +91,9 @@ static bool write_segment(struct html_piece *pieces, size_t first, size_t end, s
 static void add_segment(struct cutter *cutter, size_t first, size_t end) {
     struct html *html = cutter->html;
     struct segment_text out = {.text = cutter->text};
-    if (first == end || !write_segment(html->pieces, first, end, &out))
+    if (!budget_step(cutter->arena->budget, 1 + (end - first) / PIECES_OF_STEP))
+        cutter->failed = true;
+    if (cutter->failed || first == end || !write_segment(html->pieces, first, end, &out))
         return;
     struct html_segment *segments = arena_grow(cutter->arena, html->segments, html->count, &cutter->capacity, 1, sizeof *segments);
     if (!segments) {
@@ -140,9 +143,12 @@ static bool is_name(const struct html_piece *piece, const char *name) {
            (html_is_space(piece->raw[length + 1]) || piece->raw[length + 1] == '>');
 }
 
-/* Makes units of elements that hold the mark of a footnote and no words. Numbers in <sup> are such marks if they are links. */
-static void hide_notes(struct html_piece *pieces, size_t count) {
+/* Makes units of elements that hold the mark of a footnote and no words. Numbers in <sup> are such marks if they are links. False:
+ * the budget is used up. */
+static bool hide_notes(struct html_piece *pieces, size_t count, struct budget *budget) {
     for (size_t i = 0; i < count; i++) {
+        if (i % PIECES_OF_STEP == 0 && !budget_step(budget, 1))
+            return false;
         struct html_piece *piece = &pieces[i];
         char text[NOTE_BYTES];
         size_t length = 0, at = i + 1, end = piece->pair;
@@ -165,6 +171,7 @@ static void hide_notes(struct html_piece *pieces, size_t count) {
             i = end;
         }
     }
+    return true;
 }
 
 /* ---- all segments ---- */
@@ -174,9 +181,8 @@ int html_cut(struct html *html, struct arena *arena, struct html *out, struct er
     for (size_t piece = 0; piece < html->piece_count; piece++)
         length += html->pieces[piece].length + html->pieces[piece].shown_length;
     struct cutter cutter = {.arena = arena, .html = html, .text = arena_alloc(arena, length + 1, 1)};
-    if (!cutter.text)
+    if (!cutter.text || !hide_notes(html->pieces, html->piece_count, arena->budget))
         return error_memory(err);
-    hide_notes(html->pieces, html->piece_count);
     while (i < html->piece_count && !cutter.failed) {
         const struct html_piece *piece = &html->pieces[i];
         if (piece->kind == PIECE_BREAK || piece->kind == PIECE_RAW) {

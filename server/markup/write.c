@@ -317,6 +317,9 @@ static void write_below(const struct writing *writing, const struct html_segment
         writing->html->below(out, writing->html, segment, true);
 }
 
+/* Of a translation that is placed in a step of a budget. */
+enum { BYTES_OF_STEP = 16 };
+
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err) {
     struct html_buffer out = {.arena = arena};
@@ -326,6 +329,7 @@ char *html_write(const struct html *html, const struct html_translation *transla
     for (size_t i = 0; i < html->piece_count && !out.failed;) {
         const struct html_segment *next = segment < segments ? &html->segments[segment] : NULL;
         if (next && next->first == i && translations[segment].text) {
+            out.failed |= !budget_step(arena->budget, translations[segment].length / BYTES_OF_STEP);
             (html->below ? write_below : write_translation)(&writing, next, &translations[segment]);
             i = next->end;
         } else {

@@ -23,8 +23,8 @@ static int warm_up(const struct translator *translator, struct error *err) {
         batch_admit(batch, &sentence, 1);
         while (batch_step(batch, done) == 0) {
         }
-        if (sentence->error.code != ERROR_NONE)
-            result = error_set(err, sentence->error.code, "%s", sentence->error.message);
+        if (sentence->error)
+            result = error_set(err, sentence->error->code, "%s", sentence->error->message);
         sentence_done(sentence);
     }
     batch_free(batch);

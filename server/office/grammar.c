@@ -27,6 +27,7 @@ static const struct role_row ooxml_roles[] = {
     {"w:bookmarkStart w:commentRangeStart w:permStart", ROLE_RANGE_START},
     {"w:bookmarkEnd w:commentRangeEnd w:permEnd", ROLE_RANGE_END},
     {"w:fldChar", ROLE_FIELD},
+    {"w:footnoteReference w:endnoteReference w:commentReference w:footnoteRef w:endnoteRef w:annotationRef", ROLE_ALONE},
     {NULL, ROLE_NONE}};
 
 static const struct language_row ooxml_languages[] = {{"w:lang w:themeFontLang", "val", LANGUAGE_WHOLE},

@@ -26,6 +26,7 @@ enum role {
     ROLE_OPAQUE,   /* nothing in it is translated, even in paragraphs of its own */
     ROLE_BOUNDARY, /* a block of HTML */
     ROLE_WORD,     /* HTML that is not translated, but may be a word of the sentence */
+    ROLE_ALONE,    /* a unit in a run of its own: the mark of a note, whose run's text would be taken for the mark */
     ROLE_LANGUAGE, /* its content is the code of the document's language */
 };
 

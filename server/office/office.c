@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { SCRATCH_BLOCK_BYTES = 64 * 1024, MOST_COLUMNS = 10000, MOST_COLUMN_BYTES = 4096 };
+enum { SCRATCH_BLOCK_BYTES = 64 * 1024, LARGE_SCRATCH_BYTES = 16 << 20, MOST_COLUMNS = 10000, MOST_COLUMN_BYTES = 4096 };
 
 /* The name of a part, found by a hash that the case of ASCII letters does not change. */
 struct part_name {
@@ -380,7 +380,12 @@ char *office_write(const struct office_document *document, struct html_bytes wri
         const struct part_rule *rule = office_rule(document->family, member->name);
         if (rule)
             result = write_part(&archive, member, rule, &written, &scratch);
+        bool slow = arena_bytes(&scratch) > LARGE_SCRATCH_BYTES; /* the kernel frees 5 MB in a millisecond */
+        if (slow)
+            budget_away(arena->budget, true);
         arena_done(&scratch);
+        if (slow)
+            budget_away(arena->budget, false);
     }
     arena_limit(&scratch, NULL);
     arena_done(&scratch);

@@ -426,13 +426,14 @@ static void write_one(struct writing *writing, const struct inline_token *token)
         writing->stack[--writing->depth] = stack;
         return;
     }
-    if (token->in_run) {
-        open_run(writing, token->format);
-        close_text(writing);
-    } else {
+    if (!token->in_run || token->role == ROLE_ALONE)
         close_run(writing);
-    }
+    if (token->in_run)
+        open_run(writing, token->format);
+    close_text(writing);
     writing->to->put_range(writing->to->owner, part + token->begin, part + token->end, writing->to->out);
+    if (token->role == ROLE_ALONE)
+        close_run(writing);
 }
 
 static void write_token(struct writing *writing, size_t i, bool copy) {

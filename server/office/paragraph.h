@@ -32,7 +32,7 @@ enum inline_kind {
 
 struct inline_token {
     uint8_t kind;
-    uint8_t role;        /* of ranges and fields, and of breaks that a copy has, too; otherwise ROLE_NONE */
+    uint8_t role;        /* of ranges, fields and ROLE_ALONE, and of breaks that a copy has, too; otherwise ROLE_NONE */
     bool in_run;         /* it is written in a run */
     bool grouped;        /* it is written with the token that its group begins with */
     uint32_t format;     /* of the paragraph's formats */

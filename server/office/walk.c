@@ -139,6 +139,7 @@ static void put_range(void *owner, const char *begin, const char *end, struct ht
         html_put(out, begin, (size_t)(patch->begin - begin));
         html_put(out, patch->bytes.start, patch->bytes.length);
         begin = patch->end;
+        out->failed |= !budget_step(out->arena->budget, 1);
     }
     html_put(out, begin, (size_t)(end - begin));
 }
@@ -319,6 +320,8 @@ static int add_whole(struct walk *walk, enum role role, const struct xml_token *
         token->role = (uint8_t)role;
         xml_attribute(tag, key, &token->key);
     }
+    if (role == ROLE_ALONE)
+        token->role = ROLE_ALONE;
     struct html_bytes type;
     if (role == ROLE_BREAK && !xml_attribute(tag, "type", &type)) /* not the end of a page or a column */
         token->role = ROLE_BREAK;

@@ -38,8 +38,8 @@ async function stream(path, body, onText, at) {
 export const ask = (path, body, onText, at) => (onText ? stream(path, body, onText, at) : client(at).json(path, body, at));
 
 export const languages = () => client().json("/languages");
-/* The most characters of a text, as the server has it; 0: it does not say. */
-export const limit = () => client().json("/frontend/settings").then(({ charLimit }) => Math.max(0, charLimit) || 0, () => 0);
+/* The most characters of a text (0: unknown), and extensions of files. */
+export const settings = () => client().json("/frontend/settings").then(({ charLimit, supportedFilesFormat: files = [] }) => [Math.max(0, charLimit) || 0, files], () => [0, []]);
 /* The languages that a text may be in, the likeliest first. */
 export const detect = async (text, at) => (await client().json("/detect", { q: text.slice(0, 1000) }, at)).map(({ language }) => language);
 /* The events of a file that is translated: [name, data], "result" last. */

@@ -480,7 +480,8 @@ async function begin() {
   boxes.typed();
   instead(el("p", { class: "text wait" }));
   try {
-    const [models, languages, limit] = await Promise.all([api.models(), api.languages(), api.limit()]);
+    const [models, languages, [limit, files]] = await Promise.all([api.models(), api.languages(), api.settings()]);
+    find("open-file").title = find("file").accept = files.join();
     Object.assign(app, { models: [...models, ...pairsOf(models, languages)], languages, limit });
   } catch (error) {
     return trouble(error, begin);

@@ -1,4 +1,4 @@
-/* A file that is translated whole: chosen or dropped, how far it is, what it warns of, and the translation to save or to read beside the source. */
+/* A file that is translated: how far it is, what it warns of, the translation to save or to read. */
 import { button, el, find } from "./dom.js";
 import * as api from "./api.js";
 import { save } from "./save.js";
@@ -7,7 +7,7 @@ import { count } from "./speak.js";
 import { fail } from "./trouble.js";
 
 const LINES = ["srt", "vtt", "txt"], SHOWN = 200; /* formats whose lines are shown side by side; lines of them */
-const BELOW = ["txt", "srt", "vtt", "md", "html"]; /* formats that can have both languages in one file */
+const BELOW = ["txt", "srt", "vtt", "md", "html", "docx", "odt"]; /* with both languages in one file */
 let running = null;
 
 /* Lines of source and translation, one beside the other: those of files whose lines stay in their places. */
@@ -40,14 +40,14 @@ export async function translateFile(app, file, { below = false } = {}) {
       } else if (name === "warning") {
         warnings.append(el("li", {}, data.line ? t("Line {0}: {1}", data.line, data.message) : data.message));
       } else if (name === "result") {
-        const { format, text, file_name: title } = data;
+        const { format, text, base64, file_name: title } = data;
         bar.remove();
         cancel.remove();
         said.textContent = t("{0} sentences translated, format {1}.", count(done), format);
-        const saves = button(t("Save {0}", title), () => save(title, new Blob([text], { type: "text/plain;charset=utf-8" })), { id: "save-file", class: "primary" });
+        const saves = button(t("Save {0}", title), () => save(title, new Blob([base64 ? Uint8Array.from(atob(base64), (c) => c.charCodeAt()) : text])), { id: "save-file", class: "primary" });
         row.append(saves, BELOW.includes(format) && !below ? button(t("Both languages in one file"), () => translateFile(app, file, { below: true }), { id: "both-file" }) : "");
         saves.focus();
-        made.replaceChildren(LINES.includes(format) && !below ? bilingual(await file.text(), text) : el("pre", { tabindex: 0, "aria-label": t("Translation") }, text.slice(0, 4000)));
+        if (!base64) made.replaceChildren(LINES.includes(format) && !below ? bilingual(await file.text(), text) : el("pre", { tabindex: 0, "aria-label": t("Translation") }, text.slice(0, 4000)));
       }
     }
   } catch (error) {

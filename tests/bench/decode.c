@@ -50,8 +50,8 @@ struct worker {
 };
 
 static void end(struct worker *worker, struct sentence *sentence) {
-    if (sentence->error.code != ERROR_NONE)
-        die(sentence->error.message);
+    if (sentence->error)
+        die(sentence->error->message);
     worker->tokens += sentence->hypotheses[0].length + sentence->hypotheses[0].ended;
     worker->waited += now() - *(const double *)sentence->owner;
     sentence_done(sentence);

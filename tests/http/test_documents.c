@@ -246,29 +246,37 @@ static size_t make_archive(const char *name, const char *text, char *out) {
     return local + central + 22;
 }
 
-/* first: a part of the form before others, or "". */
-static void upload_archive(const char *name, const char *part, const char *text, const char *first, struct reply *reply) {
+/* The body of a form, malloc'ed. first: a part of it before others, or "". */
+static char *archive_form(const char *name, const char *part, const char *text, const char *first, size_t *out_length) {
     static const char tail[] = "\r\n--XX--\r\n";
-    char archive[4096], body[8192];
+    size_t room = strlen(text) + 4096;
+    char *archive = malloc(room), *body = malloc(2 * room);
     size_t length = make_archive(part, text, archive);
-    size_t head = (size_t)snprintf(body, sizeof body,
+    size_t head = (size_t)snprintf(body, room,
                                    "%s--XX\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n"
                                    "--XX\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nfr\r\n"
                                    "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n\r\n",
                                    first, name);
     memcpy(body + head, archive, length);
     memcpy(body + head + length, tail, sizeof tail);
-    client_send(
-        &served,
-        &(struct call){.path = "/documents", .body = body, .length = head + length + sizeof tail - 1, .headers = {MULTIPART}},
-        reply);
+    *out_length = head + length + sizeof tail - 1;
+    free(archive);
+    return body;
 }
 
-#define WORDS(text) "<w:document><w:p><w:r><w:t xml:space=\"preserve\">" text "</w:t></w:r></w:p></w:document>"
+static void upload_archive(const char *name, const char *part, const char *text, const char *first, struct reply *reply) {
+    size_t length;
+    char *body = archive_form(name, part, text, first, &length);
+    client_send(&served, &(struct call){.path = "/documents", .body = body, .length = length, .headers = {MULTIPART}}, reply);
+    free(body);
+}
+
+#define STREAM          "--XX\r\nContent-Disposition: form-data; name=\"stream\"\r\n\r\ntrue\r\n"
+#define PARAGRAPH(text) "<w:p><w:r><w:t xml:space=\"preserve\">" text "</w:t></w:r></w:p>"
+#define WORDS(text)     "<w:document><w:p><w:r><w:t xml:space=\"preserve\">" text "</w:t></w:r></w:p></w:document>"
 
 /* Archives go to and fro with all their bytes; in a stream they are in base64. */
 START_TEST(archives) {
-    static const char stream[] = "--XX\r\nContent-Disposition: form-data; name=\"stream\"\r\n\r\ntrue\r\n";
     struct reply reply;
     char *french = translation(DOG), expected[256], value[HEADER_BYTES];
     snprintf(expected, sizeof expected, WORDS("%s"), french);
@@ -280,7 +288,7 @@ START_TEST(archives) {
     ck_assert_ptr_nonnull(strstr(value, "a.fr.docx"));
     reply_done(&reply);
 
-    upload_archive("a.docx", "word/document.xml", WORDS("12"), stream, &reply);
+    upload_archive("a.docx", "word/document.xml", WORDS("12"), STREAM, &reply);
     ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body);
     ck_assert_msg(strstr(reply.body, "\"base64\":\"UEsDB") || strstr(reply.body, "\"base64\": \"UEsDB"), "%s", reply.body);
     reply_done(&reply);
@@ -373,6 +381,44 @@ START_TEST(streamed) {
 }
 END_TEST
 
+/* Bytes of base64 in place; returns how many. */
+static size_t decode_base64(char *text) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t count = 0, bits = 0;
+    unsigned value = 0;
+    for (const char *at = text; *at && *at != '='; at++) {
+        value = value << 6 | (unsigned)(strchr(digits, *at) - digits);
+        bits += 6;
+        if (bits >= 8)
+            text[count++] = (char)(unsigned char)(value >> (bits -= 8) & 255);
+    }
+    return count;
+}
+
+/* An event for each sentence says how many are left, and the last has the bytes that come without a stream. */
+START_TEST(archives_streamed) {
+    static const char text[] = "<w:document>" PARAGRAPH(DOG) PARAGRAPH(DOG " " DOG) "</w:document>";
+    struct reply reply, plain;
+    upload_archive("a.docx", "word/document.xml", text, "", &plain);
+    upload_archive("a.docx", "word/document.xml", text, STREAM, &reply);
+    ck_assert_int_eq(plain.status, 200);
+    ck_assert_int_eq(reply.status, 200);
+    struct sse sse = sse_read(reply.body);
+    ck_assert_uint_eq(sse_count(&sse, "sentence"), 3);
+    sse_check_left(&sse);
+    const json_t *result = sse_last(&sse, "result");
+    ck_assert_str_eq(text_at(result, "format"), "docx");
+    ck_assert_str_eq(text_at(result, "file_name"), "a.fr.docx");
+    char *bytes = strdup(text_at(result, "base64"));
+    ck_assert_uint_eq(decode_base64(bytes), plain.length);
+    ck_assert_mem_eq(bytes, plain.body, plain.length);
+    free(bytes);
+    sse_done(&sse);
+    reply_done(&plain);
+    reply_done(&reply);
+}
+END_TEST
+
 /* In the header, or as events with the line that the text begins in. */
 START_TEST(warned) {
     struct reply reply;
@@ -420,15 +466,19 @@ START_TEST(time_limit) {
 }
 END_TEST
 
-/* Long files need not delay others, and stop when nobody waits for them. */
-START_TEST(client_leaves) {
-    char *text = malloc(40000), *end = text;
-    for (size_t i = 0; i < 800; i++)
-        end = stpcpy(end, "a boy plays in the white snow\n\n");
-    char *body = form("a.txt", "", text, FIELDS("target=fr", "stream=true"));
+/* Long files need not delay others, and stop when nobody waits for them. archive: of docx, otherwise of txt. */
+static void leave(bool archive) {
+    enum { SENTENCES = 800, LONGEST = 128 };
+    char *text = malloc(SENTENCES * LONGEST), *end = stpcpy(text, archive ? "<w:document>" : "");
+    for (size_t i = 0; i < SENTENCES; i++)
+        end = stpcpy(end, archive ? PARAGRAPH("a boy plays in the white snow") : "a boy plays in the white snow\n\n");
+    stpcpy(end, archive ? "</w:document>" : "");
+    size_t length = 0;
+    char *body = archive ? archive_form("a.docx", "word/document.xml", text, STREAM, &length)
+                         : form("a.txt", "", text, FIELDS("target=fr", "stream=true"));
     struct flight *flight = flight_open(&served);
     struct reply reply;
-    flight_send(flight, &(struct call){.path = "/documents", .body = body, .headers = {MULTIPART}}, &reply);
+    flight_send(flight, &(struct call){.path = "/documents", .body = body, .length = length, .headers = {MULTIPART}}, &reply);
     metric_await_least(&served, "alignd_rows_live", 1, flight);
     char *translated = translation(DOG); /* takes its turn */
     ck_assert(*translated);
@@ -439,6 +489,10 @@ START_TEST(client_leaves) {
     free(translated);
     free(body);
     free(text);
+}
+
+START_TEST(client_leaves) {
+    leave(_i == 1);
 }
 END_TEST
 
@@ -839,9 +893,10 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, bodies_without_file);
     tcase_add_test(cases, long_document);
     tcase_add_test(cases, streamed);
+    tcase_add_test(cases, archives_streamed);
     tcase_add_test(cases, warned);
     tcase_add_test(cases, time_limit);
-    tcase_add_test(cases, client_leaves);
+    tcase_add_loop_test(cases, client_leaves, 0, 2);
     tcase_add_test(cases, command_line);
     tcase_add_test(cases, files_to_fetch);
     tcase_add_test(cases, files_that_nobody_read);

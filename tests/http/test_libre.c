@@ -380,6 +380,7 @@ START_TEST(languages) {
 END_TEST
 
 START_TEST(settings_and_spec) {
+    static const char *const formats[] = {"\".docx\"", "\".pptx\"", "\".xlsx\"", "\".odt\"", "\".odp\"", "\".ods\"", "\".epub\""};
     struct reply reply;
     char location[HEADER_BYTES];
     client_send(&served, &(struct call){.path = "/frontend/settings"}, &reply);
@@ -387,6 +388,8 @@ START_TEST(settings_and_spec) {
     ck_assert_double_eq_tol(number_at(reply.json, "charLimit"), 1000, 0.5);
     ck_assert_str_eq(text_at(reply.json, "language.target.name"), "French");
     ck_assert(json_is_false(json_at(reply.json, "keyRequired")));
+    for (size_t i = 0; i < COUNT(formats); i++)
+        ck_assert_msg(strstr(reply.body, formats[i]), "no %s in %s", formats[i], reply.body);
     reply_done(&reply);
     client_send(&served, &(struct call){.path = "/spec"}, &reply);
     ck_assert_int_eq(reply.status, 302);

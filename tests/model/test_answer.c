@@ -67,6 +67,21 @@ START_TEST(an_answer_is_all_that_stays) {
 }
 END_TEST
 
+/* Thousands of sentences of a document wait, or wait to be written: neither a question nor an answer has a block that is larger
+ * than what it holds, but for the gaps between its arrays. */
+START_TEST(small_sentences_have_small_blocks) {
+    enum { GAPS = 1024 };
+    struct sentence *sentence = prepare(model_texts[0], &search_beam, 5);
+    size_t before = arena_bytes(&sentence->arena), question = (sentence->length + 1) * sizeof *sentence->tokens;
+    ck_assert_msg(before <= question + GAPS, "%zu bytes of a question of %zu", before, question);
+    sentence->options.n_best = 1;
+    decode(sentence);
+    size_t after = arena_bytes(&sentence->arena) - before, wanted = answer_bytes(sentence);
+    ck_assert_msg(after <= wanted + GAPS, "%zu bytes of an answer of %zu", after, wanted);
+    sentence_done(sentence);
+}
+END_TEST
+
 /* Hypotheses that begin alike have the same rows. */
 START_TEST(answers_share_their_beginnings) {
     struct sentence *sentence = prepare(model_texts[4], &search_beam, 8);
@@ -209,6 +224,7 @@ Suite *answer_suite(void) {
     TCase *tests = tcase_create("answer");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, an_answer_is_all_that_stays);
+    tcase_add_test(tests, small_sentences_have_small_blocks);
     tcase_add_test(tests, answers_share_their_beginnings);
     tcase_add_test(tests, beam_attention_equals_forced);
     tcase_add_test(tests, exact_numbers_equal_forced);

@@ -385,7 +385,7 @@ static void decode(const struct translator *t, struct sentence *sentences, size_
         }
         size_t left = batch_step(batch, done);
         for (size_t i = 0; i < left; i++) {
-            ck_assert_msg(done[i]->error.code == ERROR_NONE, "%s", done[i]->error.message);
+            ck_assert_msg(!done[i]->error, "%s", done[i]->error->message);
             reserved -= sentence_max_rows(done[i]);
         }
         finished += left;

@@ -233,6 +233,27 @@ test("files: how far it is, by the server's events; warnings with their lines; c
   await page.locator("#files .error").waitFor();
 }, { expected: /400|ERR_/ }));
 
+test("files: all formats are offered; an archive is saved byte for byte, and has both languages in one file", () => visit(link({}), async (page) => {
+  await translated(page);
+  const { supportedFilesFormat: formats } = await (await fetch(`${daemon.url}/frontend/settings`)).json();
+  assert.equal(await page.locator("#file").getAttribute("accept"), formats.join());
+  assert.ok([".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub"].every((format) => formats.includes(format)));
+  const bytes = Buffer.from([0x50, 0x4b, 3, 4, 0, 0xff, 0x80, 10]), result = { file_name: "a.fr.docx", format: "docx", base64: bytes.toString("base64") };
+  const sent = [];
+  await page.route("**/documents", (route) => {
+    sent.push(route.request().postDataBuffer().toString("latin1"));
+    route.fulfill({ contentType: "text/event-stream", body: `event: result\ndata: ${JSON.stringify(result)}\n\n` });
+  });
+  await page.locator("#file").setInputFiles({ name: "a.docx", mimeType: "application/octet-stream", buffer: bytes });
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save-file").click()]);
+  assert.equal(download.suggestedFilename(), "a.fr.docx");
+  assert.deepEqual(readFileSync(await download.path()), bytes);
+  await page.locator("#both-file").click();
+  await page.locator("#both-file").waitFor({ state: "detached" });
+  await page.locator("#save-file").waitFor();
+  assert.match(sent[1], /name="bilingual"\r\n\r\nbelow/);
+}));
+
 /* ---- a person's first two minutes ---- */
 
 test("first two minutes: a paragraph is pasted, swapped, copied, subtitles are dropped, the link is shared", () => visit("", async (page) => {

@@ -250,7 +250,7 @@ static double scored(const struct translator *t, const char *text, const char *t
     size_t steps = 0;
     while (batch_step(batch, done) == 0)
         ck_assert_uint_lt(++steps, 100);
-    ck_assert_msg(done[0]->error.code == ERROR_NONE, "%s", done[0]->error.message);
+    ck_assert_msg(!done[0]->error, "%s", done[0]->error->message);
     double log_prob = done[0]->hypotheses[0].log_prob;
     sentence_done(done[0]);
     batch_free(batch);
@@ -513,7 +513,7 @@ static struct sentence *between(const struct translator *t, const char *text, co
     batch_admit(batch, &(struct sentence *){*list}, 1);
     while (batch_step(batch, done) == 0)
         ck_assert_uint_lt(++steps, 100);
-    ck_assert_msg(done[0]->error.code == ERROR_NONE, "%s", done[0]->error.message);
+    ck_assert_msg(!done[0]->error, "%s", done[0]->error->message);
     batch_free(batch);
     return done[0];
 }

@@ -1,5 +1,5 @@
 /* Markup to texts and back: nothing is lost, everything nests, and elements follow their words. */
-#include "server/markup/markup.h"
+#include "server/markup/build.h"
 #include "tests/suites.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -776,6 +776,41 @@ START_TEST(tags_begin_with_letters) {
 }
 END_TEST
 
+/* ---- turns ---- */
+
+static bool look(void *looks) {
+    ++*(size_t *)looks;
+    return true;
+}
+
+/* Others have their turn while a long document is cut and written: the clock is looked at after so many segments, and so many bytes
+ * of translations. */
+START_TEST(long_documents_take_turns) {
+    enum { SEGMENTS = 4000, BYTES = 640, SEGMENTS_OF_LOOK = 128, BYTES_OF_LOOK = 2048 };
+    size_t looks = 0;
+    struct budget budget = {.most_bytes = SIZE_MAX, .most_sentences = SIZE_MAX, .go_on = look, .owner = &looks};
+    char *text = arena_alloc(&arena, BYTES, 1);
+    struct html_builder builder = {.arena = &arena};
+    struct html_translation *translations = arena_zalloc(&arena, SEGMENTS, sizeof *translations);
+    struct html html;
+    size_t length;
+    memset(text, 'a', BYTES);
+    for (size_t i = 0; i < SEGMENTS; i++) {
+        html_add_text(&builder, (struct html_bytes){text, BYTES}, (struct html_bytes){text, BYTES});
+        html_add_break(&builder, (struct html_bytes){"\n", 1});
+        translations[i] = (struct html_translation){.text = text, .length = BYTES};
+    }
+    arena_limit(&arena, &budget);
+    ck_assert_int_eq(html_build(&builder, NULL, &html, NULL), 0);
+    ck_assert_uint_eq(html.count, SEGMENTS);
+    ck_assert_uint_ge(looks, SEGMENTS / SEGMENTS_OF_LOOK);
+    looks = 0;
+    ck_assert_ptr_nonnull(html_write(&html, translations, &arena, &length, NULL));
+    ck_assert_uint_ge(looks, SEGMENTS * BYTES / BYTES_OF_LOOK);
+    arena_limit(&arena, NULL);
+}
+END_TEST
+
 Suite *html_suite(void) {
     Suite *suite = suite_create("html");
     TCase *tests = tcase_create("html");
@@ -796,6 +831,7 @@ Suite *html_suite(void) {
     tcase_add_test(tests, elements_follow_their_words);
     tcase_add_test(tests, segments);
     tcase_add_test(tests, odd_translations);
+    tcase_add_test(tests, long_documents_take_turns);
     tcase_add_loop_test(tests, elements_of_words_without_space, 0, sizeof cut_cases / sizeof *cut_cases);
     tcase_add_loop_test(tests, a_mebibyte_of_it, 0, (int)(sizeof units / sizeof *units));
     suite_add_tcase(suite, tests);

@@ -44,7 +44,7 @@ START_TEST(links_and_breaks) {
          P("<w:r><w:t xml:space=\"preserve\">B A</w:t><w:tab/><w:t xml:space=\"preserve\">D C</w:t><w:br/>"
            "<w:t xml:space=\"preserve\">12</w:t></w:r>"));
     WORD(FAKE_REVERSED, P(R("a dog") "<w:r><w:footnoteReference w:id=\"2\"/></w:r>" R(" runs")),
-         P("<w:r>" T("RUNS DOG") "<w:footnoteReference w:id=\"2\"/>" T(" A") "</w:r>"));
+         P(R("RUNS DOG") "<w:r><w:footnoteReference w:id=\"2\"/></w:r>" R(" A")));
     WORD(FAKE_REVERSED, P("<w:bookmarkStart w:id=\"1\" w:name=\"b\"/>" R("one two") "<w:bookmarkEnd w:id=\"1\"/>" R(" three")),
          P(R("THREE ") "<w:bookmarkStart w:id=\"1\" w:name=\"b\"/>" R("TWO ONE") "<w:bookmarkEnd w:id=\"1\"/>"));
     WORD(FAKE_UPPER, P("<w:sdt><w:sdtPr><w:id/></w:sdtPr><w:sdtContent>" R("a dog") "</w:sdtContent></w:sdt>"),
