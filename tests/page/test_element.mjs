@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { address, ask, begin, point, text, violations, visit } from "./browser.mjs";
+import { address, ask, becomes, begin, point, text, violations, visit } from "./browser.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url)), PACKAGE = "server/page/npm", TYPES = { ".html": "text/html", ".js": "text/javascript", ".json": "application/json" };
 const SENTENCE = "Where is the train station?";
@@ -54,8 +54,7 @@ async function works(page) {
   const { words, text: whole } = reply.results[0].sentences[0];
   assert.deepEqual(await page.locator("alignd-attention .target .unit").first().evaluate((node) => [...node.getRootNode().querySelectorAll(".target .unit")].map((unit) => unit.textContent)), words.target);
   assert.equal(await text(page.locator("alignd-attention .line.target").first()), whole);
-  await point(page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).first());
-  assert.match(await text(page.locator("alignd-attention .hint").first()), /^gare is aligned with station/);
+  await point(page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).first(), async () => assert.match(await text(page.locator("alignd-attention .hint").first()), /^gare is aligned with station/));
 }
 
 test("element: in a plain page of another origin, which asks the server, and is given a result", () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()), async (page) => {
@@ -106,9 +105,10 @@ test("element: no violations that axe finds, in each view, both themes", () => o
           node.result = { ...answer, sentences: answer.sentences.map((s) => ({ ...s, heads })) };
         }
       }, [reply.results[0], heads, theme, view]);
-      await page.waitForTimeout(100);
-      assert.equal(await page.locator("#given svg.map").count(), { threads: 0, table: 0 }[view] ?? 1, view);
-      assert.equal(await page.locator("#given .grid canvas").count(), view === "heads" ? 2 : 0, view);
+      await becomes(async () => {
+        assert.equal(await page.locator("#given svg.map").count(), { threads: 0, table: 0 }[view] ?? 1, view);
+        assert.equal(await page.locator("#given .grid canvas").count(), view === "heads" ? 2 : 0, view);
+      });
       assert.deepEqual((await violations(page)).filter((found) => !/^(landmark|region|html|page)/.test(found)), [], `${theme} ${view}`);
     }
   }

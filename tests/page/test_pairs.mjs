@@ -37,6 +37,7 @@ test("pairs: in the list of models; translated with the attention of both, and t
   assert.equal(await text(page.locator(".line.target")), made);
   assert.equal(await text(page.locator("#through")), `By way of English: ${between}`);
   assert.deepEqual(await sourceWords(page).allTextContents(), s.words.source);
+  await page.locator(".threads path").first().waitFor({ state: "attached" });
   const shown = await page.locator(".threads path").evaluateAll((list) => list.map((path) => [path.dataset.cell, Number(path.style.getPropertyValue("--w"))]));
   for (const [cell, w] of shown) {
     const [i, j] = cell.split(" ").map(Number), given = s.words.soft_alignment[i][j];
