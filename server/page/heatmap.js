@@ -21,7 +21,7 @@ const MANY = 80;
 function fitting({ rows, columns }, room) {
   const most = mostOf(room), left = sideOf(rows, most) + 12, all = left + columns.length * SMALLEST + over(columns, SMALLEST, most, (j) => j) <= room;
   const few = rows.length < MANY && columns.length < MANY, count = Math.max(4, Math.floor((room - left - sideOf(columns, most) * SLOPE[0]) / (SMALLEST + 3)));
-  return few && all ? [rows.length, columns.length] : [Math.max(40, Math.min(count, 60)), Math.min(count, 60)];
+  return few && all ? [rows.length, columns.length] : [Math.max(16, Math.min(count, 60)), Math.min(count, 60)];
 }
 
 /* Where things are. The columns of a source that is read from the right begin at the right. */

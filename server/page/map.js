@@ -50,7 +50,7 @@ export function table({ rows, columns, weights, source, look }) {
 }
 
 export function legend(look, colours) {
-  return el("div", { class: "legend" }, "0%", svg("svg", { width: 120, height: 10, "aria-hidden": "true" },
+  return el("div", { class: "legend" }, percent(0), svg("svg", { width: 120, height: 10, "aria-hidden": "true" },
     Array.from({ length: 24 }, (_, k) => svg("rect", { x: k * 5, width: 5.5, height: 10, fill: colours.scale(k / 23) }))), t("100% of the {0}", t(look)));
 }
 
