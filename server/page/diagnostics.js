@@ -62,7 +62,7 @@ const SAYS = { left: "left out? The result is as likely without it", much: "alig
 function bars(found, even, usual) {
   return el("div", { class: "cover", role: "list", "aria-label": t("Coverage of each source word") }, found.map((item) => {
     const much = usual && !item.mark && item.sum > MUCH * usual;
-    return el("div", { role: "listitem", "data-start": item.start, class: item.end && "rest" }, el("span", { class: "word", dir: "auto" }, item.label),
+    return el("div", { role: "listitem", "data-start": item.start }, el("span", { class: "word", dir: "auto" }, item.label),
       el("span", { class: much ? "track odd" : "track", "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3 / even).toFixed(3) } })),
       el("span", { class: "say" }, number(item.sum)), el("span", { class: "verdict" }, much ? t(SAYS.much) : ""));
   }));
@@ -86,7 +86,7 @@ export function diagnosticsPanel(panel, app) {
   const usual = translates(app.model()) ? even : 0, result = t(app.task().result);
   panel.append(el("h2", {}, t("Coverage")), note(t("{0}: how much of it is aligned with each source word.", result), usual ? t(" A word that is translated by one word gets about 1.") : "", t(" The line marks {0}.", number(1.5 * even, 1))));
   if (found.coverage.length) {
-    const list = bars(found.coverage, even, usual);
+    const list = bars(found.coverage.filter(({ end }) => !end), even, usual);
     panel.append(list);
     if (usual && hasHead(app.model()) && app.asks()) { list.setAttribute("aria-busy", "true"); tellLeftOut(list, s, app, usual); }
     else if (usual) panel.append(note(t("Omissions can be detected only for a single model that was trained to align.")));

@@ -17,12 +17,12 @@ td.lean { text-align: start; }
 .fits { width: 100%; max-width: 44rem; }
 .fits th, .fits td { white-space: normal; overflow-wrap: anywhere; padding-inline: .25rem; }
 .legend, .read { color: var(--muted); font-size: var(--s0); }
-.file { display: inline-flex; align-items: center; min-height: 2.25rem; padding: .25rem .875rem; border: 1px solid var(--line); border-radius: 8px; background: var(--card); color: var(--ink); font-size: inherit; cursor: pointer; position: relative; }
-.file:hover { border-color: var(--accent); color: var(--accent); }
-.file:focus-within { outline: 2px solid var(--accent); outline-offset: 2px; }
+#panel .file { display: inline-flex; align-items: center; min-height: 2.25rem; padding: .25rem .875rem; border: 1px solid var(--line); border-radius: 8px; background: var(--card); color: var(--ink); font-size: inherit; cursor: pointer; position: relative; }
+#panel .file:hover { border-color: var(--accent); color: var(--accent); }
+#panel .file:focus-within { outline: 2px solid var(--accent); outline-offset: 2px; }
 .drop { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; padding: 1rem 1.125rem; margin-bottom: 1rem; border: 1px dashed var(--field); border-radius: 12px; color: var(--muted); font-size: var(--s0); }
 .drop.over { border-color: var(--accent); background: var(--soft); }
-.drop .file { color: var(--ink); font-size: var(--s1); }
+#panel .drop .file { color: var(--ink); font-size: var(--s1); }
 .corpus { width: 100%; table-layout: fixed; }
 .corpus th:first-child { width: 3.25rem; }
 .corpus th:nth-child(n + 4) { width: 5.75rem; }

@@ -130,6 +130,8 @@ export async function becomes(check) {
     }
   }
 }
+/* Waits until a test in the page is true. page.waitForFunction() evaluates a string at each try but the first, which the page's policy forbids. */
+export const holds = (page, test, argument) => becomes(async () => assert.ok(await page.evaluate(test, argument), `${test}`));
 /* Points at an element and waits until it is under the pointer: the layout may still move it. check(): as of becomes(), while it is pointed at. */
 export const point = (locator, check = () => {}) => becomes(async () => {
   await locator.hover();
@@ -139,14 +141,14 @@ export const point = (locator, check = () => {}) => becomes(async () => {
 /* Another width, for which the page has drawn everything anew. */
 export async function widen(page, width) {
   await page.setViewportSize({ width, height: 900 });
-  await page.waitForFunction(() => {
+  await holds(page, () => {
     const panel = document.getElementById("panel");
     return !panel?.checkVisibility() || Number(panel.dataset.width) === innerWidth;
   });
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
 }
 /* Not wider than its window. */
-export const fits = (page, what = "") => page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth).catch(() => assert.fail(`wider than the window: ${what}`));
+export const fits = (page, what = "") => holds(page, () => document.documentElement.scrollWidth <= innerWidth).catch(() => assert.fail(`wider than the window: ${what}`));
 /* The link, as the page has it: page.url() hears of it later. */
 export const hashOf = (page) => page.evaluate(() => location.hash);
 /* What the browser saves when a button is pressed. */

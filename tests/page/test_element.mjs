@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { address, ask, becomes, begin, point, text, violations, visit } from "./browser.mjs";
+import { address, ask, becomes, begin, holds, point, text, violations, visit } from "./browser.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url)), PACKAGE = "server/page/npm", TYPES = { ".html": "text/html", ".js": "text/javascript", ".json": "application/json" };
 const SENTENCE = "Where is the train station?";
@@ -73,12 +73,12 @@ test("element: in a plain page of another origin, which asks the server, and is 
   const word = page.locator("#asks .target .unit").nth(2); /* a step shall look elsewhere: the server is asked by the element itself */
   await word.click();
   await page.locator("#asks .source .unit").nth(0).click();
-  await page.waitForFunction(() => window.told.some(([name]) => name === "force"));
+  await holds(page, () => window.told.some(([name]) => name === "force"));
   const [[, chosen], [, force]] = await page.evaluate(() => window.told);
   assert.deepEqual([chosen.side, chosen.index, chosen.text], ["target", 2, "la"]);
   const weights = reply.results[0].sentences[0].source_tokens.map((_, j) => (force.tokens.includes(j) ? 1 : 0));
   const other = (await ask("/attention", { text: SENTENCE, model: "en-fr", split_sentences: false, force_attention: force.steps.map((step) => ({ step, weights })) })).results[0].text;
-  await page.waitForFunction((wanted) => document.getElementById("asks").result.text === wanted, other);
+  await holds(page, (wanted) => document.getElementById("asks").result.text === wanted, other);
 
   await page.locator("#asks").evaluate((view) => view.setAttribute("text", "I am cold.")); /* attributes ask anew */
   await page.locator("#asks .source .unit", { hasText: "cold" }).waitFor();
@@ -125,7 +125,7 @@ test("element: it is light on a page that declares no color-scheme, and follows 
   await page.evaluate((given) => Object.assign(document.getElementById("given"), { result: given }), reply);
   await page.evaluate(() => { document.documentElement.style.colorScheme = ""; document.getElementById("given").removeAttribute("theme"); });
   await page.locator("#given .pane").first().waitFor();
-  await page.waitForFunction(() => /rgb\(255, 255, 255\)/.test(getComputedStyle(window.deep("#given .pane, .pane").at(-1)).backgroundImage)); /* white as the page, not beige */
+  await holds(page, () => /rgb\(255, 255, 255\)/.test(getComputedStyle(window.deep("#given .pane, .pane").at(-1)).backgroundImage)); /* white as the page, not beige */
 }, { theme: "dark" }));
 
 test("element: an answer without words, alignment and alternatives is drawn, too", () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()), async (page) => {

@@ -1,7 +1,7 @@
 /* Questions can be shared: all that one sees is in the link, Back goes back, and the title says the sentence. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, becomes, hashOf, link, sentence, source, target, text, translated, violations, visit } from "./browser.mjs";
+import { ask, becomes, hashOf, holds, link, sentence, source, target, text, translated, violations, visit } from "./browser.mjs";
 
 const reading = (page) => text(page.locator("#reading .line.target"));
 const showing = (page, words) => page.locator("#reading .line.target").filter({ hasText: new RegExp(`^${words.replace(/[.?]/g, "\\$&")}$`) }).waitFor();
@@ -48,7 +48,7 @@ test("links: a sentence of several, its own translation, a comparison", () => vi
   await page.locator("#reference").fill("Il attend.");
   await page.getByRole("button", { name: "Score it" }).click();
   await page.locator("#panel .card").nth(1).waitFor();
-  await page.waitForFunction(() => location.hash.includes("own="));
+  await holds(page, () => location.hash.includes("own="));
   await shared(page, async (other) => {
     await other.locator("#panel .card").nth(1).waitFor();
     assert.equal(await text(other.locator("#panel .card").nth(1).locator(".line")), "Il attend.");
@@ -109,7 +109,7 @@ test("links: of comparisons and questions that overtake each other, the last one
 
 test("links: one that is opened is one step for Back, whatever it asks", () => visit(link({ q: "f4:2" }), async (page) => {
   await page.locator("#undo").waitFor();
-  await page.waitForFunction(() => location.hash.includes("s=beam")); /* what the link left out */
+  await holds(page, () => location.hash.includes("s=beam")); /* what the link left out */
   assert.equal(await page.evaluate(() => history.length), 2);
   await visit(`${await hashOf(page)}&q=f5%3A2`, async (other) => {
     await other.getByRole("button", { name: "Back to the beginning (2)" }).waitFor();
@@ -128,7 +128,7 @@ test("links: Back goes to the text before; the title says the sentence; a questi
   await source(page, "book").waitFor();
   assert.equal(await page.locator("#text").inputValue(), sentence);
   await page.evaluate((hash) => { location.hash = hash; }, `${link({})}&q=f99%3A0&q=zz`);
-  await page.waitForFunction(() => !location.hash.includes("q=")); /* the link says what is seen */
+  await holds(page, () => !location.hash.includes("q=")); /* the link says what is seen */
   assert.equal(await page.locator("#answer .card").count(), 0);
 }));
 

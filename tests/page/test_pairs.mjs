@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
 import { renamedFolder } from "./folders.mjs";
-import { program, set, sourceWords, target, text, translated, views, visit } from "./browser.mjs";
+import { holds, program, set, sourceWords, target, text, translated, views, visit } from "./browser.mjs";
 
 const PAIR = "de \u2192 fr", TEXT = "Un garçon joue dans la neige.";
 let folder, daemon;
@@ -62,7 +62,7 @@ test("pairs: every view opens; nothing is offered that two models cannot answer"
   }
   assert.equal(await page.locator("#answer > *").count(), 0);
   await set(page, "strategy", "greedy"); /* one model would stream */
-  await page.waitForFunction(() => location.hash.includes("s=greedy"));
+  await holds(page, () => location.hash.includes("s=greedy"));
   await page.locator(".reading:not(.busy)").waitFor();
   assert.match(await text(page.locator("#through")), /^By way of English/);
   await set(page, "model", "en-fr");

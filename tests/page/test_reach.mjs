@@ -1,7 +1,7 @@
 /* Everybody reaches everything: axe in both themes, the keyboard alone, a finger, every width. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fits, link, sentence, target, text, translated, views, violations, visit, widen } from "./browser.mjs";
+import { fits, holds, link, sentence, target, text, translated, views, violations, visit, widen } from "./browser.mjs";
 
 /* What a view has when its answers have come. */
 const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map", diagnostics: ".cover", why: "#loss-map", links: "#links-map", corpus: ".drop", export: "pre" };
@@ -111,13 +111,13 @@ test("9: by keyboard alone: text, model, search, width, examples, history", () =
   await press(page, "Enter");
   await tabTo(page, "#beam");
   await press(page, "ArrowUp", "Enter");
-  await page.waitForFunction(() => location.hash.includes("b=6"));
+  await holds(page, () => location.hash.includes("b=6"));
   await tabTo(page, "#strategy", "Shift+Tab");
   await press(page, "ArrowDown");
-  await page.waitForFunction(() => location.hash.includes("s=greedy"));
+  await holds(page, () => location.hash.includes("s=greedy"));
   await tabTo(page, "#model", "Shift+Tab");
   await press(page, "ArrowDown");
-  await page.waitForFunction(() => location.hash.includes("m=fr-en"));
+  await holds(page, () => location.hash.includes("m=fr-en"));
   await tabTo(page, "#examples button:nth-child(3)", "Shift+Tab");
   await press(page, "Enter");
   await target(page, "snow").waitFor();

@@ -85,10 +85,10 @@ const VIEWS = { beam: [{ v: "beam" }, ".tree"], corpus: [{ v: "corpus" }, "#row-
 for (const [name, [fields, mark, act]] of Object.entries(VIEWS)) {
   test(`9: ${name}: whole at 320, 390 and 1,440 px, without a scroller, no name cut off`, () => visit(link({ t: LONG, ...fields }), async (page) => {
     await act?.(page);
-    await page.locator(`#panel ${mark}`).waitFor();
+    await page.locator(`#panel ${mark}`).first().waitFor();
     for (const width of [320, 390, 1440]) {
       await widen(page, width);
-      await page.locator(`#panel ${mark}`).waitFor();
+      await page.locator(`#panel ${mark}`).first().waitFor();
       await becomes(() => scrollsAlone(page));
     }
   }));

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { hashOf, link, point, saved, sentence, sourceWords, text, translated, violations, visit } from "./browser.mjs";
+import { hashOf, holds, link, point, saved, sentence, sourceWords, text, translated, violations, visit } from "./browser.mjs";
 
 const line = (page) => page.locator("#pharaoh").inputValue();
 const drawn = (page) => page.locator("#links-map [data-link]").evaluateAll((list) => list.map((frame) => frame.dataset.link).sort());
@@ -39,13 +39,13 @@ test("links by hand: made with the mouse and the keyboard, sure and possible, dr
   await page.locator("#text").fill("A boy plays in the snow."); /* another text has none */
   await page.keyboard.press("Control+Enter");
   await sourceWords(page).filter({ hasText: "boy" }).waitFor();
-  await page.waitForFunction(() => document.getElementById("pharaoh")?.value === "");
+  await holds(page, () => document.getElementById("pharaoh")?.value === "");
 }));
 
 test("links by hand: loaded from a file, taken from the model, compared with it; what is no link is left out", () => visit(link({ v: "links" }), async (page) => {
   await page.locator("#links-map").waitFor();
   await page.locator("#load-links").setInputFiles({ name: "gold.txt", mimeType: "text/plain", buffer: Buffer.from("1-2 0-0 4p4 99-0 x 0-99\n7-7\n") });
-  await page.waitForFunction(() => document.getElementById("pharaoh").value === "0-0 1-2 4p4");
+  await holds(page, () => document.getElementById("pharaoh").value === "0-0 1-2 4p4");
   assert.deepEqual(await drawn(page), ["0-0", "1-2", "4p4"]);
   const { links, model, found } = await page.evaluate(async () => {
     const { parse, agreement } = await import("/page/links.js"), size = { rows: Array(10), columns: Array(10) };

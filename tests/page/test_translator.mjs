@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
-import { ask, hashOf, link, point, program, sentence, shipped, target, text, translated, visit } from "./browser.mjs";
+import { ask, hashOf, holds, link, point, program, sentence, shipped, target, text, translated, visit } from "./browser.mjs";
 import { renamedFolder } from "./folders.mjs";
 import { wordsOf } from "./lengths.mjs";
 
@@ -29,14 +29,14 @@ test("boxes: languages by name, of every pair that is served, by two models, too
   assert.deepEqual(await labels(page, "from"), ["Detect language", "English", "French", "German"]);
   assert.deepEqual(await labels(page, "to"), ["French", "Logical form (geoquery)"]);
   await page.locator("#from").selectOption("de");
-  await page.waitForFunction(() => location.hash.includes("m=de"));
+  await holds(page, () => location.hash.includes("m=de"));
   assert.deepEqual(await labels(page, "to"), ["English", "French"]);
   await page.locator("#text").fill("Un garçon joue dans la neige.");
   await target(page, "neige").waitFor();
   assert.match(await text(page.locator("#through")), /^By way of English/);
   await page.locator("#from").selectOption("en");
   await page.locator("#to").selectOption("model:geoquery");
-  await page.waitForFunction(() => location.hash.includes("m=geoquery"));
+  await holds(page, () => location.hash.includes("m=geoquery"));
   assert.equal(await text(page.locator("#go")), "Parse");
 }, { daemon }));
 

@@ -1,7 +1,7 @@
 /* Points 1 to 8 of what the page can do: translation, attention, confidence, questions, beam, comparison, diagnostics, export. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, becomes, fits, link, point, saved, sentence, set, source, target, text, translated, visit, widen } from "./browser.mjs";
+import { ask, becomes, fits, holds, link, point, saved, sentence, set, source, target, text, translated, visit, widen } from "./browser.mjs";
 
 const shade = (locator) => locator.evaluate((node) => Number(node.style.getPropertyValue("--w") || 0));
 
@@ -62,7 +62,7 @@ for (const words of [5, 30, 80, 300]) {
     for (const width of [320, 820, 1440, 2560]) {
       await widen(page, width);
       await page.locator("#view").evaluate((view) => view.scrollIntoView());
-      await page.waitForFunction((least) => window.deep(".threads path").length >= least, Math.min(words, 20));
+      await holds(page, (least) => window.deep(".threads path").length >= least, Math.min(words, 20));
       await becomes(async () => assert.equal(await strays(page), 0, `${width} px`));
       await fits(page, width);
       const { count, tall } = await page.evaluate(() => ({ count: window.deep(".threads path").length, tall: window.deep(".threads")[0].getBoundingClientRect().height > 4 * innerHeight }));
@@ -82,7 +82,7 @@ test("1: models, searches, examples, history, a link", () => visit("", async (pa
   await page.getByRole("button", { name: "Un garçon joue dans la neige." }).click();
   await target(page, "snow").waitFor();
   await set(page, "strategy", "exact");
-  await page.waitForFunction(() => location.hash.includes("s=exact"));
+  await holds(page, () => location.hash.includes("s=exact"));
   await page.locator("#history summary").click();
   assert.ok(await page.locator("#history li").count() >= 2);
   const shared = await page.evaluate(() => location.href);
@@ -167,13 +167,13 @@ test("1: swap translates back what is there, unless something else has been type
   assert.deepEqual(await Promise.all(["from", "to"].map((id) => page.locator(`#${id}`).inputValue())), ["fr", "en"]);
   await page.locator("#text").fill("J'aime la neige et le vent.");
   await page.locator("#swap").click();
-  await page.waitForFunction(() => document.getElementById("from").value === "en");
+  await holds(page, () => document.getElementById("from").value === "en");
   assert.equal(await page.locator("#text").inputValue(), "J'aime la neige et le vent.");
 }));
 
 test("1: a link to a sample throws the same dice", () => visit(link({ s: "sample", v: "export" }), async (page) => {
   await translated(page);
-  await page.waitForFunction(() => location.hash.includes("seed="));
+  await holds(page, () => location.hash.includes("seed="));
   const drawn = await text(page.locator(".line.target")), shared = await page.evaluate(() => location.href);
   assert.match(await text(page.locator("#panel pre")), /"seed":\d+/);
   await page.goto("about:blank");
