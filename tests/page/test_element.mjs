@@ -189,12 +189,13 @@ const loaded = (page) => page.evaluate(() => [...performance.getEntriesByType("n
 test("element: what a first visit loads stays small, and so do all files together; other views are loaded when they are opened", () => visit("", async (page) => {
   await page.locator("#panel .map").waitFor();
   await page.waitForLoadState("networkidle");
-  const first = await loaded(page), sum = (list) => list.reduce((total, [, size]) => total + size, 0), served = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name) && !name.startsWith("docs."));
-  const all = served.map((name) => [name, statSync(join(dirname(PACKAGE), name)).size]), names = first.map(([path]) => basename(path));
-  console.log(`# the page: ${sum(first)} bytes at first, ${sum(all)} in all, as they are`);
+  const first = await loaded(page), sum = (list) => list.reduce((total, [, size]) => total + size, 0), served = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name) && !/^(docs|models)\./.test(name)); /* those are pages of their own */
+  const sizes = served.map((name) => [name, statSync(join(dirname(PACKAGE), name)).size]), spoken = sizes.filter(([name]) => /^(de|fr)\.js$/.test(name)), all = sizes.filter((one) => !spoken.includes(one)), names = first.map(([path]) => basename(path));
+  console.log(`# the page: ${sum(first)} bytes at first, ${sum(all)} in all, as they are; a language: ${spoken.map(([, size]) => size)}`);
   assert.ok(names.includes("app.js") && names.includes("element.js"), `${names}`);
   assert.ok(sum(first) < 180000, `${sum(first)} bytes`);
-  assert.ok(sum(all) < 275000, `${sum(all)} bytes`);
+  assert.ok(sum(all) < 250000, `${sum(all)} bytes`);
+  for (const [name, size] of spoken) assert.ok(size < 24000, `${name}: ${size} bytes`); /* a reader loads one of them, or none */
   for (const [view, file, mark] of [["export", "export.js", "pre"], ["why", "why.js", "#loss-map"], ["links", "links.js", "#links-map"], ["corpus", "corpus.js", ".drop"]]) {
     assert.ok(!names.includes(file), file);
     await page.locator(`#tab-${view}`).click();
