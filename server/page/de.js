@@ -18,7 +18,7 @@ export default {
   "{0} sentences translated, format {1}.": "{0} Sätze übersetzt, Format {1}.", "Save {0}": "{0} speichern", "Both languages in one file": "Beide Sprachen in einer Datei", "Cancelled. ": "Abgebrochen. ", "Translate it again": "Noch einmal übersetzen",
   "Try it": "Ausprobieren", "The lines under the words": "Die Striche unter den Wörtern",
   "A bar is as long as the model estimates the word likely to be right: short and orange where it is likely wrong. A wavy line is a warning, which stands below the translation.": "Ein Strich ist so lang, wie das Wort nach Schätzung des Modells wahrscheinlich richtig ist: kurz und orange, wo es wahrscheinlich falsch ist. Eine Wellenlinie ist eine Warnung, die unter der Übersetzung steht.",
-  "Links": "Verknüpfungen", " and ": " und ", "100% of the {0}": "100 % der {0}", "the end of the sentence": "dem Satzende", "; {0} likely to be right": "; zu {0} richtig",
+  "Links": "Verknüpfungen", " and ": " und ", "100% of the {0}": "100 % der {0}", "the end of the sentence": "das Satzende", "; {0} likely to be right": "; zu {0} richtig",
   " is aligned with ": " gehört zu ", " looks at ": " blickt auf ", " looks most at ": " blickt am meisten auf ", " is aligned with no word": " gehört zu keinem Wort", " looks at no word": " blickt auf kein Wort", " is aligned with no word: {0} is at the end of the sentence": " gehört zu keinem Wort: {0} liegen auf dem Satzende", ", pinned": ", festgehalten",
   "Drag along a row to make that word look there; the rest is decoded again.": "Ziehe eine Zeile entlang, damit das Wort dorthin blickt; der Rest wird neu übersetzt.", "Picture": "Bild", "Units": "Einheiten", "Heat map": "Karte", "Lines": "Linien", "Table": "Tabelle", "Words": "Wörter", "Subwords": "Wortteile", "Force by dragging": "Durch Ziehen lenken", "Row of </s>": "Zeile von </s>", "Threshold": "Schwelle",
   "A row is a word of the result, a column a source word; a cell shows how much of the first is aligned with the second.": "Eine Zeile ist ein Wort des Ergebnisses, eine Spalte eines des Ausgangstextes; ein Feld zeigt, wie sehr das erste zum zweiten gehört.",
@@ -108,4 +108,5 @@ export default {
   "Leave one out": "Eines weglassen", "Why not another": "Warum kein anderes", "Source or before": "Ausgangstext oder Voriges",
   "There is no word to ask about.": "Es gibt kein Wort, nach dem sich fragen ließe.",
   "This sentence has {0} words. Of up to {1} each can be left out in turn.": "Dieser Satz hat {0} Wörter. Bei bis zu {1} lässt sich jedes einmal weglassen.",
+  "the end": "dem Ende", "cold": "nicht geladen", "loading": "wird geladen", "ready": "bereit", "failed": "fehlgeschlagen", "fetching": "wird heruntergeladen", "removed": "entfernt",
 };

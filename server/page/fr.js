@@ -107,4 +107,5 @@ export default {
   "by what was written before": "par ce qui précède", "added by the source": "ajouté par la source", "taken away by the source": "retiré par la source", "Question": "Question",
   "Leave one out": "En omettre un", "Why not another": "Pourquoi pas un autre", "Source or before": "Source ou début", "There is no word to ask about.": "Il n'y a aucun mot à interroger.",
   "This sentence has {0} words. Of up to {1} each can be left out in turn.": "Cette phrase a {0} mots. Jusqu'à {1}, chacun peut être omis tour à tour.",
+  "the end": "la fin", "cold": "non chargé", "loading": "chargement", "ready": "prêt", "failed": "échec", "fetching": "téléchargement", "removed": "retiré",
 };

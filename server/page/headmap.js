@@ -40,7 +40,7 @@ function viewOf(s, { kind, layer, head }) {
 const HABITS = { encoder: [[(i) => i - 1, "the token before"], [(i) => i, "the token itself"], [(i) => i + 1, "the token after"]], decoder: [[(i) => i, "the token written last"], [() => 0, "the start"]], cross: [] };
 function habit(weights, kind, end) {
   const mean = (value) => weights.reduce((sum, row, i) => sum + value(row, i), 0) / weights.length;
-  for (const [at, says] of [...HABITS[kind], ...(end ? [[(_, row) => row.length - 1, "the end of the sentence"]] : [])]) {
+  for (const [at, says] of [...HABITS[kind], ...(end ? [[(_, row) => row.length - 1, "the end"]] : [])]) {
     const share = mean((row, i) => row[at(i, row)] ?? 0);
     if (share >= 0.5) return t("{0} on {1}", percent(share), t(says));
   }

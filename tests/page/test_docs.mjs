@@ -18,6 +18,7 @@ test("docs: one operation at a time, found by its name; its request is sent and 
   for (const width of [390, 1440]) {
     await page.setViewportSize({ width, height: 900 });
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}`);
+    assert.ok(await page.locator("nav").evaluate((nav) => nav.getBoundingClientRect().height <= innerHeight), `${width}: the list is higher than the window`);
   }
 }, { bypassCSP: true, expected: /404/ })); /* the browser asks for an icon */
 
