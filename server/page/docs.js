@@ -22,14 +22,16 @@ function bodyOf({ requestBody }) {
   const { properties, required } = fieldsOf(form.schema), input = (name) => (name === "file" ? { type: "file" } : { value: required.includes(name) ? SAMPLES[name] : "", spellcheck: "false" });
   return Object.fromEntries(Object.keys(properties).map((name) => [name, el("input", { ...input(name), required: required.includes(name) })]));
 }
-/* The path with the parameters that a text needs. */
-function addressOf(path, { parameters = [] }) {
-  const query = new URLSearchParams(parameters.filter((one) => one.in === "query" && (one.required || ["q", "target"].includes(one.name))).map(({ name }) => [name, SAMPLES[name] ?? ""]));
+/* The path with what a text needs in its query; a GET whose parameters are not described takes the fields of the POST. */
+function addressOf(path, method, { parameters }) {
+  const fields = method === "get" ? fieldsOf(paths[path].post?.requestBody?.content["application/json"]?.schema).required : [];
+  const names = parameters ? parameters.filter((one) => one.in === "query").map(({ name }) => name) : fields;
+  const query = new URLSearchParams(names.filter((name) => ["text", "q", "target"].includes(name)).map((name) => [name, SAMPLES[name]]));
   return query.size ? `${path}?${query}` : path;
 }
 
 function sender(section, method, path, operation) {
-  const body = bodyOf(operation), isText = typeof body === "string", address = el("input", { "aria-label": "Address", value: addressOf(path, operation), spellcheck: "false" });
+  const body = bodyOf(operation), isText = typeof body === "string", address = el("input", { "aria-label": "Address", value: addressOf(path, method, operation), spellcheck: "false" });
   const text = isText && el("textarea", { "aria-label": "Body", rows: Math.min(14, body.split("\n").length + 1), spellcheck: "false", value: body }), inputs = isText ? {} : body ?? {};
   const key = el("input", { type: "password", "aria-label": "API key, if the server asks for one", placeholder: "API key, if needed", autocomplete: "off" }), out = el("pre", { class: "reply", role: "status", hidden: true });
   const filled = () => {
