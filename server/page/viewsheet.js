@@ -44,7 +44,7 @@ td.lean { text-align: start; }
 .chosen alignd-attention + alignd-attention { margin-top: 1rem; }
 #panel form.links { margin: 1.25rem 0 1rem; }
 #panel form.links textarea { font: var(--s1)/1.4 ui-monospace, monospace; min-height: 2.5rem; }
-@media (pointer: coarse), (max-width: 40rem) { .words button, .file, .corpus th button, .corpus .passage button { min-height: 2.5rem; min-width: 2.5rem; } .lean .track { width: 4rem; } }
+@media (pointer: coarse), (max-width: 40rem) { .words button, #panel .file, .corpus th button, .corpus .passage button { min-height: 2.5rem; min-width: 2.5rem; } .lean .track { width: 4rem; } }
 @media print { .words, .drop, #panel .buttons { display: none; } }
 `;
 
