@@ -85,7 +85,7 @@ test("links: of comparisons and questions that overtake each other, the last one
   await late.release();
   await page.locator("#tab-ask").click();
   await page.locator("#tab-compare").click();
-  assert.match(await page.locator("#panel h3").nth(1).textContent(), /sample/);
+  assert.match(await page.locator("#panel h3").nth(1).textContent(), /Sample/);
 
   await target(page, "livre").click(); /* it shall look at the first word, and at once at another */
   await source(page, "She").click();
