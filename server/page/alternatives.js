@@ -1,6 +1,7 @@
 /* The five best tokens of a step, in a popover. */
 import { button, el, number, percent } from "./dom.js";
 import { END } from "./sentence.js";
+import { t } from "./say.js";
 
 const GAP = 8, EDGE = 16; /* px to the button, and to the window's edges */
 
@@ -13,10 +14,10 @@ function place(box, button) {
 
 /* box: the popover; opener: the button that opens it; choose(token). */
 export function alternatives(box, s, i, opener, choose) {
-  box.replaceChildren(el("p", { class: "title" }, "Instead of ", el("b", { dir: "auto" }, s.tokens[i])),
-    el("ul", {}, s.top_k[i].map(({ token, log_prob }) => el("li", {}, button([el("span", { dir: "auto" }, token === END ? "</s> (end here)" : token), el("span", {}, percent(Math.exp(log_prob)))],
+  box.replaceChildren(el("p", { class: "title" }, t("Instead of "), el("b", { dir: "auto" }, s.tokens[i])),
+    el("ul", {}, s.top_k[i].map(({ token, log_prob }) => el("li", {}, button([el("span", { dir: "auto" }, token === END ? t("</s> (end here)") : token), el("span", {}, percent(Math.exp(log_prob)))],
       () => { box.hidePopover(); choose(token); }, { disabled: token === s.tokens[i], vars: { "--p": Math.exp(log_prob).toFixed(4) } })))),
-    el("p", { class: "read" }, `Entropy ${number(s.entropy[i])} nats. Choose one to continue from there.`));
+    el("p", { class: "read" }, t("Entropy {0} nats. Choose one to continue from there.", number(s.entropy[i]))));
   box.showPopover();
   place(box, opener);
   box.querySelector("button:not(:disabled)")?.focus();

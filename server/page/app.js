@@ -265,6 +265,7 @@ function showPanel() {
   const panel = find("panel"), sentence = app.sentence(), focused = panel.contains(document.activeElement) && document.activeElement.id;
   find("detail").hidden = !sentence;
   panel.setAttribute("aria-labelledby", `tab-${app.state.view}`);
+  panel.dataset.width = innerWidth; /* what it was drawn for */
   panel.replaceChildren();
   if (sentence) PANELS[app.state.view][1](panel, app);
   if (focused) find(focused)?.focus({ preventScroll: true });

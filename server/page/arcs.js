@@ -1,6 +1,7 @@
 /* Where the tokens of a sentence look among themselves, in SVG: arcs on their right to what comes later, on their left to what came before. */
 import { svg } from "./dom.js";
 import { arrows, drawing, label, width } from "./map.js";
+import { t } from "./say.js";
 
 const LEAST = 0.05, STEP = 22, TIGHT = 17, MANY = 30, NEAR = 14, EACH = 9; /* px an arc is wide, and more for each token between its ends */
 const faint = (w) => 0.08 + 0.72 * w;
@@ -22,7 +23,7 @@ export function arcMap(view, { room, colours, onSay, name }) {
   const { rows, weights } = view, l = layout(view, room), nodes = weights.flatMap((row, i) => row.flatMap((w, j) => (w < LEAST ? [] : [{ i, j, w, node: arc(i, j, w, l, colours) }])));
   const names = rows.map((row, k) => label(row, "left", colours, { x: l.right - 8, y: l.y(k) + 4.5 }));
   const root = drawing("map arcs", l, colours, { id: "arcs", tabindex: 0, role: "application",
-    "aria-label": `${name} as arcs between ${rows.length} tokens. Arrow keys choose a token.` }, svg("g", { "stroke-linecap": "round" }, nodes.map(({ node }) => node)), names);
+    "aria-label": t("{0} as arcs between {1} tokens. Arrow keys choose a token.", name, rows.length) }, svg("g", { "stroke-linecap": "round" }, nodes.map(({ node }) => node)), names);
   let at = -1;
   const choose = (k) => {
     at = k;

@@ -12,15 +12,17 @@ let made = { key: "", sentences: [] }, running = null;
 
 /* Compared with itself there is nothing to see. */
 const unlike = (strategy) => (strategy === "greedy" ? "beam" : "greedy");
+/* A search, as the list names it. */
+const called = (strategy) => find("strategy").querySelector(`[value="${strategy}"]`).textContent;
 
 /* A row for each sentence; the one that has more of them goes on alone. */
 function pairs(panel, app, other, ours, theirs) {
   const views = [ours, theirs].map((list) => list.map((s) => visible(s, app.how()))), room = (panel.clientWidth > 700 ? panel.clientWidth / 2 - 24 : panel.clientWidth) - 38;
   const cell = Math.min(...views.flat().filter(Boolean).map((view) => cellFor(view, room)));
-  const titles = [`A: ${app.state.model}, ${app.state.strategy}`, `B: ${other.model}, ${other.strategy}`], lists = [ours, theirs], count = Math.max(ours.length, theirs.length);
+  const titles = [`A: ${app.state.model}, ${called(app.state.strategy)}`, `B: ${other.model}, ${called(other.strategy)}`], lists = [ours, theirs], count = Math.max(ours.length, theirs.length);
   const card = (side, k) => {
-    const s = lists[side][k], view = views[side][k], title = count > 1 ? `${titles[side]} (sentence ${k + 1})` : titles[side];
-    if (!s) return el("div", { class: "card none" }, el("h3", {}, title), "There is no such sentence.");
+    const s = lists[side][k], view = views[side][k], title = count > 1 ? t("{0} (sentence {1})", titles[side], k + 1) : titles[side];
+    if (!s) return el("div", { class: "card none" }, el("h3", {}, title), t("There is no such sentence."));
     return el("div", { class: "card" }, marked(title, s, lists[1 - side][k]), view && Object.assign(picture(s, app, { view: "map", label: titles[side] }), { cell }));
   };
   return el("div", { class: "cards" }, Array.from({ length: count }, (_, k) => [card(0, k), card(1, k)]));
@@ -51,10 +53,10 @@ export function comparePanel(panel, app) {
     if (!panel.contains(place)) return;
     place.replaceChildren(pairs(panel, app, other, ours, made.sentences));
   }
-  panel.append(el("h2", {}, "Side by side"), note("A is the result above. Both use the same scale."),
+  panel.append(el("h2", {}, t("Side by side")), note(t("A is the result above. Both use the same scale.")),
     el("form", { onsubmit: (event) => { event.preventDefault(); ask(); } },
-      el("label", {}, "Text of B", el("textarea", { id: "text-b", rows: 1, dir: "auto", value: other.text, oninput: field("text") })),
-      el("div", { class: "row" }, choose("Model of B", "model-b", "model"),
-        choose("Search of B", "strategy-b", "strategy"), el("button", { class: "primary" }, "Compare"))), wrong, place);
+      el("label", {}, t("Text of B"), el("textarea", { id: "text-b", rows: 1, dir: "auto", value: other.text, oninput: field("text") })),
+      el("div", { class: "row" }, choose(t("Model of B"), "model-b", "model"),
+        choose(t("Search of B"), "strategy-b", "strategy"), el("button", { class: "primary" }, t("Compare")))), wrong, place);
   if (other.text.trim()) ask();
 }

@@ -8,9 +8,9 @@ export function strip(s, onStep) {
     const p = Math.exp(s.log_probs[i]), entropy = s.entropy?.[i] ?? 0;
     return el(onStep ? "button" : "div", { type: onStep && "button", class: p < 0.5 ? "step doubt" : "step", "aria-haspopup": onStep && "dialog", onclick: onStep && ((event) => onStep(i, event.currentTarget)) },
       el("span", { class: "bars", "aria-hidden": "true" }, el("i", { vars: { "--p": p.toFixed(4) } }), el("i", { vars: { "--p": Math.min(1, entropy / 4).toFixed(4) } })),
-      el("span", { dir: "auto" }, token), el("small", {}, percent(p)), el("span", { class: "sr" }, `, log-probability ${number(s.log_probs[i])}, entropy ${number(entropy)} nats`));
+      el("span", { dir: "auto" }, token), el("small", {}, percent(p)), el("span", { class: "sr" }, t(", log-probability {0}, entropy {1} nats", number(s.log_probs[i]), number(entropy))));
   });
-  const place = el("div", { class: "strip", dir: direction(s.text), role: "group", "aria-label": "Tokens" }, steps);
+  const place = el("div", { class: "strip", dir: direction(s.text), role: "group", "aria-label": t("Tokens") }, steps);
   if (onStep) roving(place, steps);
   return place;
 }

@@ -7,6 +7,8 @@ import { batches, pairFields } from "./forced.js";
 import { picture } from "./mapview.js";
 import { fresh } from "./memory.js";
 import { save } from "./save.js";
+import { t } from "./say.js";
+import { count as written } from "./speak.js";
 import { useViewSheet } from "./viewsheet.js";
 import { waiting } from "./waiting.js";
 
@@ -72,7 +74,7 @@ function sorted(rows, { by, down }) {
   return rows.toSorted((a, b) => has(b) - has(a) || (has(a) ? (a.values[k] - b.values[k]) * (down ? -1 : 1) : 0));
 }
 
-const written = ({ values }, k) => (values?.[k] === undefined ? "" : COLUMNS[k][2](values[k]));
+const cell = ({ values }, k) => (values?.[k] === undefined ? "" : COLUMNS[k][2](values[k]));
 
 function heading(name, redraw) {
   const { sort } = corpus, on = sort.by === name;
@@ -81,40 +83,38 @@ function heading(name, redraw) {
     redraw();
     document.getElementById(`sort-${name}`).focus();
   };
-  return el("th", { scope: "col", "aria-sort": on ? (sort.down ? "descending" : "ascending") : "none" }, button([name, el("span", { "aria-hidden": "true" }, on ? (sort.down ? " \u2193" : " \u2191") : "")], act, { id: `sort-${name}`, class: "quiet" }));
+  return el("th", { scope: "col", "aria-sort": on ? (sort.down ? "descending" : "ascending") : "none" }, button([t(name), el("span", { "aria-hidden": "true" }, on ? (sort.down ? " \u2193" : " \u2191") : "")], act, { id: `sort-${name}`, class: "quiet" }));
 }
 
-const line = (row, look) => el("tr", {}, el("td", {}, row.at), el("td", { class: "text", dir: "auto" }, row.s ? button(row.text, () => look(row), { id: `row-${row.at}`, title: row.text }) : row.text),
-  el("td", { class: "text", dir: "auto", title: row.s?.text }, row.error ?? row.s?.text ?? row.translation), COLUMNS.map((_, k) => el("td", {}, written(row, k))));
+const line = (row, look) => el("tr", {}, el("td", {}, row.at), el("td", { class: "passage", dir: "auto" }, row.s ? button(row.text, () => look(row), { id: `row-${row.at}`, title: row.text }) : row.text),
+  el("td", { class: "passage", dir: "auto", title: row.s?.text }, row.error ?? row.s?.text ?? row.translation), COLUMNS.map((_, k) => el("td", {}, cell(row, k))));
 
 /* lines: the table's own, by row. */
 const table = (lines, redraw) => el("table", { class: "corpus" }, el("caption", { class: "sr" }, corpus.name),
-  el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Line"), el("th", { scope: "col" }, "Source"), el("th", { scope: "col" }, "Translation"), COLUMNS.map(([name]) => heading(name, redraw)))), el("tbody", {}, [...lines.values()]));
+  el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("Line")), el("th", { scope: "col" }, t("Source")), el("th", { scope: "col" }, t("Translation")), COLUMNS.map(([name]) => heading(name, redraw)))), el("tbody", {}, [...lines.values()]));
 
 const toTsv = () => [["line", "source", "translation", ...COLUMNS.map(([name]) => name.toLowerCase())], ...sorted(corpus.rows, corpus.sort).map((row) => [row.at, row.text, row.s?.text ?? row.translation, ...COLUMNS.map((_, k) => row.values?.[k] ?? "")])]
   .map((line) => line.join("\t")).join("\n") + "\n";
 
 /* The pair that was chosen, drawn. */
 function pair(app, row, close) {
-  const view = (props) => picture(row.s, app, { label: app.task().result, ...props });
-  return [el("div", { class: "bar" }, el("h2", { tabindex: -1, id: "pair" }, `Line ${row.at}`), button("Close", close, { id: "close-pair" }),
-    button("Ask about it", () => app.start({ ...fresh(), text: row.text, whole: true, own: row.translation, view: row.translation ? "ask" : "map" }))), view({ view: "threads", server: false }), view({ view: "map" })];
+  const view = (props) => picture(row.s, app, { label: t(app.task().result), ...props });
+  return [el("div", { class: "bar" }, el("h2", { tabindex: -1, id: "pair" }, t("Line {0}", row.at)), button(t("Close"), close, { id: "close-pair" }),
+    button(t("Ask about it"), () => app.start({ ...fresh(), text: row.text, whole: true, own: row.translation, view: row.translation ? "ask" : "map" }))), view({ view: "threads", server: false }), view({ view: "map" })];
 }
 
 /* Returns what draws some rows anew, or all of them in their order. */
 function drawTable(place, app) {
-  const scroll = el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Table of the texts" }), chosen = el("div", { class: "chosen" });
+  const all = el("div"), chosen = el("div", { class: "chosen" });
   let lines = new Map();
   const show = () => chosen.replaceChildren(...(corpus.open ? pair(app, corpus.open, close) : []));
   const look = (row) => { corpus.open = row; show(); document.getElementById("pair").focus(); };
   const close = () => { const { at } = corpus.open; corpus.open = null; show(); document.getElementById(`row-${at}`).focus(); };
   const draw = () => {
-    const top = scroll.scrollTop;
     lines = new Map(sorted(corpus.rows, corpus.sort).map((row) => [row, line(row, look)]));
-    scroll.replaceChildren(table(lines, draw));
-    scroll.scrollTop = top;
+    all.replaceChildren(table(lines, draw));
   };
-  place.replaceChildren(chosen, scroll, el("div", { class: "buttons" }, button("Save", () => save("corpus.tsv", new Blob([toTsv()], { type: "text/tab-separated-values" })))));
+  place.replaceChildren(el("div", { class: "buttons" }, button(t("Save"), () => save("corpus.tsv", new Blob([toTsv()], { type: "text/tab-separated-values" })))), chosen, all);
   draw();
   show();
   const drawRows = (rows) => { for (const row of rows) { const made = line(row, look); lines.get(row).replaceWith(made); lines.set(row, made); } };
@@ -131,8 +131,8 @@ async function load(file, app) {
 
 /* Where a file is dropped, or chosen. */
 function dropZone(app) {
-  const zone = el("div", { class: "drop" }, el("label", { class: "file" }, "Choose a file", el("input", { type: "file", class: "sr", id: "corpus-file", accept: ".tsv,.txt,text/plain,text/tab-separated-values", onchange: ({ target }) => load(target.files[0], app) })),
-    el("span", {}, `or drop it here: a text on each line, or a text, a tab and its translation. Up to ${MOST.toLocaleString("en")} lines.`));
+  const zone = el("div", { class: "drop" }, el("label", { class: "file" }, t("Choose a file"), el("input", { type: "file", class: "sr", id: "corpus-file", accept: ".tsv,.txt,text/plain,text/tab-separated-values", onchange: ({ target }) => load(target.files[0], app) })),
+    el("span", {}, t("or drop it here: a text on each line, or a text, a tab and its translation. Up to {0} lines.", written(MOST))));
   zone.addEventListener("dragover", (event) => { event.preventDefault(); zone.classList.add("over"); });
   zone.addEventListener("dragleave", () => zone.classList.remove("over"));
   zone.addEventListener("drop", (event) => { event.preventDefault(); if (event.dataTransfer.files[0]) load(event.dataTransfer.files[0], app); });
@@ -140,12 +140,13 @@ function dropZone(app) {
 }
 
 export function corpusPanel(panel, app) {
-  if (!app.asks()) return panel.append(note("Two models translate this in turn. Choose one of them to ask it."));
+  if (!app.asks()) return panel.append(note(t("Two models translate this in turn. Choose one of them to ask it.")));
   panel.append(dropZone(app));
   if (!corpus) return;
   if (corpus.model !== app.state.model) Object.assign(corpus, { model: app.state.model, open: null, rows: corpus.rows.map(({ at, text, translation }) => ({ at, text, translation })) });
   const { rows, count, name } = corpus, place = el("div"), progress = el("div"), done = () => rows.every((row) => row.s || row.error);
-  panel.append(note(`${name}: ${rows.length < count ? `the first ${rows.length.toLocaleString("en")} of ${count.toLocaleString("en")}` : rows.length} lines, by ${corpus.model}. Coverage is the share of source words that something is aligned with; length counts source words.`), progress, place);
+  panel.append(note(rows.length < count ? t("{0}: the first {1} of {2} lines, by {3}.", name, written(rows.length), written(count), corpus.model) : t("{0}: {1} lines, by {2}.", name, rows.length, corpus.model),
+    t(" Coverage is the share of source words that something is aligned with; length counts source words.")), progress, place);
   if (!rows.length) return;
   const { draw, drawRows } = drawTable(place, app);
   const ask = async (options) => { await answer(options, app, rows, drawRows); draw(); };

@@ -1,9 +1,10 @@
 /* Possible errors of a translation: coverage, left out words, repetitions, unknown and copied words. */
-import { el, note } from "./dom.js";
+import { el, note, number } from "./dom.js";
 import * as api from "./api.js";
 import { hasHead, matrix, sources, targets } from "./sentence.js";
 import { translates } from "./task.js";
 import { failure } from "./trouble.js";
+import { t } from "./say.js";
 
 const how = { words: true, eos: false, look: "alignment" };
 const LITTLE = 0.3, MUCH = 2.2, MOST_ASKED = 32;
@@ -46,7 +47,7 @@ export function repetitions(words) {
       const count = low.filter((_, k) => k + n <= low.length && low.slice(k, k + n).join(" ") === run).length;
       if (count > 1 && ![...found.keys()].some((longer) => longer.includes(run))) found.set(run, count);
     }
-  return [...found].map(([run, count]) => `${run} (${count} times)`);
+  return [...found].map(([run, count]) => t("{0} ({1} times)", run, count));
 }
 
 export function diagnose(s) {
@@ -59,11 +60,11 @@ export function diagnose(s) {
 const SAYS = { left: "left out? The result is as likely without it", much: "aligned with many words: repeated?" };
 
 function bars(found, even, usual) {
-  return el("div", { class: "cover", role: "list", "aria-label": "Coverage of each source word" }, found.map((item) => {
+  return el("div", { class: "cover", role: "list", "aria-label": t("Coverage of each source word") }, found.map((item) => {
     const much = usual && !item.mark && item.sum > MUCH * usual;
-    return el("div", { role: "listitem", "data-start": item.start, class: item.end && "rest" }, el("span", { class: "word", dir: "auto" }, item.label),
+    return el("div", { role: "listitem", "data-start": item.start }, el("span", { class: "word", dir: "auto" }, item.label),
       el("span", { class: much ? "track odd" : "track", "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3 / even).toFixed(3) } })),
-      el("span", { class: "say" }, item.sum.toFixed(2)), el("span", { class: "verdict" }, much ? SAYS.much : ""));
+      el("span", { class: "say" }, number(item.sum)), el("span", { class: "verdict" }, much ? t(SAYS.much) : ""));
   }));
 }
 
@@ -72,7 +73,7 @@ async function tellLeftOut(list, s, app, usual) {
     for (const item of await leftOut(s, app.state.model, usual)) {
       const row = list.querySelector(`[data-start="${item.start}"]`);
       row.querySelector(".track").classList.add("odd");
-      row.querySelector(".verdict").textContent = SAYS.left;
+      row.querySelector(".verdict").textContent = t(SAYS.left);
     }
   } catch (error) {
     list.after(failure(error));
@@ -82,14 +83,14 @@ async function tellLeftOut(list, s, app, usual) {
 
 export function diagnosticsPanel(panel, app) {
   const s = app.sentence(), found = diagnose(s), even = usualOf(s);
-  const usual = translates(app.model()) ? even : 0, result = app.task().result.toLowerCase();
-  panel.append(el("h2", {}, "Coverage"), note(`How much of the ${result} is aligned with each source word. ${usual ? "A word that is translated by one word gets about 1. " : ""}The line marks ${(1.5 * even).toFixed(1)}.`));
+  const usual = translates(app.model()) ? even : 0, result = t(app.task().result);
+  panel.append(el("h2", {}, t("Coverage")), note(t("{0}: how much of it is aligned with each source word.", result), usual ? t(" A word that is translated by one word gets about 1.") : "", t(" The line marks {0}.", number(1.5 * even, 1))));
   if (found.coverage.length) {
-    const list = bars(found.coverage, even, usual);
+    const list = bars(found.coverage.filter(({ end }) => !end), even, usual);
     panel.append(list);
     if (usual && hasHead(app.model()) && app.asks()) { list.setAttribute("aria-busy", "true"); tellLeftOut(list, s, app, usual); }
-    else if (usual) panel.append(note("Omissions can be detected only for a single model that was trained to align."));
-  } else panel.append(note("This model has no attention."));
+    else if (usual) panel.append(note(t("Omissions can be detected only for a single model that was trained to align.")));
+  } else panel.append(note(t("This model has no attention to show.")));
   const card = (title, words, none) => el("div", { class: "card" }, el("h3", {}, title), el("p", { dir: "auto" }, words.length ? words.join(", ") : none));
-  panel.append(el("div", { class: "cards three" }, card("Repetitions", found.repeated, "Nothing is repeated."), card("Unknown words", found.unknown, "Every word was known."), card("Copied words", found.copied, "No word was taken over as it is.")));
+  panel.append(el("div", { class: "cards three" }, card(t("Repetitions"), found.repeated, t("Nothing is repeated.")), card(t("Unknown words"), found.unknown, t("Every word was known.")), card(t("Copied words"), found.copied, t("No word was taken over as it is."))));
 }

@@ -1,19 +1,53 @@
 /* /docs: one operation or object at a time, as the address says, and a form that sends each request to this server. */
 import { button, copy, el } from "./dom.js";
 
-const SECRET = /^\/(models|v2|v3)/; /* what a key may be needed for; a key is typed, never kept */
+const SENTENCE = "Where is the train station?";
+/* What fields and parameters without an example begin with, by their names. */
+const SAMPLES = { text: SENTENCE, q: SENTENCE, source: "en", target: "fr", source_lang: "en", target_lang: "fr", name: "winter", entries: "snow\tneige", dictionaries: [{ source_lang: "en", target_lang: "fr", entries: "snow\tneige" }], document_key: "", get: "en-de", from: "mozilla" };
+const { paths, components } = await (await fetch("openapi.json")).json();
 
-/* A request as it is typed: {method, path, body}. */
-function sender(section, method, path, body) {
-  const address = el("input", { "aria-label": "Address", value: path, spellcheck: "false" }), text = body === undefined ? null : el("textarea", { "aria-label": "Body", rows: Math.min(14, body.split("\n").length + 1), spellcheck: "false", value: body });
+/* {name: schema} of an object's fields, and which must be there. */
+function fieldsOf(schema) {
+  const { properties = {}, required = Object.keys(properties) } = schema?.$ref ? components.schemas[schema.$ref.split("/").at(-1)] : schema ?? {};
+  return { properties, required };
+}
+/* What is sent: undefined, text, or for a file {name: input}. */
+function bodyOf({ requestBody }) {
+  const { "application/json": json, "multipart/form-data": form } = requestBody?.content ?? {};
+  if (json) {
+    const [example] = Object.values(json.examples ?? {}), { required } = fieldsOf(json.schema);
+    return JSON.stringify(example ? example.value : Object.fromEntries(required.map((name) => [name, SAMPLES[name] ?? ""])), null, 1);
+  }
+  if (!form) return undefined;
+  const { properties, required } = fieldsOf(form.schema), input = (name) => (name === "file" ? { type: "file" } : { value: required.includes(name) ? SAMPLES[name] : "", spellcheck: "false" });
+  return Object.fromEntries(Object.keys(properties).map((name) => [name, el("input", { ...input(name), required: required.includes(name) })]));
+}
+/* The path with what a text needs in its query; a GET whose parameters are not described takes the fields of the POST. */
+function addressOf(path, method, { parameters }) {
+  const fields = method === "get" ? fieldsOf(paths[path].post?.requestBody?.content["application/json"]?.schema).required : [];
+  const names = parameters ? parameters.filter((one) => one.in === "query").map(({ name }) => name) : fields;
+  const query = new URLSearchParams(names.filter((name) => ["text", "q", "target"].includes(name)).map((name) => [name, SAMPLES[name]]));
+  return query.size ? `${path}?${query}` : path;
+}
+
+function sender(section, method, path, operation) {
+  const body = bodyOf(operation), isText = typeof body === "string", address = el("input", { "aria-label": "Address", value: addressOf(path, method, operation), spellcheck: "false" });
+  const text = isText && el("textarea", { "aria-label": "Body", rows: Math.min(14, body.split("\n").length + 1), spellcheck: "false", value: body }), inputs = isText ? {} : body ?? {};
   const key = el("input", { type: "password", "aria-label": "API key, if the server asks for one", placeholder: "API key, if needed", autocomplete: "off" }), out = el("pre", { class: "reply", role: "status", hidden: true });
+  const filled = () => {
+    const form = new FormData();
+    for (const [name, { files, value }] of Object.entries(inputs)) if (value) form.set(name, files?.[0] ?? value);
+    return form;
+  };
   async function send(event) {
     event.preventDefault();
     out.hidden = false;
-    out.textContent = "\u2026";
+    const [open] = /\{\w+\}/.exec(address.value) ?? [];
+    out.textContent = open ? `Write a value in place of ${open} in the address.` : "\u2026";
+    if (open) return address.focus();
     const began = performance.now();
     try {
-      const reply = await fetch(address.value, { method: method.toUpperCase(), headers: { ...(text && { "Content-Type": "application/json" }), ...(key.value && { "X-Api-Key": key.value }) }, ...(text && { body: text.value }) });
+      const reply = await fetch(address.value, { method: method.toUpperCase(), headers: { ...(text && { "Content-Type": "application/json" }), ...(key.value && { "X-Api-Key": key.value }) }, ...(body !== undefined && { body: text ? text.value : filled() }) });
       const said = await reply.text();
       let shown = said;
       try { shown = JSON.stringify(JSON.parse(said), null, 1).replace(/\[\s+([-\d.e,\s]+?)\s+\]/g, (_, list) => `[${list.replace(/\s+/g, " ")}]`); } catch { /* no JSON: as it is */ }
@@ -22,15 +56,14 @@ function sender(section, method, path, body) {
       out.textContent = `The server cannot be reached: ${error.message}`;
     }
   }
-  section.append(el("form", { onsubmit: send }, el("h4", {}, "Try it"), el("div", { class: "row" }, el("code", {}, method.toUpperCase()), address, (text || SECRET.test(path)) && key, el("button", {}, "Send")), text, out));
+  section.append(el("form", { onsubmit: send }, el("h4", {}, "Try it"), el("div", { class: "row" }, el("code", {}, method.toUpperCase()), address, operation.security && key, el("button", {}, "Send")),
+    Object.entries(inputs).map(([name, input]) => el("label", { class: "field" }, el("code", {}, name), input)), text, out));
 }
 
-const pretty = (body) => { try { return JSON.stringify(JSON.parse(body), null, 1); } catch { return body; } };
 for (const section of document.querySelectorAll("section[data-method]")) {
-  const { method, path } = section.dataset, examples = [...section.querySelectorAll("pre")];
-  for (const pre of examples) pre.before(button("Copy", () => copy(pre.textContent), { class: "copy" }));
-  const [, body] = / -d '([^]*)'$/.exec(examples[0]?.textContent ?? "") ?? [];
-  if (body !== undefined || method === "get") sender(section, method, path, body && pretty(body.replaceAll("'\\''", "'")));
+  const { method, path } = section.dataset;
+  for (const pre of section.querySelectorAll("pre")) pre.before(button("Copy", () => copy(pre.textContent), { class: "copy" }));
+  sender(section, method, path, paths[path][method]);
 }
 
 /* Only what the address names is shown; without it the list and the first words. */

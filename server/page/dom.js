@@ -1,4 +1,6 @@
 /* Elements without innerHTML. */
+import { decimals, t } from "./say.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(node, props, children) {
@@ -42,8 +44,9 @@ export function roving(place, buttons, columns = 0) {
   });
 }
 
-export const percent = (p) => (p >= 0.1 || p === 0 ? `${Math.round(100 * p)}%` : `${(100 * p).toFixed(1)}%`);
-export const number = (x, digits = 2) => x.toFixed(digits).replace("-", "\u2212");
+/* Numbers as the reader's language writes them. */
+export const number = (x, digits = 2) => decimals(digits).format(x).replace("-", "\u2212");
+export const percent = (p) => t("{0}%", p >= 0.1 || p === 0 ? Math.round(100 * p) : number(100 * p, 1));
 
 export async function copy(text) {
   try {

@@ -7,6 +7,7 @@ import { lineMap } from "./linemap.js";
 import { save } from "./save.js";
 import { toHtml } from "./standalone.js";
 import { failure } from "./trouble.js";
+import { t } from "./say.js";
 
 function picture(app) {
   const view = visible(app.sentence(), app.how());
@@ -30,7 +31,7 @@ async function toPng(app, scale = 2) {
 /* The sentence with its threads and its map, as a page of its own. */
 function pageOf(app) {
   const { state, answer } = app, s = app.sentence(), { model, source, target } = answer;
-  const how = { look: state.look, units: state.words ? "words" : "tokens", eos: state.eos && "", label: app.task().result }, view = state.asTable ? "table" : state.lines ? "lines" : "map";
+  const how = { look: state.look, units: state.words ? "words" : "tokens", eos: state.eos && "", label: t(app.task().result) }, view = state.asTable ? "table" : state.lines ? "lines" : "map";
   return toHtml({ title: `${s.source_text.slice(0, 60)} \u2013 alignd`, svg: toSvg(app), views: [{ view: "threads", ...how }, { view, threshold: state.threshold, ...how }],
     result: { model, source, target, sentences: [{ ...s, top_k: undefined }] } }); /* other tokens cannot be asked for there */
 }
@@ -50,7 +51,7 @@ export function toCurl(app) {
 export function exportPanel(panel, app) {
   const s = app.sentence(), view = visible(s, app.how()), said = el("span", { class: "hint", role: "status" });
   const text = (name, type, make) => () => save(name, new Blob([make()], { type }));
-  const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = "Copied."; }), needs = { disabled: !view };
+  const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = t("Copied."); }), needs = { disabled: !view };
   const saveHtml = async ({ currentTarget: opener }) => {
     try {
       save(`${view.look}.html`, new Blob([await pageOf(app)], { type: "text/html" }));
@@ -58,10 +59,10 @@ export function exportPanel(panel, app) {
       opener.parentNode.after(failure(new api.ApiError(0)));
     }
   };
-  panel.append(el("h2", {}, "Picture"), note("HTML: one file to point at, that opens without a server and without a network."), el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), needs), button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), needs),
+  panel.append(el("h2", {}, t("Picture")), note(t("HTML: one file to point at, that opens without a server and without a network.")), el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), needs), button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), needs),
       button("HTML", saveHtml, needs)),
-    el("h2", {}, "Numbers"), note("CSV: the matrix as shown. JSON: what the server sent. Pharaoh: pairs of aligned tokens."),
+    el("h2", {}, t("Numbers")), note(t("CSV: the matrix as shown. JSON: what the server sent. Pharaoh: pairs of aligned tokens.")),
     el("div", { class: "buttons" }, button("CSV", text(`${view?.look}.csv`, "text/csv", () => toCsv(view)), needs), button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
       button("Pharaoh", text("alignment.txt", "text/plain", () => toPharaoh(s)), needs)),
-    el("h2", {}, "Repeat"), el("div", { class: "buttons" }, copied("Copy as curl", () => toCurl(app)), copied("Copy link", () => app.link()), said), el("pre", { tabindex: 0, "aria-label": "The request as curl" }, toCurl(app)));
+    el("h2", {}, t("Repeat")), el("div", { class: "buttons" }, copied(t("Copy as curl"), () => toCurl(app)), copied(t("Copy link"), () => app.link()), said), el("pre", { tabindex: 0, "aria-label": t("The request as curl") }, toCurl(app)));
 }

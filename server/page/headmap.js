@@ -1,5 +1,5 @@
 /* The heads of a model that has several, [layer][head][rows][columns] over tokens: a small picture of each, one of them large. */
-import { direction, el, group, percent, roving, toggle } from "./dom.js";
+import { direction, el, group, number, percent, roving, toggle } from "./dom.js";
 import { arcMap } from "./arcs.js";
 import { largeMap } from "./heatmap.js";
 import { t } from "./say.js";
@@ -7,12 +7,12 @@ import { thumb } from "./windows.js";
 import { sources, targets } from "./sentence.js";
 
 const KINDS = { cross: ["Cross-attention", "target to source"], encoder: ["Encoder", "source to source"], decoder: ["Decoder", "target to target"] };
-const START = { label: "(start)", surface: "", parts: [] };
+const START = { get label() { return t("(start)"); }, surface: "", parts: [] };
 const SAME = 0.002, WIDEST = 620; /* weights come with four digits; px of a map */
 
 const kindsOf = ({ heads }) => Object.keys(KINDS).filter((kind) => heads[kind]?.length);
 const nameOf = ({ kind, layer, head }) => `${kind}.${layer}.${head}`;
-const titleOf = ({ kind, layer, head }) => `${KINDS[kind][0]}, layer ${layer + 1}, head ${head + 1}`;
+const titleOf = ({ kind, layer, head }) => t("{0}, layer {1}, head {2}", t(KINDS[kind][0]), layer + 1, head + 1);
 
 /* The head of cross-attention that `attention` shows: {kind, layer, head}, or undefined. */
 export function alignmentHead({ heads, attention }) {
@@ -40,23 +40,23 @@ function viewOf(s, { kind, layer, head }) {
 const HABITS = { encoder: [[(i) => i - 1, "the token before"], [(i) => i, "the token itself"], [(i) => i + 1, "the token after"]], decoder: [[(i) => i, "the token written last"], [() => 0, "the start"]], cross: [] };
 function habit(weights, kind, end) {
   const mean = (value) => weights.reduce((sum, row, i) => sum + value(row, i), 0) / weights.length;
-  for (const [at, says] of [...HABITS[kind], ...(end ? [[(_, row) => row.length - 1, "the end of the sentence"]] : [])]) {
+  for (const [at, says] of [...HABITS[kind], ...(end ? [[(_, row) => row.length - 1, "the end"]] : [])]) {
     const share = mean((row, i) => row[at(i, row)] ?? 0);
-    if (share >= 0.5) return `${percent(share)} on ${says}`;
+    if (share >= 0.5) return t("{0} on {1}", percent(share), t(says));
   }
-  return `spread over ${Math.exp(mean((row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0))).toFixed(1)} tokens`;
+  return t("spread over {0} tokens", number(Math.exp(mean((row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0))), 1));
 }
 
 function grid(s, chosen, marked, colours, choose) {
   const { kind } = chosen, layers = s.heads[kind], count = layers[0].length, buttons = [];
-  const { columns, source } = viewOf(s, { kind, layer: 0, head: 0 }), end = columns.at(-1).end, mirrored = direction(source) === "rtl", number = (n) => el("span", { class: "n", "aria-hidden": "true" }, n);
+  const { columns, source } = viewOf(s, { kind, layer: 0, head: 0 }), end = columns.at(-1).end, mirrored = direction(source) === "rtl", mark = (n) => el("span", { class: "n", "aria-hidden": "true" }, n);
   const button = (weights, layer, head) => {
-    const one = { kind, layer, head }, name = nameOf(one), isMarked = !!marked && name === nameOf(marked), says = `Layer ${layer + 1}, head ${head + 1}: ${habit(weights, kind, end)}${isMarked ? "; shown as attention" : ""}`;
+    const one = { kind, layer, head }, name = nameOf(one), isMarked = !!marked && name === nameOf(marked), says = t("Layer {0}, head {1}: {2}", layer + 1, head + 1, habit(weights, kind, end)) + (isMarked ? t("; shown as attention") : "");
     buttons.push(toggle(thumb(weights, colours, mirrored), name === nameOf(chosen), () => choose(name), { id: `head.${name}`, class: isMarked && "shown", "aria-label": says, title: says }));
     return buttons.at(-1);
   };
-  const place = el("div", { class: "grid", dir: "ltr", role: "group", "aria-label": `${KINDS[kind][0]}: arrow keys go from head to head`, vars: { "--heads": count } },
-    number("Layer"), Array.from({ length: count }, (_, head) => number(head ? head + 1 : "Head 1")), layers.map((heads, layer) => [number(layer + 1), heads.map((weights, head) => button(weights, layer, head))]));
+  const place = el("div", { class: "grid", dir: "ltr", role: "group", "aria-label": t("{0}: arrow keys go from head to head", t(KINDS[kind][0])), vars: { "--heads": count } },
+    mark(t("Layer")), Array.from({ length: count }, (_, head) => mark(head ? head + 1 : t("Head 1"))), layers.map((heads, layer) => [mark(layer + 1), heads.map((weights, head) => button(weights, layer, head))]));
   roving(place, buttons, count);
   return place;
 }
@@ -64,11 +64,11 @@ function grid(s, chosen, marked, colours, choose) {
 /* s: a sentence with `heads`. head: the name of the one that is large, "cross.0.1"; choose(name): another one is wanted. onSay: as of heatMap(). */
 export function headMaps(s, { head, room, colours, onSay, choose }) {
   const marked = alignmentHead(s), chosen = chosenOf(s, head, marked), view = viewOf(s, chosen), title = titleOf(chosen), self = chosen.kind === "encoder";
-  const kinds = kindsOf(s).map((kind) => toggle(KINDS[kind][0], kind === chosen.kind,
-    () => choose(nameOf({ ...chosen, kind, ...(!s.heads[kind][chosen.layer]?.[chosen.head] && { layer: 0, head: 0 }) })), { id: `heads-${kind}`, title: KINDS[kind][1] }));
-  const map = largeMap(view, { room: Math.min(room - 24, WIDEST), colours, onSay, name: title, sides: { encoder: ["source", "source"], decoder: ["target", "target"] }[chosen.kind] });
-  return el("div", { class: "heads" }, group("Heads of", kinds),
-    el("div", { class: "stage" }, el("div", { class: "place" }, grid(s, chosen, marked, colours, choose), marked?.kind === chosen.kind && el("p", { class: "legend key" }, "the head that is shown as attention")),
-      el("figure", { class: "place" }, el("figcaption", {}, el("b", {}, title), `, ${KINDS[chosen.kind][1]}: ${habit(view.weights, chosen.kind, view.columns.at(-1).end)}`),
+  const kinds = kindsOf(s).map((kind) => toggle(t(KINDS[kind][0]), kind === chosen.kind,
+    () => choose(nameOf({ ...chosen, kind, ...(!s.heads[kind][chosen.layer]?.[chosen.head] && { layer: 0, head: 0 }) })), { id: `heads-${kind}`, title: t(KINDS[kind][1]) }));
+  const map = largeMap(view, { room: Math.min(room - 24, WIDEST), colours, onSay, name: title });
+  return el("div", { class: "heads" }, group(t("Heads of"), kinds),
+    el("div", { class: "stage" }, el("div", { class: "place" }, grid(s, chosen, marked, colours, choose), marked?.kind === chosen.kind && el("p", { class: "legend key" }, t("the head that is shown as attention"))),
+      el("figure", { class: "place" }, el("figcaption", {}, el("b", {}, title), `, ${t(KINDS[chosen.kind][1])}: ${habit(view.weights, chosen.kind, view.columns.at(-1).end)}`),
         el("div", { class: "stage" }, self && arcMap(view, { room: room - 24, colours, onSay, name: title }), el("div", { part: "map" }, map)))));
 }

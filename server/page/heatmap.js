@@ -21,7 +21,7 @@ const MANY = 80;
 function fitting({ rows, columns }, room) {
   const most = mostOf(room), left = sideOf(rows, most) + 12, all = left + columns.length * SMALLEST + over(columns, SMALLEST, most, (j) => j) <= room;
   const few = rows.length < MANY && columns.length < MANY, count = Math.max(4, Math.floor((room - left - sideOf(columns, most) * SLOPE[0]) / (SMALLEST + 3)));
-  return few && all ? [rows.length, columns.length] : [Math.max(40, Math.min(count, 60)), Math.min(count, 60)];
+  return few && all ? [rows.length, columns.length] : [Math.max(16, Math.min(count, 60)), Math.min(count, 60)];
 }
 
 /* Where things are. The columns of a source that is read from the right begin at the right. */
@@ -170,13 +170,13 @@ function followKeys(root, l, cursor, { onForce, onPick }) {
 }
 
 /* cell: its size in px, otherwise what `room` px allow; weights below threshold are drawn as none. onSay(cell or null): what is pointed at.
- * onForce(row, from, to): columns were dragged along, or Enter pressed; onPick(row, column): one was clicked, or Enter pressed; without both a click pins. sides: what the
- * rows and the columns are. onEdge(rows, columns): a step leads out of it, and is taken elsewhere. Returns an SVG element, with its layout, the names of its columns and its cursor. */
-export function heatMap(view, { cell, threshold = 0, room = 900, colours = byTheme(), onSay = () => {}, onForce, onPick, onEdge, name = NAMES[view.look], sides: [down, across] = ["target", "source"] }) {
+ * onForce(row, from, to): columns were dragged along, or Enter pressed; onPick(row, column): one was clicked, or Enter pressed; without both a click pins.
+ * onEdge(rows, columns): a step leads out of it, and is taken elsewhere. Returns an SVG element, with its layout, the names of its columns and its cursor. */
+export function heatMap(view, { cell, threshold = 0, room = 900, colours = byTheme(), onSay = () => {}, onForce, onPick, onEdge, name = t(NAMES[view.look]) }) {
   const l = layout(view, cell, room), names = labels(view, l, colours), cursor = Object.assign(new Cursor(view, l, names, colours, onSay), { onEdge });
   const tops = svg("g", {}, names.tops), sides = svg("g", { class: "sides" }, names.sides);
   const root = drawing("map", l, colours, { role: "application", tabindex: 0, "data-force": !!onForce, "data-cells": l.count.join(" x "),
-    "aria-label": `${name}: ${l.count[0]} ${down} by ${l.count[1]} ${across}. Arrow keys move, Enter ${onForce ? "makes the word look there" : onPick ? "changes the cell" : "pins"}, Escape releases.` },
+    "aria-label": t("{0}: {1} rows, {2} columns.", name, ...l.count) + t(onForce ? " Arrow keys move, Enter makes the word look there, Escape releases." : onPick ? " Arrow keys move, Enter changes the cell, Escape releases." : " Arrow keys move, Enter pins, Escape releases.") },
   cells(view, l, threshold, colours), cursor.frames, tops, sides);
   followPointer(root, l, cursor, { onForce, onPick });
   followKeys(root, l, cursor, { onForce, onPick });

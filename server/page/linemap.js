@@ -53,12 +53,12 @@ function follow(root, { rows, columns }, l, choose) {
 }
 
 /* Source on the left, target on the right, a line for each weight of at least threshold. As heatMap() of heatmap.js. */
-export function lineMap(view, { threshold = 0.05, room = 900, colours = byTheme(), onSay = () => {}, name = NAMES[view.look] }) {
+export function lineMap(view, { threshold = 0.05, room = 900, colours = byTheme(), onSay = () => {}, name = t(NAMES[view.look]) }) {
   const { rows, columns } = view, l = layout(view, room), paths = lines(view, l, threshold);
   const side = (units, x, toward) => units.map((unit, k) => label(unit, toward, colours, { x, y: l.y(k, units) + 5, size: SIZE, most: l.widest }));
   const names = { columns: side(columns, l.left - 12, "left"), rows: side(rows, l.right + 12, "right") };
   const root = drawing("map lines", l, colours, { tabindex: 0, role: "application",
-    "aria-label": `${name} as lines from ${columns.length} source to ${rows.length} target words. Arrow keys choose a target word.` },
+    "aria-label": t("{0} as lines from {1} source to {2} target words. Arrow keys choose a target word.", name, columns.length, rows.length) },
   svg("g", { fill: "none", stroke: colours.accent, "stroke-linecap": "round" }, paths.map((path) => path.node)), names.columns, names.rows);
   follow(root, view, l, chooser(view, paths, names, onSay));
   return root;

@@ -62,7 +62,7 @@ function editor(panel, app, view) {
     app.remember();
     draw();
     const found = agreement(modelLinks(view), links);
-    told.textContent = found ? `The model's links against these: precision ${number(found.precision)}, recall ${number(found.recall)}, alignment error rate ${number(found.error)}.` : "";
+    told.textContent = found ? t("The model's links against these: precision {0}, recall {1}, alignment error rate {2}.", number(found.precision), number(found.recall), number(found.error)) : "";
   }
   function pick(i, j) {
     const key = `${j} ${i}`, kind = NEXT[links[key]];
@@ -81,17 +81,17 @@ function editor(panel, app, view) {
     target.value = "";
     replace(parse(lines[state.active] ?? lines[0], view));
   };
-  panel.append(note("Choose a cell to link its words: once for a sure link (a frame), again for a possible one (dashed), again for none. The shades are the model's."), map, read, legend(view.look, palette),
-    el("form", { class: "links", onsubmit: (event) => event.preventDefault() }, el("label", {}, `Links, in Pharaoh's notation: sure 0-1, possible 0p1, source before target, ${state.words ? "words" : "subwords"} counted from 0`, line)),
-    el("div", { class: "buttons" }, button("Save", () => save("links.txt", new Blob([`${format(links)}\n`], { type: "text/plain" }))), el("label", { class: "file" }, "Load", el("input", { type: "file", class: "sr", id: "load-links", accept: ".txt,.pharaoh,.align,text/plain", onchange: load })),
-      button("Take the model's", () => replace(modelLinks(view))), button("Clear", () => replace({}))), told);
+  panel.append(note(t("Choose a cell to link its words: once for a sure link (a frame), again for a possible one (dashed), again for none. The shades are the model's.")), map, read, legend(view.look, palette),
+    el("form", { class: "links", onsubmit: (event) => event.preventDefault() }, el("label", {}, t("Links, in Pharaoh's notation: sure 0-1, possible 0p1, source before target, counted from 0"), line)),
+    el("div", { class: "buttons" }, button(t("Save"), () => save("links.txt", new Blob([`${format(links)}\n`], { type: "text/plain" }))), el("label", { class: "file" }, t("Load"), el("input", { type: "file", class: "sr", id: "load-links", accept: ".txt,.pharaoh,.align,text/plain", onchange: load })),
+      button(t("Take the model's"), () => replace(modelLinks(view))), button(t("Clear"), () => replace({}))), told);
   changed();
 }
 
 export function linksPanel(panel, app) {
   const { state } = app, own = app.questions.reference, s = state.ofOwn && own ? own : app.sentence(), view = matrix(s, { ...app.how(), eos: false });
   const choose = (says, ofOwn, id) => toggle(says, !!(own && state.ofOwn) === ofOwn, () => { Object.assign(state, { ofOwn, links: "" }); app.remember(); app.showPanel(); }, { id });
-  if (own) panel.append(el("div", { class: "bar" }, group("Whose", choose("The model's translation", false, "of-model"), choose("Yours", true, "of-own"))));
-  if (!view) return panel.append(note("This model has no attention to show."));
+  if (own) panel.append(el("div", { class: "bar" }, group(t("Whose"), choose(t("The model's translation"), false, "of-model"), choose(t("Yours"), true, "of-own"))));
+  if (!view) return panel.append(note(t("This model has no attention to show.")));
   editor(panel, app, wordsOf(view));
 }

@@ -1,5 +1,5 @@
 /* What the pictures of an attention matrix share. */
-import { direction, el, percent, svg } from "./dom.js";
+import { direction, el, number, percent, svg } from "./dom.js";
 import { t } from "./say.js";
 
 export const NAMES = { alignment: "Alignment", attention: "Attention" };
@@ -44,13 +44,13 @@ export function arrows(root, count, choose) {
 
 /* The same as a table. */
 export function table({ rows, columns, weights, source, look }) {
-  return el("table", { dir: direction(source) }, el("caption", { class: "sr" }, `${NAMES[look]}: rows are target, columns source`),
+  return el("table", { dir: direction(source) }, el("caption", { class: "sr" }, t("{0}: rows are target, columns source", t(NAMES[look]))),
     el("thead", {}, el("tr", {}, el("td", {}), columns.map((c) => el("th", { scope: "col", dir: "auto", class: c.end && "rest" }, c.label)))),
-    el("tbody", {}, rows.map((r, i) => el("tr", {}, el("th", { scope: "row", dir: "auto" }, r.label), weights[i].map((w, j) => el("td", { class: columns[j].end && "rest" }, w.toFixed(3)))))));
+    el("tbody", {}, rows.map((r, i) => el("tr", {}, el("th", { scope: "row", dir: "auto" }, r.label), weights[i].map((w, j) => el("td", { class: columns[j].end && "rest" }, number(w, 3)))))));
 }
 
 export function legend(look, colours) {
-  return el("div", { class: "legend" }, "0%", svg("svg", { width: 120, height: 10, "aria-hidden": "true" },
+  return el("div", { class: "legend" }, percent(0), svg("svg", { width: 120, height: 10, "aria-hidden": "true" },
     Array.from({ length: 24 }, (_, k) => svg("rect", { x: k * 5, width: 5.5, height: 10, fill: colours.scale(k / 23) }))), t("100% of the {0}", t(look)));
 }
 
@@ -59,7 +59,7 @@ const DOES = { alignment: " is aligned with ", attention: " looks at " }, MOST =
 
 const name = (unit) => el("b", { dir: "auto" }, unit.end ? t("the end of the sentence") : unit.label);
 
-const sayCell = ({ rows, columns, weights, look }, i, j) => [name(rows[i]), t(DOES[look]), name(columns[j]), `: ${percent(weights[i][j])} (${weights[i][j].toFixed(4)})`];
+const sayCell = ({ rows, columns, weights, look }, i, j) => [name(rows[i]), t(DOES[look]), name(columns[j]), `: ${percent(weights[i][j])} (${number(weights[i][j], 4)})`];
 
 /* How likely it is that the word is right (ratings() of sentence.js). */
 export const sayRating = (rated, i) => (rated?.[i] === undefined ? [] : [t("; {0} likely to be right", percent(rated[i]))]);

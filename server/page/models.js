@@ -35,7 +35,7 @@ function remove({ name }) {
   attempt(async () => {
     const { status } = await ask("DELETE", `/models/${encodeURIComponent(name)}`);
     await list();
-    say(`${name}: ${status}`);
+    say(`${name}: ${t(status)}`);
     find("what").focus();
   });
 }
@@ -43,7 +43,7 @@ function remove({ name }) {
 /* A download has no task, and cannot be removed. */
 function card(model) {
   const { name, source, target, state, progress, bytes } = model;
-  const facts = [state, bytes > 0 && `${(bytes / 1e6).toFixed(1)} MB`, model.from, model.version, model.licence, model.reason];
+  const facts = [t(state), bytes > 0 && `${(bytes / 1e6).toFixed(1)} MB`, model.from, model.version, model.licence, model.reason];
   return el("section", { class: "card", "aria-label": name }, el("h2", {}, name), source && target && `${languageName(source)} → ${languageName(target)}`,
     el("p", { class: "note" }, facts.filter(Boolean).join(" · ")),
     state === "fetching" && el("p", {}, el("progress", { max: 1, value: progress, "aria-label": t("Progress") }), ` ${Math.floor(100 * progress)}%`),
@@ -57,7 +57,7 @@ async function list() {
     const { name, state, task } = model, id = `${!task} ${name}`, is = JSON.stringify(model), old = cards.get(id);
     seen.add(id);
     if (state === "fetching") fetching.add(name);
-    else if (fetching.delete(name)) say(`${name}: ${state}`);
+    else if (fetching.delete(name)) say(`${name}: ${t(state)}`);
     if (old?.is === is) continue;
     const node = card(model);
     if (old) old.node.replaceWith(node);
@@ -85,7 +85,7 @@ find("get").addEventListener("submit", (event) => {
   const get = find("what").value.trim(), from = find("from").value;
   attempt(async () => {
     const { name, status } = await ask("POST", "/models", { get, from });
-    say(`${name}: ${status}`);
+    say(`${name}: ${t(status)}`);
     await list();
   });
 });

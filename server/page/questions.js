@@ -9,7 +9,7 @@ import { strip } from "./confidence.js";
 import { fail, failure } from "./trouble.js";
 import { t } from "./say.js";
 
-const facts = (s) => el("dl", {}, [["score", number(s.score, 3)], ["log-probability", number(s.log_prob)], ["tokens", s.tokens.length]].map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
+const facts = (s) => el("dl", {}, [["score", number(s.score, 3)], ["log-probability", number(s.log_prob)], ["tokens", s.tokens.length]].map(([k, v]) => el("div", {}, el("dt", {}, t(k)), el("dd", {}, v))));
 
 /* A sentence with what another has not marked, if there is another. */
 export function marked(title, s, other) {
@@ -90,9 +90,9 @@ export class Questions {
   choose(i, token) { return this.#asked(this.#choice(i, token)); }
   #choice(i, token) {
     const s = this.app.sentence();
-    if (token === END) return ["Ended early", `c${i}:${token}`, { translation: prefix(s, i, "").trimEnd() }];
+    if (token === END) return [t("Ended early"), `c${i}:${token}`, { translation: prefix(s, i, "").trimEnd() }];
     const force = (this.asked.at(-1)?.given.force ?? []).filter(({ step }) => step < i);
-    return [`\u201c${token.replaceAll("\u2581", "")}\u201d instead of \u201c${s.tokens[i].replaceAll("\u2581", "")}\u201d`, `c${i}:${token}`, { prefix: prefix(s, i, token), force }];
+    return [t("\u201c{0}\u201d instead of \u201c{1}\u201d", ...[token, s.tokens[i]].map((one) => one.replaceAll("\u2581", ""))), `c${i}:${token}`, { prefix: prefix(s, i, token), force }];
   }
 
   /* These steps look at these source tokens alone. */
@@ -101,7 +101,7 @@ export class Questions {
     const s = this.app.sentence(), unit = targets(s, this.app.how()).find((one) => tokensOf(one).includes(steps[0])), last = this.asked.at(-1)?.given ?? {};
     const force = [...(last.force ?? []).filter(({ step }) => !steps.includes(step)), ...forced(s, steps, tokens)];
     const where = tokens.map((j) => s.source_tokens[j].replaceAll("\u2581", " ")).join("").trim();
-    return [`\u201c${unit.label}\u201d looks at \u201c${where}\u201d`, `f${steps.join(".")}:${tokens.join(".")}`, { ...last, translation: undefined, force }];
+    return [t("\u201c{0}\u201d looks at \u201c{1}\u201d", unit.label, where), `f${steps.join(".")}:${tokens.join(".")}`, { ...last, translation: undefined, force }];
   }
 
   undo() {
@@ -125,8 +125,8 @@ export class Questions {
     if (!last) return;
     const same = last.before.text === last.sentence.text;
     place.append(el("div", { class: "bar" }, el("h2", {}, t("What if {0}?", last.title)), button(t("Undo"), () => this.undo(), { id: "undo" }),
-      this.asked.length > 1 && button(`Back to the beginning (${this.asked.length})`, () => this.#back(0))),
-      beside({ role: "status" }, ["Before", same ? "After: the same" : "After"], last.before, last.sentence));
+      this.asked.length > 1 && button(t("Back to the beginning ({0})", this.asked.length), () => this.#back(0))),
+      beside({ role: "status" }, [t("Before"), same ? t("After: the same") : t("After")], last.before, last.sentence));
   }
 
   /* Scores a translation of the reader's own. */
@@ -149,19 +149,19 @@ export class Questions {
 
 function reference(panel, app) {
   const mine = app.questions.reference, how = app.how();
-  panel.append(beside({}, ["The model's", "Yours"], app.sentence(), mine), strip(mine));
-  if (matrix(mine, how)) panel.append(picture(mine, app, { view: "map", label: `${NAMES[how.look]} of yours` }));
+  panel.append(beside({}, [t("The model's"), t("Yours")], app.sentence(), mine), strip(mine));
+  if (matrix(mine, how)) panel.append(picture(mine, app, { view: "map", label: t("{0} of yours", t(NAMES[how.look])) }));
 }
 
 export function questionsPanel(panel, app) {
-  if (!app.asks()) return panel.append(note("Two models translate this in turn. Choose one of them to ask it."));
+  if (!app.asks()) return panel.append(note(t("Two models translate this in turn. Choose one of them to ask it.")));
   const { questions } = app, { result } = app.task(), wrong = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
   if (questions.wrong) fail(wrong, questions.wrong);
   const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => { questions.text = event.target.value; } });
   panel.append(el("h2", {}, t("What does the model think of your own version?")),
     note(t("The model is forced to write this text.")),
     el("form", { onsubmit: (event) => { event.preventDefault(); wrong.hidden = true; if (text.value.trim()) questions.score(text.value.trim()); } },
-      el("label", {}, t("Your {0} of \u201c{1}\u201d", t(result).toLowerCase(), s.source_text), text), el("div", { class: "row" }, el("button", { class: "primary" }, t("Score it")))), wrong);
+      el("label", {}, t(`Your ${result.toLowerCase()} of \u201c{0}\u201d`, s.source_text), text), el("div", { class: "row" }, el("button", { class: "primary" }, t("Score it")))), wrong);
   if (questions.reference) reference(panel, app);
   panel.append(note(t("Choose a word of the result above, then a source word, to make it look there; or another token in the confidence view.")));
 }

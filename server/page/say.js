@@ -5,3 +5,6 @@ let words = {}, code = "en";
 export const t = (text, ...values) => (words[text] ?? text).replace(/\{(\d)\}/g, (_, k) => values[k]);
 export const spoken = () => code;
 export function use(one, list) { [code, words] = [one, list]; }
+
+const formats = [];
+export const decimals = (digits) => (formats[digits] ??= new Intl.NumberFormat(code, { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false }));

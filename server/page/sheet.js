@@ -82,7 +82,6 @@ button[aria-pressed="true"]:not(.unit) { background: var(--soft); border-color: 
 .unit:hover, .unit.pinned { box-shadow: inset 0 0 0 1.5px var(--accent); }
 .unit:focus-visible { outline: 2px solid var(--accent); }
 .hint { min-height: 2.5rem; padding: .25rem 0 1rem; display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; }
-.scroll { overflow: auto; max-width: 100%; max-height: 82vh; padding: 3px; overscroll-behavior-x: contain; }
 .sheet { display: grid; width: max-content; max-width: 100%; }
 .sheet > * { grid-area: 1 / 1; }
 .pane { position: sticky; top: 0; pointer-events: none; background: linear-gradient(var(--paper) 85%, transparent); }
@@ -124,7 +123,7 @@ th[scope="row"], thead td { text-align: start; white-space: normal; overflow-wra
   .unit.end { padding-block: 1em; }
 }
 @media (prefers-reduced-motion: reduce) { *, ::before, ::after { animation: none !important; transition: none !important; } }
-@media print { .hint, .read, .mini { display: none; } .scroll { max-height: none; overflow: visible; } .pane { position: static; background: none; } .stage { break-inside: avoid; } }
+@media print { .hint, .read, .mini { display: none; } .pane { position: static; background: none; } .stage { break-inside: avoid; } }
 @media (forced-colors: active) { button[aria-pressed="true"]:not(.unit) { background: Highlight; color: HighlightText; forced-color-adjust: none; } .unit.pinned { outline: 2px solid; } .unit.lit { outline: 1px dashed; } .map, .pane, .legend svg, .threads, .grid canvas, .mini canvas { forced-color-adjust: none; } }
 `;
 

@@ -104,10 +104,12 @@ export class Translator {
   }
   /* Sentence by sentence, the words that a warning is about. */
   #warn(answer) {
-    const list = answer.warnings.filter(({ code }) => code in SAYS).map((warning) => {
-      const says = SAYS[warning.code](warning), nodes = this.#concerned(answer, warning);
+    const warnings = answer.warnings.filter(({ code }) => code in SAYS), all = warnings.map((warning) => SAYS[warning.code](warning));
+    const list = warnings.map((warning, k) => {
+      const says = all[k], nodes = this.#concerned(answer, warning);
       for (const node of nodes) { node.classList.add("warned"); node.title = [node.title, says].filter(Boolean).join(" "); }
-      return el("li", {}, nodes.length ? button(says, () => nodes[0].focus()) : says);
+      const which = nodes.length && all.indexOf(says) !== all.lastIndexOf(says) ? ` (${t("Sentence {0} of {1}", Number(nodes[0].dataset.s) + 1, answer.sentences.length)})` : "";
+      return el("li", {}, nodes.length ? button(says + which, () => nodes[0].focus()) : says);
     });
     find("warnings").hidden = !list.length;
     find("warnings").replaceChildren(...list);

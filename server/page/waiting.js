@@ -7,7 +7,7 @@ import { t } from "./say.js";
  * draw(found) is not called after that. again(): asks once more. */
 export async function waiting(place, { found, ask, draw, again }) {
   if (found) return draw(found);
-  const mine = new AbortController(), bar = el("progress", { max: 1, value: 0, "aria-label": "Asked" }), said = el("span");
+  const mine = new AbortController(), bar = el("progress", { max: 1, value: 0, "aria-label": t("Asked") }), said = el("span");
   place.replaceChildren(el("div", { class: "again" }, bar, said, button(t("Cancel"), () => mine.abort(), { id: "cancel" })));
   const leave = new MutationObserver(() => { if (!place.isConnected) mine.abort(); });
   leave.observe(document.getElementById("panel"), { childList: true });

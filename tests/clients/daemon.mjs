@@ -23,7 +23,7 @@ export async function startDaemon(program, models, options = []) {
     daemon.kill("SIGTERM");
   };
   for (let i = 0; i < 600; i++) {
-    if ((await fetch(`${url}/ready`)).ok) return { url, stop };
+    if ((await fetch(`${url}/ready`).catch(() => null))?.ok) return { url, stop }; /* on a busy machine it may not be heard in time */
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   stop();

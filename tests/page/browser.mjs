@@ -16,6 +16,7 @@ export const views = ["map", "confidence", "ask", "beam", "compare", "diagnostic
 
 /* SLOW=N: pages have one Nth of a processor, and each answer comes up to this much later. It finds what the page or a test takes for granted too early. */
 const SLOW = Number(process.env.SLOW ?? 0), LATE_MS = 800;
+const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? (SLOW ? 240000 : 60000)); /* a machine that does much else; a bound, not a measure */
 
 let browser, own, begun;
 
@@ -83,7 +84,7 @@ async function visitOnce(hash, body, { width = 1024, height = 900, theme = "ligh
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(message.text()); });
   page.on("pageerror", (error) => wrong.push(String(error)));
   page.on("request", (request) => { if (!/^(data|blob):/.test(request.url()) && ![daemon.url, ...also].includes(new URL(request.url()).origin)) wrong.push(`request to ${request.url()}`); });
-  page.setDefaultTimeout(Number(process.env.PATIENCE_MS ?? 60000)); /* a machine that does much else; a bound, not a measure */
+  page.setDefaultTimeout(PATIENCE_MS);
   if (process.env.FILES && daemon.stop) await fromFiles(context);
   if (SLOW) await slowDown(context, page);
   await page.addInitScript(seeThrough);
@@ -118,12 +119,38 @@ export const target = (page, word) => page.locator(".target .unit", { hasText: n
 /* Words: </s> is not one. */
 export const sourceWords = (page) => page.locator(".source .unit:not(.end)");
 export const source = (page, word) => page.locator(".source .unit", { hasText: new RegExp(`^${word}$`) }).first();
-/* Points at an element and waits until it is under the pointer: the layout may still move it. */
-export async function point(locator) {
-  const pointed = (node) => new Promise((settled) => requestAnimationFrame(() => requestAnimationFrame(() => settled(node.matches(":hover")))));
-  do await locator.hover();
-  while (!(await locator.evaluate(pointed)));
+/* What check() asserts is true, now or when the page has drawn what was done before: with the next frame, or the next answer. */
+export async function becomes(check) {
+  for (const end = Date.now() + PATIENCE_MS; ;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await new Promise((later) => setTimeout(later, 20));
+    }
+  }
 }
+/* Waits until a test in the page is true. page.waitForFunction() evaluates a string at each try but the first, which the page's policy forbids. */
+export const holds = (page, test, argument) => becomes(async () => assert.ok(await page.evaluate(test, argument), `${test}`));
+/* Points at an element and waits until it is under the pointer: the layout may still move it. check(): as of becomes(), while it is pointed at. */
+export const point = (locator, check = () => {}) => becomes(async () => {
+  await locator.hover();
+  assert.ok(await locator.evaluate((node) => new Promise((settled) => requestAnimationFrame(() => requestAnimationFrame(() => settled(node.matches(":hover")))))));
+  await check();
+});
+/* Another width, for which the page has drawn everything anew. */
+export async function widen(page, width) {
+  await page.setViewportSize({ width, height: 900 });
+  await holds(page, () => {
+    const panel = document.getElementById("panel");
+    return !panel?.checkVisibility() || Number(panel.dataset.width) === innerWidth;
+  });
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+}
+/* Not wider than its window. */
+export const fits = (page, what = "") => holds(page, () => document.documentElement.scrollWidth <= innerWidth).catch(() => assert.fail(`wider than the window: ${what}`));
+/* The link, as the page has it: page.url() hears of it later. */
+export const hashOf = (page) => page.evaluate(() => location.hash);
 /* What the browser saves when a button is pressed. */
 export async function saved(page, name) {
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name, exact: true }).click()]);

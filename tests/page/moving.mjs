@@ -61,7 +61,7 @@ await visit(link({ t: "" }), async (page) => {
   await showPointer(page);
   let at = { x: 640, y: 540 };
   for (const word of ["livre", "perdu", "lui"]) at = await pointAt(page, at, word);
-}, { width: 760, height: 570 });
+}, { width: 820, height: 690 });
 await end();
 execFileSync("img2webp", ["-loop", "0", "-min_size", "-lossless", "-m", "6", ...frames, "-o", out], { stdio: ["ignore", "ignore", "inherit"] });
 rmSync(folder, { recursive: true });

@@ -71,7 +71,7 @@ const shots = {
 };
 
 /* Those of the README, [shot, file, width, height, theme]: what a first look sees, without scrolling. */
-const readme = [["hover", "attention", 1000, 940, "light"], ["question", "question", 1000, 800, "light"], ["beam", "beam", 1000, 900, "light"], ["first", "phone", 390, 844, "dark"],
+const readme = [["hover", "attention", 1000, 656, "light"], ["question", "question", 1000, 860, "light"],
   ...(transformer ? [["heads", "heads", 1280, 1390, "light"], ["arcs", "arcs", 1280, 1640, "light"]] : [])];
 
 async function shoot(name, path, { width, height = width === 390 ? 844 : 900, theme, fullPage }) {

@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
 import { renamedFolder } from "./folders.mjs";
-import { link, program, sentence, shipped, startAxe, translated, violations, visit } from "./browser.mjs";
+import { fits, link, program, sentence, shipped, startAxe, translated, violations, visit, widen } from "./browser.mjs";
 
 const HEADS = "transformer-alignment-layer", WIDTHS = [390, 820, 1440];
 const LOOKS = [{ colorScheme: "light", forcedColors: "none" }, { colorScheme: "dark", forcedColors: "none" }, { colorScheme: "light", forcedColors: "active" }];
@@ -24,11 +24,10 @@ after(() => {
 /* What there is room for depends on the width, colours do not. */
 async function check(page, state) {
   const look = async (width, media) => {
-    await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia(media);
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn))));
+    await widen(page, width);
     assert.deepEqual(await violations(page), [], `${state}, ${width} px, ${JSON.stringify(media)}`);
-    await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth).catch(() => assert.fail(`${state} is wider than ${width} px`));
+    await fits(page, `${state}, ${width} px`);
   };
   for (const width of WIDTHS) await look(width, LOOKS[0]);
   for (const media of LOOKS.slice(1)) await look(WIDTHS[1], media);

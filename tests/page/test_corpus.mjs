@@ -1,7 +1,7 @@
 /* Many texts of a file: scored, sorted, looked at. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, link, saved, text, translated, violations, visit } from "./browser.mjs";
+import { ask, hashOf, holds, link, saved, text, translated, violations, visit } from "./browser.mjs";
 
 const PAIRS = [["She gave him the book.", "Elle lui donna le livre."], ["Where is the train station?", "Où est le chien ?"], ["A boy plays in the snow.", "Un garçon joue."], ["Who wrote this letter?", ""]];
 const FILE = `\ufeff${PAIRS.slice(0, 2).map((pair) => pair.join("\t")).join("\r\n")}\r\n\r\n${PAIRS[2].join("\t")}\n${PAIRS[3][0]}\n${"snow ".repeat(200)}\n`;
@@ -83,11 +83,11 @@ test("corpus: a line of two sentences is asked about as a whole, until its text 
   await page.getByRole("button", { name: "Ask about it" }).click();
   await page.locator("#panel .card .line", { hasText: translation }).waitFor();
   assert.equal(await page.locator("#panel label").first().textContent(), `Your translation of \u201c${source}\u201d`);
-  assert.match(page.url(), /whole=1/);
+  assert.match(await hashOf(page), /whole=1/);
   await page.reload();
   await page.locator("#panel .card .line", { hasText: translation }).waitFor();
   await page.locator("#text").press("Control+Enter");
-  await page.waitForFunction(() => !location.hash.includes("whole"));
+  await holds(page, () => !location.hash.includes("whole"));
   await page.locator("#which", { hasText: "Sentence 1 of 2" }).waitFor();
 }));
 

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { address, ask, begin, point, text, violations, visit } from "./browser.mjs";
+import { address, ask, becomes, begin, holds, point, text, violations, visit } from "./browser.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url)), PACKAGE = "server/page/npm", TYPES = { ".html": "text/html", ".js": "text/javascript", ".json": "application/json" };
 const SENTENCE = "Where is the train station?";
@@ -54,8 +54,7 @@ async function works(page) {
   const { words, text: whole } = reply.results[0].sentences[0];
   assert.deepEqual(await page.locator("alignd-attention .target .unit").first().evaluate((node) => [...node.getRootNode().querySelectorAll(".target .unit")].map((unit) => unit.textContent)), words.target);
   assert.equal(await text(page.locator("alignd-attention .line.target").first()), whole);
-  await point(page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).first());
-  assert.match(await text(page.locator("alignd-attention .hint").first()), /^gare is aligned with station/);
+  await point(page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).first(), async () => assert.match(await text(page.locator("alignd-attention .hint").first()), /^gare is aligned with station/));
 }
 
 test("element: in a plain page of another origin, which asks the server, and is given a result", () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()), async (page) => {
@@ -74,12 +73,12 @@ test("element: in a plain page of another origin, which asks the server, and is 
   const word = page.locator("#asks .target .unit").nth(2); /* a step shall look elsewhere: the server is asked by the element itself */
   await word.click();
   await page.locator("#asks .source .unit").nth(0).click();
-  await page.waitForFunction(() => window.told.some(([name]) => name === "force"));
+  await holds(page, () => window.told.some(([name]) => name === "force"));
   const [[, chosen], [, force]] = await page.evaluate(() => window.told);
   assert.deepEqual([chosen.side, chosen.index, chosen.text], ["target", 2, "la"]);
   const weights = reply.results[0].sentences[0].source_tokens.map((_, j) => (force.tokens.includes(j) ? 1 : 0));
   const other = (await ask("/attention", { text: SENTENCE, model: "en-fr", split_sentences: false, force_attention: force.steps.map((step) => ({ step, weights })) })).results[0].text;
-  await page.waitForFunction((wanted) => document.getElementById("asks").result.text === wanted, other);
+  await holds(page, (wanted) => document.getElementById("asks").result.text === wanted, other);
 
   await page.locator("#asks").evaluate((view) => view.setAttribute("text", "I am cold.")); /* attributes ask anew */
   await page.locator("#asks .source .unit", { hasText: "cold" }).waitFor();
@@ -106,9 +105,10 @@ test("element: no violations that axe finds, in each view, both themes", () => o
           node.result = { ...answer, sentences: answer.sentences.map((s) => ({ ...s, heads })) };
         }
       }, [reply.results[0], heads, theme, view]);
-      await page.waitForTimeout(100);
-      assert.equal(await page.locator("#given svg.map").count(), { threads: 0, table: 0 }[view] ?? 1, view);
-      assert.equal(await page.locator("#given .grid canvas").count(), view === "heads" ? 2 : 0, view);
+      await becomes(async () => {
+        assert.equal(await page.locator("#given svg.map").count(), { threads: 0, table: 0 }[view] ?? 1, view);
+        assert.equal(await page.locator("#given .grid canvas").count(), view === "heads" ? 2 : 0, view);
+      });
       assert.deepEqual((await violations(page)).filter((found) => !/^(landmark|region|html|page)/.test(found)), [], `${theme} ${view}`);
     }
   }
@@ -125,7 +125,7 @@ test("element: it is light on a page that declares no color-scheme, and follows 
   await page.evaluate((given) => Object.assign(document.getElementById("given"), { result: given }), reply);
   await page.evaluate(() => { document.documentElement.style.colorScheme = ""; document.getElementById("given").removeAttribute("theme"); });
   await page.locator("#given .pane").first().waitFor();
-  await page.waitForFunction(() => /rgb\(255, 255, 255\)/.test(getComputedStyle(window.deep("#given .pane, .pane").at(-1)).backgroundImage)); /* white as the page, not beige */
+  await holds(page, () => /rgb\(255, 255, 255\)/.test(getComputedStyle(window.deep("#given .pane, .pane").at(-1)).backgroundImage)); /* white as the page, not beige */
 }, { theme: "dark" }));
 
 test("element: an answer without words, alignment and alternatives is drawn, too", () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()), async (page) => {
@@ -189,12 +189,13 @@ const loaded = (page) => page.evaluate(() => [...performance.getEntriesByType("n
 test("element: what a first visit loads stays small, and so do all files together; other views are loaded when they are opened", () => visit("", async (page) => {
   await page.locator("#panel .map").waitFor();
   await page.waitForLoadState("networkidle");
-  const first = await loaded(page), sum = (list) => list.reduce((total, [, size]) => total + size, 0), served = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name) && !name.startsWith("docs."));
-  const all = served.map((name) => [name, statSync(join(dirname(PACKAGE), name)).size]), names = first.map(([path]) => basename(path));
-  console.log(`# the page: ${sum(first)} bytes at first, ${sum(all)} in all, as they are`);
+  const first = await loaded(page), sum = (list) => list.reduce((total, [, size]) => total + size, 0), served = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name) && !/^(docs|models)\./.test(name)); /* those are pages of their own */
+  const sizes = served.map((name) => [name, statSync(join(dirname(PACKAGE), name)).size]), spoken = sizes.filter(([name]) => /^(de|fr)\.js$/.test(name)), all = sizes.filter((one) => !spoken.includes(one)), names = first.map(([path]) => basename(path));
+  console.log(`# the page: ${sum(first)} bytes at first, ${sum(all)} in all, as they are; a language: ${spoken.map(([, size]) => size)}`);
   assert.ok(names.includes("app.js") && names.includes("element.js"), `${names}`);
   assert.ok(sum(first) < 180000, `${sum(first)} bytes`);
-  assert.ok(sum(all) < 275000, `${sum(all)} bytes`);
+  assert.ok(sum(all) < 250000, `${sum(all)} bytes`);
+  for (const [name, size] of spoken) assert.ok(size < 24000, `${name}: ${size} bytes`); /* a reader loads one of them, or none */
   for (const [view, file, mark] of [["export", "export.js", "pre"], ["why", "why.js", "#loss-map"], ["links", "links.js", "#links-map"], ["corpus", "corpus.js", ".drop"]]) {
     assert.ok(!names.includes(file), file);
     await page.locator(`#tab-${view}`).click();

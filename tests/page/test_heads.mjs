@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
-import { link, program, text, translated, violations, visit } from "./browser.mjs";
+import { hashOf, link, program, text, translated, violations, visit } from "./browser.mjs";
 import { measureHeads } from "./measure.mjs";
 
 const MODEL = "transformer-alignment-layer", TEXT = "The man sees the dog in the house."; /* of three layers of four heads, of which the third of the first is shown as attention */
@@ -78,7 +78,7 @@ test("heads: by keyboard, in the link, and back", () => visit(heads(), async (pa
   for (const key of ["ArrowDown", "ArrowRight", "Enter"]) await page.keyboard.press(key);
   assert.equal(await large(page), "Cross-attention, layer 2, head 4");
   assert.equal(await focused(), "head.cross.1.3");
-  const shared = new URL(page.url()).hash;
+  const shared = await hashOf(page);
   await visit(shared, async (other) => { await drawn(other); assert.equal(await large(other), "Cross-attention, layer 2, head 4"); }, { daemon });
   await page.goBack();
   await page.locator('[id="head.cross.0.2"][aria-pressed=true]').waitFor();

@@ -1,12 +1,12 @@
 /* Questions can be shared: all that one sees is in the link, Back goes back, and the title says the sentence. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, link, sentence, source, target, text, translated, violations, visit } from "./browser.mjs";
+import { ask, becomes, hashOf, holds, link, sentence, source, target, text, translated, violations, visit } from "./browser.mjs";
 
 const reading = (page) => text(page.locator("#reading .line.target"));
 const showing = (page, words) => page.locator("#reading .line.target").filter({ hasText: new RegExp(`^${words.replace(/[.?]/g, "\\$&")}$`) }).waitFor();
 /* The link, opened anew by somebody else. */
-const shared = async (page, body) => visit(new URL(page.url()).hash, body);
+const shared = async (page, body) => visit(await hashOf(page), body);
 
 test("links: another token and a forced look are in the link; Back takes them back one by one, undo as well", () => visit(link({ v: "confidence" }), async (page) => {
   await translated(page);
@@ -28,7 +28,7 @@ test("links: another token and a forced look are in the link; Back takes them ba
     await other.locator("#undo").click();
     await other.locator("#answer .card").nth(1).waitFor();
     assert.equal(await reading(other), second);
-    assert.equal(new URL(other.url()).hash.match(/q=/g).length, 1);
+    assert.equal((await hashOf(other)).match(/q=/g).length, 1);
   });
   await page.goBack();
   await page.getByRole("button", { name: /Back to the beginning/ }).waitFor({ state: "detached" });
@@ -48,7 +48,7 @@ test("links: a sentence of several, its own translation, a comparison", () => vi
   await page.locator("#reference").fill("Il attend.");
   await page.getByRole("button", { name: "Score it" }).click();
   await page.locator("#panel .card").nth(1).waitFor();
-  await page.waitForFunction(() => location.hash.includes("own="));
+  await holds(page, () => location.hash.includes("own="));
   await shared(page, async (other) => {
     await other.locator("#panel .card").nth(1).waitFor();
     assert.equal(await text(other.locator("#panel .card").nth(1).locator(".line")), "Il attend.");
@@ -74,23 +74,22 @@ async function hold(page, path, asks) {
   await page.route(path, (route) => (asks(route.request().postDataJSON()) ? held.push(() => route.continue().catch(() => {})) : route.continue()));
   return { get waiting() { return held.length; }, release: () => Promise.all(held.splice(0).map((go) => go())) };
 }
-const until = async (page, test) => { for (let k = 0; k < 200 && !test(); k++) await page.waitForTimeout(25); assert.ok(test()); };
 
 test("links: of comparisons and questions that overtake each other, the last one counts", () => visit(link({ v: "compare" }), async (page) => {
   await page.locator("#panel .map").nth(1).waitFor();
   const late = await hold(page, "**/attention", (body) => body.strategy === "exact" || body.force_attention?.[0].weights[0] === 1);
   await page.locator("#strategy-b").selectOption("exact");
-  await until(page, () => late.waiting);
+  await becomes(() => assert.ok(late.waiting));
   await page.locator("#strategy-b").selectOption("sample");
   await page.locator("#panel h3", { hasText: "B: en-fr, sample" }).waitFor();
   await late.release();
   await page.locator("#tab-ask").click();
   await page.locator("#tab-compare").click();
-  assert.match(await page.locator("#panel h3").nth(1).textContent(), /sample/);
+  assert.match(await page.locator("#panel h3").nth(1).textContent(), /Sample/);
 
   await target(page, "livre").click(); /* it shall look at the first word, and at once at another */
   await source(page, "She").click();
-  await until(page, () => late.waiting);
+  await becomes(() => assert.ok(late.waiting));
   await source(page, "him").click();
   await page.locator("#undo").waitFor();
   await late.release();
@@ -99,20 +98,20 @@ test("links: of comparisons and questions that overtake each other, the last one
   await page.locator("#undo").click();
   await target(page, "livre").click(); /* a question of a text that is replaced before its answer comes */
   await source(page, "She").click();
-  await until(page, () => late.waiting);
+  await becomes(() => assert.ok(late.waiting));
   await page.locator("#text").fill("A boy plays in the snow.");
   await target(page, "neige").waitFor();
   await late.release();
-  await page.waitForTimeout(100);
-  assert.ok(!page.url().includes("q="));
+  await page.evaluate(() => fetch("/languages").then((reply) => reply.text())); /* an answer that comes after the late one */
+  assert.ok(!(await hashOf(page)).includes("q="));
   assert.equal(await page.locator("#answer .card").count(), 0);
 }));
 
 test("links: one that is opened is one step for Back, whatever it asks", () => visit(link({ q: "f4:2" }), async (page) => {
   await page.locator("#undo").waitFor();
-  await page.waitForFunction(() => location.hash.includes("s=beam")); /* what the link left out */
+  await holds(page, () => location.hash.includes("s=beam")); /* what the link left out */
   assert.equal(await page.evaluate(() => history.length), 2);
-  await visit(`${new URL(page.url()).hash}&q=f5%3A2`, async (other) => {
+  await visit(`${await hashOf(page)}&q=f5%3A2`, async (other) => {
     await other.getByRole("button", { name: "Back to the beginning (2)" }).waitFor();
     assert.equal(await other.evaluate(() => location.hash.match(/q=/g).length), 2);
     assert.equal(await other.evaluate(() => history.length), 2);
@@ -129,7 +128,7 @@ test("links: Back goes to the text before; the title says the sentence; a questi
   await source(page, "book").waitFor();
   assert.equal(await page.locator("#text").inputValue(), sentence);
   await page.evaluate((hash) => { location.hash = hash; }, `${link({})}&q=f99%3A0&q=zz`);
-  await page.waitForFunction(() => !location.hash.includes("q=")); /* the link says what is seen */
+  await holds(page, () => !location.hash.includes("q=")); /* the link says what is seen */
   assert.equal(await page.locator("#answer .card").count(), 0);
 }));
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
-import { program, text, violations, visit } from "./browser.mjs";
+import { holds, program, text, violations, visit } from "./browser.mjs";
 
 const PAGE = "page/models.html", work = mkdtempSync(join(tmpdir(), "alignd-models-")), keys = {};
 let mirror, daemon, offline;
@@ -60,7 +60,7 @@ test("models: lists, downloads with progress, says what failed, and removes; a k
   await give(page, keys.admin);
 
   /* half of the model has come, and the rest waits */
-  await page.waitForFunction(() => document.querySelector("progress")?.value > 0);
+  await holds(page, () => document.querySelector("progress")?.value > 0);
   assert.ok(await page.locator("progress").evaluate((node) => node.value < 1));
   assert.match(await text(card(page, "mozilla:en-fr").or(card(page, "en-fr"))), /fetching · .* \d+%$/);
   assert.equal(await page.locator("#error").isVisible() || await page.locator("#who").isVisible(), false);

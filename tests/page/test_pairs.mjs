@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
 import { renamedFolder } from "./folders.mjs";
-import { program, set, sourceWords, target, text, translated, views, visit } from "./browser.mjs";
+import { holds, program, set, sourceWords, target, text, translated, views, visit } from "./browser.mjs";
 
 const PAIR = "de \u2192 fr", TEXT = "Un garçon joue dans la neige.";
 let folder, daemon;
@@ -37,6 +37,7 @@ test("pairs: in the list of models; translated with the attention of both, and t
   assert.equal(await text(page.locator(".line.target")), made);
   assert.equal(await text(page.locator("#through")), `By way of English: ${between}`);
   assert.deepEqual(await sourceWords(page).allTextContents(), s.words.source);
+  await page.locator(".threads path").first().waitFor({ state: "attached" });
   const shown = await page.locator(".threads path").evaluateAll((list) => list.map((path) => [path.dataset.cell, Number(path.style.getPropertyValue("--w"))]));
   for (const [cell, w] of shown) {
     const [i, j] = cell.split(" ").map(Number), given = s.words.soft_alignment[i][j];
@@ -61,7 +62,7 @@ test("pairs: every view opens; nothing is offered that two models cannot answer"
   }
   assert.equal(await page.locator("#answer > *").count(), 0);
   await set(page, "strategy", "greedy"); /* one model would stream */
-  await page.waitForFunction(() => location.hash.includes("s=greedy"));
+  await holds(page, () => location.hash.includes("s=greedy"));
   await page.locator(".reading:not(.busy)").waitFor();
   assert.match(await text(page.locator("#through")), /^By way of English/);
   await set(page, "model", "en-fr");

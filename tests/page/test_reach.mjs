@@ -1,7 +1,7 @@
 /* Everybody reaches everything: axe in both themes, the keyboard alone, a finger, every width. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { link, sentence, target, text, translated, views, violations, visit } from "./browser.mjs";
+import { fits, holds, link, sentence, target, text, translated, views, violations, visit, widen } from "./browser.mjs";
 
 /* What a view has when its answers have come. */
 const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map", diagnostics: ".cover", why: "#loss-map", links: "#links-map", corpus: ".drop", export: "pre" };
@@ -17,9 +17,8 @@ for (const theme of ["light", "dark"]) {
         if (view === "ask") { await page.locator(".target .unit").nth(4).click(); await page.locator(".source .unit").nth(2).click(); await page.locator("#undo").waitFor(); }
         assert.deepEqual(await violations(page), [], `${theme} ${view}`);
         for (const width of [390, 1024, 1600]) {
-          await page.setViewportSize({ width, height: 900 });
-          await page.waitForTimeout(200);
-          await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth).catch(() => assert.fail(`${view} is wider than ${width}`));
+          await widen(page, width);
+          await fits(page, `${view} at ${width}`);
         }
       }, { theme, bypassCSP: true });
     }
@@ -112,13 +111,13 @@ test("9: by keyboard alone: text, model, search, width, examples, history", () =
   await press(page, "Enter");
   await tabTo(page, "#beam");
   await press(page, "ArrowUp", "Enter");
-  await page.waitForFunction(() => location.hash.includes("b=6"));
+  await holds(page, () => location.hash.includes("b=6"));
   await tabTo(page, "#strategy", "Shift+Tab");
   await press(page, "ArrowDown");
-  await page.waitForFunction(() => location.hash.includes("s=greedy"));
+  await holds(page, () => location.hash.includes("s=greedy"));
   await tabTo(page, "#model", "Shift+Tab");
   await press(page, "ArrowDown");
-  await page.waitForFunction(() => location.hash.includes("m=fr-en"));
+  await holds(page, () => location.hash.includes("m=fr-en"));
   await tabTo(page, "#examples button:nth-child(3)", "Shift+Tab");
   await press(page, "Enter");
   await target(page, "snow").waitFor();
@@ -277,7 +276,7 @@ test("9: on a phone, everything that can be pressed is 40 px high, and wide if i
 test("1: on a phone, a tap shows where a word looks, another one asks", () => visit("", async (page) => {
   await translated(page);
   await page.locator(".target .unit").nth(1).tap();
-  assert.equal(await page.locator(".unit.pinned").count(), 1);
+  await page.locator(".unit.pinned").waitFor();
   assert.match(await text(page.locator("#hint")), /is aligned with|looks most at/);
   await page.locator(".source .unit").first().tap();
   await page.locator("#undo").waitFor();

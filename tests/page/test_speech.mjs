@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
-import { link, text, translated, violations, visit } from "./browser.mjs";
+import { after, before, test } from "node:test";
+import { startDaemon } from "../clients/daemon.mjs";
+import { link, program, sentence, shipped, text, translated, violations, visit } from "./browser.mjs";
 
 const FOLDER = "server/page", STRING = '"((?:[^"\\\\]|\\\\.)*)"';
 
@@ -44,6 +45,88 @@ for (const code of ["de", "fr"]) {
     }, { locale: code, bypassCSP: true });
   });
 }
+
+/* What a reader sees or hears: the texts that are shown, and the names of controls. */
+const visible = (page) => page.evaluate(() => {
+  const found = new Set(), add = (one) => { if (/\p{L}{2}/u.test(one ?? "")) found.add(one.trim()); };
+  for (const node of window.deep("body *")) {
+    if (!node.checkVisibility() || node.matches("script, pre, #speak *, #examples *, #history *, .passage, .passage *")) continue;
+    for (const name of ["aria-label", "aria-valuetext", "title", "placeholder"]) add(node.getAttribute(name));
+    for (const child of node.childNodes) if (child.nodeType === Node.TEXT_NODE) add(child.data);
+  }
+  return [...found];
+});
+
+const HEADS = "transformer-alignment-layer", SENTENCES = `${sentence} Where is the train station?`, FILE = "She gave him the book.\tElle lui donna le livre.\nWho wrote this letter?\n";
+const head = (h) => ({ m: HEADS, t: "The man sees the dog.", v: "heads", h });
+const see = (selector) => (page) => page.locator(selector).first().waitFor();
+const click = (selector) => (page) => page.locator(selector).first().click();
+/* name: [the link's fields, what is done then..., or waited for]. */
+const STATES = {
+  map: [{ look: "attention" }, click("#how summary"), see("#panel .map")], lines: [{ lines: 1 }, see("#panel .lines")], table: [{ asTable: 1 }, see("#panel table")],
+  "a word pinned": [{}, click(".target .unit"), see("#see")], alternatives: [{ v: "confidence" }, click("#panel .step"), see("#popover li")],
+  "a question": [{}, (page) => page.locator(".target .unit").nth(4).click(), (page) => page.locator(".source .unit").nth(2).click(), see("#undo")],
+  "an own translation": [{ v: "ask", own: "Elle lui a rendu son livre." }, see("#panel .map")], beam: [{ v: "beam" }, see(".tree")],
+  compare: [{ v: "compare" }, see("#panel .map >> nth=1")], diagnostics: [{ v: "diagnostics" }, see(".cover:not([aria-busy])")],
+  why: [{ v: "why" }, see("#loss-map")], "why not": [{ v: "why", w: "not", i: 3, not: "la" }, see("#panel table")], "source or before": [{ v: "why", w: "from" }, see("#panel .cover")],
+  links: [{ v: "links", g: "0-0 1p0" }, see("#links-map")], "links of one's own": [{ v: "links", own: "Elle lui a rendu son livre.", ofOwn: 1, g: "4-5" }, see("#links-map")],
+  corpus: [{ v: "corpus" }, see("#panel .drop"), (page) => page.locator("#corpus-file").setInputFiles({ name: "a.tsv", mimeType: "text/plain", buffer: Buffer.from(FILE) }), see("#row-2")],
+  export: [{ v: "export" }, see("#panel pre")], "several sentences": [{ t: SENTENCES }, see("#next")], help: [{}, click("#show-help"), see("#help dt")],
+  "another language": [{ t: "Un garçon joue dans la neige avec son chien." }, see("#language button")], "a pair that is missing": [{}, (page) => page.locator("#to").selectOption("ja"), see("#missing")],
+  "a logical form": [{ m: "geoquery", t: "What is the population of Zurich?", v: "ask" }, see("#reference")], "no text": [{ t: "" }, see(".state")], "too long": [{ t: "a ".repeat(20000) }, see("#text-error")],
+  ...Object.fromEntries(["cross.0.1", "encoder.0.1", "decoder.0.1"].map((h) => [h, [head(h), see("#heads-view .grid")]])),
+};
+
+let daemon;
+before(async () => { daemon = await startDaemon(program, [...shipped, `tests/golden/${HEADS}`]); });
+after(() => daemon?.stop());
+
+/* What is the same in every language: words of the texts and of their translations, names of models, formats. */
+async function ownWords() {
+  const words = new Set("alignd PNG SVG CSV JSON HTML Pharaoh curl tsv txt Zurich".split(" "));
+  const add = (one) => { for (const [word] of one.matchAll(/\p{L}+/gu)) words.add(word); };
+  for (const [fields] of Object.values(STATES)) {
+    const t = fields.t ?? sentence;
+    add(`${t} ${fields.own ?? ""}`);
+    if (t.length > 1000 || !t) continue;
+    const { sentences } = (await (await fetch(`${daemon.url}/attention`, { method: "POST", body: JSON.stringify({ text: t, model: fields.m ?? "en-fr", beam_size: 5, n_best: 5, include: ["tokens", "top_k", ...(fields.v === "beam" ? ["beam"] : [])] }) })).json()).results[0];
+    for (const s of sentences) add(JSON.stringify(s).replaceAll("\\", " "));
+  }
+  for (const name of [...shipped, HEADS, "alignd get en-ja"]) add(name);
+  return words;
+}
+
+/* {state: what is visible in it}, to a reader of a language. */
+async function saidTo(locale) {
+  const found = {};
+  await visit("", async (page) => {
+    await translated(page);
+    for (const [name, [fields, ...steps]] of Object.entries(STATES)) {
+      await page.keyboard.press("Escape");
+      for (const hash of [link({ t: "" }), link({ v: "map", ...fields })]) {
+        await page.evaluate((next) => { location.hash = next; }, hash);
+        if (hash === link({ t: "" })) await page.locator("#status .state").waitFor(); /* nothing of the state before is left */
+      }
+      await page.locator("#result[aria-busy=false]").waitFor({ state: "attached" });
+      for (const step of steps) await step(page);
+      found[name] = await visible(page);
+    }
+  }, { daemon, locale, expected: /413/ });
+  return found;
+}
+
+test("speech: no view says anything in English to a reader of German or French", async () => {
+  const own = await ownWords(), english = await saidTo("en-US"), wrong = [];
+  for (const code of ["de", "fr"]) {
+    const words = (await import(`../../${FOLDER}/${code}.js`)).default, theirs = await saidTo(code), same = new Set(Object.entries(words).filter(([from, to]) => from.trim() === to.trim()).map(([from]) => from.trim()));
+    for (const name of Object.keys(STATES)) {
+      for (const one of theirs[name]) {
+        if (english[name].includes(one) && !same.has(one) && [...one.matchAll(/\p{L}+/gu)].some(([word]) => !own.has(word))) wrong.push(`${code}, ${name}: ${one}`);
+      }
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
 
 test("speech: what the help lets one try is tried with a model that has it, or is not offered", () => visit(link({ m: "geoquery", t: "What is the population of Zurich?" }), async (page) => {
   await translated(page);

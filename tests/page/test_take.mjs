@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { link, point, saved, sentence, sourceWords, text, translated, violations, visit } from "./browser.mjs";
+import { hashOf, holds, link, point, saved, sentence, sourceWords, text, translated, violations, visit } from "./browser.mjs";
 
 const line = (page) => page.locator("#pharaoh").inputValue();
 const drawn = (page) => page.locator("#links-map [data-link]").evaluateAll((list) => list.map((frame) => frame.dataset.link).sort());
@@ -28,7 +28,7 @@ test("links by hand: made with the mouse and the keyboard, sure and possible, dr
   assert.equal(await line(page), "0-0 1p0 4-4");
   assert.deepEqual(await drawn(page), ["0-0", "1p0", "4-4"]);
   assert.equal(String(await saved(page, "Save")), "0-0 1p0 4-4\n");
-  await visit(new URL(page.url()).hash, async (other) => {
+  await visit(await hashOf(page), async (other) => {
     await other.locator("#links-map").waitFor();
     assert.equal(await line(other), "0-0 1p0 4-4");
     assert.deepEqual(await drawn(other), ["0-0", "1p0", "4-4"]);
@@ -39,13 +39,13 @@ test("links by hand: made with the mouse and the keyboard, sure and possible, dr
   await page.locator("#text").fill("A boy plays in the snow."); /* another text has none */
   await page.keyboard.press("Control+Enter");
   await sourceWords(page).filter({ hasText: "boy" }).waitFor();
-  await page.waitForFunction(() => document.getElementById("pharaoh")?.value === "");
+  await holds(page, () => document.getElementById("pharaoh")?.value === "");
 }));
 
 test("links by hand: loaded from a file, taken from the model, compared with it; what is no link is left out", () => visit(link({ v: "links" }), async (page) => {
   await page.locator("#links-map").waitFor();
   await page.locator("#load-links").setInputFiles({ name: "gold.txt", mimeType: "text/plain", buffer: Buffer.from("1-2 0-0 4p4 99-0 x 0-99\n7-7\n") });
-  await page.waitForFunction(() => document.getElementById("pharaoh").value === "0-0 1-2 4p4");
+  await holds(page, () => document.getElementById("pharaoh").value === "0-0 1-2 4p4");
   assert.deepEqual(await drawn(page), ["0-0", "1-2", "4p4"]);
   const { links, model, found } = await page.evaluate(async () => {
     const { parse, agreement } = await import("/page/links.js"), size = { rows: Array(10), columns: Array(10) };
@@ -84,8 +84,7 @@ test("export: one HTML file that opens without a server, and can be pointed at",
   alone.on("pageerror", (error) => wrong.push(String(error)));
   try {
     await alone.goto(pathToFileURL(file).href);
-    await point(alone.locator(".target .unit", { hasText: /^livre$/ }));
-    assert.match(await text(alone.locator("#hint")), /^livre is aligned with book, \d+%/);
+    await point(alone.locator(".target .unit", { hasText: /^livre$/ }), async () => assert.match(await text(alone.locator("#hint")), /^livre is aligned with book, \d+%/));
     assert.equal(await text(alone.locator(".line.target")), await text(page.locator("#reading .line.target")));
     assert.equal(await alone.locator("svg.lines").count(), 1);
     assert.equal(await alone.title(), `${sentence} \u2013 alignd`);

@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
-import { ask, link, point, program, sentence, shipped, target, text, translated, visit } from "./browser.mjs";
+import { ask, hashOf, holds, link, point, program, sentence, shipped, target, text, translated, visit } from "./browser.mjs";
 import { renamedFolder } from "./folders.mjs";
 import { wordsOf } from "./lengths.mjs";
 
@@ -29,14 +29,14 @@ test("boxes: languages by name, of every pair that is served, by two models, too
   assert.deepEqual(await labels(page, "from"), ["Detect language", "English", "French", "German"]);
   assert.deepEqual(await labels(page, "to"), ["French", "Logical form (geoquery)"]);
   await page.locator("#from").selectOption("de");
-  await page.waitForFunction(() => location.hash.includes("m=de"));
+  await holds(page, () => location.hash.includes("m=de"));
   assert.deepEqual(await labels(page, "to"), ["English", "French"]);
   await page.locator("#text").fill("Un garçon joue dans la neige.");
   await target(page, "neige").waitFor();
   assert.match(await text(page.locator("#through")), /^By way of English/);
   await page.locator("#from").selectOption("en");
   await page.locator("#to").selectOption("model:geoquery");
-  await page.waitForFunction(() => location.hash.includes("m=geoquery"));
+  await holds(page, () => location.hash.includes("m=geoquery"));
   assert.equal(await text(page.locator("#go")), "Parse");
 }, { daemon }));
 
@@ -48,7 +48,7 @@ test("boxes: the language that is detected is shown, and chooses the model", () 
   await page.locator("#text").fill("Un garçon joue dans la neige avec son chien.");
   await target(page, "snow").waitFor();
   assert.equal(await text(page.locator("#from option:checked")), "Detected: French");
-  assert.match(page.url(), /m=fr-en.*auto=1/);
+  assert.match(await hashOf(page), /m=fr-en.*auto=1/);
 }));
 
 test("boxes: a pair without a model says how to get one", () => visit(link({}), async (page) => {
@@ -112,13 +112,13 @@ test("boxes: the result is a text: it is selected by dragging, copied with its l
   await page.locator("#result .word", { hasText: "gare" }).waitFor();
   const expected = (await ask("/translate", { text: "The boy is late.\n\nWhere is the train station?", model: "en-fr" })).translations[0].text;
   assert.equal(await result(page), expected);
-  const first = await page.locator("#result .word").first().boundingBox(), last = await page.locator("#result .word").last().boundingBox();
+  const which = await page.locator("#which").innerText(), first = await page.locator("#result .word").first().boundingBox(), last = await page.locator("#result .word").last().boundingBox();
   await page.mouse.move(first.x + 1, first.y + first.height / 2);
   await page.mouse.down();
   await page.mouse.move(last.x + last.width + 3, last.y + last.height / 2, { steps: 5 });
   await page.mouse.up();
   assert.equal((await page.evaluate(() => getSelection().toString())).trim(), expected);
-  assert.equal(await page.locator("#which").innerText(), (await page.locator("#which").innerText())); /* the sentence stays */
+  assert.equal(await page.locator("#which").innerText(), which); /* the sentence stays */
   assert.equal(await page.locator(".unit.pinned").count(), 0);
   await page.keyboard.press("Control+c");
   assert.equal((await copied(page)).trim(), expected);

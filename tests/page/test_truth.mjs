@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
-import { ask, link, point, program, sentence, target, text, translated, visit } from "./browser.mjs";
+import { ask, becomes, link, point, program, sentence, target, text, translated, visit } from "./browser.mjs";
 
 const SENTENCES = 50;
 const everyday = readFileSync("weights/gold/en-fr-everyday.tsv", "utf8").trim().split("\n").slice(0, SENTENCES).map((line) => line.split("\t")[3]);
@@ -113,8 +113,7 @@ test("truth: the bar under a word is the daemon's estimate that it is right, and
   assert.deepEqual(await bars(), quality.words.map((q, k) => [words.target[k], q.toFixed(2)]));
   assert.match(await page.locator(".target .unit.rated").first().evaluate((node) => getComputedStyle(node).backgroundImage), /gradient/);
   for (const k of [0, quality.words.length - 1]) {
-    await point(page.locator(".target .unit").nth(k));
-    assert.match(await text(page.locator("#hint")), new RegExp(`; ${Math.round(100 * quality.words[k])}% likely to be right$`));
+    await point(page.locator(".target .unit").nth(k), async () => assert.match(await text(page.locator("#hint")), new RegExp(`; ${Math.round(100 * quality.words[k])}% likely to be right$`)));
   }
   await page.getByRole("button", { name: "Subwords" }).click();
   assert.equal(await page.locator(".target .unit.rated").count(), 0, "tokens are not rated");
@@ -126,12 +125,13 @@ test("truth: what lies on the end of the sentence is seen, not shared out", () =
   const { rows } = await expected("tom house ladder", "attention", "alignment-luong-gru", post), end = rows[0].length - 1;
   const worst = rows.map((row) => row[end]).indexOf(Math.max(...rows.map((row) => row[end])));
   assert.ok(rows[worst][end] > 0.5, "the sentence is one whose attention lies there");
-  await point(page.locator(".target .unit").nth(worst));
   const mark = page.locator(".source .unit.end");
-  assert.ok(Math.abs(await mark.evaluate((node) => Number(node.style.getPropertyValue("--w"))) - rows[worst][end]) < 0.002);
-  assert.match(await mark.evaluate((node) => getComputedStyle(node).backgroundImage), /gradient/);
-  assert.match(await text(page.locator("#hint")), /looks most at the end of the sentence/);
-  assert.equal(await page.locator(`.threads path.rest.on[data-cell="${worst} ${end}"]`).count(), 1);
+  await point(page.locator(".target .unit").nth(worst), async () => {
+    assert.ok(Math.abs(await mark.evaluate((node) => Number(node.style.getPropertyValue("--w"))) - rows[worst][end]) < 0.002);
+    assert.match(await mark.evaluate((node) => getComputedStyle(node).backgroundImage), /gradient/);
+    assert.match(await text(page.locator("#hint")), /looks most at the end of the sentence/);
+    assert.equal(await page.locator(`.threads path.rest.on[data-cell="${worst} ${end}"]`).count(), 1);
+  });
   assert.equal(await page.locator("#panel .map path.hatch").count(), 1);
 }, { daemon }));
 
@@ -151,12 +151,12 @@ test("truth: alignment is what is shown first, attention one click away, and a l
   const attended = await sums();
   await page.reload();
   await translated(page);
-  assert.equal(await sums(), attended);
+  await becomes(async () => assert.equal(await sums(), attended));
 }, { daemon }));
 
 test("truth: a model without an alignment head says so", () => visit(link({ m: "geoquery", t: "What is the population of Zurich?" }), async (page) => {
   await translated(page);
-  assert.match(await text(page.locator("#look .note")), /^This model has no alignment head/);
+  await page.locator("#look .note", { hasText: /^This model has no alignment head/ }).waitFor();
   await page.locator("#look-attention").click();
   assert.match(await text(page.locator("#look .note")), /^Attention:/);
 }, { before: (page) => page.route("**/models", async (route) => { /* whatever the shipped model has */
@@ -173,8 +173,7 @@ test("truth: names that are copied are aligned with themselves", () => visit(lin
       assert.deepEqual(links, [name], `${question}: ${s.text}`);
     }
   }
-  await point(target(page, "zurich"));
-  assert.match(await text(page.locator("#hint")), /^zurich is aligned with Zurich, /);
+  await point(target(page, "zurich"), async () => assert.match(await text(page.locator("#hint")), /^zurich is aligned with Zurich, /));
 }));
 
 test("truth: left out: hardly aligned, and the translation is no less likely without it", () => visit(link({ t: sentence, v: "diagnostics" }), async (page) => {

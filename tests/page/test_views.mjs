@@ -1,7 +1,7 @@
 /* Points 1 to 8 of what the page can do: translation, attention, confidence, questions, beam, comparison, diagnostics, export. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, link, point, saved, sentence, set, source, target, text, translated, visit } from "./browser.mjs";
+import { ask, becomes, fits, holds, link, point, saved, sentence, set, source, target, text, translated, visit, widen } from "./browser.mjs";
 
 const shade = (locator) => locator.evaluate((node) => Number(node.style.getPropertyValue("--w") || 0));
 
@@ -13,12 +13,14 @@ test("1: translates what is typed; pointing and focus shade both ways", () => vi
   await target(page, "livre").waitFor();
   const expected = (await ask("/translate", { text: sentence, model: "en-fr" })).translations[0].text;
   assert.equal(await text(page.locator(".line.target")), expected);
-  await point(target(page, "livre"));
-  assert.ok(await shade(source(page, "book")) > 0.5);
-  assert.ok(await shade(source(page, "She")) < 0.1);
-  await point(source(page, "him"));
-  assert.ok(await shade(target(page, "lui")) > 0.5);
-  assert.equal(await shade(target(page, "livre")) > 0.2, false);
+  await point(target(page, "livre"), async () => {
+    assert.ok(await shade(source(page, "book")) > 0.5);
+    assert.ok(await shade(source(page, "She")) < 0.1);
+  });
+  await point(source(page, "him"), async () => {
+    assert.ok(await shade(target(page, "lui")) > 0.5);
+    assert.equal(await shade(target(page, "livre")) > 0.2, false);
+  });
   await target(page, "perdu").focus();
   assert.ok(await shade(source(page, "lost")) > 0.5);
   assert.match(await text(page.locator("#hint")), /perdu is aligned with lost/);
@@ -28,14 +30,15 @@ test("1: threads lead from word to word, and follow what is pointed at", () => v
   await translated(page);
   await page.locator(".threads path[d]").first().waitFor({ state: "attached" }); /* they are drawn when the lines have their places */
   const middle = async (unit) => { const { x, width } = await unit.boundingBox(); return x + width / 2; };
-  const ends = await page.locator(".threads path").evaluateAll((list) => list.map((path) => {
+  const ends = () =>  page.locator(".threads path").evaluateAll((list) => list.map((path) => {
     const box = path.ownerSVGElement.getBoundingClientRect(), at = (length) => path.getPointAtLength(length).x + box.x;
     return [at(0), at(path.getTotalLength()), Number(path.style.getPropertyValue("--w"))];
   }));
-  const from = await middle(source(page, "him")), to = await middle(target(page, "lui"));
-  assert.equal(ends.filter(([a, b, w]) => Math.abs(a - from) < 1 && Math.abs(b - to) < 1 && w > 0.5).length, 1);
-  await point(target(page, "livre"));
-  assert.equal(await page.locator(".threads.lit path.on").count(), 1);
+  await becomes(async () => {
+    const from = await middle(source(page, "him")), to = await middle(target(page, "lui"));
+    assert.equal((await ends()).filter(([a, b, w]) => Math.abs(a - from) < 1 && Math.abs(b - to) < 1 && w > 0.5).length, 1);
+  });
+  await point(target(page, "livre"), async () => assert.equal(await page.locator(".threads.lit path.on").count(), 1));
 }));
 
 /* Each thread begins at its source word and ends at its target word, whatever lines these are on. */
@@ -57,18 +60,16 @@ for (const words of [5, 30, 80, 300]) {
       document.getElementById("view").result = { sentences: [{ source_text: text, text, source_tokens: list, tokens: list, offsets: { source: places, target: places }, words: { source: list, target: list, offsets: { source: places, target: places } }, attention: rows, soft_alignment: rows }] };
     }, words);
     for (const width of [320, 820, 1440, 2560]) {
-      await page.setViewportSize({ width, height: 900 });
+      await widen(page, width);
       await page.locator("#view").evaluate((view) => view.scrollIntoView());
-      await page.waitForFunction((least) => window.deep(".threads path").length >= least, Math.min(words, 20));
-      await page.waitForFunction(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true)))));
-      assert.equal(await strays(page), 0, `${width} px`);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width} px`);
+      await holds(page, (least) => window.deep(".threads path").length >= least, Math.min(words, 20));
+      await becomes(async () => assert.equal(await strays(page), 0, `${width} px`));
+      await fits(page, width);
       const { count, tall } = await page.evaluate(() => ({ count: window.deep(".threads path").length, tall: window.deep(".threads")[0].getBoundingClientRect().height > 4 * innerHeight }));
       assert.ok(!tall || count < words, `${count} threads at ${width} px`);
     }
     await page.locator("#view").evaluate((view) => view.scrollIntoView());
-    await point(page.locator(".target .unit").first());
-    assert.equal(await page.locator(".threads.lit path.on").count(), 1);
+    await point(page.locator(".target .unit").first(), async () => assert.equal(await page.locator(".threads.lit path.on").count(), 1));
   }));
 }
 
@@ -81,10 +82,10 @@ test("1: models, searches, examples, history, a link", () => visit("", async (pa
   await page.getByRole("button", { name: "Un garçon joue dans la neige." }).click();
   await target(page, "snow").waitFor();
   await set(page, "strategy", "exact");
-  await page.waitForFunction(() => location.hash.includes("s=exact"));
+  await holds(page, () => location.hash.includes("s=exact"));
   await page.locator("#history summary").click();
   assert.ok(await page.locator("#history li").count() >= 2);
-  const shared = page.url();
+  const shared = await page.evaluate(() => location.href);
   await page.goto("about:blank");
   await page.goto(shared);
   await target(page, "snow").waitFor();
@@ -166,14 +167,14 @@ test("1: swap translates back what is there, unless something else has been type
   assert.deepEqual(await Promise.all(["from", "to"].map((id) => page.locator(`#${id}`).inputValue())), ["fr", "en"]);
   await page.locator("#text").fill("J'aime la neige et le vent.");
   await page.locator("#swap").click();
-  await page.waitForFunction(() => document.getElementById("from").value === "en");
+  await holds(page, () => document.getElementById("from").value === "en");
   assert.equal(await page.locator("#text").inputValue(), "J'aime la neige et le vent.");
 }));
 
 test("1: a link to a sample throws the same dice", () => visit(link({ s: "sample", v: "export" }), async (page) => {
   await translated(page);
-  await page.waitForFunction(() => location.hash.includes("seed="));
-  const drawn = await text(page.locator(".line.target")), shared = page.url();
+  await holds(page, () => location.hash.includes("seed="));
+  const drawn = await text(page.locator(".line.target")), shared = await page.evaluate(() => location.href);
   assert.match(await text(page.locator("#panel pre")), /"seed":\d+/);
   await page.goto("about:blank");
   await page.goto(shared);

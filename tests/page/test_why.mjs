@@ -1,7 +1,7 @@
 /* Why a word was written: source words left out, another word in its place, source against what was written before. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, link, sentence, target, text, translated, violations, visit } from "./browser.mjs";
+import { ask, hashOf, link, sentence, target, text, translated, violations, visit } from "./browser.mjs";
 
 const percent = (logProb) => { const p = Math.exp(Math.min(0, logProb)); return p >= 0.1 ? `${Math.round(100 * p)}%` : `${(100 * p).toFixed(1)}%`; };
 const score = async (source, translation) => (await ask("/attention", { model: "en-fr", text: source, translation, include: ["tokens", "log_probs"] })).results[0].sentences[0];
@@ -24,7 +24,7 @@ test("why: each source word is left out in turn; the word that matters most to t
   assert.equal(await text(page.locator("#panel .answer")), `livre, ${percent(whole.get("livre"))}, depends most on book: without it, ${percent(without.get("livre"))}.`);
   await page.locator("#word-0").click();
   assert.match(await text(page.locator("#panel .answer")), /^Elle, \d+%, depends most on She:/);
-  assert.match(page.url(), /[#&]i=0(&|$)/);
+  assert.match(await hashOf(page), /[#&]i=0(&|$)/);
   assert.equal(await page.evaluate(() => document.activeElement.id), "word-0");
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Enter");
@@ -87,7 +87,7 @@ test("why: this word and not another, by source words left out and by where the 
   assert.match(await text(page.locator("#panel .answer")), new RegExp(`^${whole > 0 ? "le" : "la"} is .* times as likely here as `));
   const look = async (word) => { const s = (await ask("/attention", { model: "en-fr", text: sentence, translation: `Elle lui donna ${word}`, include: ["words"] })).results[0].sentences[0]; return s.words.soft_alignment[3][s.words.source.indexOf("book")]; };
   for (const [k, word] of [[2, "le"], [3, "la"]]) assert.equal(book[k], `${100 * (await look(word)) >= 10 ? Math.round(100 * (await look(word))) : (100 * (await look(word))).toFixed(1)}%`);
-  const shared = new URL(page.url()).hash, said = await text(page.locator("#panel .answer"));
+  const shared = await hashOf(page), said = await text(page.locator("#panel .answer"));
   await visit(shared, async (other) => {
     await other.locator("#panel table").waitFor();
     assert.equal(await text(other.locator("#panel .answer")), said);
