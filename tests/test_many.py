@@ -172,6 +172,67 @@ def test_both_folders_are_one_model(tmp_path: Path, model: tuple[Shape, dict[str
     assert (tmp_path / "models" / "hf" / "joint.vocab").read_text() == (tmp_path / "models" / "ct2" / "joint.vocab").read_text()
 
 
+def header_of(path: Path) -> dict:
+    content = path.read_bytes()
+    return json.loads(content[8:8 + struct.unpack("<Q", content[:8])[0]])
+
+
+def list_of(path: Path, name: str) -> list[int]:
+    content = path.read_bytes()
+    begin = 8 + struct.unpack("<Q", content[:8])[0]
+    first, end = header_of(path)[name]["data_offsets"]
+    return numpy.frombuffer(content[begin + first:begin + end], numpy.int32).tolist()
+
+
+@pytest.mark.parametrize("container", ["hf", "ct2"])
+def test_lists_by_script(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]], container: str) -> None:
+    shape, variables = model
+    write_model(tmp_path / "ct2", shape, variables=variables, decoder_start_token="</s>")
+    shutil.copy(SPM, tmp_path / "ct2" / "sentencepiece.bpe.model")
+    write_huggingface(tmp_path / "hf", "nllb", torch_names(variables, shape.layers), "model.safetensors")
+    assert ", lists of languages" in imported(tmp_path / container, tmp_path / "models" / "m")
+    folder, tokens = tmp_path / "models" / "m", tokens_of("nllb")
+    config = json.loads((folder / "config.json").read_text())
+    assert {code: language["list"] for code, language in config["languages"].items()} == {"de": "Latn", "en": "Latn", "fr": "Latn", "ru": "Cyrl", "zh-Hans": "Hans"}
+    assert not config.get("defaults", {}).get("shortlist")  # the vocabulary is small
+    languages = {tokens.index(token) for token in NLLB}
+    for name in ("Latn", "Cyrl", "Hans"):
+        assert set(list_of(folder / "shortlist.safetensors", f"list.{name}")) == set(range(len(tokens))) - languages  # all pieces are plain letters
+    done = run("translate", "--model", folder, "--from", "en", "--to", "ru", "--shortlist", "--compute", "int8", text=TEXT)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 2 and not any(token in done.stdout for token in NLLB)
+    said = imported(tmp_path / container, tmp_path / "models" / "none", "--no-shortlist")
+    assert "lists" not in said and not (tmp_path / "models" / "none" / "shortlist.safetensors").exists()
+    assert "list" not in json.loads((tmp_path / "models" / "none" / "config.json").read_text())["languages"]["de"]
+
+
+def test_licence(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]]) -> None:
+    shape, variables = model
+    write_huggingface(tmp_path / "hf", "nllb", torch_names(variables, shape.layers), "model.safetensors")
+    assert "licence" not in imported(tmp_path / "hf", tmp_path / "models" / "none")
+    assert not (tmp_path / "models" / "none" / "origin.json").exists()
+    assert "licence: GPL-3.0\n" in imported(tmp_path / "hf", tmp_path / "models" / "named", "--licence", "GPL-3.0")
+    (tmp_path / "hf" / "README.md").write_text("---\nlicense: cc-by-nc-4.0\n---\n")
+    assert "licence: CC BY-NC 4.0 (" in imported(tmp_path / "hf", tmp_path / "models" / "card", "--licence", "GPL-3.0")  # the card goes first
+    licences = {name: json.loads((tmp_path / "models" / name / "origin.json").read_text())["licence"] for name in ("named", "card")}
+    assert licences == {"named": "GPL-3.0", "card": "CC BY-NC 4.0"}
+
+
+def test_large_models_are_packed(tmp_path: Path) -> None:
+    """A model of 34 million parameters. Its packed weights are its weights, and answers are the same."""
+    generator = ROOT / "tests" / "bench" / "many_model.py"
+    subprocess.run([sys.executable, generator, tmp_path / "in", "--layers", "1", "--size", "512", "--filter", "512", "--heads", "8", "--words", "60000"], check=True)
+    said = imported(tmp_path / "in", tmp_path / "models" / "packed", "--max-target-ratio", "1")
+    plain = imported(tmp_path / "in", tmp_path / "models" / "plain", "--max-target-ratio", "1", "--no-pack")
+    assert "packed" not in plain and not list((tmp_path / "models" / "plain").glob("packed-*"))
+    assert "licence: CC BY-NC 4.0 (" in plain
+    if "not packed: nothing is packed" in said:
+        pytest.skip("OpenBLAS multiplies on this processor")
+    assert len(list((tmp_path / "models" / "packed").glob("packed-int8-*.bin"))) == 1
+    text = "".join((tmp_path / "in" / "source.txt").read_text(encoding="utf-8").splitlines(keepends=True)[:3])
+    found = [run("translate", "--model", tmp_path / "models" / name, "--from", "en", "--to", "ru", "--shortlist=false", text=text) for name in ("packed", "plain")]
+    assert found[0].returncode == 0 and found[0].stdout == found[1].stdout
+
+
 REFUSED = [
     (CONFIG | {"model_type": "t5"}, "T5 and MADLAD-400 have relative positions"),
     (CONFIG | {"model_type": "mbart"}, "mBART has a norm after the embedding"),

@@ -152,7 +152,7 @@ static bool script_of(const char *token, char name[5]) {
     if (!is_language(token, &begin, &letters))
         return false;
     if (begin == 0) {
-        snprintf(name, 5, "%s", token + letters + 1);
+        memcpy(name, token + letters + 1, 5); /* four letters and the NUL, as is_language has seen */
         return true;
     }
     snprintf(language, sizeof language, "%.*s", (int)letters, token + begin);
@@ -161,8 +161,10 @@ static bool script_of(const char *token, char name[5]) {
             return false;
     uloc_addLikelySubtags(language, likely, sizeof likely, &status);
     uloc_getScript(likely, script, sizeof script, &status);
-    snprintf(name, 5, "%s", U_SUCCESS(status) ? script : "");
-    return strlen(name) == 4;
+    bool known = U_SUCCESS(status) && strlen(script) == 4;
+    if (known)
+        memcpy(name, script, 5);
+    return known;
 }
 
 /* The characters of a piece: whether each has one of these scripts, or none; plain: all letters are ASCII's. */
