@@ -26,14 +26,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum {
-    EXIT_USAGE = 2,
-    EXIT_SKIPPED = 3,
-    LAST_REPLIES_MS = 5000,
-    LARGE_BYTES = 128 * 1024,
-    KEPT_FILES = 1024,
-    KEPT_SENT_S = 60
-};
+enum { EXIT_USAGE = 2, EXIT_SKIPPED = 3, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FILES = 1024, KEPT_SENT_S = 60 };
 
 /* ---- signals ---- */
 

@@ -1,5 +1,5 @@
-/* The commands that bring models and keep them: `alignd get`, `alignd models`, `alignd remove`, `alignd import` and `alignd pack`. SIGINT, SIGTERM
- * and SIGHUP end get and import without leaving incomplete models. Call at most one of them, once per process. */
+/* The commands that bring models and keep them: `alignd get`, `alignd models`, `alignd remove`, `alignd import` and `alignd pack`.
+ * SIGINT, SIGTERM and SIGHUP end get and import without leaving incomplete models. Call at most one of them, once per process. */
 #ifndef ALIGND_MODEL_COMMANDS_H
 #define ALIGND_MODEL_COMMANDS_H
 

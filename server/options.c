@@ -287,7 +287,8 @@ const struct option_command *option_command_nth(size_t i) {
          "alignd models [--models DIR]\n"},
         {"remove", COMMAND_REMOVE, "remove downloaded models", "alignd remove NAME... [--models DIR]\n"},
         {"import", COMMAND_IMPORT,
-         "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot), Hugging Face (MarianMT, M2M-100, NLLB-200), CTranslate2 or Argos",
+         "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot), Hugging Face (MarianMT, M2M-100, NLLB-200), CTranslate2 "
+         "or Argos",
          "alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE] [options]\n"
          "alignd import FOLDER | ARCHIVE.zip | ARCHIVE.tar.gz [options]\n"
          "alignd import MODEL.npz SOURCE_VOCABULARY TARGET_VOCABULARY [SHORTLIST] [options]\n"},

@@ -21,8 +21,8 @@ enum { PACKED_TOGETHER = 3072 };
 struct unpacked {
     const float *weight;
     size_t out, in;
-    float scale;       /* 0: each output channel has its own, max |w| / 127; otherwise one for all: w / scale is whole already */
-    float input_scale; /* as in struct product */
+    float scale;        /* 0: each output channel has its own, max |w| / 127; otherwise one for all: w / scale is whole already */
+    float input_scale;  /* as in struct product */
     size_t first, rows; /* rows 0: all, in one part */
 };
 

@@ -294,7 +294,7 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const flo
         return panels_of(out) * WIDTH * in * storage_bytes(storage);                                                               \
     }                                                                                                                              \
     static void pack_##function(const struct unpacked *from, void *packed) {                                                       \
-        pack(storage, from, packed);                                                                                              \
+        pack(storage, from, packed);                                                                                               \
     }                                                                                                                              \
     static void multiply_##function(const struct product *product) {                                                               \
         multiply(storage, product);                                                                                                \
@@ -303,7 +303,7 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const flo
         return out * row_length(in) * storage_bytes(storage);                                                                      \
     }                                                                                                                              \
     static void pack_rows_##function(const struct unpacked *from, void *rows) {                                                    \
-        pack_rows(storage, from, rows);                                                                                           \
+        pack_rows(storage, from, rows);                                                                                            \
     }                                                                                                                              \
     INLINE quad four_##function(const struct lookup *lookup, const void *x, size_t r, const int *ids, const int *ahead) {          \
         return four_outputs(storage, lookup, (const float *)x + r * lookup->ldx, ids, ahead);                                      \

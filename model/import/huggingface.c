@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_JSON_BYTES = 1 << 26, MOST_SIZE = 1 << 24, MOST_BEAM = 32, MOST_PARTS = 256, MOST_WORDS = 1 << 20 };
+enum { MOST_JSON_BYTES = 1 << 26, MOST_SIZE = 1 << 24, MOST_BEAM = 32, MOST_PARTS = 256, MOST_TENSORS = 10000 };
+enum { MOST_SPECIAL = 4096, MOST_WORDS = 1 << 20 };
 /* The first position of M2M-100; its padding token would have the one before. */
 enum { MANY_OFFSET = 2 };
 
@@ -155,6 +156,8 @@ static int open_parts(const char *folder, const char *index, const struct huggin
         return -1;
     const json_t *map = json_object_get(root, "weight_map");
     int result = json_is_object(map) ? 0 : error_set(err, ERROR_FORMAT, "%s: has no weight_map", index);
+    if (json_object_size(map) > MOST_TENSORS)
+        result = error_set(err, ERROR_FORMAT, "%s: names more than %d tensors", index, MOST_TENSORS);
     json_object_foreach((json_t *)(uintptr_t)map, name, place) {
         const char *file = json_string_value(place);
         size_t i = 0;
@@ -457,12 +460,16 @@ static int place_special(struct numbered *numbered, const char *folder, bool mas
     size_t from = listed ? 1 : 0;
     if (!listed)
         listed = json_object_get(roots[0], "additional_special_tokens");
+    if (result == 0 && json_array_size(listed) > MOST_SPECIAL)
+        result = error_set(err, ERROR_FORMAT, "%s: additional_special_tokens: has more than %d", files[from], MOST_SPECIAL);
     json_array_foreach((json_t *)(uintptr_t)listed, i, value) {
+        if (result != 0)
+            break;
         const char *token = content_of(value);
         bool there = false;
         for (size_t k = numbered->next; token && k < numbered->tokens.count && numbered->tokens.list[k] && !there; k++)
             there = strcmp(numbered->tokens.list[k], token) == 0;
-        if (result == 0 && !token)
+        if (!token)
             result = error_set(err, ERROR_FORMAT, "%s: additional_special_tokens: element %zu is not a token", files[from], i);
         while (numbered->next < numbered->tokens.count && numbered->tokens.list[numbered->next] && !there)
             numbered->next++;
@@ -506,15 +513,15 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
     json_int_t end = start ? json_integer_value(start) : 2;
     if ((start && !json_is_integer(start)) || end < 0 || (size_t)end >= size || strcmp(numbered.tokens.list[end], "</s>") != 0)
         return error_set(err, ERROR_FORMAT, "config.json: decoder_start_token_id %s is not the id of </s>", shown(start, arena));
-    if (tokens_respell(&numbered.tokens, arena, err) != 0 ||
-        tokens_check_pieces(&numbered.tokens, segmenter, arena, err) != 0 ||
+    if (tokens_respell(&numbered.tokens, arena, err) != 0 || tokens_check_pieces(&numbered.tokens, segmenter, arena, err) != 0 ||
         vocabulary_of_words(listed ? "vocab.json" : source_name(segmenter), numbered.tokens.list, size, arena, &list, err) != 0 ||
         vocabulary_segmented(segmenter, &list, arena, &side, err) != 0 ||
         tokens_languages(&numbered.tokens, &numbered.tokens, arena, &languages, err) != 0)
         return -1;
     if (!languages)
-        return error_set(err, ERROR_FORMAT,
-                         "tokenizer_config.json and special_tokens_map.json name no tokens of languages, such as __fr__ or fra_Latn");
+        return error_set(
+            err, ERROR_FORMAT,
+            "tokenizer_config.json and special_tokens_map.json name no tokens of languages, such as __fr__ or fra_Latn");
     if (tokens_lists(&numbered.tokens, languages, arena, &out->lists, &out->list_count, err) != 0) {
         json_decref(languages);
         return -1;
@@ -530,11 +537,12 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
 
 static json_t *section_of(const struct converter *c, const char *side) {
     bool scaled = json_is_true(json_object_get(c->config, "scale_embedding"));
-    json_t *section = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}", strcmp(side, "encoder") == 0 ? "type" : "style",
-                     "transformer", "layers", (int)size_of(c->config, named("%s_layers", side).text), "embedding", (int)c->size,
-                     "hidden", (int)c->size, "heads", (int)size_of(c->config, named("%s_attention_heads", side).text), "filter",
-                     (int)size_of(c->config, named("%s_ffn_dim", side).text), "activation", activation_of(c->config), "norm",
-                     c->many ? "pre" : "post", "positions", "sinusoidal", "embedding_scale", (int)scaled);
+    json_t *section =
+        json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}", strcmp(side, "encoder") == 0 ? "type" : "style",
+                  "transformer", "layers", (int)size_of(c->config, named("%s_layers", side).text), "embedding", (int)c->size,
+                  "hidden", (int)c->size, "heads", (int)size_of(c->config, named("%s_attention_heads", side).text), "filter",
+                  (int)size_of(c->config, named("%s_ffn_dim", side).text), "activation", activation_of(c->config), "norm",
+                  c->many ? "pre" : "post", "positions", "sinusoidal", "embedding_scale", (int)scaled);
     if (c->many && (json_object_set_new(section, "position_offset", json_integer(MANY_OFFSET)) |
                     json_object_set_new(section, "epsilon", json_real(1e-5))) != 0) {
         json_decref(section);
@@ -571,9 +579,13 @@ static int add_sections(const char *folder, const struct converter *c, const str
     failed |= json_object_set_new(out->config, "output",
                                   json_pack("{s:b, s:b}", "tied", (int)c->tied, "unknowns", (int)(options->unknowns || c->many)));
     failed |= json_object_set_new(out->tokenizer.section, "preparation",
-                                  json_string(options->preparation ? options->preparation : c->many ? "none" : "opus"));
+                                  json_string(options->preparation ? options->preparation
+                                              : c->many            ? "none"
+                                                                   : "opus"));
     failed |= json_object_set(out->config, "tokenizer", out->tokenizer.section);
     failed |= json_object_set_new(out->config, "defaults", search_of(folder, c, arena));
+    if (c->many) /* as in the transformers library and in CTranslate2 */
+        failed |= json_object_set_new(json_object_get(out->config, "defaults"), "finished", json_string("replaced"));
     return failed ? error_memory(err) : 0;
 }
 
@@ -619,7 +631,8 @@ int huggingface_convert(const char *folder, const struct huggingface_options *op
     stack(&c, "decoder");
     tensors_check_left(&out->tensors, "unknown, so config.json does not describe this model");
     if (out->tensors.failed ||
-        (c.many ? many_tokens(folder, &c, target, arena, out, err) : read_words(folder, &c, source, target, arena, out, err)) != 0 ||
+        (c.many ? many_tokens(folder, &c, target, arena, out, err) : read_words(folder, &c, source, target, arena, out, err)) !=
+            0 ||
         origin_card(folder, arena, &card, err) != 0)
         goto done;
     bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0

@@ -453,11 +453,11 @@ static int settle_licence(struct import *import, struct error *err) {
     if (import->options->licence)
         c->origin.licence = import->options->licence;
     else if (token && count >= 190 && count <= 210 && !source_begins(token, "__"))
-        c->origin.licence = "CC BY-NC 4.0 (https://creativecommons.org/licenses/by-nc/4.0/), that of NLLB-200, whose languages these are";
+        c->origin.licence =
+            "CC BY-NC 4.0 (https://creativecommons.org/licenses/by-nc/4.0/), that of NLLB-200, whose languages these are";
     else if (token && count >= 95 && count <= 105 && source_begins(token, "__"))
         c->origin.licence = "MIT, that of M2M-100, whose languages these are";
-    return utf8_valid(c->origin.licence, strlen(c->origin.licence)) ? 0
-                                                                    : error_set(err, ERROR_INPUT, "the licence is not UTF-8");
+    return utf8_valid(c->origin.licence, strlen(c->origin.licence)) ? 0 : error_set(err, ERROR_INPUT, "the licence is not UTF-8");
 }
 
 /* ---- the report ---- */
@@ -489,7 +489,10 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
     if (*c->origin.licence)
         fprintf(import->said, "licence: %s\n", c->origin.licence);
     fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n", out, c->tensors.count, import_thousands(&import->arena, weights),
-            c->has_shortlist ? ", a shortlist" : c->list_count > 1 ? ", lists of languages" : "", c->has_quality ? ", a quality model" : "");
+            c->has_shortlist    ? ", a shortlist"
+            : c->list_count > 1 ? ", lists of languages"
+                                : "",
+            c->has_quality ? ", a quality model" : "");
 }
 
 /* Paths of what was unpacked are shown as those of the archive. */

@@ -1,6 +1,6 @@
 /* Converts foreign models to model folders: Marian's and Nematus's, OPUS-MT's and Firefox's packages, Hugging Face's folders
- * of MarianMT, M2M-100 and NLLB-200, CTranslate2's folders and the packages of Argos that contain one. Foreign files are never executed, and the folder
- * appears only when it is complete. */
+ * of MarianMT, M2M-100 and NLLB-200, CTranslate2's folders and the packages of Argos that contain one. Foreign files are never
+ * executed, and the folder appears only when it is complete. */
 #ifndef ALIGND_IMPORT_H
 #define ALIGND_IMPORT_H
 
@@ -34,7 +34,7 @@ struct import_options {
     bool no_shortlist;        /* omit the shortlist */
     size_t shortlist_first, shortlist_best; /* for a shortlist of text: the number of first ids, and of targets of a word; 0: 100 */
     const struct import_origin *origin;     /* NULL: it was not downloaded */
-    struct import_made *made; /* set after success, the caller's; NULL: not wanted */
+    struct import_made *made;               /* set after success, the caller's; NULL: not wanted */
     const atomic_bool *stop;                /* set by a signal handler to stop; NULL: never */
 };
 

@@ -1,7 +1,7 @@
 #include "model/import/tokens.h"
+#include "model/base/utf8.h"
 #include "model/import/tensors.h"
 #include "model/import/vocabulary.h"
-#include "model/text/character.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +127,6 @@ int tokens_languages(const struct tokens *source, const struct tokens *target, s
     return result;
 }
 
-
 /* ---- lists by script ---- */
 
 /* Pieces of plain letters that are on every list: those with the first ids, which are the most frequent, and those so short. */
@@ -137,12 +136,15 @@ enum { PLAIN_FIRST = 32768, PLAIN_SHORT = 3 };
 static const struct {
     const char *name;
     UScriptCode scripts[3];
-} together[] = {{"Jpan", {USCRIPT_HIRAGANA, USCRIPT_KATAKANA, USCRIPT_HAN}}, {"Kore", {USCRIPT_HANGUL, USCRIPT_HAN, USCRIPT_HAN}},
-                {"Hang", {USCRIPT_HANGUL, USCRIPT_HAN, USCRIPT_HAN}},        {"Hans", {USCRIPT_HAN, USCRIPT_BOPOMOFO, USCRIPT_HAN}},
+} together[] = {{"Jpan", {USCRIPT_HIRAGANA, USCRIPT_KATAKANA, USCRIPT_HAN}},
+                {"Kore", {USCRIPT_HANGUL, USCRIPT_HAN, USCRIPT_HAN}},
+                {"Hang", {USCRIPT_HANGUL, USCRIPT_HAN, USCRIPT_HAN}},
+                {"Hans", {USCRIPT_HAN, USCRIPT_BOPOMOFO, USCRIPT_HAN}},
                 {"Hant", {USCRIPT_HAN, USCRIPT_BOPOMOFO, USCRIPT_HAN}}};
 
 /* Languages that are written in several scripts, of those that tokens name without a script. */
-static const char *const several[] = {"az", "bs", "ff", "ha", "kk", "ku", "ky", "mn", "ms", "pa", "sd", "sr", "su", "tg", "tt", "ug", "uz"};
+static const char *const several[] = {"az", "bs", "ff", "ha", "kk", "ku", "ky", "mn", "ms",
+                                      "pa", "sd", "sr", "su", "tg", "tt", "ug", "uz"};
 
 /* The name of the script of a language: four letters in name [5]. False: it is not one. */
 static bool script_of(const char *token, char name[5]) {
@@ -167,13 +169,23 @@ static bool script_of(const char *token, char name[5]) {
     return known;
 }
 
+/* The first character of a text, which takes *step bytes; -1: it is not UTF-8. */
+static int32_t first_of(const char *text, size_t size, size_t *step) {
+    bool valid;
+    *step = utf8_first(text, size, &valid);
+    int32_t character = *step == 1 ? (unsigned char)*text : (unsigned char)*text & 0x7f >> *step;
+    for (size_t i = 1; i < *step; i++)
+        character = character << 6 | ((unsigned char)text[i] & 0x3f);
+    return valid ? character : -1;
+}
+
 /* The characters of a piece: whether each has one of these scripts, or none; plain: all letters are ASCII's. */
 static bool has_scripts(const char *piece, const UScriptCode *scripts, size_t count, bool *plain, size_t *length) {
     bool all = true;
     *plain = true;
     *length = 0;
-    for (size_t at = 0, size = strlen(piece); at < size; (*length)++) {
-        int32_t character = character_next(piece, size, &at);
+    for (size_t size = strlen(piece), step; size > 0; size -= step, piece += step, (*length)++) {
+        int32_t character = first_of(piece, size, &step);
         UErrorCode status = U_ZERO_ERROR;
         UScriptCode script = character < 0 ? USCRIPT_UNKNOWN : uscript_getScript(character, &status);
         bool own = script == USCRIPT_COMMON || script == USCRIPT_INHERITED || script == USCRIPT_UNKNOWN;

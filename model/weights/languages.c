@@ -36,8 +36,7 @@ static int take_language(struct model_languages *languages, const char *code, js
     if (!json_is_object(value))
         return error_set(err, ERROR_FORMAT, "languages.%.60s: must be an object", code);
     json_object_foreach(value, key, part) {
-        if (strcmp(key, "source") != 0 && strcmp(key, "target") != 0 && strcmp(key, "aliases") != 0 &&
-            strcmp(key, "list") != 0)
+        if (strcmp(key, "source") != 0 && strcmp(key, "target") != 0 && strcmp(key, "aliases") != 0 && strcmp(key, "list") != 0)
             return error_set(err, ERROR_FORMAT, "languages.%.60s.%.60s: unknown key", code, key);
     }
     json_t *name = json_string(code);
