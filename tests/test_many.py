@@ -4,7 +4,6 @@ Needs build/alignd, PyTorch for pytorch_model.bin, and SentencePiece."""
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import struct
 import subprocess
@@ -14,8 +13,10 @@ from pathlib import Path
 import numpy
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 from ctranslate2_models import Shape, variables_of, write_model  # noqa: E402
+
+from weights.evaluation.client import Daemon, Variant, daemon  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 ALIGND = ROOT / "build" / "alignd"
@@ -143,12 +144,12 @@ def imported(folder: Path, out: Path, *flags: str) -> str:
     return done.stdout
 
 
-def answers(folder: Path, source: str, target: str) -> tuple[list[str], list[float]]:
-    """Three hypotheses of each line, and their scores."""
-    done = run("translate", "--model", folder, "--from", source, "--to", target, "--compute", "float32", "--beam-size", "3", "--n-best", "3", text=TEXT)
-    assert done.returncode == 0, done.stderr
-    parts = [line.split("|||") for line in done.stdout.splitlines()]
-    return [part[1] for part in parts], [float(re.findall(r"-?[0-9.]+", part[-1])[-1]) for part in parts]
+def answers(client: Daemon, source: str, target: str) -> tuple[list[list[str]], list[float]]:
+    """Tokens and scores of three hypotheses of each line."""
+    options = {"model": client.model, "source": source, "target": target, "beam_size": 3, "n_best": 3, "include": ["tokens"], "digits": 9, "verbatim": True}
+    reply = client.request("/translate", options | {"text": TEXT.splitlines(), "split_sentences": False})
+    found = [hypothesis for translation in reply["translations"] for hypothesis in translation["sentences"][0]["hypotheses"]]
+    return [hypothesis["tokens"] for hypothesis in found], [hypothesis["score"] for hypothesis in found]
 
 
 @pytest.mark.parametrize(("kind", "container", "ids"), [("nllb", "model.safetensors", False), ("nllb", "model.safetensors, parts", True), ("m2m", "pytorch_model.bin", True),
@@ -162,11 +163,13 @@ def test_both_folders_are_one_model(tmp_path: Path, model: tuple[Shape, dict[str
     imported(tmp_path / "ct2", tmp_path / "models" / "ct2")
     said = imported(tmp_path / "hf", tmp_path / "models" / "hf")
     assert "it translates between 5 languages" in said
-    for source, target in (("en", "fr"), ("zh-Hans" if kind == "nllb" else "zh", "de")):
-        words, scores = answers(tmp_path / "models" / "hf", source, target)
-        others, given = answers(tmp_path / "models" / "ct2", source, target)
-        assert words == others and len(words) == 6
-        assert numpy.allclose(scores, given, atol=2e-4)
+    models = tmp_path / "models"
+    with daemon(ALIGND, models / "hf", Variant("float32", ["--compute", "float32", "--model", str(models / "ct2")])) as url:
+        for source, target in (("en", "fr"), ("zh-Hans" if kind == "nllb" else "zh", "de")):
+            words, scores = answers(Daemon(url, "hf"), source, target)
+            others, given = answers(Daemon(url, "ct2"), source, target)
+            assert words == others and len(words) == 6
+            assert numpy.allclose(scores, given, atol=2e-4)
     configs = [json.loads((tmp_path / "models" / name / "config.json").read_text()) for name in ("ct2", "hf")]
     assert configs[0]["languages"] == configs[1]["languages"] and configs[1]["decoder"]["first_input"] == "eos"
     assert (tmp_path / "models" / "hf" / "joint.vocab").read_text() == (tmp_path / "models" / "ct2" / "joint.vocab").read_text()

@@ -506,9 +506,9 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
     if ((listed ? place_listed(&numbered, folder, arena, err) : place_shifted(&numbered, segmenter, arena, err)) != 0 ||
         place_special(&numbered, folder, !listed, arena, err) != 0)
         return -1;
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0, unnamed = 0; i < size; i++) /* as CTranslate2's converter calls them */
         if (!numbered.tokens.list[i])
-            numbered.tokens.list[i] = import_say(arena, "madeupword%zu", i);
+            numbered.tokens.list[i] = import_say(arena, "madeupword%zu", unnamed++);
     const json_t *start = json_object_get(c->config, "decoder_start_token_id");
     json_int_t end = start ? json_integer_value(start) : 2;
     if ((start && !json_is_integer(start)) || end < 0 || (size_t)end >= size || strcmp(numbered.tokens.list[end], "</s>") != 0)
