@@ -204,14 +204,14 @@ def test_lists_by_script(tmp_path: Path, model: tuple[Shape, dict[str, numpy.nda
     done = run("translate", "--model", folder, "--from", "en", "--to", "ru", "--shortlist", "--compute", "int8", text=TEXT)
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 2 and not any(token in done.stdout for token in NLLB)
     said = imported(tmp_path / container, tmp_path / "models" / "none", "--no-shortlist")
-    assert "lists" not in said and not (tmp_path / "models" / "none" / "shortlist.safetensors").exists()
+    assert "lists of languages" not in said and not (tmp_path / "models" / "none" / "shortlist.safetensors").exists()
     assert "list" not in json.loads((tmp_path / "models" / "none" / "config.json").read_text())["languages"]["de"]
 
 
 def test_licence(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]]) -> None:
     shape, variables = model
     write_huggingface(tmp_path / "hf", "nllb", torch_names(variables, shape.layers), "model.safetensors")
-    assert "licence" not in imported(tmp_path / "hf", tmp_path / "models" / "none")
+    assert "licence:" not in imported(tmp_path / "hf", tmp_path / "models" / "none")
     assert not (tmp_path / "models" / "none" / "origin.json").exists()
     assert "licence: GPL-3.0\n" in imported(tmp_path / "hf", tmp_path / "models" / "named", "--licence", "GPL-3.0")
     (tmp_path / "hf" / "README.md").write_text("---\nlicense: cc-by-nc-4.0\n---\n")
