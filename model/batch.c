@@ -321,7 +321,7 @@ static int start_search(const struct translator *t, struct sentence *sentence, c
 /* Finds the ids that the sentence's search may choose from: all, if the shortlist has nothing for it but </s>. */
 static int find_targets(const struct shortlist *shortlist, struct sentence *sentence, struct error *err) {
     struct target_ids found;
-    if (!shortlist)
+    if (!shortlist || sentence->targets.ids) /* those of its language */
         return 0;
     int *source = arena_alloc(&sentence->decoding, sentence->length, sizeof *source);
     if (!source)

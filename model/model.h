@@ -27,8 +27,9 @@ struct translator {
     struct model_languages languages;
     struct language_ids {
         int source, target;
-    } * language_ids; /* [languages.count] their tokens */
-    int *opening;     /* [opening_count] decoder.prefix: pieces that begin each translation, which its tokens do not include */
+        struct target_ids list; /* the ids that a translation into it is chosen from; none: from all, or by source pieces */
+    } * language_ids;           /* [languages.count] their tokens */
+    int *opening; /* [opening_count] decoder.prefix: pieces that begin each translation, which its tokens do not include */
     size_t opening_count;
     bool *continues; /* [V] pieces that continue a word; NULL where each piece is a word or a character */
     short *bytes;    /* [V] tokenizer_byte of the target's pieces; NULL if it has no byte pieces */

@@ -593,6 +593,7 @@ int translator_choose_languages(struct sentence *sentence, const char *source, c
     if (!from || !to)
         return error_set(err, ERROR_INPUT, "model \"%.60s\" has no language \"%.60s\"", t->config.name, from ? target : source);
     sentence->opening = &t->language_ids[to - t->languages.all].target;
+    sentence->targets = t->language_ids[to - t->languages.all].list;
     return put_label(sentence, t->language_ids[from - t->languages.all].source, err);
 }
 

@@ -117,12 +117,29 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
     return 0;
 }
 
-/* The id of any piece, also of one that no text becomes; -1: the vocabulary lacks it. */
-static int find_piece(const struct tokenizer *tokenizer, const char *piece) {
-    for (size_t id = 0; id < tokenizer_size(tokenizer); id++)
-        if (strcmp(tokenizer_piece(tokenizer, (int)id), piece) == 0)
-            return (int)id;
-    return -1;
+/* A piece, also one that no text becomes, whose id is looked for. */
+struct wanted {
+    const char *piece;
+    int *id; /* -1: the vocabulary lacks it */
+};
+
+static int by_wanted(const void *a, const void *b) {
+    return strcmp(((const struct wanted *)a)->piece, ((const struct wanted *)b)->piece);
+}
+
+/* Finds all of them in one pass, because the vocabulary may have 256,000 pieces. Sorts the list. */
+static void find_pieces(const struct tokenizer *tokenizer, struct wanted *wanted, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        *wanted[i].id = -1;
+    qsort(wanted, count, sizeof *wanted, by_wanted);
+    for (size_t id = tokenizer_size(tokenizer); count > 0 && id-- > 0;) { /* backwards, so that the lowest of several remains */
+        const struct wanted key = {tokenizer_piece(tokenizer, (int)id), NULL};
+        const struct wanted *found = bsearch(&key, wanted, count, sizeof *wanted, by_wanted);
+        while (found && found > wanted && by_wanted(found - 1, &key) == 0)
+            found--;
+        for (; found && found < wanted + count && by_wanted(found, &key) == 0; found++)
+            *found->id = (int)id;
+    }
 }
 
 /* Finds the tokens of the model's languages. A translation begins with that of its target. */
@@ -136,12 +153,21 @@ static int open_languages(struct translator *t, struct error *err) {
         return error_set(err, ERROR_FORMAT, "languages: the vocabulary has labels of languages, too, such as >>%.60s<<",
                          t->variants.names[0]);
     t->language_ids = calloc(count, sizeof *t->language_ids);
-    if (!t->language_ids)
+    struct wanted *wanted = calloc(count, sizeof *wanted);
+    if (!t->language_ids || !wanted) {
+        free(wanted);
         return error_memory(err);
+    }
+    for (size_t i = 0; i < count; i++)
+        wanted[i] = (struct wanted){t->languages.all[i].source, &t->language_ids[i].source};
+    find_pieces(t->source, wanted, count);
+    for (size_t i = 0; i < count; i++)
+        wanted[i] = (struct wanted){t->languages.all[i].target, &t->language_ids[i].target};
+    find_pieces(t->target, wanted, count);
+    free(wanted);
     for (size_t i = 0; i < count; i++) {
         const struct model_language *language = &t->languages.all[i];
-        struct language_ids *ids = &t->language_ids[i];
-        *ids = (struct language_ids){find_piece(t->source, language->source), find_piece(t->target, language->target)};
+        const struct language_ids *ids = &t->language_ids[i];
         if (ids->source < 0 || ids->target < 0)
             return error_set(err, ERROR_FORMAT, "languages.%s: the vocabulary has no piece \"%s\"", language->code,
                              ids->source < 0 ? language->source : language->target);
@@ -161,7 +187,8 @@ static int open_opening(struct translator *t, struct error *err) {
     if (!t->opening)
         return error_memory(err);
     while ((piece = strsep(&rest, " ")) != NULL) {
-        int id = find_piece(t->target, piece);
+        int id;
+        find_pieces(t->target, &(struct wanted){piece, &id}, 1);
         if (id < 0)
             return error_set(err, ERROR_FORMAT, "decoder.prefix: the target vocabulary has no piece \"%s\"", piece);
         t->opening[t->opening_count++] = id;
@@ -240,7 +267,11 @@ static int open_shortlist(struct translator *t, const char *folder, struct error
     if (path_in(folder, "shortlist.safetensors", path, sizeof path, err) != 0)
         return -1;
     t->shortlist = shortlist_open(path, tokenizer_size(t->source), tokenizer_size(t->target), tokenizer_end(t->target), &inner);
-    if (t->shortlist)
+    bool good = t->shortlist != NULL;
+    for (size_t i = 0; good && i < t->languages.count; i++)
+        if (*t->languages.all[i].list)
+            good = shortlist_named(t->shortlist, t->languages.all[i].list, &t->language_ids[i].list, &inner) == 0;
+    if (good)
         return 0;
     const char *help = inner.code == ERROR_FILE ? "; weights/training/shortlist.py makes one" : "";
     return error_set(err, inner.code, "shortlist: %s%s", inner.message, help);

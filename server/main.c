@@ -10,7 +10,6 @@
 #include "server/health.h"
 #include "server/http/http.h"
 #include "server/model_commands.h"
-#include "server/models/manifest.h"
 #include "server/offline.h"
 #include "server/options_parse.h"
 #include "server/shipped.h"
@@ -27,15 +26,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum {
-    EXIT_USAGE = 2,
-    EXIT_SKIPPED = 3,
-    LAST_REPLIES_MS = 5000,
-    LARGE_BYTES = 128 * 1024,
-    KEPT_FILES = 1024,
-    KEPT_SENT_S = 60,
-    PATH_BYTES = 4096
-};
+enum { EXIT_USAGE = 2, EXIT_SKIPPED = 3, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FILES = 1024, KEPT_SENT_S = 60 };
 
 /* ---- signals ---- */
 
@@ -411,36 +402,6 @@ static int make_key(const struct options *options, struct error *err) {
     return 0;
 }
 
-static int pack_folder(const struct options *options, struct integrity *integrity, const char *folder, struct error *err) {
-    char sha256[SHA256_DIGITS + 1], path[PATH_BYTES];
-    struct integrity_found found;
-    const struct translator_options choices = {.compute = options->compute, .shortlist = options->shortlist, .pack = true};
-    if (integrity_check(integrity, folder, INTEGRITY_WHOLE, &found, err) != 0 || manifest_digest_weights(folder, sha256, err) != 0)
-        return -1;
-    struct translator *translator = translator_open(folder, &choices, err);
-    int result = translator ? translator_pack(translator, folder, sha256, path, sizeof path, err) : -1;
-    if (result == 0 && (printf("%s: %zu matrices\n", path, translator_info(translator).matrices) < 0 || fflush(stdout) != 0))
-        result = error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
-    translator_free(translator);
-    return result;
-}
-
-/* Packs the weights of model folders into files there, which loading maps (model/weights/panels.h), and prints their names. A
- * folder whose files do not match its manifest is not packed. Returns -1 with a message that names the folder; those before it are
- * packed. */
-static int pack(const struct options *options, struct error *err) {
-    struct integrity *integrity = integrity_create();
-    int result = integrity ? 0 : error_memory(err);
-    for (size_t i = 0; result == 0 && i < options->models.count; i++) {
-        const char *folder = options->models.names[i];
-        struct error inner = {0};
-        if (pack_folder(options, integrity, folder, &inner) != 0)
-            result = error_set(err, inner.code, "cannot pack %s: %s", folder, inner.message);
-    }
-    integrity_free(integrity);
-    return result;
-}
-
 static int run_offline(struct options *options, int *status, struct error *err) {
     size_t skipped = 0;
     int result = named_models_find(options, err);
@@ -505,7 +466,7 @@ static int run_command(struct options *options, int *status, struct error *err) 
         return health_ask(options->admin_address ? options->admin_address : options->address, options->path,
                           options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
     case COMMAND_PACK:
-        return named_models_find(options, err) == 0 ? pack(options, err) : -1;
+        return named_models_find(options, err) == 0 ? pack_command(options, err) : -1;
     case COMMAND_IMPORT:
         return import_command(options, err);
     case COMMAND_GET:

@@ -1,8 +1,10 @@
 #include "server/model_commands.h"
 #include "model/import/import.h"
+#include "model/translator.h"
 #include "server/base/clock.h"
 #include "server/get/get.h"
 #include "server/get/installed.h"
+#include "server/models/manifest.h"
 #include "server/shipped.h"
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAR = 24, DRAW_US = 100 * 1000, LINE_US = 10 * 1000 * 1000, RATE_US = 500 * 1000, EXIT_ABSENT = 3 };
+enum { BAR = 24, DRAW_US = 100 * 1000, LINE_US = 10 * 1000 * 1000, RATE_US = 500 * 1000, EXIT_ABSENT = 3, PATH_BYTES = 4096 };
+/* Import packs models from this size on: smaller ones load at once anyway. */
+enum { PACKED_PARAMETERS = 30 * 1000 * 1000 };
 
 static atomic_bool interrupted; /* lock-free, as a handler needs */
 
@@ -304,9 +308,40 @@ int remove_command(const struct options *options, int *status, struct error *err
     return check_written(err);
 }
 
+/* ---- alignd pack ---- */
+
+static int pack_folder(const struct translator_options *choices, struct integrity *integrity, const char *folder,
+                       struct error *err) {
+    char sha256[SHA256_DIGITS + 1], path[PATH_BYTES];
+    struct integrity_found found;
+    if (integrity_check(integrity, folder, INTEGRITY_WHOLE, &found, err) != 0 || manifest_digest_weights(folder, sha256, err) != 0)
+        return -1;
+    struct translator *translator = translator_open(folder, choices, err);
+    int result = translator ? translator_pack(translator, folder, sha256, path, sizeof path, err) : -1;
+    if (result == 0)
+        printf("%s: %zu matrices\n", path, translator_info(translator).matrices);
+    translator_free(translator);
+    return result;
+}
+
+int pack_command(const struct options *options, struct error *err) {
+    const struct translator_options choices = {.compute = options->compute, .shortlist = options->shortlist, .pack = true};
+    struct integrity *integrity = integrity_create();
+    int result = integrity ? 0 : error_memory(err);
+    for (size_t i = 0; result == 0 && i < options->models.count; i++) {
+        const char *folder = options->models.names[i];
+        struct error inner = {0};
+        if (pack_folder(&choices, integrity, folder, &inner) != 0)
+            result = error_set(err, inner.code, "cannot pack %s: %s", folder, inner.message);
+    }
+    integrity_free(integrity);
+    return result == 0 ? check_written(err) : -1;
+}
+
 /* ---- alignd import ---- */
 
 int import_command(const struct options *options, struct error *err) {
+    struct import_made made;
     const struct import_options asked = {.paths = (const char *const *)options->paths.names,
                                          .path_count = options->paths.count,
                                          .into = options->into ? options->into : ".",
@@ -316,18 +351,29 @@ int import_command(const struct options *options, struct error *err) {
                                          .storage = options->storage,
                                          .preparation = options->preparation,
                                          .alignment = options->alignment,
+                                         .licence = options->licence,
                                          .max_source_tokens = options->max_source_tokens,
                                          .max_target_ratio = options->max_target_ratio,
                                          .unknowns = options->allow_unknowns,
                                          .no_shortlist = options->no_shortlist,
                                          .shortlist_first = options->shortlist_first,
                                          .shortlist_best = options->shortlist_best,
-                                         .stop = &interrupted};
+                                         .stop = &interrupted,
+                                         .made = &made};
     char *said;
     watch_signals();
     if (import_run(&asked, &said, err) != 0)
         return -1;
     fputs(said, stdout);
     free(said);
+    if (made.parameters >= PACKED_PARAMETERS && !options->no_pack && !interrupted) {
+        const struct translator_options choices = {.pack = true};
+        struct integrity *integrity = integrity_create();
+        struct error inner = {0};
+        if (!integrity || pack_folder(&choices, integrity, made.folder, &inner) != 0) /* the model is complete without it */
+            printf("not packed: %s\n", integrity ? inner.message : "memory is out");
+        integrity_free(integrity);
+    }
+    free(made.folder);
     return check_written(err);
 }

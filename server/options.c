@@ -239,9 +239,13 @@ static const struct option rows[] = {
     {"alignment", "KIND", NULL,
      "trained or untrained: whether a transformer's attention was trained to align (default: from the model's files)",
      COMMAND_IMPORT, TEXT(alignment)},
+    {"licence", "NAME", NULL, "licence of the model, where its files do not state one; shown by GET /models", COMMAND_IMPORT,
+     TEXT(licence)},
     {"allow-unknowns", NULL, NULL, "let searches choose unknown words, like Marian's --allow-unk", COMMAND_IMPORT,
      SWITCH(allow_unknowns)},
     {"no-shortlist", NULL, NULL, "omit the shortlist", COMMAND_IMPORT, SWITCH(no_shortlist)},
+    {"no-pack", NULL, NULL, "do not pack a large model's weights as `alignd pack` does (models of 30 million parameters or more)",
+     COMMAND_IMPORT, SWITCH(no_pack)},
     {"shortlist-first", "N", "100", "number of target pieces that are on every list, if the shortlist is text", COMMAND_IMPORT,
      NUMBER(SIZE, shortlist_first, 1, 1e6)},
     {"shortlist-best", "N", "100", "number of target pieces for each source piece, if the shortlist is text", COMMAND_IMPORT,
@@ -285,7 +289,8 @@ const struct option_command *option_command_nth(size_t i) {
          "alignd models [--models DIR]\n"},
         {"remove", COMMAND_REMOVE, "remove downloaded models", "alignd remove NAME... [--models DIR]\n"},
         {"import", COMMAND_IMPORT,
-         "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot), Hugging Face (MarianMT), CTranslate2 or Argos",
+         "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot), Hugging Face (MarianMT, M2M-100, NLLB-200), CTranslate2 "
+         "or Argos",
          "alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE] [options]\n"
          "alignd import FOLDER | ARCHIVE.zip | ARCHIVE.tar.gz [options]\n"
          "alignd import MODEL.npz SOURCE_VOCABULARY TARGET_VOCABULARY [SHORTLIST] [options]\n"},

@@ -78,10 +78,10 @@ struct options {
 
     /* importing a model; NULL and 0: model/import/import.h */
     struct name_list paths; /* its files, folders and archives */
-    char *into, *storage, *preparation, *alignment;
+    char *into, *storage, *preparation, *alignment, *licence;
     size_t max_source_tokens, shortlist_first, shortlist_best;
     double max_target_ratio;
-    bool allow_unknowns, no_shortlist;
+    bool allow_unknowns, no_shortlist, no_pack;
 
     char *output; /* of a translation: a file; NULL: stdout */
 };

@@ -91,8 +91,9 @@ def _stored(name: str, value: numpy.ndarray, kind: str) -> dict[str, numpy.ndarr
     return {name: value.astype(TYPES[kind][1])}
 
 
-def model_bin(shape: Shape, kind: str = "float32", version: int = 6, seed: int = 1, spec: str = "TransformerSpec") -> bytes:
-    variables = variables_of(shape, numpy.random.default_rng(seed))
+def model_bin(shape: Shape, kind: str = "float32", version: int = 6, seed: int = 1, spec: str = "TransformerSpec", variables: dict[str, numpy.ndarray] | None = None) -> bytes:
+    """variables: as variables_of makes them; None: random ones."""
+    variables = variables or variables_of(shape, numpy.random.default_rng(seed))
     aliases = ["encoder/embeddings_0/weight", "decoder/projection/weight"] if shape.shared and version >= 3 else []
     stored = {key: value for name, weights in sorted(variables.items()) if name not in aliases for key, value in _stored(name, weights, kind).items()}
     out = struct.pack("<I", version) + (_text(spec) + struct.pack("<I", 7 if version >= 5 else 2) if version >= 2 else b"") + struct.pack("<I", len(stored))
@@ -106,10 +107,10 @@ def model_bin(shape: Shape, kind: str = "float32", version: int = 6, seed: int =
     return out
 
 
-def write_model(folder: Path, shape: Shape, kind: str = "float32", version: int = 6, seed: int = 1, **config: object) -> None:
+def write_model(folder: Path, shape: Shape, kind: str = "float32", version: int = 6, seed: int = 1, variables: dict[str, numpy.ndarray] | None = None, **config: object) -> None:
     """The folder of a model, as CTranslate2's converters write it."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "model.bin").write_bytes(model_bin(shape, kind, version, seed))
+    (folder / "model.bin").write_bytes(model_bin(shape, kind, version, seed, variables=variables))
     (folder / "shared_vocabulary.json").write_text(json.dumps(shape.words), encoding="utf-8")
     (folder / "config.json").write_text(json.dumps({"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"} | config), encoding="utf-8")
 

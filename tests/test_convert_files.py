@@ -334,7 +334,7 @@ class Trap:
 @pytest.mark.parametrize("damage, message", [
     (lambda f: (f / "config.json").write_text("["), "config.json: "),
     (lambda f: (f / "config.json").write_text("[]"), "config.json: is not an object"),
-    (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"model_type": "bart"})), "config.json: model_type .bart. is not supported: only MarianMT models"),
+    (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"model_type": "bart"})), "config.json: model_type .bart. is not supported: BART has a norm after the embedding"),
     (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"normalize_before": True})), "config.json: normalize_before true is not supported"),
     (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"activation_function": "tanh"})), "config.json: activation_function .tanh. is not supported"),
     (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"d_model": "8"})), "config.json: d_model must be a positive number"),

@@ -14,12 +14,16 @@
  * A matrix is packed once, at load, into panels that the processor reads from front to back; and also row by row if products want
  * only a few hundred of its thousands of outputs (model/weights/shortlist.h). */
 
-/* The matrix to be packed: weight [out, in], finite. Only int8 reads the scales. */
+/* The matrix to be packed: weight [out, in], finite. Only int8 reads the scales. It may come in several parts, so that a large
+ * matrix is never in memory as float32: then weight is rows first .. first + rows - 1, each part but the last one has a multiple of
+ * PACKED_TOGETHER of them, and all parts go into the same packed matrix. */
+enum { PACKED_TOGETHER = 3072 };
 struct unpacked {
     const float *weight;
     size_t out, in;
-    float scale;       /* 0: each output channel has its own, max |w| / 127; otherwise one for all: w / scale is whole already */
-    float input_scale; /* as in struct product */
+    float scale;        /* 0: each output channel has its own, max |w| / 127; otherwise one for all: w / scale is whole already */
+    float input_scale;  /* as in struct product */
+    size_t first, rows; /* rows 0: all, in one part */
 };
 
 /* y [rows, out] = x [rows, in] W^T + bias (NULL: none); ldx, ldy: floats from row to row. */
@@ -34,7 +38,7 @@ struct product {
     size_t ldy;
 };
 
-/* Some outputs of one row: y [count] = W[ids] x + bias[ids] (NULL: none). */
+/* Some outputs of each row: y [x_rows, count] = W[ids] x + bias[ids] (NULL: none). */
 struct lookup {
     const void *rows;
     const float *bias;
@@ -44,6 +48,7 @@ struct lookup {
     const int *ids; /* [count], each below out */
     size_t count;
     float *y;
+    size_t x_rows, ldx, ldy; /* 0 rows: one; ldx, ldy: floats from row to row */
 };
 
 /* One way to keep weights and to multiply with them. Packed memory is aligned to 64 bytes. */

@@ -13,24 +13,28 @@ INLINE quad pick(const float *values, const int *ids) {
     return (quad){values[ids[0]], values[ids[1]], values[ids[2]], values[ids[3]]};
 }
 
-/* Computes the outputs of ids [TOGETHER] and prefetches the rows of the ids ahead [TOGETHER]. x: the row, as the packing needs it.
- */
-typedef quad look_up_four(const struct lookup *lookup, const void *x, const int *ids, const int *ahead);
+/* Computes the outputs of ids [TOGETHER] for row r and prefetches the weights of the ids ahead [TOGETHER]. x: the rows, as the
+ * packing needs them. */
+typedef quad look_up_four(const struct lookup *lookup, const void *x, size_t r, const int *ids, const int *ahead);
 
-/* distance: rows are prefetched this many ids ahead. */
-INLINE void look_up_all(const struct lookup *lookup, look_up_four *four, const void *x, size_t distance) {
+/* Weights are read once for all rows. distance: they are prefetched this many ids ahead. */
+INLINE void look_up_all(const struct lookup *lookup, look_up_four *four, const void *x, size_t x_rows, size_t distance) {
     size_t i = 0, count = lookup->count;
     for (; i + TOGETHER <= count; i += TOGETHER) {
-        const int *ids = lookup->ids + i;
-        quad y = four(lookup, x, ids, i + distance + TOGETHER <= count ? ids + distance : ids);
-        memcpy(lookup->y + i, &y, sizeof y);
+        const int *ids = lookup->ids + i, *ahead = i + distance + TOGETHER <= count ? ids + distance : ids;
+        for (size_t r = 0; r < x_rows; r++) {
+            quad y = four(lookup, x, r, ids, r == 0 ? ahead : ids);
+            memcpy(lookup->y + r * lookup->ldy + i, &y, sizeof y);
+        }
     }
     if (i < count) { /* the last id stands in for missing ones */
         int ids[TOGETHER];
         for (size_t j = 0; j < TOGETHER; j++)
             ids[j] = lookup->ids[i + j < count ? i + j : count - 1];
-        quad y = four(lookup, x, ids, ids);
-        memcpy(lookup->y + i, &y, (count - i) * sizeof(float));
+        for (size_t r = 0; r < x_rows; r++) {
+            quad y = four(lookup, x, r, ids, ids);
+            memcpy(lookup->y + r * lookup->ldy + i, &y, (count - i) * sizeof(float));
+        }
     }
 }
 

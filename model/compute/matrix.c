@@ -139,41 +139,59 @@ const struct packing *linear_packing(const struct linear_source *source, const s
     return blas ? NULL : packing;
 }
 
-/* Returns packed weights in whole lines. owned: the same, unless they lie in the backend's pages. NULL: memory is out. */
-static void *make_packed(const struct unpacked *from, void (*pack)(const struct unpacked *from, void *packed), size_t bytes,
-                         struct pages *pages, void **owned) {
+/* Room for packed weights in whole lines. owned: the same, unless they lie in the backend's pages. NULL: memory is out. */
+static void *make_room(size_t bytes, struct pages *pages, void **owned) {
     void *packed = pages ? pages_alloc(pages, bytes) : aligned_alloc(LINE_BYTES, round_up(bytes, LINE_BYTES));
-    if (packed)
-        pack(from, packed);
     *owned = pages ? NULL : packed;
     return packed;
 }
 
+/* Packs the source into those that are not NULL, in parts if it is read in parts. Returns -1 if memory is out. */
+static int pack(const struct linear_source *source, const struct packing *packing, void *packed, void *rows) {
+    size_t out = source->out, in = source->in, most = source->weight || out < PACKED_TOGETHER ? out : PACKED_TOGETHER;
+    float *part = source->weight ? NULL : malloc((most * in + 1) * sizeof *part);
+    if (!source->weight && !part)
+        return -1;
+    for (size_t first = 0, count; first < out; first += count) {
+        count = out - first < most ? out - first : most;
+        if (part)
+            source->read(source->context, first, count, part);
+        struct unpacked from = {part ? part : source->weight, out, in, source->scale, source->input_scale, first, count};
+        if (packed)
+            packing->pack(&from, packed);
+        if (rows)
+            packing->pack_rows(&from, rows);
+    }
+    free(part);
+    return 0;
+}
+
 int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err) {
-    if (!source->weight && !source->packed)
+    bool packs = linear_packing(source, backend) != NULL;
+    if (!source->packed && !source->weight && !(packs && source->read))
         return -1;
     size_t out = source->out, in = source->in;
     const struct packing *packing = choose_packing(backend, source->stored, in);
-    struct unpacked from = {source->weight, out, in, source->scale, source->input_scale};
     struct linear made = {.out = out, .in = in, .bias = source->bias, .input_scale = source->input_scale, .packing = packing};
-    bool packed = linear_packing(source, backend) != NULL;
     if (source->packed) {
-        assert(packed && (source->rows || !source->lookups));
+        assert(packs && (source->rows || !source->lookups));
         made.packed = source->packed;
         made.rows = source->rows;
     } else {
-        if (packed) {
-            made.packed = make_packed(&from, packing->pack, packing->bytes(out, in), backend->pages, &made.owned[0]);
-        } else {
+        void *packed = NULL, *rows = NULL;
+        if (packs)
+            made.packed = packed = make_room(packing->bytes(out, in), backend->pages, &made.owned[0]);
+        if (source->lookups)
+            made.rows = rows = make_room(packing->rows_bytes(out, in), backend->pages, &made.owned[1]);
+        if (!packs) {
             made.weight = source->weight;
             made.blas = backend->blas;
         }
-        if (source->lookups)
-            made.rows = make_packed(&from, packing->pack_rows, packing->rows_bytes(out, in), backend->pages, &made.owned[1]);
-    }
-    if ((packed && !made.packed) || (source->lookups && !made.rows)) {
-        linear_done(&made);
-        return error_memory(err);
+        bool full = (!packs || packed) && (!source->lookups || rows);
+        if (!full || ((packs || rows) && pack(source, packing, packed, rows) != 0)) {
+            linear_done(&made);
+            return error_memory(err);
+        }
     }
     *linear = made;
     return 0;
@@ -224,18 +242,25 @@ void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_
     linear->packing->multiply(&product);
 }
 
-void linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y) {
-    assert(linear->rows);
+void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count) {
+    assert(linear->rows && rows->count > 0);
     struct lookup lookup = {.rows = linear->rows,
                             .bias = linear->bias,
                             .out = linear->out,
                             .in = linear->in,
                             .input_scale = linear->input_scale,
-                            .x = x,
+                            .x = rows->x,
                             .ids = ids,
                             .count = count,
-                            .y = y};
+                            .y = rows->y,
+                            .x_rows = rows->count,
+                            .ldx = rows->ldx,
+                            .ldy = rows->ldy};
     linear->packing->look_up(&lookup);
+}
+
+void linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y) {
+    linear_look_up_rows(linear, &(struct linear_rows){x, linear->in, 1, y, count}, ids, count);
 }
 
 /* ---- the fastest compute type ---- */

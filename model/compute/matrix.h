@@ -79,9 +79,12 @@ struct linear {
     const struct packing *packing;
 };
 
-/* A linear is made from weight [out, in] and bias [out] or NULL. */
+/* A linear is made from weight [out, in] and bias [out] or NULL. A weight that is packed may come in parts instead: weight NULL,
+ * and read writes `count` rows from `first` on, [count, in], which are finite. */
 struct linear_source {
     const float *weight, *bias;
+    void (*read)(const void *context, size_t first, size_t count, float *rows);
+    const void *context;
     size_t out, in;
     enum stored stored;
     float scale, input_scale; /* as in struct unpacked; 0 if the weights have none */
@@ -95,7 +98,7 @@ struct linear_source {
 const struct packing *linear_packing(const struct linear_source *source, const struct backend *backend);
 
 /* The bias and the backend's pages must outlive the linear; so must the weight, unless linear->packed is set afterwards.
- * If weight is NULL (a failed weights_get) and nothing is packed, only returns -1. Returns 0, or -1 with ERROR_MEMORY. */
+ * If weight and read are NULL (a failed weights_get) and nothing is packed, only returns -1. Returns 0, or -1 with ERROR_MEMORY. */
 int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err);
 /* A zeroed linear is allowed. */
 void linear_done(struct linear *linear);
@@ -113,5 +116,15 @@ void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_
 /* Computes some outputs of one row: y [count] = (W x + b)[ids], each id below out. The linear was made with lookups. With int8 the
  * results have the same bits as those of linear_apply. */
 void linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y);
+
+/* Rows that lie ldx floats apart, and their outputs, ldy apart. */
+struct linear_rows {
+    const float *x;
+    size_t ldx, count;
+    float *y;
+    size_t ldy;
+};
+/* The same for several rows, for which the weights are read once. */
+void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count);
 
 #endif

@@ -43,12 +43,15 @@ static void keep(enum storage storage, float weight, char *p) {
     memcpy(p, storage == FLOAT32 ? (const void *)&weight : &half, storage_bytes(storage));
 }
 
-INLINE void pack(enum storage storage, const float *weight, size_t out, size_t in, char *packed) {
-    for (size_t p = 0; p < panels_of(out); p++)
+INLINE void pack(enum storage storage, const struct unpacked *from, char *packed) {
+    _Static_assert(PACKED_TOGETHER % WIDTH == 0, "a part has whole panels");
+    size_t in = from->in, count = from->rows ? from->rows : from->out;
+    packed += from->first * in * storage_bytes(storage);
+    for (size_t p = 0; p < panels_of(count); p++)
         for (size_t k = 0; k < in; k++)
             for (size_t j = 0; j < WIDTH; j++) {
                 size_t column = p * WIDTH + j;
-                keep(storage, column < out ? weight[column * in + k] : 0.0f, packed);
+                keep(storage, column < count ? from->weight[column * in + k] : 0.0f, packed);
                 packed += storage_bytes(storage);
             }
 }
@@ -254,13 +257,15 @@ INLINE size_t row_length(size_t in) {
     return (in + VL - 1) / VL * VL;
 }
 
-INLINE void pack_rows(enum storage storage, const float *weight, size_t out, size_t in, char *rows) {
-    for (size_t i = 0; i < out; i++)
+INLINE void pack_rows(enum storage storage, const struct unpacked *from, char *rows) {
+    size_t in = from->in, count = from->rows ? from->rows : from->out;
+    rows += from->first * row_length(in) * storage_bytes(storage);
+    for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < row_length(in); k++, rows += storage_bytes(storage))
-            keep(storage, k < in ? weight[i * in + k] : 0.0f, rows);
+            keep(storage, k < in ? from->weight[i * in + k] : 0.0f, rows);
 }
 
-INLINE quad four_outputs(enum storage storage, const struct lookup *q, const int *ids, const int *ahead) {
+INLINE quad four_outputs(enum storage storage, const struct lookup *q, const float *x_row, const int *ids, const int *ahead) {
     size_t bytes = row_length(q->in) * storage_bytes(storage);
     const char *rows[TOGETHER], *next[TOGETHER];
     vec sums[TOGETHER];
@@ -271,7 +276,7 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const int
         sums[j] = splat(0);
     }
     for (size_t k = 0; k < q->in; k += VL) {
-        vec x = k + VL <= q->in ? load(q->x + k) : load_part(q->x + k, q->in - k, 0);
+        vec x = k + VL <= q->in ? load(x_row + k) : load_part(x_row + k, q->in - k, 0);
         UNROLL
         for (size_t j = 0; j < TOGETHER; j++) {
             __builtin_prefetch(next[j] + k * storage_bytes(storage));
@@ -289,7 +294,7 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const int
         return panels_of(out) * WIDTH * in * storage_bytes(storage);                                                               \
     }                                                                                                                              \
     static void pack_##function(const struct unpacked *from, void *packed) {                                                       \
-        pack(storage, from->weight, from->out, from->in, packed);                                                                  \
+        pack(storage, from, packed);                                                                                               \
     }                                                                                                                              \
     static void multiply_##function(const struct product *product) {                                                               \
         multiply(storage, product);                                                                                                \
@@ -298,14 +303,13 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const int
         return out * row_length(in) * storage_bytes(storage);                                                                      \
     }                                                                                                                              \
     static void pack_rows_##function(const struct unpacked *from, void *rows) {                                                    \
-        pack_rows(storage, from->weight, from->out, from->in, rows);                                                               \
+        pack_rows(storage, from, rows);                                                                                            \
     }                                                                                                                              \
-    INLINE quad four_##function(const struct lookup *lookup, const void *x, const int *ids, const int *ahead) {                    \
-        (void)x;                                                                                                                   \
-        return four_outputs(storage, lookup, ids, ahead);                                                                          \
+    INLINE quad four_##function(const struct lookup *lookup, const void *x, size_t r, const int *ids, const int *ahead) {          \
+        return four_outputs(storage, lookup, (const float *)x + r * lookup->ldx, ids, ahead);                                      \
     }                                                                                                                              \
     static void look_up_##function(const struct lookup *lookup) {                                                                  \
-        look_up_all(lookup, four_##function, lookup->x, AHEAD);                                                                    \
+        look_up_all(lookup, four_##function, lookup->x, lookup->x_rows ? lookup->x_rows : 1, AHEAD);                               \
     }                                                                                                                              \
     static const struct packing function = {label,                                                                                 \
                                             SIZE_MAX,                                                                              \

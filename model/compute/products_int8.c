@@ -192,8 +192,17 @@ static size_t bytes(size_t out, size_t in) {
     return head_bytes(out) + panels_of(out) * panel_bytes(in);
 }
 
+/* The row after the last one of the part. */
+static size_t end_of(const struct unpacked *from) {
+    return from->rows ? from->first + from->rows : from->out;
+}
+
+static const float *row_of(const struct unpacked *from, size_t row) {
+    return from->weight + (row - from->first) * from->in;
+}
+
 static float scale_of(const struct unpacked *from, size_t column) {
-    return from->scale > 0 ? from->scale : most_of(from->weight + column * from->in, from->in) / 127;
+    return from->scale > 0 ? from->scale : most_of(row_of(from, column), from->in) / 127;
 }
 
 /* Returns the factor of a sum of products, besides the scale of a row that has its own. */
@@ -212,13 +221,15 @@ static char round_weight(float weight, float scale) {
 }
 
 static void pack(const struct unpacked *from, void *packed) {
-    size_t out = from->out, in = from->in;
+    _Static_assert(PACKED_TOGETHER % WIDTH == 0, "a part has whole panels");
+    size_t out = from->out, in = from->in, first = from->first / WIDTH, end = end_of(from);
     float *scales = packed;
     char *panels = (char *)packed + head_bytes(out);
-    memset(packed, 0, head_bytes(out));
-    memset(panels, OFFSET, panels_of(out) * panel_bytes(in));
-    for (size_t column = 0; column < out; column++) {
-        const float *weight = from->weight + column * in;
+    if (first == 0)
+        memset(packed, 0, head_bytes(out));
+    memset(panels + first * panel_bytes(in), OFFSET, (panels_of(end) - first) * panel_bytes(in));
+    for (size_t column = from->first; column < end; column++) {
+        const float *weight = row_of(from, column);
         char *to = panels + column / WIDTH * panel_bytes(in) + column % WIDTH * GROUP;
         float scale = scale_of(from, column);
         scales[column] = unscale_of(from, scale);
@@ -432,12 +443,13 @@ static size_t rows_bytes(size_t out, size_t in) {
 }
 
 static void pack_rows(const struct unpacked *from, void *rows) {
-    size_t out = from->out, in = from->in;
+    size_t out = from->out, in = from->in, end = end_of(from);
     const float *weight = from->weight;
     float *scales = rows;
-    char *to = (char *)rows + head_bytes(out);
-    memset(rows, 0, rows_bytes(out, in));
-    for (size_t i = 0; i < out; i++, weight += in, to += row_bytes(in)) {
+    char *to = (char *)rows + head_bytes(out) + from->first * row_bytes(in);
+    if (from->first == 0)
+        memset(rows, 0, rows_bytes(out, in));
+    for (size_t i = from->first; i < end; i++, weight += in, to += row_bytes(in)) {
         float scale = scale_of(from, i);
         scales[i] = unscale_of(from, scale);
         for (size_t k = 0; k < in; k++)
@@ -452,7 +464,7 @@ INLINE ivec load_bytes(const char *p) {
 }
 
 /* Ends with the operations of finish, of which none is fused (see the Makefile), so the bits are the same. */
-INLINE quad four_outputs(const struct lookup *lookup, const void *x, const int *ids, const int *ahead) {
+INLINE quad four_outputs(const struct lookup *lookup, const void *x, size_t r, const int *ids, const int *ahead) {
     const struct rounded *rounded = x;
     const char *first = (const char *)lookup->rows + head_bytes(lookup->out), *rows[TOGETHER], *next[TOGETHER];
     ivec sums[TOGETHER];
@@ -463,37 +475,46 @@ INLINE quad four_outputs(const struct lookup *lookup, const void *x, const int *
         sums[j] = (ivec){0};
     }
     for (size_t k = 0; k < rounded->ld; k += VECTOR_BYTES) {
-        ivec values = load_bytes(rounded->q + k);
+        ivec values = load_bytes(rounded->q + r * rounded->ld + k);
         UNROLL
         for (size_t j = 0; j < TOGETHER; j++) {
             __builtin_prefetch(next[j] + k);
             sums[j] = add_products(sums[j], load_bytes(rows[j] + k), values);
         }
     }
-    quad exact = __builtin_convertvector(sum_four_integers(sums) - *rounded->offsets, quad);
-    quad y = exact * (*rounded->scales * pick(lookup->rows, ids));
+    quad exact = __builtin_convertvector(sum_four_integers(sums) - rounded->offsets[r], quad);
+    quad y = exact * (rounded->scales[r] * pick(lookup->rows, ids));
     return lookup->bias ? y + pick(lookup->bias, ids) : y;
 }
 
-/* Rounds the row into q [row_bytes]. */
-INLINE void look_up_within(const struct lookup *lookup, char *q) {
-    int32_t offset;
-    size_t ld = row_bytes(lookup->in);
-    float scale = round_row(lookup->x, lookup->in, lookup->input_scale, q, ld, &offset);
-    look_up_all(lookup, four_outputs, &(struct rounded){.ld = ld, .q = q, .scales = &scale, .offsets = &offset}, AHEAD);
+/* Rounds as many rows at a time as fit into q [room]. */
+INLINE void look_up_within(const struct lookup *lookup, char *q, size_t room) {
+    float scales[MAX_ROWS];
+    int32_t offsets[MAX_ROWS];
+    size_t ld = row_bytes(lookup->in), fit = room / ld, most = fit < MAX_ROWS ? fit : MAX_ROWS;
+    struct lookup part = *lookup;
+    for (size_t left = lookup->x_rows ? lookup->x_rows : 1, rows = 0; left > 0; left -= rows) {
+        rows = left < most ? left : most;
+        for (size_t r = 0; r < rows; r++)
+            scales[r] = round_row(part.x + r * part.ldx, part.in, part.input_scale, q + r * ld, ld, &offsets[r]);
+        const struct rounded rounded = {.ld = ld, .q = q, .scales = scales, .offsets = offsets};
+        look_up_all(&part, four_outputs, &rounded, rows, AHEAD);
+        part.x += rows * part.ldx;
+        part.y += rows * part.ldy;
+    }
 }
 
 static __attribute__((noinline)) void look_up_large(const struct lookup *lookup) {
     alignas(LINE_BYTES) char q[MAX_IN];
-    look_up_within(lookup, q);
+    look_up_within(lookup, q, sizeof q);
 }
 
 static void look_up(const struct lookup *lookup) {
     alignas(LINE_BYTES) char q[FEW_BYTES];
-    if (row_bytes(lookup->in) > sizeof q)
+    if (row_bytes(lookup->in) * (lookup->x_rows ? lookup->x_rows : 1) > sizeof q)
         look_up_large(lookup);
     else
-        look_up_within(lookup, q);
+        look_up_within(lookup, q, sizeof q);
 }
 
 const struct packing JOIN(packing_int8, KERNELS) = {"int8", MAX_IN, bytes, pack, multiply, rows_bytes, pack_rows, look_up};

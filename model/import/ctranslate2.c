@@ -385,9 +385,15 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct ctra
         tensors_init(&out->tensors, &out->container, arena, err) != 0 ||
         ctranslate2_read_settings(parts, arena, &settings, err) != 0)
         return -1;
-    if (ctranslate2_read_languages(parts, arena, &languages, err) != 0)
+    struct tokens target;
+    if (ctranslate2_read_languages(parts, arena, &languages, &target, err) != 0)
         return -1;
     if (languages) {
+        out->vocabulary = target.count;
+        if (tokens_lists(&target, languages, arena, &out->lists, &out->list_count, err) != 0) {
+            json_decref(languages);
+            return -1;
+        }
         settings.eos = true; /* what such models read ends with it, whoever adds it */
         if (json_object_set_new(out->config, "languages", languages) != 0)
             return error_memory(err);

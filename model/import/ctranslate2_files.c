@@ -1,11 +1,9 @@
 #include "model/import/ctranslate2_files.h"
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unicode/uloc.h>
 
-enum { MOST_JSON_BYTES = 1 << 26, MOST_WORDS = 1 << 20, MANY_MARKED = 10, LEAST_LANGUAGES = 3 };
+enum { MOST_JSON_BYTES = 1 << 26, MOST_WORDS = 1 << 20, MANY_MARKED = 10 };
 static const double USUAL_EPSILON = 1e-5;
 
 /* ---- which files ---- */
@@ -192,12 +190,6 @@ int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct aren
 
 /* ---- vocabularies ---- */
 
-struct tokens {
-    const char *path;
-    const char **list; /* [count], with room for one more */
-    size_t count;
-};
-
 static int read_array(struct tokens *tokens, struct arena *arena, struct error *err) {
     json_t *root, *value;
     size_t i;
@@ -255,14 +247,7 @@ static int read_tokens(const char *folder, const char *name, struct arena *arena
     return out->path == json ? read_array(out, arena, err) : read_lines(out, arena, err);
 }
 
-static int by_text(const void *a, const void *b) {
-    const char *const *one = *(const char *const *const *)a, *const *other = *(const char *const *const *)b;
-    int order = strcmp(*one, *other);
-    return order ? order : one < other ? -1 : one > other;
-}
-
-/* alignd's lists hold no token twice, none that is empty and none with white space: such a token, which no text becomes, gets
- * another spelling. The model's own three have alignd's names. */
+/* The model's own three tokens get alignd's names. */
 static int respell(struct tokens *tokens, const struct ctranslate2_settings *settings, struct arena *arena, struct error *err) {
     const char *const special[][2] = {{settings->unknown, "<unk>"}, {settings->begin, "<s>"}, {settings->end, "</s>"}};
     for (size_t s = 0; s < 3; s++) {
@@ -273,23 +258,7 @@ static int respell(struct tokens *tokens, const struct ctranslate2_settings *set
                               : strcmp(tokens->list[i], special[s][0]) == 0 ? special[s][1]
                                                                             : tokens->list[i];
     }
-    const char ***order = arena_alloc(arena, tokens->count, sizeof *order);
-    if (!order)
-        return error_memory(err);
-    for (size_t i = 0; i < tokens->count; i++)
-        order[i] = &tokens->list[i];
-    if (tokens->count > 0)
-        qsort(order, tokens->count, sizeof *order, by_text);
-    for (size_t i = 1, first = 0; i < tokens->count; i++) {
-        if (strcmp(*order[i], *order[first]) == 0)
-            *order[i] = "";
-        else
-            first = i;
-    }
-    for (size_t i = 0; i < tokens->count; i++)
-        if (!*tokens->list[i] || strpbrk(tokens->list[i], "\t\n\v\f\r "))
-            tokens->list[i] = import_say(arena, "<token:%zu>", i);
-    return arena_failed(arena) ? error_memory(err) : 0;
+    return tokens_respell(tokens, arena, err);
 }
 
 /* size: how many tokens the model has. Without <unk> in the list, it is one more. */
@@ -323,82 +292,10 @@ static int refuse_pieces(const struct tokens *tokens, struct error *err) {
     return 0;
 }
 
-/* A file that cuts text must make pieces of the list, at least as many as not. */
-static int check_pieces(const char *path, const struct vocabulary *list, const struct tokens *tokens, struct arena *arena,
-                        struct error *err) {
-    struct vocabulary file;
-    struct ids pieces;
-    size_t known = 0;
-    uint32_t id;
-    if (vocabulary_import(path, 0, arena, &file, err) != 0 || ids_of(&file, arena, &pieces, err) != 0)
-        return -1;
-    for (size_t i = 0; i < tokens->count; i++)
-        known += ids_find(&pieces, tokens->list[i], strlen(tokens->list[i]), &id);
-    if (2 * known >= list->size || 2 * known >= file.size)
-        return 0;
-    return error_set(err, ERROR_FORMAT, "%s: is not of this model: %zu of its %zu pieces are tokens of %s", path, known, file.size,
-                     tokens->path);
-}
-
 /* ---- languages ---- */
 
-/* Languages that have another name in codes of two letters, or in general (CLDR's aliases). */
-static const char *const wide[][2] = {{"als", "sq"}, {"arb", "ar"}, {"ayr", "ay"}, {"azj", "az"}, {"ekk", "et"},
-                                      {"gaz", "om"}, {"khk", "mn"}, {"kmr", "ku"}, {"knc", "kr"}, {"lvs", "lv"},
-                                      {"npi", "ne"}, {"ory", "or"}, {"pbt", "ps"}, {"pes", "fa"}, {"plt", "mg"},
-                                      {"quy", "qu"}, {"swh", "sw"}, {"uzn", "uz"}, {"ydd", "yi"}, {"zsm", "ms"}};
-
-/* A token such as fra_Latn or __fr__. *letters: of the language's part, which begins at *begin. */
-static bool is_language(const char *token, size_t *begin, size_t *letters) {
-    *begin = source_begins(token, "__") ? 2 : 0;
-    *letters = strspn(token + *begin, "abcdefghijklmnopqrstuvwxyz");
-    const char *rest = token + *begin + *letters;
-    if (*letters < 2 || *letters > 3)
-        return false;
-    if (*begin > 0)
-        return strcmp(rest, "__") == 0;
-    return *letters == 3 && strlen(rest) == 5 && rest[0] == '_' && isupper((unsigned char)rest[1]) &&
-           strspn(rest + 2, "abcdefghijklmnopqrstuvwxyz") == 3;
-}
-
-/* The BCP-47 code of such a token; the script is kept of Chinese, and where it is not the usual one. */
-static const char *code_of(const char *token, size_t begin, size_t letters, struct arena *arena) {
-    char language[ULOC_LANG_CAPACITY], given[ULOC_FULLNAME_CAPACITY], likely[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY];
-    UErrorCode status = U_ZERO_ERROR;
-    snprintf(given, sizeof given, "%.*s", (int)letters, token + begin);
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-        if (strcmp(given, wide[i][0]) == 0)
-            snprintf(given, sizeof given, "%s", wide[i][1]);
-    uloc_getLanguage(given, language, sizeof language, &status);
-    if (U_FAILURE(status) || !*language)
-        return import_say(arena, "%.*s", (int)letters, token + begin);
-    const char *own = begin > 0 ? "" : token + letters + 1;
-    uloc_addLikelySubtags(language, likely, sizeof likely, &status);
-    uloc_getScript(likely, script, sizeof script, &status);
-    bool usual = !*own || (U_SUCCESS(status) && strcmp(script, own) == 0 && strcmp(language, "zh") != 0);
-    return import_say(arena, "%s%s%s", language, usual ? "" : "-", usual ? "" : own);
-}
-
-static int add_language(json_t *section, const char *token, const struct tokens *other, struct arena *arena, struct error *err) {
-    size_t begin, letters;
-    bool both = false;
-    if (!is_language(token, &begin, &letters))
-        return 0;
-    for (size_t i = 0; i < other->count && !both; i++)
-        both = strcmp(other->list[i], token) == 0;
-    const char *code = both ? code_of(token, begin, letters, arena) : "";
-    if (both && code && json_object_get(section, code)) /* another has it: its own name */
-        code =
-            import_say(arena, "%.*s%s%s", (int)letters, token + begin, begin > 0 ? "" : "-", begin > 0 ? "" : token + letters + 1);
-    if (!code)
-        return error_memory(err);
-    if (!both || json_object_get(section, code))
-        return 0;
-    json_t *language = json_pack("{s:s, s:s, s:[s]}", "source", token, "target", token, "aliases", token);
-    return json_object_set_new(section, code, language) == 0 ? 0 : error_memory(err);
-}
-
-int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena, json_t **out, struct error *err) {
+int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena, json_t **out, struct tokens *target,
+                               struct error *err) {
     struct tokens sides[2];
     int shared = read_tokens(parts->folder, "shared", arena, &sides[0], err);
     *out = NULL;
@@ -407,14 +304,8 @@ int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct are
     else if (shared < 0 || read_tokens(parts->folder, "source", arena, &sides[0], err) != 0 ||
              read_tokens(parts->folder, "target", arena, &sides[1], err) != 0)
         return err->code != ERROR_NONE ? -1 : 0; /* that they are missing is said when they are read */
-    json_t *section = json_object();
-    int result = section ? 0 : error_memory(err);
-    for (size_t i = 0; result == 0 && i < sides[0].count; i++)
-        result = add_language(section, sides[0].list[i], &sides[1], arena, err);
-    if (result == 0 && json_object_size(section) >= LEAST_LANGUAGES)
-        *out = json_incref(section);
-    json_decref(section);
-    return result;
+    *target = sides[1];
+    return tokens_languages(&sides[0], &sides[1], arena, out, err);
 }
 
 /* ---- both sides ---- */
@@ -432,7 +323,7 @@ static int read_side(const struct ctranslate2_parts *parts, const struct ctransl
     if (vocabulary_of_words(tokens->path, tokens->list, tokens->count, arena, &list, err) != 0)
         return -1;
     struct error other = {0};
-    bool fits = parts->segmenters[side] && check_pieces(parts->segmenters[side], &list, tokens, arena, &other) == 0;
+    bool fits = parts->segmenters[side] && tokens_check_pieces(tokens, parts->segmenters[side], arena, &other) == 0;
     if (!parts->segmenters[side] || (!fits && parts->guessed)) {
         *out = list;
         return refuse_pieces(tokens, err);

@@ -3,6 +3,7 @@
 #define ALIGND_IMPORT_CTRANSLATE2_FILES_H
 
 #include "model/import/parts.h"
+#include "model/import/tokens.h"
 #include "model/import/vocabulary.h"
 
 /* Where the parts of a model lie. */
@@ -32,8 +33,9 @@ struct ctranslate2_settings {
 int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct arena *arena, struct ctranslate2_settings *out,
                               struct error *err);
 /* The languages of a model of many, by the tokens of its vocabularies such as __fr__ (M2M-100) and fra_Latn (NLLB-200):
- * config.json's section, a new object, the caller's; *out NULL: it has no such tokens. */
-int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena, json_t **out, struct error *err);
+ * config.json's section, a new object, the caller's; *out NULL: it has no such tokens. target: set to those of the target. */
+int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena, json_t **out, struct tokens *target,
+                               struct error *err);
 /* source, target: how many tokens the model has. */
 int ctranslate2_read_words(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings, size_t source,
                            size_t target, struct arena *arena, struct tokenizer_files *out, struct error *err);

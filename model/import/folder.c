@@ -169,9 +169,10 @@ static const char *downloaded_row(const struct conversion *c, struct arena *aren
                : "";
 }
 
-/* origin.json: the same for programs. The licence is its name alone. */
+/* origin.json: the same for programs. The licence is its name alone. A model that was not downloaded has a licence at most. */
 static const char *origin_text(const struct conversion *c, struct arena *arena) {
-    const struct import_origin *from = c->downloaded;
+    static const struct import_origin elsewhere = {"", "", "", "", "", ""};
+    const struct import_origin *from = c->downloaded ? c->downloaded : &elsewhere;
     size_t length = strcspn(c->origin.licence, "(,");
     while (length > 0 && c->origin.licence[length - 1] == ' ')
         length--;
@@ -333,14 +334,16 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
         return -1;
     if (*c->origin.card && write_file(folder, "README.original.md", c->origin.card, strlen(c->origin.card), arena, err) != 0)
         return -1;
-    path = c->has_shortlist ? path_join(arena, folder, names[count++] = "shortlist.safetensors") : "";
-    if (!path || (c->has_shortlist && shortlist_import_write(path, &c->shortlist, arena, err) != 0))
+    bool lists = c->has_shortlist || c->list_count > 0;
+    path = lists ? path_join(arena, folder, names[count++] = "shortlist.safetensors") : "";
+    if (!path || (lists && (c->has_shortlist ? shortlist_import_write(path, &c->shortlist, arena, err)
+                                             : ready_write(path, c->lists, c->list_count, arena, err)) != 0))
         return path ? -1 : error_memory(err);
     path = c->has_quality ? path_join(arena, folder, names[count++] = "quality.safetensors") : "";
     if (!path || (c->has_quality && quality_import_write(path, c->quality, arena, err) != 0))
         return path ? -1 : error_memory(err);
     settle_origin(c);
-    const char *card = card_text(c, *weights, arena), *origin = c->downloaded ? origin_text(c, arena) : "";
+    const char *card = card_text(c, *weights, arena), *origin = c->downloaded || *c->origin.licence ? origin_text(c, arena) : "";
     if (!card || !origin || arena_failed(arena))
         return error_memory(err);
     if (write_file(folder, "README.md", card, strlen(card), arena, err) != 0)

@@ -18,6 +18,9 @@ struct conversion {
     const struct import_origin *downloaded; /* NULL: it was not */
     struct shortlist_import shortlist;
     float quality[QUALITY_WEIGHTS];
+    struct ready *lists; /* [list_count] of languages, which are the shortlist where there is no other */
+    size_t list_count;
+    size_t vocabulary; /* of the target of a model of many languages */
     bool has_shortlist, has_quality;
     enum storage_kind storage;
 };

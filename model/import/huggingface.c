@@ -1,19 +1,40 @@
 #include "model/import/huggingface.h"
+#include "model/import/tokens.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_JSON_BYTES = 1 << 26, MOST_SIZE = 1 << 24, MOST_BEAM = 32 };
+enum { MOST_JSON_BYTES = 1 << 26, MOST_SIZE = 1 << 24, MOST_BEAM = 32, MOST_PARTS = 256, MOST_TENSORS = 10000 };
+enum { MOST_SPECIAL = 4096, MOST_WORDS = 1 << 20 };
+/* The first position of M2M-100; its padding token would have the one before. */
+enum { MANY_OFFSET = 2 };
+
+/* Types of models that people have, and the parts that alignd lacks for them. */
+static const struct {
+    const char *type, *reason;
+} unsupported[] = {
+    {"t5", "T5 and MADLAD-400 have relative positions, RMSNorm and gated feed-forward layers, which alignd does not"},
+    {"mt5", "mT5 has relative positions, RMSNorm and gated feed-forward layers, which alignd does not"},
+    {"umt5", "UMT5 has relative positions, RMSNorm and gated feed-forward layers, which alignd does not"},
+    {"mbart", "mBART has a norm after the embedding, which alignd does not"},
+    {"bart", "BART has a norm after the embedding, which alignd does not"},
+    {"nllb-moe", "NLLB-MoE has feed-forward layers of experts, which alignd does not"},
+};
 
 /* The values that config.json must have, as JSON; a missing key is equivalent. */
-static const struct {
+struct fixed {
     const char *name, *wanted, *reason;
-    bool required;
-} fixed[] = {
-    {"model_type", "\"marian\"", "only MarianMT models can be converted", true},
-    {"normalize_before", "false", "Marian's models have a norm after each block", false},
-    {"normalize_embedding", "false", "alignd's embeddings have no norm", false},
-    {"add_final_layer_norm", "false", "Marian's models have no norm on top", false},
-    {"static_position_embeddings", "true", "Marian's models have sinusoidal positions", false},
+};
+static const struct fixed fixed_marian[] = {
+    {"normalize_before", "false", "Marian's models have a norm after each block"},
+    {"normalize_embedding", "false", "alignd's embeddings have no norm"},
+    {"add_final_layer_norm", "false", "Marian's models have no norm on top"},
+    {"static_position_embeddings", "true", "Marian's models have sinusoidal positions"},
+    {NULL, NULL, NULL},
+};
+static const struct fixed fixed_many[] = {
+    {"normalize_before", "true", "such models have a norm before each block"},
+    {"normalize_embedding", "false", "alignd's embeddings have no norm"},
+    {NULL, NULL, NULL},
 };
 static const char *const activations[][2] = {{"swish", "swish"}, {"silu", "swish"}, {"relu", "relu"}, {"gelu", "gelu"}};
 static const char *const sizes[] = {
@@ -25,6 +46,7 @@ struct converter {
     struct tensors *tensors;
     const json_t *config;
     size_t size; /* d */
+    bool many;   /* M2M-100 or NLLB-200; otherwise MarianMT */
     bool shared; /* source and target have one embedding */
     bool tied;   /* the output layer's matrix is the target's embedding */
 };
@@ -65,15 +87,26 @@ static const char *activation_of(const json_t *config) {
     return NULL;
 }
 
-static int check_config(const json_t *config, struct arena *arena, struct error *err) {
+/* many: set to the family of the model. */
+static int check_config(const json_t *config, bool *many, struct arena *arena, struct error *err) {
     if (!json_is_object(config))
         return error_set(err, ERROR_FORMAT, "config.json: is not an object");
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        const json_t *value = json_object_get(config, fixed[i].name);
-        if ((!value && !fixed[i].required) || (value && strcmp(shown(value, arena), fixed[i].wanted) == 0))
-            continue;
-        return error_set(err, ERROR_FORMAT, "config.json: %s %s is not supported: %s (supported: %s)", fixed[i].name,
-                         shown(value, arena), fixed[i].reason, fixed[i].wanted);
+    const json_t *kind = json_object_get(config, "model_type");
+    const char *type = json_string_value(kind);
+    *many = type && strcmp(type, "m2m_100") == 0;
+    for (size_t i = 0; type && i < sizeof unsupported / sizeof *unsupported; i++)
+        if (strcmp(type, unsupported[i].type) == 0)
+            return error_set(err, ERROR_FORMAT, "config.json: model_type %s is not supported: %s", shown(kind, arena),
+                             unsupported[i].reason);
+    if (!*many && (!type || strcmp(type, "marian") != 0))
+        return error_set(err, ERROR_FORMAT,
+                         "config.json: model_type %s is not supported (supported: \"marian\", and \"m2m_100\", as NLLB-200 has it)",
+                         shown(kind, arena));
+    for (const struct fixed *fixed = *many ? fixed_many : fixed_marian; fixed->name; fixed++) {
+        const json_t *value = json_object_get(config, fixed->name);
+        if (value && strcmp(shown(value, arena), fixed->wanted) != 0)
+            return error_set(err, ERROR_FORMAT, "config.json: %s %s is not supported: %s (supported: %s)", fixed->name,
+                             shown(value, arena), fixed->reason, fixed->wanted);
     }
     if (!activation_of(config))
         return error_set(err, ERROR_FORMAT,
@@ -89,15 +122,86 @@ static int check_config(const json_t *config, struct arena *arena, struct error 
 
 /* ---- tensors ---- */
 
+static int open_file(const char *path, const struct huggingface_options *options, struct arena *arena, struct container *out,
+                     struct error *err) {
+    return source_ends(path, ".safetensors") ? safetensors_container(path, arena, out, err)
+                                             : pickle_open(path, options->work, arena, options->stop, out, err);
+}
+
+/* Adds the tensors that the index says are in this file. */
+static int add_part(const char *folder, const char *file, const json_t *map, const struct huggingface_options *options,
+                    struct arena *arena, struct container *whole, struct error *err) {
+    const char *path = path_join(arena, folder, file);
+    if (!path)
+        return error_memory(err);
+    struct container *part = &whole->parts[whole->part_count];
+    if (open_file(path, options, arena, part, err) != 0)
+        return -1;
+    whole->part_count++;
+    for (size_t i = 0; i < part->count; i++) {
+        const char *place = json_string_value(json_object_get(map, part->entries[i].name));
+        if (place && strcmp(place, file) == 0)
+            whole->entries[whole->count++] = part->entries[i];
+    }
+    return 0;
+}
+
+/* A model in several files, by its index: weight_map, from tensors to files of the folder. */
+static int open_parts(const char *folder, const char *index, const struct huggingface_options *options, struct arena *arena,
+                      struct container *out, struct error *err) {
+    json_t *root, *place;
+    const char *name, *files[MOST_PARTS];
+    size_t count = 0;
+    if (read_json(folder, index, arena, &root, err) != 0)
+        return -1;
+    const json_t *map = json_object_get(root, "weight_map");
+    int result = json_is_object(map) ? 0 : error_set(err, ERROR_FORMAT, "%s: has no weight_map", index);
+    if (json_object_size(map) > MOST_TENSORS)
+        result = error_set(err, ERROR_FORMAT, "%s: names more than %d tensors", index, MOST_TENSORS);
+    json_object_foreach((json_t *)(uintptr_t)map, name, place) {
+        const char *file = json_string_value(place);
+        size_t i = 0;
+        if (result == 0 && (!file || !*file || *file == '.' || strchr(file, '/')))
+            result = error_set(err, ERROR_FORMAT, "%s: weight_map: %s: must be the name of a file in the folder", index, name);
+        while (result == 0 && i < count && strcmp(files[i], file) != 0)
+            i++;
+        if (result == 0 && i == count && count == MOST_PARTS)
+            result = error_set(err, ERROR_FORMAT, "%s: names more than %d files", index, MOST_PARTS);
+        if (result == 0 && i == count)
+            files[count++] = file;
+    }
+    struct container whole = {.path = path_join(arena, folder, index),
+                              .file = -1,
+                              .parts = arena_zalloc(arena, count, sizeof *whole.parts),
+                              .entries = arena_alloc(arena, json_object_size(map), sizeof *whole.entries)};
+    if (result == 0 && arena_failed(arena))
+        result = error_memory(err);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = add_part(folder, files[i], map, options, arena, &whole, err);
+    json_object_foreach((json_t *)(uintptr_t)map, name, place) {
+        if (result == 0 && !stored_find(&whole, name))
+            result = error_set(err, ERROR_FORMAT, "%s: %s is not in %s", index, name, json_string_value(place));
+    }
+    json_decref(root);
+    if (result == 0)
+        *out = whole;
+    else
+        container_close(&whole);
+    return result;
+}
+
 static int open_weights(const char *folder, const struct huggingface_options *options, struct arena *arena, struct container *out,
                         struct error *err) {
-    const char *mapped = path_join(arena, folder, "model.safetensors"), *pickle = path_join(arena, folder, "pytorch_model.bin");
-    if (!mapped || !pickle)
-        return error_memory(err);
-    if (source_exists(mapped))
-        return safetensors_container(mapped, arena, out, err);
-    if (source_exists(pickle))
-        return pickle_open(pickle, options->work, arena, options->stop, out, err);
+    static const char *const files[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                                        "pytorch_model.bin.index.json"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *path = path_join(arena, folder, files[i]);
+        if (!path)
+            return error_memory(err);
+        if (source_exists(path))
+            return source_ends(path, ".json") ? open_parts(folder, files[i], options, arena, out, err)
+                                              : open_file(path, options, arena, out, err);
+    }
     return error_set(err, ERROR_FORMAT, "%s: has neither model.safetensors nor pytorch_model.bin", folder);
 }
 
@@ -134,6 +238,8 @@ static void stack(struct converter *c, const char *side) {
         dense(c, named("%s.fc2", theirs.text).text, named("%s.filter.output", ours.text).text, filter, c->size);
         norm(c, named("%s.final_layer_norm", theirs.text).text, named("%s.filter", ours.text).text);
     }
+    if (c->many)
+        norm(c, named("model.%s.layer_norm", side).text, side);
 }
 
 /* Without the padding token, the last. */
@@ -157,6 +263,37 @@ static void words(struct converter *c, size_t source, size_t target) {
         tensors_drop(c->tensors, encoder), tensors_drop(c->tensors, decoder);
     for (size_t i = 0; i < sizeof positions / sizeof *positions; i++)
         tensors_drop(c->tensors, positions[i]);
+}
+
+/* The name of the one embedding of M2M-100, of which a file may have only one of the tied copies. */
+static const char *many_embedding(const struct converter *c) {
+    static const char *const names[] = {"model.shared.weight", "model.decoder.embed_tokens.weight",
+                                        "model.encoder.embed_tokens.weight", "lm_head.weight"};
+    size_t i = 0;
+    while (i + 1 < sizeof names / sizeof *names && !tensors_find(c->tensors, names[i]))
+        i++;
+    return names[i];
+}
+
+/* Returns the size of the vocabulary. */
+static size_t many_words(struct converter *c) {
+    static const char *const copies[] = {"model.shared.weight", "model.decoder.embed_tokens.weight",
+                                         "model.encoder.embed_tokens.weight", "model.encoder.embed_positions.weights",
+                                         "model.decoder.embed_positions.weights"};
+    const char *one = many_embedding(c);
+    size_t size = tensors_rows(c->tensors, one);
+    tensors_copy(c->tensors, "decoder.embedding", tensors_matrix(c->tensors, one, size, c->size), size, c->size);
+    if (c->tied)
+        tensors_drop(c->tensors, "lm_head.weight");
+    else
+        tensors_copy(c->tensors, "output.weight", tensors_matrix(c->tensors, "lm_head.weight", size, c->size), size, c->size);
+    struct made *bias = tensors_make_vector(c->tensors, "output.bias", size);
+    if (tensors_find(c->tensors, "final_logits_bias"))
+        tensors_patch(c->tensors, bias,
+                      (struct patch){.from = tensors_vector(c->tensors, "final_logits_bias", size), .rows = 1, .columns = size});
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
+        tensors_drop(c->tensors, copies[i]);
+    return size;
 }
 
 /* ---- words ---- */
@@ -232,15 +369,186 @@ static int read_words(const char *folder, const struct converter *c, size_t sour
     return tokenizer_files_of(&sides[0], &sides[1], &out->tokenizer, err);
 }
 
+/* ---- the tokens of M2M-100 and NLLB-200 ---- */
+
+/* The tokens so far; NULL: an id that no file has named yet. */
+struct numbered {
+    struct tokens tokens;
+    size_t next; /* the first id of the tokens that a list names in its order */
+};
+
+static int place(struct numbered *numbered, json_int_t id, const char *token, const char *file, struct arena *arena,
+                 struct error *err) {
+    if (id < 0 || (size_t)id >= numbered->tokens.count)
+        return error_set(err, ERROR_FORMAT, "%s: %s has the id %lld, but the model has %s tokens", file, token, (long long)id,
+                         import_thousands(arena, numbered->tokens.count));
+    const char **slot = &numbered->tokens.list[id];
+    if (*slot && strcmp(*slot, token) != 0)
+        return error_set(err, ERROR_FORMAT, "%s: %s has the id %lld, and so has %s", file, token, (long long)id, *slot);
+    if (!(*slot = arena_copy(arena, token, strlen(token))))
+        return error_memory(err);
+    return 0;
+}
+
+/* M2M-100's pieces, by vocab.json. */
+static int place_listed(struct numbered *numbered, const char *folder, struct arena *arena, struct error *err) {
+    json_t *root, *id;
+    const char *token;
+    if (read_json(folder, "vocab.json", arena, &root, err) != 0)
+        return -1;
+    int result = json_is_object(root) ? 0 : error_set(err, ERROR_FORMAT, "vocab.json: is not an object");
+    json_object_foreach(root, token, id) {
+        if (result == 0 && !json_is_integer(id))
+            result = error_set(err, ERROR_FORMAT, "vocab.json: the id of '%s' is not a number", token);
+        if (result == 0)
+            result = place(numbered, json_integer_value(id), token, "vocab.json", arena, err);
+    }
+    numbered->next = json_object_size(root);
+    json_decref(root);
+    return result;
+}
+
+/* NLLB-200's: the file's <unk>, <s> and </s> have other ids, and each piece one more. */
+static int place_shifted(struct numbered *numbered, const char *path, struct arena *arena, struct error *err) {
+    static const char *const first[] = {"<s>", "<pad>", "</s>", "<unk>"};
+    enum { SPECIAL = 3, FIRST = sizeof first / sizeof *first };
+    struct vocabulary file;
+    struct ids ids;
+    if (vocabulary_import(path, 0, arena, &file, err) != 0 || ids_of(&file, arena, &ids, err) != 0)
+        return -1;
+    for (size_t i = 0; i < FIRST; i++)
+        if (place(numbered, (json_int_t)i, first[i], source_name(path), arena, err) != 0)
+            return -1;
+    for (size_t i = 0; i < ids.size; i++) {
+        const char *piece = arena_copy(arena, ids.sorted[i].piece, ids.sorted[i].length);
+        if (!piece)
+            return error_memory(err);
+        if (ids.sorted[i].id >= SPECIAL && place(numbered, ids.sorted[i].id + 1, piece, source_name(path), arena, err) != 0)
+            return -1;
+    }
+    numbered->next = ids.size + 1;
+    return 0;
+}
+
+/* A special token, which is a string or an object. */
+static const char *content_of(const json_t *token) {
+    return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
+}
+
+/* The languages: tokenizer_config.json's added_tokens_decoder gives ids; lists of additional tokens are in order. */
+static int place_special(struct numbered *numbered, const char *folder, bool mask, struct arena *arena, struct error *err) {
+    static const char *const files[] = {"tokenizer_config.json", "special_tokens_map.json"};
+    json_t *roots[2] = {NULL, NULL}, *value;
+    const char *id;
+    size_t i;
+    int result = 0;
+    for (size_t f = 0; f < 2 && result == 0; f++) {
+        const char *path = path_join(arena, folder, files[f]);
+        if (path && source_exists(path))
+            result = read_json(folder, files[f], arena, &roots[f], err);
+    }
+    json_object_foreach(json_object_get(roots[0], "added_tokens_decoder"), id, value) {
+        const char *token = content_of(value);
+        char *end;
+        long long number = strtoll(id, &end, 10);
+        if (result == 0 && (!token || *end || end == id))
+            result = error_set(err, ERROR_FORMAT, "%s: added_tokens_decoder: '%.60s' must be an id with its content", files[0], id);
+        if (result == 0)
+            result = place(numbered, number, token, files[0], arena, err);
+    }
+    const json_t *listed = json_object_get(roots[1], "additional_special_tokens");
+    size_t from = listed ? 1 : 0;
+    if (!listed)
+        listed = json_object_get(roots[0], "additional_special_tokens");
+    if (result == 0 && json_array_size(listed) > MOST_SPECIAL)
+        result = error_set(err, ERROR_FORMAT, "%s: additional_special_tokens: has more than %d", files[from], MOST_SPECIAL);
+    json_array_foreach((json_t *)(uintptr_t)listed, i, value) {
+        if (result != 0)
+            break;
+        const char *token = content_of(value);
+        bool there = false;
+        for (size_t k = numbered->next; token && k < numbered->tokens.count && numbered->tokens.list[k] && !there; k++)
+            there = strcmp(numbered->tokens.list[k], token) == 0;
+        if (!token)
+            result = error_set(err, ERROR_FORMAT, "%s: additional_special_tokens: element %zu is not a token", files[from], i);
+        while (numbered->next < numbered->tokens.count && numbered->tokens.list[numbered->next] && !there)
+            numbered->next++;
+        if (result == 0 && !there)
+            result = place(numbered, (json_int_t)numbered->next, token, files[from], arena, err);
+    }
+    while (numbered->next < numbered->tokens.count && numbered->tokens.list[numbered->next])
+        numbered->next++;
+    for (size_t k = 0; mask && k < numbered->tokens.count; k++)
+        mask = !numbered->tokens.list[k] || strcmp(numbered->tokens.list[k], "<mask>") != 0;
+    if (result == 0 && mask && numbered->next < numbered->tokens.count)
+        result = place(numbered, (json_int_t)numbered->next, "<mask>", files[0], arena, err);
+    json_decref(roots[0]);
+    json_decref(roots[1]);
+    return result;
+}
+
+static int many_tokens(const char *folder, const struct converter *c, size_t size, struct arena *arena, struct conversion *out,
+                       struct error *err) {
+    struct numbered numbered = {.tokens = {.path = folder, .count = size}};
+    struct vocabulary list, side;
+    json_t *languages;
+    const char *segmenter = path_join(arena, folder, "sentencepiece.bpe.model"), *vocab = path_join(arena, folder, "vocab.json");
+    if (!segmenter || !vocab)
+        return error_memory(err);
+    if (size > MOST_WORDS)
+        return error_set(err, ERROR_FORMAT, "a vocabulary must have at most %d tokens, got %zu", MOST_WORDS, size);
+    if (!source_exists(segmenter))
+        return error_set(err, ERROR_FORMAT, "%s: has no sentencepiece.bpe.model", folder);
+    numbered.tokens.list = arena_zalloc(arena, size + 1, sizeof *numbered.tokens.list);
+    if (!numbered.tokens.list)
+        return error_memory(err);
+    bool listed = source_exists(vocab);
+    if ((listed ? place_listed(&numbered, folder, arena, err) : place_shifted(&numbered, segmenter, arena, err)) != 0 ||
+        place_special(&numbered, folder, !listed, arena, err) != 0)
+        return -1;
+    for (size_t i = 0, unnamed = 0; i < size; i++) /* as CTranslate2's converter calls them */
+        if (!numbered.tokens.list[i])
+            numbered.tokens.list[i] = import_say(arena, "madeupword%zu", unnamed++);
+    const json_t *start = json_object_get(c->config, "decoder_start_token_id");
+    json_int_t end = start ? json_integer_value(start) : 2;
+    if ((start && !json_is_integer(start)) || end < 0 || (size_t)end >= size || strcmp(numbered.tokens.list[end], "</s>") != 0)
+        return error_set(err, ERROR_FORMAT, "config.json: decoder_start_token_id %s is not the id of </s>", shown(start, arena));
+    if (tokens_respell(&numbered.tokens, arena, err) != 0 || tokens_check_pieces(&numbered.tokens, segmenter, arena, err) != 0 ||
+        vocabulary_of_words(listed ? "vocab.json" : source_name(segmenter), numbered.tokens.list, size, arena, &list, err) != 0 ||
+        vocabulary_segmented(segmenter, &list, arena, &side, err) != 0 ||
+        tokens_languages(&numbered.tokens, &numbered.tokens, arena, &languages, err) != 0)
+        return -1;
+    if (!languages)
+        return error_set(
+            err, ERROR_FORMAT,
+            "tokenizer_config.json and special_tokens_map.json name no tokens of languages, such as __fr__ or fra_Latn");
+    if (tokens_lists(&numbered.tokens, languages, arena, &out->lists, &out->list_count, err) != 0) {
+        json_decref(languages);
+        return -1;
+    }
+    out->vocabulary = size;
+    int failed = json_object_set_new(out->config, "languages", languages);
+    failed |= json_object_set_new(out->config, "source", json_string("mul"));
+    failed |= json_object_set_new(out->config, "target", json_string("mul"));
+    return failed ? error_memory(err) : tokenizer_files_of(&side, &side, &out->tokenizer, err);
+}
+
 /* ---- the configuration ---- */
 
 static json_t *section_of(const struct converter *c, const char *side) {
     bool scaled = json_is_true(json_object_get(c->config, "scale_embedding"));
-    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}", strcmp(side, "encoder") == 0 ? "type" : "style",
-                     "transformer", "layers", (int)size_of(c->config, named("%s_layers", side).text), "embedding", (int)c->size,
-                     "hidden", (int)c->size, "heads", (int)size_of(c->config, named("%s_attention_heads", side).text), "filter",
-                     (int)size_of(c->config, named("%s_ffn_dim", side).text), "activation", activation_of(c->config), "norm",
-                     "post", "positions", "sinusoidal", "embedding_scale", (int)scaled);
+    json_t *section =
+        json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}", strcmp(side, "encoder") == 0 ? "type" : "style",
+                  "transformer", "layers", (int)size_of(c->config, named("%s_layers", side).text), "embedding", (int)c->size,
+                  "hidden", (int)c->size, "heads", (int)size_of(c->config, named("%s_attention_heads", side).text), "filter",
+                  (int)size_of(c->config, named("%s_ffn_dim", side).text), "activation", activation_of(c->config), "norm",
+                  c->many ? "pre" : "post", "positions", "sinusoidal", "embedding_scale", (int)scaled);
+    if (c->many && (json_object_set_new(section, "position_offset", json_integer(MANY_OFFSET)) |
+                    json_object_set_new(section, "epsilon", json_real(1e-5))) != 0) {
+        json_decref(section);
+        return NULL;
+    }
+    return section;
 }
 
 /* generation_config.json's, or config.json's: the transformers library's search options, as far as alignd has them. */
@@ -263,17 +571,38 @@ static int add_sections(const char *folder, const struct converter *c, const str
     json_t *encoder = section_of(c, "encoder"), *decoder = section_of(c, "decoder");
     int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(c->shared));
     failed |= json_object_set_new(decoder, "mixer", json_string("self_attention"));
-    failed |= json_object_set_new(decoder, "first_input", json_string("zero"));
+    failed |= json_object_set_new(decoder, "first_input", json_string(c->many ? "eos" : "zero"));
     failed |= json_object_set_new(decoder, "alignment_trained", json_boolean(guided));
     failed |= json_object_set_new(out->config, "encoder", encoder);
     failed |= json_object_set_new(out->config, "decoder", decoder);
     failed |= json_object_set_new(out->config, "attention", json_null());
     failed |= json_object_set_new(out->config, "output",
-                                  json_pack("{s:b, s:b}", "tied", (int)c->tied, "unknowns", (int)options->unknowns));
-    failed |= json_object_set_new(out->tokenizer.section, "preparation", json_string(options->preparation));
+                                  json_pack("{s:b, s:b}", "tied", (int)c->tied, "unknowns", (int)(options->unknowns || c->many)));
+    failed |= json_object_set_new(out->tokenizer.section, "preparation",
+                                  json_string(options->preparation ? options->preparation
+                                              : c->many            ? "none"
+                                                                   : "opus"));
     failed |= json_object_set(out->config, "tokenizer", out->tokenizer.section);
     failed |= json_object_set_new(out->config, "defaults", search_of(folder, c, arena));
+    if (c->many) /* as in the transformers library and in CTranslate2 */
+        failed |= json_object_set_new(json_object_get(out->config, "defaults"), "finished", json_string("replaced"));
     return failed ? error_memory(err) : 0;
+}
+
+/* source, target: set to the sizes of the vocabularies without the padding token. */
+static int marian_sizes(struct converter *c, struct arena *arena, size_t *source, size_t *target, struct error *err) {
+    const json_t *config = c->config;
+    c->shared = tensors_find(c->tensors, "model.shared.weight") ||
+                !json_is_false(json_object_get(config, "share_encoder_decoder_embeddings"));
+    c->tied = c->shared || !json_is_false(json_object_get(config, "tie_word_embeddings"));
+    const struct stored *bias = tensors_find(c->tensors, "final_logits_bias");
+    if (!bias || bias->dims == 0 || bias->shape[bias->dims - 1] < 2)
+        return error_set(err, ERROR_FORMAT, "final_logits_bias: %s, expected (1, words)",
+                         bias ? import_say(arena, "shape %s", stored_shape(arena, bias->shape, bias->dims))
+                              : "missing from the file");
+    *target = bias->shape[bias->dims - 1] - 1;
+    *source = c->shared ? *target : tensors_rows(c->tensors, "model.encoder.embed_tokens.weight") - 1;
+    return 0;
 }
 
 int huggingface_convert(const char *folder, const struct huggingface_options *options, struct arena *arena, struct conversion *out,
@@ -282,28 +611,28 @@ int huggingface_convert(const char *folder, const struct huggingface_options *op
     const char *card;
     int result = -1;
     struct converter c = {.tensors = &out->tensors};
-    if (read_json(folder, "config.json", arena, &config, err) != 0 || check_config(config, arena, err) != 0 ||
+    if (read_json(folder, "config.json", arena, &config, err) != 0 || check_config(config, &c.many, arena, err) != 0 ||
         open_weights(folder, options, arena, &out->container, err) != 0 ||
         tensors_init(&out->tensors, &out->container, arena, err) != 0)
         goto done;
     c.config = config;
     c.size = size_of(config, "d_model");
-    c.shared = tensors_find(&out->tensors, "model.shared.weight") ||
-               !json_is_false(json_object_get(config, "share_encoder_decoder_embeddings"));
-    c.tied = c.shared || !json_is_false(json_object_get(config, "tie_word_embeddings"));
-    const struct stored *bias = tensors_find(&out->tensors, "final_logits_bias");
-    if (!bias || bias->dims == 0 || bias->shape[bias->dims - 1] < 2) {
-        error_set(err, ERROR_FORMAT, "final_logits_bias: %s, expected (1, words)",
-                  bias ? import_say(arena, "shape %s", stored_shape(arena, bias->shape, bias->dims)) : "missing from the file");
-        goto done;
+    size_t source = 0, target = 0;
+    if (c.many) {
+        c.shared = true;
+        c.tied = !json_is_false(json_object_get(config, "tie_word_embeddings"));
+        source = target = many_words(&c);
+    } else {
+        if (marian_sizes(&c, arena, &source, &target, err) != 0)
+            goto done;
+        words(&c, source, target);
     }
-    size_t target = bias->shape[bias->dims - 1] - 1;
-    size_t source = c.shared ? target : tensors_rows(&out->tensors, "model.encoder.embed_tokens.weight") - 1;
     stack(&c, "encoder");
     stack(&c, "decoder");
-    words(&c, source, target);
     tensors_check_left(&out->tensors, "unknown, so config.json does not describe this model");
-    if (out->tensors.failed || read_words(folder, &c, source, target, arena, out, err) != 0 ||
+    if (out->tensors.failed ||
+        (c.many ? many_tokens(folder, &c, target, arena, out, err) : read_words(folder, &c, source, target, arena, out, err)) !=
+            0 ||
         origin_card(folder, arena, &card, err) != 0)
         goto done;
     bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0

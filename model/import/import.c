@@ -1,4 +1,5 @@
 #include "model/import/import.h"
+#include "model/base/utf8.h"
 #include "model/import/archive.h"
 #include "model/import/ctranslate2.h"
 #include "model/import/folder.h"
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ARENA_BYTES = 1 << 16, MOST_PATHS = 16, USUAL_LISTED = 100, MOST_OPTIONS_BYTES = 1 << 22 };
+enum { LARGE_VOCABULARY = 100000, ARENA_BYTES = 1 << 16, MOST_PATHS = 16, USUAL_LISTED = 100, MOST_OPTIONS_BYTES = 1 << 22 };
 
 /* A path of something unpacked, and the path that the user knows. */
 struct alias {
@@ -392,7 +393,7 @@ static int convert_huggingface(struct import *import, const char *folder, const 
     origin_languages(stem(shown, &import->arena), &import->arena, &source, &target);
     const struct huggingface_options options = {.name = shown,
                                                 .work = import->work,
-                                                .preparation = o->preparation ? o->preparation : "opus",
+                                                .preparation = o->preparation,
                                                 .alignment = o->alignment,
                                                 .unknowns = o->unknowns,
                                                 .stop = o->stop};
@@ -417,6 +418,46 @@ static int convert_ctranslate2(struct import *import, const char **name, struct 
     return begin_config(import, parts.source, parts.target, family_tokens[FAMILY_OPUS], 3, name, err) == 0
                ? ctranslate2_convert(&parts, &options, &import->arena, &import->conversion, err)
                : -1;
+}
+
+/* ---- lists of languages ---- */
+
+/* Uses them by default where the vocabulary is so large that most of a step would be its product. */
+static int settle_lists(struct import *import, struct error *err) {
+    struct conversion *c = &import->conversion;
+    json_t *languages = json_object_get(c->config, "languages"), *language;
+    const char *code;
+    if (import->options->no_shortlist) {
+        c->list_count = 0;
+        json_object_foreach(languages, code, language) {
+            json_object_del(language, "list");
+        }
+    }
+    if (c->list_count > 1 && c->vocabulary >= LARGE_VOCABULARY &&
+        json_object_set_new(json_object_get(c->config, "defaults"), "shortlist", json_true()) != 0)
+        return error_memory(err);
+    return 0;
+}
+
+/* ---- the licence ---- */
+
+/* The licence that --licence names where the files state none. Meta has published NLLB-200 and M2M-100 under one licence each, and
+ * folders of them often have no card; they are known by the number of their languages. */
+static int settle_licence(struct import *import, struct error *err) {
+    struct conversion *c = &import->conversion;
+    json_t *languages = json_object_get(c->config, "languages");
+    size_t count = json_object_size(languages);
+    const char *token = json_string_value(json_object_get(json_object_iter_value(json_object_iter(languages)), "source"));
+    if (*c->origin.licence)
+        return 0;
+    if (import->options->licence)
+        c->origin.licence = import->options->licence;
+    else if (token && count >= 190 && count <= 210 && !source_begins(token, "__"))
+        c->origin.licence =
+            "CC BY-NC 4.0 (https://creativecommons.org/licenses/by-nc/4.0/), that of NLLB-200, whose languages these are";
+    else if (token && count >= 95 && count <= 105 && source_begins(token, "__"))
+        c->origin.licence = "MIT, that of M2M-100, whose languages these are";
+    return utf8_valid(c->origin.licence, strlen(c->origin.licence)) ? 0 : error_set(err, ERROR_INPUT, "the licence is not UTF-8");
 }
 
 /* ---- the report ---- */
@@ -448,7 +489,10 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
     if (*c->origin.licence)
         fprintf(import->said, "licence: %s\n", c->origin.licence);
     fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n", out, c->tensors.count, import_thousands(&import->arena, weights),
-            c->has_shortlist ? ", a shortlist" : "", c->has_quality ? ", a quality model" : "");
+            c->has_shortlist    ? ", a shortlist"
+            : c->list_count > 1 ? ", lists of languages"
+                                : "",
+            c->has_quality ? ", a quality model" : "");
 }
 
 /* Paths of what was unpacked are shown as those of the archive. */
@@ -511,7 +555,8 @@ static int convert(struct import *import, const char *into, const char **out, ui
     folder = path_join(&import->arena, import->work, "model");
     if (!folder)
         return error_memory(err);
-    if (check_name(import, into, name, out, err) != 0 || pick_storage(import, err) != 0)
+    if (check_name(import, into, name, out, err) != 0 || pick_storage(import, err) != 0 || settle_licence(import, err) != 0 ||
+        settle_lists(import, err) != 0)
         return -1;
     if (mkdir(folder, 0777) != 0)
         return error_set(err, ERROR_FILE, "%s: %s", folder, strerror(errno));
@@ -554,6 +599,10 @@ int import_run(const struct import_options *options, char **said, struct error *
     result = convert(&import, into, &out, &weights, &inner);
     if (result == 0)
         tell(&import, out, weights);
+    if (result == 0 && options->made) {
+        *options->made = (struct import_made){strdup(out), tensors_parameters(&import.conversion.tensors)};
+        options->made->parameters *= options->made->folder != NULL;
+    }
 done:
     if (import.said && fclose(import.said) != 0 && result == 0)
         result = error_memory(&inner);

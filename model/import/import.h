@@ -1,6 +1,6 @@
-/* Converts foreign models to model folders: Marian's and Nematus's, OPUS-MT's and Firefox's packages, Hugging Face's MarianMT
- * folders, CTranslate2's folders and the packages of Argos that contain one. Foreign files are never executed, and the folder
- * appears only when it is complete. */
+/* Converts foreign models to model folders: Marian's and Nematus's, OPUS-MT's and Firefox's packages, Hugging Face's folders
+ * of MarianMT, M2M-100 and NLLB-200, CTranslate2's folders and the packages of Argos that contain one. Foreign files are never
+ * executed, and the folder appears only when it is complete. */
 #ifndef ALIGND_IMPORT_H
 #define ALIGND_IMPORT_H
 
@@ -9,6 +9,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* The folder that was made. */
+struct import_made {
+    char *folder; /* malloc'ed */
+    uint64_t parameters;
+};
 
 struct import_options {
     const char *const *paths; /* [path_count] files, folders or archives of one model */
@@ -22,10 +29,12 @@ struct import_options {
     size_t max_source_tokens; /* 0: what the decoder's options say, otherwise 128 for models of Bergamot's kind, 512 for
                                  those of OPUS-MT's, 100 for others */
     double max_target_ratio;  /* 0: what the decoder's options say, otherwise 3 */
+    const char *licence;      /* of the model, where its files do not state one; NULL: unknown */
     bool unknowns;            /* searches may choose <unk> */
     bool no_shortlist;        /* omit the shortlist */
     size_t shortlist_first, shortlist_best; /* for a shortlist of text: the number of first ids, and of targets of a word; 0: 100 */
     const struct import_origin *origin;     /* NULL: it was not downloaded */
+    struct import_made *made;               /* set after success, the caller's; NULL: not wanted */
     const atomic_bool *stop;                /* set by a signal handler to stop; NULL: never */
 };
 

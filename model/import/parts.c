@@ -147,7 +147,8 @@ static bool lists(const struct listing *listing, const char *name) {
 }
 
 bool parts_huggingface(const char *path, struct arena *arena, const char **folder) {
-    static const char *const files[] = {"pytorch_model.bin", "model.safetensors", "vocab.json"};
+    static const char *const files[] = {"pytorch_model.bin", "model.safetensors", "vocab.json", "model.safetensors.index.json",
+                                        "pytorch_model.bin.index.json"};
     bool named = strcmp(source_name(path), "config.json") == 0, beside = false;
     if (is_folder(path)) {
         *folder = path;
@@ -188,7 +189,9 @@ static const struct {
 } licences[] = {{"Attribution 4.0 International", "CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/)", "cc-by-4.0"},
                 {"Apache License", "Apache-2.0 (https://www.apache.org/licenses/LICENSE-2.0)", "apache-2.0"},
                 {"Mozilla Public License", "MPL-2.0 (https://www.mozilla.org/MPL/2.0/)", "mpl-2.0"},
-                {"MIT License", "MIT", NULL}};
+                {"MIT License", "MIT", "mit"},
+                {"Attribution-NonCommercial 4.0 International", "CC BY-NC 4.0 (https://creativecommons.org/licenses/by-nc/4.0/)",
+                 "cc-by-nc-4.0"}};
 enum { LICENCES = sizeof licences / sizeof *licences, MPL = 2 };
 
 static bool matches(const char *text, const char *pattern, int flags) {

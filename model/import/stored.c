@@ -139,13 +139,18 @@ void container_close(struct container *container) {
     if (container->file >= 0)
         close(container->file);
     safetensors_free(container->mapped);
+    for (size_t i = 0; i < container->part_count; i++)
+        container_close(&container->parts[i]);
     container->file = -1;
     container->mapped = NULL;
+    container->part_count = 0;
 }
 
 void container_rest(const struct container *container) {
     if (container->mapped)
         safetensors_rest(container->mapped);
+    for (size_t i = 0; i < container->part_count; i++)
+        container_rest(&container->parts[i]);
 }
 
 int safetensors_container(const char *path, struct arena *arena, struct container *out, struct error *err) {

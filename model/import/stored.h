@@ -32,6 +32,8 @@ struct container {
     size_t count;
     int file;                   /* -1: none */
     struct safetensors *mapped; /* NULL: none */
+    struct container *parts;    /* [part_count] files of a model that is stored in several; entries are theirs */
+    size_t part_count;
 };
 
 /* Three of the readers (the fourth is in ctranslate2.h), and the Hugging Face container of model/weights. work: a folder for

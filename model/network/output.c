@@ -219,19 +219,19 @@ static size_t add_copies(const struct output *output, const struct row *row, flo
     return size;
 }
 
-/* The vocabulary's logits: those of rows with targets one by one, neighbouring rows without targets in one product. */
+/* The vocabulary's logits: neighbouring rows that choose from the same targets, or from all, in one product. */
 static void score_words(const struct output *output, const struct row *rows, size_t count) {
     const struct linear *linear = &output->linear;
     for (const struct row *row = rows, *end = rows + count; row < end;) {
-        if (row->targets) {
-            linear_look_up(linear, row->readout, row->targets->ids, row->targets->count, row->logits);
-            row++;
-            continue;
-        }
+        const int *ids = row->targets ? row->targets->ids : NULL;
         size_t n = 1;
-        while (row + n < end && !row[n].targets)
+        while (row + n < end && (row[n].targets ? row[n].targets->ids : NULL) == ids)
             n++;
-        linear_apply(linear, row->readout, linear->in, n, row->logits, output->stride);
+        if (ids)
+            linear_look_up_rows(linear, &(struct linear_rows){row->readout, linear->in, n, row->logits, output->stride}, ids,
+                                row->targets->count);
+        else
+            linear_apply(linear, row->readout, linear->in, n, row->logits, output->stride);
         row += n;
     }
 }

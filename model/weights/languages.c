@@ -36,7 +36,7 @@ static int take_language(struct model_languages *languages, const char *code, js
     if (!json_is_object(value))
         return error_set(err, ERROR_FORMAT, "languages.%.60s: must be an object", code);
     json_object_foreach(value, key, part) {
-        if (strcmp(key, "source") != 0 && strcmp(key, "target") != 0 && strcmp(key, "aliases") != 0)
+        if (strcmp(key, "source") != 0 && strcmp(key, "target") != 0 && strcmp(key, "aliases") != 0 && strcmp(key, "list") != 0)
             return error_set(err, ERROR_FORMAT, "languages.%.60s.%.60s: unknown key", code, key);
     }
     json_t *name = json_string(code);
@@ -44,6 +44,7 @@ static int take_language(struct model_languages *languages, const char *code, js
     json_decref(name);
     if (result != 0 || take_string(code, ".source", json_object_get(value, "source"), language->source, err) != 0 ||
         take_string(code, ".target", json_object_get(value, "target"), language->target, err) != 0 ||
+        (json_object_get(value, "list") && take_string(code, ".list", json_object_get(value, "list"), language->list, err) != 0) ||
         take_aliases(languages, code, json_object_get(value, "aliases"), err) != 0)
         return -1;
     languages->codes[languages->count++] = language->code;

@@ -12,6 +12,7 @@ enum { MODEL_LANGUAGES_MOST = 1000, MODEL_LANGUAGE_BYTES = 64 };
 struct model_language {
     char code[MODEL_LANGUAGE_BYTES];                                 /* BCP-47 */
     char source[MODEL_LANGUAGE_BYTES], target[MODEL_LANGUAGE_BYTES]; /* pieces */
+    char list[MODEL_LANGUAGE_BYTES]; /* its list of target ids in shortlist.safetensors; "": it has none */
 };
 
 struct model_languages {

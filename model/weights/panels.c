@@ -131,6 +131,10 @@ bool panels_find(const struct panels *panels, struct panels_matrix *matrix, bool
     return true;
 }
 
+void panels_rest(const struct panels *panels) {
+    madvise(panels->map, panels->bytes, MADV_DONTNEED); /* only advice: nothing depends on its success */
+}
+
 /* ---- writing ---- */
 
 /* The parts of the file: the header, the entries, and for each entry its panels and rows with padding before them. */

@@ -67,6 +67,9 @@ struct panels_matrix {
  * the file does not have this matrix, or it is damaged; nothing is set. */
 bool panels_find(const struct panels *panels, struct panels_matrix *matrix, bool rows);
 
+/* Forgets the pages that were read only to compare checksums: of a mapped file only what decoding touches stays resident. */
+void panels_rest(const struct panels *panels);
+
 /* Writes the matrices [count]. Returns -1 with ERROR_FILE, ERROR_MEMORY or ERROR_INPUT (a name is too long, or there are too
  * many). */
 int panels_write(const char *path, const struct panels_origin *origin, const struct panels_matrix *matrices, size_t count,

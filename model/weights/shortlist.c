@@ -12,12 +12,22 @@ struct shortlist {
     struct arena arena; /* all below */
     uint64_t *always;   /* [words]: a set of target ids */
     size_t words;
-    const int *offsets; /* [sources + 1] */
+    const int *offsets; /* [sources + 1]; NULL: there are named lists alone */
     size_t sources;     /* size of the source vocabulary */
     const int *targets; /* [offsets[sources]] */
     size_t vocabulary;  /* size of the target vocabulary */
     size_t multiple;    /* lists are filled up to a multiple of this */
+    struct named *named;
 };
+
+/* A list that a language has. */
+struct named {
+    const char *name;
+    struct target_ids ids;
+    struct named *next;
+};
+
+static const char LIST_PREFIX[] = "list.";
 
 static void set_add(uint64_t *set, int id) {
     set[id / SET_BITS] |= UINT64_C(1) << id % SET_BITS;
@@ -72,6 +82,45 @@ static int check_offsets(const int *offsets, size_t count, size_t sources, size_
     return 0;
 }
 
+/* Turns a set into the ids of a list. Changes the set. */
+static int ids_of_set(const struct shortlist *list, uint64_t *set, struct arena *arena, struct target_ids *found,
+                      struct error *err) {
+    size_t count = 0;
+    for (size_t w = 0; w < list->words; w++)
+        count += (size_t)__builtin_popcountll(set[w]);
+    for (size_t id = 0; count % list->multiple != 0 && id < list->vocabulary; id++) {
+        count += (set[id / SET_BITS] >> id % SET_BITS & 1) == 0;
+        set_add(set, (int)id);
+    }
+
+    int *ids = arena_alloc(arena, count, sizeof *ids), *next = ids;
+    if (!ids)
+        return error_memory(err);
+    for (size_t w = 0; w < list->words; w++) /* ascending: each step takes the lowest bit */
+        for (uint64_t left = set[w]; left != 0; left &= left - 1)
+            *next++ = (int)(w * SET_BITS) + __builtin_ctzll(left);
+    *found = (struct target_ids){ids, count};
+    return 0;
+}
+
+/* Reads one list that has a name. */
+static int read_named(struct shortlist *list, const struct safetensors *file, const char *tensor, struct error *err) {
+    size_t count;
+    const int *ids = read_ids(list, file, tensor, &count, err);
+    struct named *named = ids ? arena_zalloc(&list->arena, 1, sizeof *named) : NULL;
+    uint64_t *set = named ? arena_alloc(&list->arena, list->words, sizeof *set) : NULL;
+    if (!ids)
+        return -1;
+    if (!set || !(named->name = arena_copy(&list->arena, tensor + strlen(LIST_PREFIX), strlen(tensor) - strlen(LIST_PREFIX))))
+        return error_memory(err);
+    memcpy(set, list->always, list->words * sizeof *set);
+    for (size_t i = 0; i < count; i++)
+        set_add(set, ids[i]);
+    named->next = list->named;
+    list->named = named;
+    return ids_of_set(list, set, &list->arena, &named->ids, err);
+}
+
 static int read_lists(struct shortlist *list, const struct safetensors *file, int end, struct error *err) {
     size_t multiples, always, offsets, targets;
     list->multiple = 1;
@@ -95,6 +144,13 @@ static int read_lists(struct shortlist *list, const struct safetensors *file, in
         set_add(list->always, ids[i]);
     set_add(list->always, end);
 
+    for (size_t i = 0; i < safetensors_count(file); i++) {
+        const struct tensor *tensor = safetensors_at(file, i);
+        if (strncmp(tensor->name, LIST_PREFIX, strlen(LIST_PREFIX)) == 0 && read_named(list, file, tensor->name, err) != 0)
+            return -1;
+    }
+    if (list->named && !safetensors_find(file, "offsets"))
+        return 0;
     list->offsets = read_integers(&list->arena, file, "offsets", &offsets, err);
     list->targets = list->offsets ? read_ids(list, file, "targets", &targets, err) : NULL;
     return list->targets ? check_offsets(list->offsets, offsets, list->sources, targets, err) : -1;
@@ -134,27 +190,21 @@ int shortlist_of(const struct shortlist *list, const int *source_ids, size_t len
     if (!set)
         return error_memory(err);
     memcpy(set, list->always, list->words * sizeof *set);
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; list->offsets && i < length; i++) {
         int piece = source_ids[i];
         assert(piece >= 0 && (size_t)piece < list->sources);
         for (int t = list->offsets[piece]; t < list->offsets[piece + 1]; t++)
             set_add(set, list->targets[t]);
     }
+    return ids_of_set(list, set, arena, found, err);
+}
 
-    size_t count = 0;
-    for (size_t w = 0; w < list->words; w++)
-        count += (size_t)__builtin_popcountll(set[w]);
-    for (size_t id = 0; count % list->multiple != 0 && id < list->vocabulary; id++) {
-        count += (set[id / SET_BITS] >> id % SET_BITS & 1) == 0;
-        set_add(set, (int)id);
-    }
-
-    int *ids = arena_alloc(arena, count, sizeof *ids), *next = ids;
-    if (!ids)
-        return error_memory(err);
-    for (size_t w = 0; w < list->words; w++) /* ascending: each step takes the lowest bit */
-        for (uint64_t left = set[w]; left != 0; left &= left - 1)
-            *next++ = (int)(w * SET_BITS) + __builtin_ctzll(left);
-    *found = (struct target_ids){ids, count};
+int shortlist_named(struct shortlist *list, const char *name, struct target_ids *found, struct error *err) {
+    const struct named *named = list->named;
+    while (named && strcmp(named->name, name) != 0)
+        named = named->next;
+    if (!named)
+        return error_set(err, ERROR_FORMAT, "tensor %s%.60s: missing", LIST_PREFIX, name);
+    *found = named->ids;
     return 0;
 }

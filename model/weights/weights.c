@@ -355,15 +355,42 @@ static float given_scale(const struct parameter *parameter) {
     return first;
 }
 
-/* Sets the weight [out, in] that a linear is packed from: columns first .. first + in - 1 of the parameter. */
-static int read_weight(struct weights *weights, const struct linear_names *names, const struct parameter *parameter,
-                       struct linear_source *source, struct error *err) {
-    size_t in = source->in, columns = names->columns;
-    source->weight = weights_get(weights, names->weight, source->out, columns > 0 ? columns : in, err);
+/* A matrix that is expanded a few rows at a time: columns first .. first + in - 1 of `columns`. */
+struct reading {
+    const struct weights *weights;
+    const struct parameter *parameter;
+    size_t first, in, columns;
+    float *row; /* [columns]; NULL: the matrix has no others than these */
+};
+
+static void read_rows(const void *context, size_t first, size_t count, float *rows) {
+    const struct reading *reading = context;
+    for (size_t i = 0; i < count; i++, rows += reading->in) {
+        expand_row(reading->parameter, first + i, reading->columns, reading->row ? reading->row : rows);
+        if (reading->row)
+            memcpy(rows, reading->row + reading->first, reading->in * sizeof *rows);
+    }
+    if (count == PACKED_TOGETHER) /* a large matrix, whose pages are not needed again */
+        safetensors_rest(reading->weights->file);
+}
+
+/* Sets the weight [out, in] that a linear is packed from, or how it is read in parts. */
+static int read_weight(struct weights *weights, const struct linear_names *names, struct parameter *parameter, bool packs,
+                       struct linear_source *source, struct reading *reading, struct error *err) {
+    size_t in = source->in, columns = names->columns > 0 ? names->columns : in;
+    source->scale = given_scale(parameter);
+    if (packs && !parameter->values && !is_in_place(parameter)) {
+        *reading = (struct reading){weights, parameter, names->first, in, columns, NULL};
+        if (names->columns > 0 && !(reading->row = arena_alloc(&weights->arena, columns, sizeof *reading->row)))
+            return error_memory(err);
+        source->read = read_rows;
+        source->context = reading;
+        return check_finite(parameter, source->out, columns, err);
+    }
+    source->weight = weights_get(weights, names->weight, source->out, columns, err);
     if (!source->weight)
         return -1;
-    source->scale = given_scale(parameter);
-    if (columns == 0)
+    if (names->columns == 0)
         return 0;
     float *taken = arena_alloc(&weights->arena, source->out * in, sizeof *taken);
     if (!taken)
@@ -417,12 +444,13 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
                                    .in = in,
                                    .packing = linear_packing(&source, &weights->backend)};
 
+    struct reading reading;
     bool expanded_before = parameter->values != NULL;
     struct arena_mark mark = arena_mark(&weights->arena);
     if (weights->panels && matrix.packing && panels_find(weights->panels, &matrix, source.lookups)) {
         source.packed = matrix.packed;
         source.rows = matrix.rows;
-    } else if (read_weight(weights, names, parameter, &source, err) != 0) {
+    } else if (read_weight(weights, names, parameter, matrix.packing != NULL, &source, &reading, err) != 0) {
         return weights_fail(weights);
     }
     if (make_linear(weights, &matrix, &source, linear, err) != 0)
@@ -475,6 +503,8 @@ int weights_all_used(const struct weights *weights, struct error *err) {
 
 void weights_rest(const struct weights *weights) {
     safetensors_rest(weights->file);
+    if (weights->panels)
+        panels_rest(weights->panels);
 }
 
 size_t weights_bytes(const struct weights *weights) {

@@ -35,7 +35,7 @@ static void put_card(struct writer *w, const struct translator_info *info, const
     writer_end_object(w);
 }
 
-/* The origin of a model that was downloaded. */
+/* The origin of a model that was downloaded, or its licence where it was imported. */
 static void put_origin(struct writer *w, const struct model_origin *origin) {
     if (*origin->from)
         writer_string(w, "from", origin->from);

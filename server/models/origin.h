@@ -1,4 +1,4 @@
-/* Where the model of a folder came from: its origin.json, which `alignd get` writes. */
+/* Where the model of a folder came from, and its licence: its origin.json, which `alignd get` and `alignd import` write. */
 #ifndef ALIGND_MODEL_ORIGIN_H
 #define ALIGND_MODEL_ORIGIN_H
 
@@ -6,8 +6,8 @@
 
 /* Strings that the file lacks are "". */
 struct model_origin {
-    char from[16];    /* mozilla, opus, hf, argos or url */
-    char asked[2048]; /* that names it to `alignd get` */
+    char from[16];    /* mozilla, opus, hf, argos or url; "": it was not downloaded */
+    char asked[2048]; /* that names it to `alignd get`; "" likewise */
     char version[64];
     char licence[128];
     char attribution[256];

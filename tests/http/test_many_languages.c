@@ -16,6 +16,12 @@ static void setup(void) {
     folder_set_json(folder, "languages",
                     "{'en': {'source': 's', 'target': 's'}, 'fr': {'source': 'e', 'target': 'e', 'aliases': ['fra_Latn']},"
                     " 'de': {'source': 't', 'target': 't'}}");
+    char path[sizeof folder + 16];
+    snprintf(path, sizeof path, "%s/origin.json", folder);
+    FILE *origin = fopen(path, "w");
+    ck_assert_ptr_nonnull(origin);
+    fputs("{\"format\": 1, \"from\": \"\", \"asked\": \"\", \"licence\": \"CC BY-NC 4.0\"}\n", origin);
+    fclose(origin);
     daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL));
 }
 
@@ -53,6 +59,35 @@ START_TEST(a_model_of_the_pair_comes_first) {
     struct reply reply;
     client_post(&served, "/translate", "{'text': 'A boy plays.', 'source': 'en', 'target': 'fr'}", 200, &reply);
     ck_assert_str_eq(text_at(reply.json, "model"), "luong-general-gru");
+    reply_done(&reply);
+}
+END_TEST
+
+/* Where the model serves, no two others translate in sequence, although they could. */
+START_TEST(it_comes_before_two_models) {
+    static struct daemon pivots;
+    char german[] = FOLDER_TEMPLATE;
+    struct reply reply;
+    folder_make(german, "german", "de", "en");
+    daemon_start(&pivots, ARGUMENTS("--model", german, "--model", MODEL, "--model", folder));
+    client_post(&pivots, "/translate", "{'text': 'A boy plays.', 'source': 'de', 'target': 'fr'}", 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "model"), "many");
+    reply_done(&reply);
+    client_post(&pivots, "/translate", "{'text': 'A boy plays.', 'source': 'de', 'target': 'en'}", 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "model"), "german");
+    reply_done(&reply);
+    daemon_stop(&pivots);
+    folder_remove(german);
+}
+END_TEST
+
+/* The licence that `alignd import` wrote, and no place of a download. */
+START_TEST(the_licence_is_shown) {
+    struct reply reply;
+    client_send(&served, &(struct call){.path = "/models"}, &reply);
+    ck_assert_str_eq(text_at(reply.json, "models.0.licence"), "CC BY-NC 4.0");
+    ck_assert_ptr_null(json_object_get(json_at(reply.json, "models.0"), "from"));
+    ck_assert_ptr_null(json_object_get(json_at(reply.json, "models.1"), "licence"));
     reply_done(&reply);
 }
 END_TEST
@@ -140,6 +175,8 @@ Suite *many_languages_suite(void) {
     tcase_add_unchecked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, a_pair_chooses_the_model_and_its_tokens, 0, sizeof pairs / sizeof *pairs);
     tcase_add_test(tests, a_model_of_the_pair_comes_first);
+    tcase_add_test(tests, it_comes_before_two_models);
+    tcase_add_test(tests, the_licence_is_shown);
     tcase_add_test(tests, the_source_is_detected);
     tcase_add_test(tests, targets_differ_and_dialects_agree);
     tcase_add_test(tests, all_pairs_are_offered);

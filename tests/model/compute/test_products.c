@@ -343,6 +343,67 @@ START_TEST(lookups_are_parts_of_the_product) {
 }
 END_TEST
 
+/* Rows together have the bits of each alone, also more of them than are rounded at a time. */
+START_TEST(lookups_of_rows_together) {
+    enum { OUT = 61, MOST = 300 };
+    static const size_t ins[] = {7, 64, 1024};
+    for (size_t i = 0; i < sizeof ins / sizeof *ins; i++) {
+        struct example p = example_create(packing_at(_i), MOST, OUT, ins[i], true);
+        float *rows = rows_create(&p), *together = guarded(MOST * (OUT + 3)), alone[OUT];
+        int ids[OUT];
+        size_t count = make_ids(4, OUT, ids), ldy = OUT + 3;
+        struct lookup lookup = {
+            .rows = rows, .bias = p.bias, .out = OUT, .in = ins[i], .x = p.x, .ids = ids, .count = count, .y = together};
+        lookup.x_rows = MOST;
+        lookup.ldx = p.ldx;
+        lookup.ldy = ldy;
+        p.packing->look_up(&lookup);
+        ck_assert(guards_intact(together, MOST * ldy));
+        for (size_t r = 0; r < MOST; r++) {
+            struct lookup one = lookup;
+            one.x = p.x + r * p.ldx;
+            one.x_rows = 1;
+            one.y = alone;
+            p.packing->look_up(&one);
+            ck_assert(identical(alone, together + r * ldy, count));
+        }
+        guarded_free(together);
+        guarded_free(rows);
+        example_done(&p);
+    }
+}
+END_TEST
+
+/* A matrix that is packed in parts has the bits of one that is packed at once. */
+START_TEST(parts_are_packed_as_the_whole) {
+    enum { OUT = 2 * PACKED_TOGETHER + 77, IN = 9 };
+    const struct packing *packing = packing_at(_i);
+    float *weight = noise(OUT * IN, 1, 5);
+    size_t bytes = packing->bytes(OUT, IN), rows_bytes = packing->rows_bytes(OUT, IN);
+    char *whole[2], *parts[2];
+    for (size_t k = 0; k < 2; k++) {
+        whole[k] = aligned_alloc(64, (k == 0 ? bytes : rows_bytes) / 64 * 64 + 64);
+        parts[k] = aligned_alloc(64, (k == 0 ? bytes : rows_bytes) / 64 * 64 + 64);
+    }
+    struct unpacked from = {.weight = weight, .out = OUT, .in = IN};
+    packing->pack(&from, whole[0]);
+    packing->pack_rows(&from, whole[1]);
+    for (from.first = 0; from.first < OUT; from.first += from.rows) {
+        from.rows = OUT - from.first < PACKED_TOGETHER ? OUT - from.first : PACKED_TOGETHER;
+        from.weight = weight + from.first * IN;
+        packing->pack(&from, parts[0]);
+        packing->pack_rows(&from, parts[1]);
+    }
+    ck_assert_mem_eq(whole[0], parts[0], bytes);
+    ck_assert_mem_eq(whole[1], parts[1], rows_bytes);
+    for (size_t k = 0; k < 2; k++) {
+        free(whole[k]);
+        free(parts[k]);
+    }
+    free(weight);
+}
+END_TEST
+
 static void check_bits(const struct packing *packing, size_t out, size_t in, uint32_t seed) {
     struct example p = {.rows = 1, .out = out, .in = in, .ldx = in, .ldy = out, .packing = packing};
     p.x = noise(in, seed == 0 ? INFINITY : 3, seed);
@@ -394,7 +455,7 @@ START_TEST(int8_with_given_scales) {
         float scaled = x[i] * input_scale;
         rounded[i] = isnan(scaled) ? -127 : (int)rintf(fminf(fmaxf(scaled, -127), 127));
     }
-    struct unpacked from = {weight, OUT, IN, scale, input_scale};
+    struct unpacked from = {.weight = weight, .out = OUT, .in = IN, .scale = scale, .input_scale = input_scale};
     struct example p = {.out = OUT, .in = IN, .packing = packing, .weight = weight};
     p.packed = guarded((packing->bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float));
     float *rows = guarded((packing->rows_bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float)), looked_up[OUT];
@@ -403,7 +464,15 @@ START_TEST(int8_with_given_scales) {
     packing->multiply(&(struct product){p.packed, bias, OUT, IN, input_scale, x, IN, ROWS, y, OUT});
     make_ids(0, OUT, ids);
     for (size_t r = 0; r < ROWS; r++) {
-        packing->look_up(&(struct lookup){rows, bias, OUT, IN, input_scale, x + r * IN, ids, OUT, looked_up});
+        packing->look_up(&(struct lookup){.rows = rows,
+                                          .bias = bias,
+                                          .out = OUT,
+                                          .in = IN,
+                                          .input_scale = input_scale,
+                                          .x = x + r * IN,
+                                          .ids = ids,
+                                          .count = OUT,
+                                          .y = looked_up});
         for (size_t i = 0; i < OUT; i++) {
             size_t j = (size_t)ids[i];
             int sum = 0;
@@ -432,6 +501,8 @@ TCase *products_cases(void) {
     tcase_add_loop_test(cases, no_rows, 0, products());
     tcase_add_loop_test(cases, each_row_as_if_alone, 0, products());
     tcase_add_loop_test(cases, lookups_are_parts_of_the_product, 0, products());
+    tcase_add_loop_test(cases, lookups_of_rows_together, 0, products());
+    tcase_add_loop_test(cases, parts_are_packed_as_the_whole, 0, products());
     tcase_add_loop_test(cases, int8_with_given_scales, 0, kernel_sets());
     tcase_add_loop_test(cases, int8_lookups_have_the_bits_of_the_product, 0, kernel_sets());
     tcase_add_loop_test(cases, weights_are_rounded, 0, kernel_sets());

@@ -615,7 +615,7 @@ static const struct {
     {{"config.json", "[", "vocab.json", "{}"}, "config.json: line 1: "},
     {{"config.json", "[]", "vocab.json", "{}"}, "config.json: is not an object"},
     {{"config.json", "{\"model_type\": \"bart\"}", "vocab.json", "{}"},
-     "config.json: model_type \"bart\" is not supported: only MarianMT models can be converted"},
+     "config.json: model_type \"bart\" is not supported: BART has a norm after the embedding, which alignd does not"},
     {{"config.json", "{\"model_type\": \"marian\", \"normalize_before\": true}", "vocab.json", "{}"},
      "config.json: normalize_before true is not supported"},
     {{"config.json", "{\"model_type\": \"marian\", \"activation_function\": \"tanh\"}", "vocab.json", "{}"},

@@ -75,6 +75,38 @@ START_TEST(sentences_do_not_mix) {
 }
 END_TEST
 
+/* Lists with names alone: two of them, and id 9 on each. */
+static const char NAMED[] = "{" ENTRY("always", "I32", "[1]", "[0,4]") "," ENTRY("list.Latn", "I32", "[3]", "[4,16]") "," ENTRY(
+    "list.Cyrl", "I32", "[0]", "[16,16]") "}";
+static const int32_t NAMED_DATA[] = {9, 150, 4, 4};
+
+START_TEST(lists_have_names) {
+    struct shortlist *list = open_container(NAMED, NAMED_DATA, sizeof NAMED_DATA);
+    struct target_ids found;
+    struct arena arena;
+    ck_assert_msg(list != NULL, "%s", err.message);
+    ck_assert_int_eq(shortlist_named(list, "Latn", &found, &err), 0);
+    ck_assert_uint_eq(found.count, 4);
+    ck_assert_mem_eq(found.ids, ((const int[]){END, 4, 9, 150}), 4 * sizeof *found.ids);
+    ck_assert_int_eq(shortlist_named(list, "Cyrl", &found, &err), 0);
+    ck_assert_uint_eq(found.count, 2);
+    ck_assert_int_eq(shortlist_named(list, "Grek", &found, &err), -1);
+    ck_assert_str_eq(err.message, "tensor list.Grek: missing");
+    arena_init(&arena, 4096);
+    ck_assert_int_eq(shortlist_of(list, (const int[]){1, 2}, 2, &arena, &found, &err), 0); /* source pieces ask for nothing */
+    ck_assert_uint_eq(found.count, 2);
+    arena_done(&arena);
+    shortlist_free(list);
+}
+END_TEST
+
+START_TEST(lists_are_checked) {
+    static const int32_t data[] = {9, 150, 200, 4};
+    ck_assert_ptr_null(open_container(NAMED, data, sizeof data));
+    ck_assert_str_eq(err.message, "tensor list.Latn: id 200 is not in the target vocabulary of 200");
+}
+END_TEST
+
 #define THREE(always, offsets, targets) "{" always "," offsets "," targets "}"
 #define ALWAYS_ENTRY                    ENTRY("always", "I32", "[2]", "[0,8]")
 #define OFFSETS_ENTRY                   ENTRY("offsets", "I32", "[5]", "[8,28]")
@@ -216,6 +248,8 @@ Suite *shortlist_suite(void) {
     TCase *cases = tcase_create("shortlist");
     tcase_add_loop_test(cases, ids_are_sorted_and_unique, 0, (int)(sizeof sentences / sizeof *sentences));
     tcase_add_test(cases, sentences_do_not_mix);
+    tcase_add_test(cases, lists_have_names);
+    tcase_add_test(cases, lists_are_checked);
     tcase_add_loop_test(cases, corrupt_header_is_refused, 0, (int)(sizeof corrupt_headers / sizeof *corrupt_headers));
     tcase_add_loop_test(cases, corrupt_data_is_refused, 0, (int)(sizeof corrupt_data / sizeof *corrupt_data));
     tcase_add_loop_test(cases, shipped_lists_are_read, 0, 2);

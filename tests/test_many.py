@@ -1,0 +1,277 @@
+"""Models of many languages: a random model of the structure of M2M-100 and NLLB-200, once as Hugging Face's folder and once as CTranslate2's, becomes the same model.
+Needs build/alignd, PyTorch for pytorch_model.bin, and SentencePiece."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+from ctranslate2_models import Shape, variables_of, write_model  # noqa: E402
+
+from weights.evaluation.client import Daemon, Variant, daemon  # noqa: E402
+
+ROOT = Path(__file__).parent.parent
+ALIGND = ROOT / "build" / "alignd"
+SPM = ROOT / "tests" / "data" / "tiny.en.spm"
+TEXT = "the cat is not here .\ni am at home\n"
+NLLB = ["deu_Latn", "eng_Latn", "fra_Latn", "rus_Cyrl", "zho_Hans"]
+M2M = ["__de__", "__en__", "__fr__", "__ru__", "__zh__"]
+CONFIG = {"model_type": "m2m_100", "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64,
+          "decoder_ffn_dim": 64, "activation_function": "relu", "scale_embedding": True, "decoder_start_token_id": 2, "eos_token_id": 2, "num_beams": 5}
+
+
+def pieces() -> list[str]:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    model = sentencepiece.SentencePieceProcessor(model_file=str(SPM))
+    return [model.id_to_piece(i) for i in range(3, model.get_piece_size())]
+
+
+def positions(count: int, size: int) -> numpy.ndarray:
+    """Those that transformers' M2M100SinusoidalPositionalEmbedding gives to the tokens of a sentence: from 2 on. float32 [count, size]"""
+    rates = numpy.exp(numpy.arange(size // 2) * -(numpy.log(10000) / (size // 2 - 1)))
+    angles = numpy.arange(2, count + 2)[:, None] * rates
+    return numpy.concatenate([numpy.sin(angles), numpy.cos(angles)], axis=1).astype(numpy.float32)
+
+
+def tokens_of(kind: str) -> list[str]:
+    """Of the vocabulary, by id."""
+    base = ["<s>", "<pad>", "</s>", "<unk>", *pieces()]
+    return [*base, *NLLB, "<mask>", "madeupword0"] if kind == "nllb" else [*base, *M2M, "madeupword0", "madeupword1"]
+
+
+def torch_names(variables: dict[str, numpy.ndarray], layers: int) -> dict[str, numpy.ndarray]:
+    """The same weights by the names of transformers' M2M100ForConditionalGeneration."""
+    found = {"model.shared.weight": variables["decoder/embeddings/weight"]}
+
+    def put(ours: str, theirs: str, rows: slice = slice(None)) -> None:
+        for part in ("weight", "bias"):
+            found[f"{ours}.{part}"] = variables[f"{theirs}/{part}"][rows]
+
+    def norm(ours: str, theirs: str) -> None:
+        found[f"{ours}.weight"], found[f"{ours}.bias"] = variables[f"{theirs}/gamma"], variables[f"{theirs}/beta"]
+
+    for side in ("encoder", "decoder"):
+        for i in range(layers):
+            layer, theirs = f"model.{side}.layers.{i}", f"{side}/layer_{i}"
+            d = CONFIG["d_model"]
+            for n, name in enumerate(("q_proj", "k_proj", "v_proj")):
+                put(f"{layer}.self_attn.{name}", f"{theirs}/self_attention/linear_0", slice(n * d, (n + 1) * d))
+            put(f"{layer}.self_attn.out_proj", f"{theirs}/self_attention/linear_1")
+            norm(f"{layer}.self_attn_layer_norm", f"{theirs}/self_attention/layer_norm")
+            if side == "decoder":
+                put(f"{layer}.encoder_attn.q_proj", f"{theirs}/attention/linear_0")
+                put(f"{layer}.encoder_attn.k_proj", f"{theirs}/attention/linear_1", slice(0, d))
+                put(f"{layer}.encoder_attn.v_proj", f"{theirs}/attention/linear_1", slice(d, 2 * d))
+                put(f"{layer}.encoder_attn.out_proj", f"{theirs}/attention/linear_2")
+                norm(f"{layer}.encoder_attn_layer_norm", f"{theirs}/attention/layer_norm")
+            put(f"{layer}.fc1", f"{theirs}/ffn/linear_0")
+            put(f"{layer}.fc2", f"{theirs}/ffn/linear_1")
+            norm(f"{layer}.final_layer_norm", f"{theirs}/ffn/layer_norm")
+        norm(f"model.{side}.layer_norm", f"{side}/layer_norm")
+    return {name: numpy.ascontiguousarray(value) for name, value in found.items()}
+
+
+def save_safetensors(path: Path, tensors: dict[str, numpy.ndarray]) -> None:
+    header, at = {}, 0
+    for name, value in tensors.items():
+        header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [at, at + value.nbytes]}
+        at += value.nbytes
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(value.tobytes() for value in tensors.values()))
+
+
+def save_pickle(path: Path, tensors: dict[str, numpy.ndarray]) -> None:
+    torch = pytest.importorskip("torch")
+    torch.save({name: torch.from_numpy(value) for name, value in tensors.items()}, path)
+
+
+def save_weights(folder: Path, tensors: dict[str, numpy.ndarray], container: str) -> None:
+    """container: model.safetensors or pytorch_model.bin, and in two parts with `, parts`."""
+    name, _, parts = container.partition(", ")
+    save = save_safetensors if name == "model.safetensors" else save_pickle
+    if not parts:
+        save(folder / name, tensors)
+        return
+    stem, ending = name.split(".")
+    names, files = list(tensors), [f"{stem}-0000{i}-of-00002.{ending}" for i in (1, 2)]
+    for i, file in enumerate(files):
+        save(folder / file, {key: tensors[key] for key in names[i::2]})
+    (folder / f"{name}.index.json").write_text(json.dumps({"weight_map": {key: files[i % 2] for i, key in enumerate(names)}}))
+
+
+@pytest.fixture
+def model() -> tuple[Shape, dict[str, numpy.ndarray]]:
+    """For NLLB-200's tokens, which are as many as those of M2M-100."""
+    shape = Shape(layers=2, size=32, heads=4, filter=64, positions=64, shared=True, words=tokens_of("nllb"))
+    variables = variables_of(shape, numpy.random.default_rng(5))
+    for side in ("encoder", "decoder"):
+        variables[f"{side}/position_encodings/encodings"] = positions(shape.positions, shape.size)
+    variables["decoder/projection/bias"] *= 0  # transformers' model has none
+    return shape, variables
+
+
+def write_huggingface(folder: Path, kind: str, tensors: dict[str, numpy.ndarray], container: str, ids: bool = False) -> None:
+    """ids: tokenizer_config.json gives the ids of the languages; otherwise their order does."""
+    folder.mkdir(parents=True)
+    languages = NLLB if kind == "nllb" else M2M
+    (folder / "config.json").write_text(json.dumps(CONFIG | {"vocab_size": len(tokens_of(kind))}))
+    save_weights(folder, tensors, container)
+    shutil.copy(SPM, folder / "sentencepiece.bpe.model")
+    if kind == "m2m":
+        (folder / "vocab.json").write_text(json.dumps({token: i for i, token in enumerate(tokens_of(kind)[:4 + len(pieces())])}))
+    numbered = {str(i): {"content": token} for i, token in enumerate(tokens_of(kind)) if token in languages}
+    (folder / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": numbered} if ids else {}))
+    (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": sorted(languages) if not ids else [{"content": token} for token in reversed(languages)]}))
+
+
+def run(*arguments: object, text: str | None = None) -> subprocess.CompletedProcess:
+    if not ALIGND.exists():
+        pytest.skip("alignd is not built")
+    return subprocess.run([ALIGND, *arguments], input=text, capture_output=True, text=True)
+
+
+def imported(folder: Path, out: Path, *flags: str) -> str:
+    done = run("import", folder, "--into", out.parent, "--name", out.name, *flags)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def answers(client: Daemon, source: str, target: str) -> tuple[list[list[str]], list[float]]:
+    """Tokens and scores of three hypotheses of each line."""
+    options = {"model": client.model, "source": source, "target": target, "beam_size": 3, "n_best": 3, "include": ["tokens"], "digits": 9, "verbatim": True}
+    reply = client.request("/translate", options | {"text": TEXT.splitlines(), "split_sentences": False})
+    found = [hypothesis for translation in reply["translations"] for hypothesis in translation["sentences"][0]["hypotheses"]]
+    return [hypothesis["tokens"] for hypothesis in found], [hypothesis["score"] for hypothesis in found]
+
+
+@pytest.mark.parametrize(("kind", "container", "ids"), [("nllb", "model.safetensors", False), ("nllb", "model.safetensors, parts", True), ("m2m", "pytorch_model.bin", True),
+                                                        ("m2m", "pytorch_model.bin, parts", False)])
+def test_both_folders_are_one_model(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]], kind: str, container: str, ids: bool) -> None:
+    shape, variables = model
+    shape.words = tokens_of(kind)
+    write_model(tmp_path / "ct2", shape, variables=variables, decoder_start_token="</s>")
+    shutil.copy(SPM, tmp_path / "ct2" / "sentencepiece.bpe.model")
+    write_huggingface(tmp_path / "hf", kind, torch_names(variables, shape.layers), container, ids)
+    imported(tmp_path / "ct2", tmp_path / "models" / "ct2")
+    said = imported(tmp_path / "hf", tmp_path / "models" / "hf")
+    assert "it translates between 5 languages" in said
+    models = tmp_path / "models"
+    with daemon(ALIGND, models / "hf", Variant("float32", ["--compute", "float32", "--model", str(models / "ct2")])) as url:
+        for source, target in (("en", "fr"), ("zh-Hans" if kind == "nllb" else "zh", "de")):
+            words, scores = answers(Daemon(url, "hf"), source, target)
+            others, given = answers(Daemon(url, "ct2"), source, target)
+            assert words == others and len(words) == 6
+            assert numpy.allclose(scores, given, atol=2e-4)
+    configs = [json.loads((tmp_path / "models" / name / "config.json").read_text()) for name in ("ct2", "hf")]
+    assert configs[0]["languages"] == configs[1]["languages"] and configs[1]["decoder"]["first_input"] == "eos"
+    assert (tmp_path / "models" / "hf" / "joint.vocab").read_text() == (tmp_path / "models" / "ct2" / "joint.vocab").read_text()
+
+
+def header_of(path: Path) -> dict:
+    content = path.read_bytes()
+    return json.loads(content[8:8 + struct.unpack("<Q", content[:8])[0]])
+
+
+def list_of(path: Path, name: str) -> list[int]:
+    content = path.read_bytes()
+    begin = 8 + struct.unpack("<Q", content[:8])[0]
+    first, end = header_of(path)[name]["data_offsets"]
+    return numpy.frombuffer(content[begin + first:begin + end], numpy.int32).tolist()
+
+
+@pytest.mark.parametrize("container", ["hf", "ct2"])
+def test_lists_by_script(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]], container: str) -> None:
+    shape, variables = model
+    write_model(tmp_path / "ct2", shape, variables=variables, decoder_start_token="</s>")
+    shutil.copy(SPM, tmp_path / "ct2" / "sentencepiece.bpe.model")
+    write_huggingface(tmp_path / "hf", "nllb", torch_names(variables, shape.layers), "model.safetensors")
+    assert ", lists of languages" in imported(tmp_path / container, tmp_path / "models" / "m")
+    folder, tokens = tmp_path / "models" / "m", tokens_of("nllb")
+    config = json.loads((folder / "config.json").read_text())
+    assert {code: language["list"] for code, language in config["languages"].items()} == {"de": "Latn", "en": "Latn", "fr": "Latn", "ru": "Cyrl", "zh-Hans": "Hans"}
+    assert not config.get("defaults", {}).get("shortlist")  # the vocabulary is small
+    languages = {tokens.index(token) for token in NLLB}
+    for name in ("Latn", "Cyrl", "Hans"):
+        assert set(list_of(folder / "shortlist.safetensors", f"list.{name}")) == set(range(len(tokens))) - languages  # all pieces are plain letters
+    done = run("translate", "--model", folder, "--from", "en", "--to", "ru", "--shortlist", "--compute", "int8", text=TEXT)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 2 and not any(token in done.stdout for token in NLLB)
+    said = imported(tmp_path / container, tmp_path / "models" / "none", "--no-shortlist")
+    assert "lists of languages" not in said and not (tmp_path / "models" / "none" / "shortlist.safetensors").exists()
+    assert "list" not in json.loads((tmp_path / "models" / "none" / "config.json").read_text())["languages"]["de"]
+
+
+def test_licence(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]]) -> None:
+    shape, variables = model
+    write_huggingface(tmp_path / "hf", "nllb", torch_names(variables, shape.layers), "model.safetensors")
+    assert "licence:" not in imported(tmp_path / "hf", tmp_path / "models" / "none")
+    assert not (tmp_path / "models" / "none" / "origin.json").exists()
+    assert "licence: GPL-3.0\n" in imported(tmp_path / "hf", tmp_path / "models" / "named", "--licence", "GPL-3.0")
+    (tmp_path / "hf" / "README.md").write_text("---\nlicense: cc-by-nc-4.0\n---\n")
+    assert "licence: CC BY-NC 4.0 (" in imported(tmp_path / "hf", tmp_path / "models" / "card", "--licence", "GPL-3.0")  # the card goes first
+    licences = {name: json.loads((tmp_path / "models" / name / "origin.json").read_text())["licence"] for name in ("named", "card")}
+    assert licences == {"named": "GPL-3.0", "card": "CC BY-NC 4.0"}
+
+
+def test_large_models_are_packed(tmp_path: Path) -> None:
+    """A model of 34 million parameters. Its packed weights are its weights, and answers are the same."""
+    generator = ROOT / "tests" / "bench" / "many_model.py"
+    subprocess.run([sys.executable, generator, tmp_path / "in", "--layers", "1", "--size", "512", "--filter", "512", "--heads", "8", "--words", "60000"], check=True)
+    said = imported(tmp_path / "in", tmp_path / "models" / "packed", "--max-target-ratio", "1")
+    plain = imported(tmp_path / "in", tmp_path / "models" / "plain", "--max-target-ratio", "1", "--no-pack")
+    assert "packed" not in plain and not list((tmp_path / "models" / "plain").glob("packed-*"))
+    assert "licence: CC BY-NC 4.0 (" in plain
+    if "not packed: nothing is packed" in said:
+        pytest.skip("OpenBLAS multiplies on this processor")
+    assert len(list((tmp_path / "models" / "packed").glob("packed-int8-*.bin"))) == 1
+    text = "".join((tmp_path / "in" / "source.txt").read_text(encoding="utf-8").splitlines(keepends=True)[:3])
+    found = [run("translate", "--model", tmp_path / "models" / name, "--from", "en", "--to", "ru", "--shortlist=false", text=text) for name in ("packed", "plain")]
+    assert found[0].returncode == 0 and found[0].stdout == found[1].stdout
+
+
+REFUSED = [
+    (CONFIG | {"model_type": "t5"}, "T5 and MADLAD-400 have relative positions"),
+    (CONFIG | {"model_type": "mbart"}, "mBART has a norm after the embedding"),
+    (CONFIG | {"model_type": "nllb-moe"}, "NLLB-MoE has feed-forward layers of experts"),
+    (CONFIG | {"model_type": "llama"}, 'model_type "llama" is not supported'),
+    (CONFIG | {"decoder_start_token_id": 3}, "decoder_start_token_id 3 is not the id of </s>"),
+    (CONFIG | {"normalize_embedding": True}, "normalize_embedding true is not supported"),
+    (CONFIG | {"encoder_layers": 1}, "unknown, so config.json does not describe this model"),
+]
+
+
+@pytest.mark.parametrize(("config", "message"), REFUSED)
+def test_refusals(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]], config: dict, message: str) -> None:
+    shape, variables = model
+    write_huggingface(tmp_path / "hf", "nllb", torch_names(variables, shape.layers), "model.safetensors")
+    (tmp_path / "hf" / "config.json").write_text(json.dumps(config))
+    done = run("import", tmp_path / "hf", "--into", tmp_path / "models")
+    assert done.returncode == 1 and message in done.stderr
+    assert not (tmp_path / "models").exists()
+
+
+@pytest.mark.parametrize(("file", "content", "message"), [
+    ("special_tokens_map.json", {}, "name no tokens of languages"),
+    ("special_tokens_map.json", {"additional_special_tokens": NLLB + [f"x{i}" for i in range(9)]}, "but the model has"),
+    ("tokenizer_config.json", {"added_tokens_decoder": {"4": {"content": "eng_Latn"}}}, "eng_Latn has the id 4, and so has"),
+    ("tokenizer_config.json", {"added_tokens_decoder": {"x": {"content": "eng_Latn"}}}, "'x' must be an id with its content"),
+    ("model.safetensors.index.json", {"weight_map": {"a": "../b"}}, "must be the name of a file in the folder"),
+    ("model.safetensors.index.json", {"weight_map": {"a": "other.safetensors"}}, "a is not in other.safetensors"),
+    ("model.safetensors.index.json", {}, "has no weight_map"),
+])
+def test_files_that_do_not_fit(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]], file: str, content: dict, message: str) -> None:
+    shape, variables = model
+    write_huggingface(tmp_path / "hf", "nllb", torch_names(variables, shape.layers), "model.safetensors")
+    (tmp_path / "hf" / file).write_text(json.dumps(content))
+    if file.endswith("index.json"):
+        (tmp_path / "hf" / "model.safetensors").rename(tmp_path / "hf" / "other.safetensors")
+    done = run("import", tmp_path / "hf", "--into", tmp_path / "models")
+    assert done.returncode == 1 and message in done.stderr, done.stderr
+    assert not (tmp_path / "models").exists()
