@@ -311,6 +311,16 @@ static int take_in(void *owner, const char *folder, struct error *err) {
     return catalog_take_in(service->catalog, folder, err);
 }
 
+static int64_t used_us(void *owner, const char *folder) {
+    const struct service *service = owner;
+    return catalog_used_us(service->catalog, folder);
+}
+
+static int evict(void *owner, const char *folder, struct error *err) {
+    const struct service *service = owner;
+    return catalog_evict(service->catalog, folder, err);
+}
+
 /* place: where models are downloaded to. */
 static struct fetcher *make_fetcher(const struct options *options, const char *place, struct service *service) {
     return fetcher_create(&(struct fetcher_options){.into = place,
@@ -323,6 +333,8 @@ static struct fetcher *make_fetcher(const struct options *options, const char *p
                                                     .stall_s = options->stall_s,
                                                     .metrics = service->metrics,
                                                     .add = take_in,
+                                                    .used_us = used_us,
+                                                    .evict = evict,
                                                     .owner = service});
 }
 
@@ -336,7 +348,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
                                   .directory = shipped->directory ? shipped->directory : options->directory,
                                   .gets = shipped->downloaded != NULL,
                                   .service = &service};
-    const struct catalog_options models = {.folders = daemon.folders,
+    struct catalog_options models = {.folders = daemon.folders,
                                            .directory = shipped->downloaded ? shipped->downloaded : options->directory,
                                            .downloads = shipped->downloaded != NULL,
                                            .usual = options->default_model,
@@ -356,6 +368,8 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     bool downloads = !options->offline && installed_place(models.directory, true, place, options->fetch ? err : NULL) == 0;
     if (options->fetch && (!downloads || installed_make(place, err) != 0))
         return -1;
+    if (downloads && models.directory)
+        models.directory = place; /* the same path, without a slash at the end */
     if (downloads && downloads_begin(err) != 0) /* before any thread starts; the end of the process undoes it */
         return -1;
     if (log_start(err) != 0)

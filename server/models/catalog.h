@@ -36,6 +36,7 @@ const char *model_state_name(enum model_state state);
 
 struct served_model {
     char *folder;                 /* without a trailing slash */
+    char *moved;                  /* the folder's path after it was evicted, deleted with the model; NULL: it was not */
     struct translator_card *card; /* NULL: the folder cannot be read; the state is MODEL_FAILED for good */
     struct model_origin origin;   /* strings are "" where the folder does not say where it came from */
     struct translator_info info;  /* from the card; without a card there is only the name, and the other strings are "" */
@@ -144,6 +145,13 @@ int catalog_take_in(struct catalog *catalog, const char *folder, struct error *e
 /* Takes a model out of service; requests that have it continue. A reload brings it back if its folder comes from an option.
  * UNKNOWN: no model has this name. */
 enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, struct error *err);
+
+/* Returns when the model of a folder was last used or loaded, of clock_us; 0: never, or it is not in service. */
+int64_t catalog_used_us(struct catalog *catalog, const char *folder);
+/* Takes the model of a folder out of service if it is, and deletes the folder. Requests that have it continue: until the last of
+ * them has ended, the folder has a hidden name, .removed-XXXXXX/NAME beside it, by which they can still load it. Waits while a
+ * reload runs, or the model is being loaded. -1: it is the default model, it cannot be moved, or the catalog is closed. */
+int catalog_evict(struct catalog *catalog, const char *folder, struct error *err);
 
 /* A wait for a model; in its owner's memory, which may be freed as soon as finish is called. */
 struct model_wait {
