@@ -349,18 +349,18 @@ static int serve(const struct options *options, const struct shipped *shipped, b
                                   .gets = shipped->downloaded != NULL,
                                   .service = &service};
     struct catalog_options models = {.folders = daemon.folders,
-                                           .directory = shipped->downloaded ? shipped->downloaded : options->directory,
-                                           .downloads = shipped->downloaded != NULL,
-                                           .usual = options->default_model,
-                                           .compute = options->compute,
-                                           .shortlist = options->shortlist,
-                                           .half_past = options->half_past,
-                                           .workers = options->workers,
-                                           .rows = admission_all_rows(options->rows),
-                                           .state_bytes = worker_state_bytes(),
-                                           .most_bytes = options->model_memory,
-                                           .most_waiting = options->queue,
-                                           .idle_us = (int64_t)options->idle_unload_s * 1000000};
+                                     .directory = shipped->downloaded ? shipped->downloaded : options->directory,
+                                     .downloads = shipped->downloaded != NULL,
+                                     .usual = options->default_model,
+                                     .compute = options->compute,
+                                     .shortlist = options->shortlist,
+                                     .half_past = options->half_past,
+                                     .workers = options->workers,
+                                     .rows = admission_all_rows(options->rows),
+                                     .state_bytes = worker_state_bytes(),
+                                     .most_bytes = options->model_memory,
+                                     .most_waiting = options->queue,
+                                     .idle_us = (int64_t)options->idle_unload_s * 1000000};
     const struct kept_files_limits kept = {(int64_t)options->keep_files_s * 1000000, KEPT_SENT_S * INT64_C(1000000), KEPT_FILES,
                                            options->keep_files_bytes};
     int result = -1;
@@ -369,7 +369,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     if (options->fetch && (!downloads || installed_make(place, err) != 0))
         return -1;
     if (downloads && models.directory)
-        models.directory = place; /* the same path, without a slash at the end */
+        models.directory = place;               /* the same path, without a slash at the end */
     if (downloads && downloads_begin(err) != 0) /* before any thread starts; the end of the process undoes it */
         return -1;
     if (log_start(err) != 0)

@@ -280,7 +280,8 @@ const struct option_command *option_command_nth(size_t i) {
          "alignd get --update [NAME...]\n"
          "Exit status: 0 it is there; 1 a file or memory; 2 usage; 3 there is no such model; 4 the network; 5 refused (a wrong\n"
          "hash or size, a forbidden redirect); 6 no space; 7 it cannot be imported; 130 interrupted. Proxies and certificates are\n"
-         "curl's: http_proxy, https_proxy, no_proxy, CURL_CA_BUNDLE, SSL_CERT_FILE; HF_TOKEN (sent to huggingface.co only) and HF_ENDPOINT the hub's.\n"},
+         "curl's: http_proxy, https_proxy, no_proxy, CURL_CA_BUNDLE, SSL_CERT_FILE; HF_TOKEN (sent to huggingface.co only) and "
+         "HF_ENDPOINT the hub's.\n"},
         {"models", COMMAND_MODELS, "list the models that were downloaded, and those that came with alignd",
          "alignd models [--models DIR]\n"},
         {"remove", COMMAND_REMOVE, "remove downloaded models", "alignd remove NAME... [--models DIR]\n"},

@@ -32,7 +32,7 @@ enum entry_state { ENTRY_WAITING, ENTRY_RUNNING, ENTRY_DONE, ENTRY_FAILED, ENTRY
 struct entry {
     char asked[FETCH_ASKED_BYTES];
     enum entry_state state;
-    bool on_demand; /* of the sources of --fetch; otherwise an administrator ordered just this */
+    bool on_demand;          /* of the sources of --fetch; otherwise an administrator ordered just this */
     char model[MODEL_BYTES]; /* ENTRY_DONE: the name of its folder */
     uint64_t bytes, total;
     int64_t order, changed_us; /* order: entries with a lower one come first */
