@@ -368,8 +368,8 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     bool downloads = !options->offline && installed_place(models.directory, true, place, options->fetch ? err : NULL) == 0;
     if (options->fetch && (!downloads || installed_make(place, err) != 0))
         return -1;
-    if (downloads && models.directory)
-        models.directory = place;               /* the same path, without a slash at the end */
+    if (downloads && models.directory) /* the same path, without a slash at the end */
+        models.directory = place;
     if (downloads && downloads_begin(err) != 0) /* before any thread starts; the end of the process undoes it */
         return -1;
     if (log_start(err) != 0)

@@ -248,6 +248,9 @@ def test_the_least_recently_used_makes_room(mirror, pair, folder, size_of):  # n
         assert daemon.metric("model_evictions_total") == 1 and sorted(daemon.models()) == folders(folder) == ["en-es", "en-fr", "en-it"]
         assert daemon.ask(text="What?", source="en", target="de")[0] == 200  # it is fetched again, in the place of the next one
         assert folders(folder) == ["en-de", "en-es", "en-it"]
+    assert get(mirror, folder, "--update").returncode == 0  # which changes nothing about who stays
+    assert [(folder / name / "on-demand").exists() for name in ("en-de", "en-es", "en-it")] == [True, True, False]
+    (folder / ".removed-when-killed/en-xx").mkdir(parents=True)
     with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(3.5)) as daemon:  # unused since the start: by age
         assert daemon.ask(text="What?", source="en", target="fr")[0] == 200 and folders(folder) == ["en-de", "en-fr", "en-it"]
 
