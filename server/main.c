@@ -302,6 +302,16 @@ static int take_in(void *owner, const char *folder, struct error *err) {
     return catalog_take_in(service->catalog, folder, err);
 }
 
+static int64_t used_us(void *owner, const char *folder) {
+    const struct service *service = owner;
+    return catalog_used_us(service->catalog, folder);
+}
+
+static int evict(void *owner, const char *folder, struct error *err) {
+    const struct service *service = owner;
+    return catalog_evict(service->catalog, folder, err);
+}
+
 /* place: where models are downloaded to. */
 static struct fetcher *make_fetcher(const struct options *options, const char *place, struct service *service) {
     return fetcher_create(&(struct fetcher_options){.into = place,
@@ -314,6 +324,8 @@ static struct fetcher *make_fetcher(const struct options *options, const char *p
                                                     .stall_s = options->stall_s,
                                                     .metrics = service->metrics,
                                                     .add = take_in,
+                                                    .used_us = used_us,
+                                                    .evict = evict,
                                                     .owner = service});
 }
 
@@ -327,19 +339,19 @@ static int serve(const struct options *options, const struct shipped *shipped, b
                                   .directory = shipped->directory ? shipped->directory : options->directory,
                                   .gets = shipped->downloaded != NULL,
                                   .service = &service};
-    const struct catalog_options models = {.folders = daemon.folders,
-                                           .directory = shipped->downloaded ? shipped->downloaded : options->directory,
-                                           .downloads = shipped->downloaded != NULL,
-                                           .usual = options->default_model,
-                                           .compute = options->compute,
-                                           .shortlist = options->shortlist,
-                                           .half_past = options->half_past,
-                                           .workers = options->workers,
-                                           .rows = admission_all_rows(options->rows),
-                                           .state_bytes = worker_state_bytes(),
-                                           .most_bytes = options->model_memory,
-                                           .most_waiting = options->queue,
-                                           .idle_us = (int64_t)options->idle_unload_s * 1000000};
+    struct catalog_options models = {.folders = daemon.folders,
+                                     .directory = shipped->downloaded ? shipped->downloaded : options->directory,
+                                     .downloads = shipped->downloaded != NULL,
+                                     .usual = options->default_model,
+                                     .compute = options->compute,
+                                     .shortlist = options->shortlist,
+                                     .half_past = options->half_past,
+                                     .workers = options->workers,
+                                     .rows = admission_all_rows(options->rows),
+                                     .state_bytes = worker_state_bytes(),
+                                     .most_bytes = options->model_memory,
+                                     .most_waiting = options->queue,
+                                     .idle_us = (int64_t)options->idle_unload_s * 1000000};
     const struct kept_files_limits kept = {(int64_t)options->keep_files_s * 1000000, KEPT_SENT_S * INT64_C(1000000), KEPT_FILES,
                                            options->keep_files_bytes};
     int result = -1;
@@ -347,6 +359,8 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     bool downloads = !options->offline && installed_place(models.directory, true, place, options->fetch ? err : NULL) == 0;
     if (options->fetch && (!downloads || installed_make(place, err) != 0))
         return -1;
+    if (downloads && models.directory) /* the same path, without a slash at the end */
+        models.directory = place;
     if (downloads && downloads_begin(err) != 0) /* before any thread starts; the end of the process undoes it */
         return -1;
     if (log_start(err) != 0)

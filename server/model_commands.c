@@ -169,12 +169,14 @@ static void report(enum get_status status, const struct got *got) {
                *got->attribution ? ", by " : "", got->attribution);
 }
 
-static enum get_status get_one(const struct options *options, const char *into, const char *asked, const char *name,
+/* old: the model that it may replace, whose name it gets; NULL: none. */
+static enum get_status get_one(const struct options *options, const char *into, const char *asked, const struct installed *old,
                                struct error *err) {
     struct view view = {.terminal = isatty(STDERR_FILENO)};
     struct get_options with = get_options_of(options, into, &view);
     struct got got;
-    with.name = name;
+    with.name = old ? old->name : options->name;
+    with.on_demand = old && old->on_demand;
     enum get_status status = get_model(&with, asked, &got, err);
     clear(&view);
     if (status == GET_DONE || status == GET_PRESENT)
@@ -205,7 +207,7 @@ static int update(const struct options *options, const char *into, int *status, 
         if (!*model->origin.asked || (options->paths.count > 0 && !name_list_has(&options->paths, model->name)))
             continue;
         looked++;
-        keep_first(&first, get_one(options, into, model->origin.asked, model->name, &inner), err, &inner, false);
+        keep_first(&first, get_one(options, into, model->origin.asked, model, &inner), err, &inner, false);
     }
     for (size_t i = 0; result == 0 && first == GET_DONE && i < options->paths.count; i++) {
         bool there = false;
@@ -229,7 +231,7 @@ static int get_all(const struct options *options, const char *into, int *status,
     enum get_status first = GET_DONE;
     for (size_t i = 0; i < options->paths.count && first != GET_STOPPED; i++) {
         struct error inner = {0};
-        enum get_status got = get_one(options, into, options->paths.names[i], options->name, &inner);
+        enum get_status got = get_one(options, into, options->paths.names[i], NULL, &inner);
         keep_first(&first, got, err, &inner, i + 1 == options->paths.count);
     }
     *status = get_exit_status(first);

@@ -62,8 +62,10 @@ static const struct option rows[] = {
     {"fetch-pairs", "GLOBS", NULL,
      "pairs of languages that --fetch may download, separated by ',', such as en-*,*-en (default: all)", COMMAND_SERVE,
      TEXT(fetch_pairs)},
-    {"fetch-bytes", "SIZE", "0", "disk that all downloaded models together may take; 0: no limit", COMMAND_SERVE,
-     NUMBER(BYTES, fetch_bytes, 0, 1e15)},
+    {"fetch-bytes", "SIZE", "0",
+     "disk that all downloaded models together may take; for one more, the least recently used of those that --fetch downloaded "
+     "are deleted, never others; 0: no limit",
+     COMMAND_SERVE, NUMBER(BYTES, fetch_bytes, 0, 1e15)},
     {"workers", "N", "cores", "decoding threads", OPTION_ALL, NUMBER(SIZE, workers, 1, 1024)},
     {"rows", "N", "256", "hypotheses that a worker decodes at the same time", OPTION_ALL, NUMBER(SIZE, rows, 1, 4096)},
     {"compute", "TYPE", "model",
@@ -284,7 +286,8 @@ const struct option_command *option_command_nth(size_t i) {
          "alignd get --update [NAME...]\n"
          "Exit status: 0 it is there; 1 a file or memory; 2 usage; 3 there is no such model; 4 the network; 5 refused (a wrong\n"
          "hash or size, a forbidden redirect); 6 no space; 7 it cannot be imported; 130 interrupted. Proxies and certificates are\n"
-         "curl's: http_proxy, https_proxy, no_proxy, CURL_CA_BUNDLE, SSL_CERT_FILE; HF_TOKEN and HF_ENDPOINT the hub's.\n"},
+         "curl's: http_proxy, https_proxy, no_proxy, CURL_CA_BUNDLE, SSL_CERT_FILE; HF_TOKEN (sent to huggingface.co only) and "
+         "HF_ENDPOINT the hub's.\n"},
         {"models", COMMAND_MODELS, "list the models that were downloaded, and those that came with alignd",
          "alignd models [--models DIR]\n"},
         {"remove", COMMAND_REMOVE, "remove downloaded models", "alignd remove NAME... [--models DIR]\n"},

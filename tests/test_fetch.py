@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import mirror as m  # noqa: E402
 from imported import ALIGND  # noqa: E402
-from test_get import environment, home, mirror, pair  # noqa: E402, F401
+from test_get import environment, get, home, mirror, pair  # noqa: E402, F401
 
 pytestmark = pytest.mark.skipif(not ALIGND.exists(), reason="alignd is not built")
 
@@ -102,8 +102,12 @@ class Local(http.client.HTTPConnection):
 
 def order(daemon: Daemon, **body) -> dict:
     """POST /models by the administrators' socket."""
+    return send(daemon, "POST", "/models", json.dumps(body), {"Content-Type": "application/json", "Host": "localhost"})
+
+
+def send(daemon: Daemon, *request) -> dict:
     connection = Local(daemon.admin)
-    connection.request("POST", "/models", json.dumps(body), {"Content-Type": "application/json", "Host": "localhost"})
+    connection.request(*request)
     answer = json.load(connection.getresponse())
     connection.close()
     return answer
@@ -219,6 +223,69 @@ def test_a_limit_of_bytes(mirror, pair, folder):  # noqa: F811
         assert not (folder / "en-fr").exists()
 
 
+@pytest.fixture
+def size_of(mirror, tmp_path):  # noqa: F811
+    """--fetch-bytes that so many models of these tests fit into."""
+    assert get(mirror, tmp_path / "measured", "en-fr").returncode == 0
+    size = sum(path.stat().st_size for path in (tmp_path / "measured/en-fr").iterdir())
+    return lambda models: str(int(models * size))
+
+
+def folders(folder: Path) -> list[str]:
+    """Hidden ones, too, apart from .get."""
+    return sorted(path.name for path in folder.iterdir() if path.name != ".get")
+
+
+def test_the_least_recently_used_makes_room(mirror, pair, folder, size_of):  # noqa: F811
+    for target in ("de", "es", "it"):
+        mirror.add_pair("en", target, pair)
+    assert get(mirror, folder, "en-it").returncode == 0
+    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(3.5)) as daemon:
+        for target in ("fr", "de", "fr", "it", "es"):
+            status, answer, _ = daemon.ask(text="What?", source="en", target=target)
+            assert status == 200, answer
+        assert re.search("model=en-de bytes=[0-9]+ for=en-es", daemon.logged("event=model_evicted"))
+        assert daemon.metric("model_evictions_total") == 1 and sorted(daemon.models()) == folders(folder) == ["en-es", "en-fr", "en-it"]
+        assert daemon.ask(text="What?", source="en", target="de")[0] == 200  # it is fetched again, in the place of the next one
+        assert folders(folder) == ["en-de", "en-es", "en-it"]
+    assert get(mirror, folder, "--update").returncode == 0  # which changes nothing about who stays
+    assert [(folder / name / "on-demand").exists() for name in ("en-de", "en-es", "en-it")] == [True, True, False]
+    (folder / ".removed-when-killed/en-xx").mkdir(parents=True)
+    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(3.5)) as daemon:  # unused since the start: by age
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200 and folders(folder) == ["en-de", "en-fr", "en-it"]
+
+
+def test_models_that_stay(mirror, pair, folder, size_of):  # noqa: F811
+    for target in ("de", "es", "it"):
+        mirror.add_pair("en", target, pair)
+    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(2.5)) as daemon:
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
+        assert get(mirror, folder, "en-fr").returncode == 0  # it was fetched on demand, and stays from now on
+        order(daemon, get="en-de")
+        until(lambda: daemon.models().get("en-de", {}).get("state") == "cold", "the ordered model")
+        assert daemon.ask(text="What?", source="en", target="it")[0] == 400
+        assert re.search("result=space .*needs [0-9.]+ MB, and [0-9.]+ MB are allowed", daemon.logged("event=fetch_failed"))
+        assert folders(folder) == ["en-de", "en-fr"] and daemon.metric("model_evictions_total") == 0
+
+
+def test_what_an_administrator_orders_makes_room_too(mirror, pair, folder, size_of):  # noqa: F811
+    mirror.add_pair("en", "de", pair)
+    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(1.5)) as daemon:
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
+        order(daemon, get="en-de")
+        until(lambda: "en-de" in folders(folder), "the ordered model")
+        assert folders(folder) == ["en-de"]
+
+
+def test_a_download_that_fails_evicts_nothing(mirror, pair, folder, size_of):  # noqa: F811
+    paths = mirror.add_pair("en", "de", pair, version="3.1")  # files of other names
+    mirror.acts[paths["model"]] = [m.other(b"x")]
+    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(1.5)) as daemon:
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
+        assert daemon.ask(text="What?", source="en", target="de")[0] == 400
+        assert folders(folder) == ["en-fr"] and daemon.ask(text="What?", source="en", target="fr")[0] == 200
+
+
 def test_off_by_default(mirror, folder):  # noqa: F811
     folder.mkdir()
     with serve(mirror, folder) as daemon:
@@ -262,6 +329,38 @@ def test_a_drain_does_not_wait_for_a_download(mirror, folder):  # noqa: F811
         thread.join()
         assert answers == [503]
     gate.set()
+
+
+RESOLVER = r"""
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **all) {
+    if (!host || strcmp(host, "slow.example") != 0)
+        return ((int (*)(const char *, const char *, const struct addrinfo *, struct addrinfo **))dlsym(RTLD_NEXT, "getaddrinfo"))(host, service, hints, all);
+    close(open(getenv("LOOKED_UP"), O_CREAT | O_WRONLY, 0600));
+    for (;;)
+        pause();
+}
+"""
+
+
+def test_a_drain_does_not_wait_for_a_name(mirror, folder, tmp_path):  # noqa: F811
+    library, looked_up = tmp_path / "resolver.so", tmp_path / "looked-up"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=RESOLVER, text=True, check=True)
+    mirror.url = "http://slow.example"
+    with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", home={"env": environment(LD_PRELOAD=str(library), LOOKED_UP=str(looked_up))}) as daemon:
+        thread = threading.Thread(target=lambda: daemon.ask(text="What?", source="xx", target="yy"))
+        thread.start()
+        until(looked_up.exists, "the name")
+        began = time.monotonic()
+        daemon.process.terminate()
+        assert daemon.process.wait(30) == 0
+        print(f"stopped after {time.monotonic() - began:.2f} s")
+        thread.join()
 
 
 def test_flags_that_contradict_each_other(tmp_path):
@@ -321,3 +420,32 @@ def test_requests_downloads_and_removals_at_once(mirror, pair, folder):  # noqa:
         for thread in threads:
             thread.join()
         assert wrong == [] and len(daemon.models()) == 10
+
+
+def test_requests_downloads_evictions_and_removals_at_once(mirror, pair, folder, size_of):  # noqa: F811
+    """1,000 requests for nine pairs, four of which fit into the folder, while an administrator orders a tenth and removes it."""
+    targets = ["fr", "de", "es", "it", "pt", "nl", "sv", "da", "fi"]
+    for target in [*targets[1:], "pl"]:
+        mirror.add_pair("en", target, pair)
+    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(4.5), "--deadline-ms", "120000") as daemon:
+        wrong: list = []
+
+        def work(number: int) -> None:
+            for i in range(50):
+                target = targets[(number + i // 5) % 9]
+                status, answer, _ = daemon.ask(text=f"What {i}?", source="en", target=target, deadline_ms=60000)
+                if status != 200:
+                    wrong.append((target, status, answer))
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(20)]
+        for thread in threads:
+            thread.start()
+        for _ in range(10):
+            order(daemon, get="en-pl")
+            until(lambda: "en-pl" in daemon.models() and daemon.models()["en-pl"]["state"] != "fetching", "the ordered model")
+            assert send(daemon, "DELETE", "/models/en-pl", None, {"Host": "localhost"})["status"] == "removed"
+        for thread in threads:
+            thread.join()
+        assert wrong == [] and daemon.metric("model_evictions_total") >= 10
+        until(lambda: not any(name.startswith(".") for name in folders(folder)), "the end of the last removal")
+        assert len(folders(folder)) <= 5

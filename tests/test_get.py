@@ -10,14 +10,17 @@ import os
 import pty
 import re
 import signal
+import socketserver
+import ssl
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterator
 
 import pytest
 
@@ -267,16 +270,55 @@ def test_the_port_of_a_proxy_opens_no_other_address(mirror, tmp_path):
     refused(get(mirror, tmp_path, "en-fr", http_proxy="http://127.0.0.1:9", no_proxy="*"), REFUSED, "private address 127.0.0.2", tmp_path)
 
 
-def test_a_token_is_sent_to_its_own_host_alone(mirror, tmp_path):
-    repository, port, sent = "maker/model", mirror.url.rpartition(":")[2], []
+def test_a_token_is_not_sent_to_a_mirror(mirror, tmp_path):
+    sent = []
 
     def note(handler, content) -> None:
-        sent.append((handler.headers["Host"], handler.headers.get("Authorization")))
-        handler.reply(*((302, b"") if handler.headers["Host"].startswith("127.") else (404, b"no")), Location=f"http://localhost:{port}{handler.path}")
+        sent.append(handler.headers.get("Authorization"))
+        handler.reply(404, b"no")
 
-    mirror.acts[f"/api/models/{repository}?blobs=true"] = [note]
-    get(mirror, tmp_path, "hf:" + repository, HF_TOKEN="hf_secret")
-    assert sent == [(f"127.0.0.1:{port}", "Bearer hf_secret"), (f"localhost:{port}", None)]
+    mirror.acts["/api/models/maker/model?blobs=true"] = [note]
+    get(mirror, tmp_path, "hf:maker/model", HF_TOKEN="hf_secret")
+    run("get", "hf:maker/model", "--into", tmp_path, HF_TOKEN="hf_secret", HF_ENDPOINT=mirror.url)
+    assert sent == [None, None]
+
+
+@contextmanager
+def everywhere(folder: Path, reply: Callable[[str, str], bytes]) -> Iterator[dict[str, str]]:
+    """A proxy at which each host answers by itself, with the variables that lead there."""
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=test",
+                    "-addext", "subjectAltName=DNS:huggingface.co,DNS:*.huggingface.co", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    class Proxy(socketserver.StreamRequestHandler):
+        def head(self, stream) -> str:
+            return "".join(iter(lambda: stream.readline().decode(), "\r\n"))
+
+        def handle(self) -> None:
+            host = self.head(self.rfile).split()[1]
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            with context.wrap_socket(self.connection, server_side=True) as inside:
+                inside.sendall(reply(host, self.head(inside.makefile("rb"))))
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Proxy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield {"https_proxy": f"http://127.0.0.1:{server.server_address[1]}", "CURL_CA_BUNDLE": str(certificate)}
+        server.shutdown()
+
+
+def test_a_token_is_sent_to_the_hub_alone(tmp_path):
+    sent = []
+
+    def reply(host: str, head: str) -> bytes:
+        sent.append((host, "Authorization: Bearer hf_secret" in head))
+        first = host == "huggingface.co:443"
+        return b"HTTP/1.1 " + (b"302 Found\r\nLocation: https://cdn.huggingface.co/x" if first else b"404 No") + b"\r\nContent-Length: 0\r\n\r\n"
+
+    with everywhere(tmp_path, reply) as proxied:
+        done = run("get", "hf:maker/model", "--into", tmp_path / "models", "--retries", "0", HF_TOKEN="hf_secret", **proxied)
+    assert done.returncode == UNKNOWN and sent[:2] == [("huggingface.co:443", True), ("cdn.huggingface.co:443", False)], (done.stderr, sent)
 
 
 def test_an_entity_tag_is_not_sent_back_with_control_characters(mirror, tmp_path):

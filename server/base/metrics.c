@@ -59,7 +59,7 @@ struct metrics {
     struct histogram queue, step, rows, chores[CHORE_KINDS];
     gauge gauges[GAUGES];
     counter admitted[PRIORITIES], cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
-    counter reloads[2], loads[2], fetches[2], unloads, cache_misses, cache_hits; /* [2]: failure, success */
+    counter reloads[2], loads[2], fetches[2], unloads, evictions, cache_misses, cache_hits; /* [2]: failure, success */
 
     pthread_mutex_t lock; /* guards the list */
     struct model_metrics *models;
@@ -217,6 +217,10 @@ void metrics_model_loaded(struct metrics *metrics, bool success) {
 
 void metrics_model_unloaded(struct metrics *metrics) {
     counter_add(&metrics->unloads, 1);
+}
+
+void metrics_model_evicted(struct metrics *metrics) {
+    counter_add(&metrics->evictions, 1);
 }
 
 void metrics_cache_asked(struct metrics *metrics, struct model_metrics *model, bool hit) {
@@ -413,6 +417,7 @@ static const struct family families[] = {
     {"models_reloads_total", COUNTER, "Completed reloads of the models.", EACH(reloads, "result", results)},
     {"model_loads_total", COUNTER, "Models loaded on demand.", EACH(loads, "result", results)},
     {"model_fetches_total", COUNTER, "Downloads of models that have ended.", EACH(fetches, "result", results)},
+    {"model_evictions_total", COUNTER, "Models fetched on demand that were deleted to make room for others.", ONE(evictions)},
     {"models_fetching", GAUGE, "Models being downloaded, or waiting for their turn.", NOW(fetching)},
     {"model_unloads_total", COUNTER, "Models unloaded because they were idle or room was needed.", ONE(unloads)},
     {"cache_hits_total", COUNTER, "Requests answered from the answer cache.", ONE(cache_hits)},

@@ -79,6 +79,7 @@ void metrics_model_unloaded(struct metrics *metrics);
 void metrics_reloaded(struct metrics *metrics, bool success);
 /* A download of a model has ended. */
 void metrics_fetched(struct metrics *metrics, bool success);
+void metrics_model_evicted(struct metrics *metrics);
 
 /* Counts a lookup in the answer cache. */
 void metrics_cache_asked(struct metrics *metrics, struct model_metrics *model, bool hit);

@@ -4,6 +4,8 @@
 #include "server/base/metrics.h"
 #include "server/get/get.h"
 #include "server/get/installed.h"
+#include "server/models/manifest.h"
+#include <dirent.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,8 @@ enum {
     FETCHER_NICE = 5,
     LOOK_US = 20 * 1000,
     FAILED_US = 60 * 1000 * 1000, /* after a failure it is not tried again on demand for so long */
-    PAIR_BYTES = 64
+    PAIR_BYTES = 64,
+    MODEL_BYTES = 256
 };
 static const int64_t UNKNOWN_US = INT64_C(600) * 1000000;   /* the same where no source has it */
 static const int64_t LIST_US = INT64_C(6) * 3600 * 1000000; /* a list of pairs is read again after so long */
@@ -29,7 +32,8 @@ enum entry_state { ENTRY_WAITING, ENTRY_RUNNING, ENTRY_DONE, ENTRY_FAILED, ENTRY
 struct entry {
     char asked[FETCH_ASKED_BYTES];
     enum entry_state state;
-    bool on_demand; /* of the sources of --fetch; otherwise an administrator ordered just this */
+    bool on_demand;          /* of the sources of --fetch; otherwise an administrator ordered just this */
+    char model[MODEL_BYTES]; /* ENTRY_DONE: the name of its folder */
     uint64_t bytes, total;
     int64_t order, changed_us; /* order: entries with a lower one come first */
     char reason[256];
@@ -345,6 +349,7 @@ static void *keeper_run(void *argument) {
 struct work {
     struct fetcher *fetcher;
     char asked[FETCH_ASKED_BYTES];
+    char model[MODEL_BYTES]; /* the name of its folder, once it is there */
 };
 
 static void note(void *owner, const struct get_event *event) {
@@ -405,15 +410,87 @@ static void read_list(struct fetcher *fetcher) {
     pthread_mutex_unlock(&fetcher->lock);
 }
 
-/* Returns by how many bytes the folder may still grow. */
+/* Bytes of the folder's models, but for the one with this name; all: those that may be evicted, too. NULL: of every name. */
+static uint64_t sum_bytes(const struct installed_list *list, const char *name, bool all) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if ((all || !list->models[i].on_demand) && (!name || strcmp(list->models[i].name, name) != 0))
+            sum += list->models[i].bytes;
+    return sum;
+}
+
+/* The model to evict first: the least recently used one, and one that was not used since the start as if it was when it was
+ * downloaded. NULL: none may be evicted. */
+static struct installed *find_oldest(const struct fetcher *fetcher, const struct installed_list *list, const char *name) {
+    struct installed *oldest = NULL;
+    struct timespec now;
+    int64_t least_us = 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t since_1970_us = clock_us() - ((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    for (size_t i = 0; i < list->count; i++) {
+        struct installed *model = &list->models[i];
+        int64_t used_us = fetcher->options.used_us(fetcher->options.owner, model->folder);
+        used_us = used_us > 0 ? used_us : since_1970_us + model->marked_us;
+        if (!model->on_demand || strcmp(model->name, name) == 0 || (oldest && used_us >= least_us))
+            continue;
+        oldest = model;
+        least_us = used_us;
+    }
+    return oldest;
+}
+
+/* So that its pair is fetched again when it is next asked for. */
+static void forget(struct fetcher *fetcher, const char *model) {
+    pthread_mutex_lock(&fetcher->lock);
+    for (size_t i = 0; i < fetcher->count;) {
+        if (fetcher->entries[i].state == ENTRY_DONE && strcmp(fetcher->entries[i].model, model) == 0)
+            fetcher->entries[i] = fetcher->entries[--fetcher->count];
+        else
+            i++;
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+}
+
+/* Evicts models until one of this name and size fits. One that cannot be evicted counts as one that stays. */
+static enum get_status make_room(void *owner, const char *name, uint64_t bytes, struct error *err) {
+    const struct work *work = owner;
+    struct fetcher *fetcher = work->fetcher;
+    const struct fetcher_options *o = &fetcher->options;
+    struct installed_list list = {NULL, 0};
+    uint64_t most = o->most_bytes > bytes ? o->most_bytes - bytes : 0;
+    if (installed_list(o->into, &list, err) != 0) {
+        installed_list_done(&list);
+        return GET_FAILED;
+    }
+    bool fits = o->most_bytes >= bytes;
+    while ((fits = fits && sum_bytes(&list, name, false) <= most) && sum_bytes(&list, name, true) > most) {
+        struct installed *model = find_oldest(fetcher, &list, name);
+        struct error error = {0};
+        forget(fetcher, model->name);
+        if (o->evict(o->owner, model->folder, &error) == 0) {
+            log_event(LOG_INFO, "model_evicted", log_text("model", model->name), log_count("bytes", model->bytes),
+                      log_text("for", work->asked));
+            metrics_model_evicted(o->metrics);
+            model->bytes = 0;
+        } else {
+            log_event(LOG_WARN, "model_not_evicted", log_text("model", model->name), log_text("reason", error.message));
+        }
+        model->on_demand = false;
+    }
+    if (!fits)
+        error_set(err, ERROR_FILE, "needs %.1f MB, and --fetch-bytes allows %.1f MB, of which models that stay take %.1f MB",
+                  (double)bytes / 1e6, (double)o->most_bytes / 1e6, (double)sum_bytes(&list, name, false) / 1e6);
+    installed_list_done(&list);
+    return fits ? GET_DONE : GET_SPACE;
+}
+
+/* Returns how many bytes the folder may have beside the models that are never evicted. */
 static uint64_t bytes_left(const struct fetcher *fetcher) {
     struct installed_list list = {NULL, 0};
-    uint64_t taken = 0, most = fetcher->options.most_bytes;
     installed_list(fetcher->options.into, &list, NULL);
-    for (size_t i = 0; i < list.count; i++)
-        taken += list.models[i].bytes;
+    uint64_t kept = sum_bytes(&list, NULL, false), most = fetcher->options.most_bytes;
     installed_list_done(&list);
-    return taken < most ? most - taken : 0;
+    return kept < most ? most - kept : 0;
 }
 
 /* From the first source that has it. */
@@ -423,10 +500,13 @@ static enum get_status get_from_sources(struct work *work, bool on_demand, struc
     const char *const prefixes[] = {fetcher->mozilla || !on_demand ? "" : NULL, fetcher->opus && on_demand ? "opus:" : NULL};
     enum get_status status = GET_UNKNOWN;
     options.update = !on_demand;
-    if (fetcher->options.most_bytes > 0 && (options.most_bytes = bytes_left(fetcher)) == 0) {
-        error_set(err, ERROR_FILE, "%.300s has reached --fetch-bytes (%llu)", fetcher->options.into,
-                  (unsigned long long)fetcher->options.most_bytes);
-        return GET_SPACE;
+    options.on_demand = on_demand;
+    if (fetcher->options.most_bytes > 0) {
+        options.make_room = make_room;
+        if ((options.most_bytes = bytes_left(fetcher)) == 0) {
+            error_set(err, ERROR_FILE, "%.300s has models that stay, which take all of --fetch-bytes", fetcher->options.into);
+            return GET_SPACE;
+        }
     }
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes && status == GET_UNKNOWN; i++) {
         char asked[FETCH_ASKED_BYTES + 8];
@@ -463,8 +543,25 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
         log_event(LOG_ERROR, "fetch_failed", log_text("pair", work->asked), log_text("result", get_status_name(status)),
                   log_text("reason", err->message));
     metrics_fetched(fetcher->options.metrics, status == GET_DONE || status == GET_PRESENT);
+    const char *slash = strrchr(got->folder, '/');
+    if (status == GET_DONE || status == GET_PRESENT)
+        snprintf(work->model, sizeof work->model, "%.255s", slash ? slash + 1 : got->folder);
     free(got);
     return status;
+}
+
+/* Deletes folders that had been removed when an earlier process was killed. */
+static void delete_remains(const char *directory) {
+    const struct dirent *entry;
+    DIR *open = opendir(directory);
+    while (open && (entry = readdir(open)) != NULL) {
+        char path[INSTALLED_PATH_BYTES];
+        int length = snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+        if (strncmp(entry->d_name, ".removed-", strlen(".removed-")) == 0 && length >= 0 && (size_t)length < sizeof path)
+            model_folder_delete(path);
+    }
+    if (open)
+        closedir(open);
 }
 
 /* Called with the lock held. The next one in turn; NULL: none waits. */
@@ -481,6 +578,7 @@ static struct entry *next_entry(struct fetcher *fetcher) {
 static void *worker_run(void *argument) {
     struct fetcher *fetcher = argument;
     setpriority(PRIO_PROCESS, 0, FETCHER_NICE); /* on Linux only of this thread */
+    delete_remains(fetcher->options.into);
     pthread_mutex_lock(&fetcher->lock);
     while (!fetcher->stopped) {
         struct entry *entry = next_entry(fetcher);
@@ -503,6 +601,7 @@ static void *worker_run(void *argument) {
                                                                        : ENTRY_FAILED;
             entry->changed_us = clock_us();
             snprintf(entry->reason, sizeof entry->reason, "%.255s", error.message);
+            strcpy(entry->model, work.model);
         }
         struct fetch_wait *waits = take_waits(fetcher, work.asked);
         pthread_mutex_unlock(&fetcher->lock);

@@ -1,6 +1,8 @@
 /* Models that the daemon downloads while it serves: because a request asks for a pair of languages that no model is for (--fetch),
  * or because an administrator orders it. This module hides when what is downloaded, and who waits for it.
  *
+ * What was fetched on demand makes room for what is fetched later, under a limit on the bytes of the folder.
+ *
  * One thread downloads one model after the other, at a low priority; another ends the waits of those whose time is over. A pair
  * that the sources do not have, or whose download failed, is not tried again for a while. Thread-safe; nothing here waits for the
  * network on the caller's thread. */
@@ -22,13 +24,17 @@ struct fetcher_options {
     const char *into;    /* folder of the model folders */
     const char *sources; /* on demand: "mozilla", "opus" or both, separated by ','; NULL: nothing is fetched on demand */
     const char *pairs;   /* globs of the pairs that are fetched on demand, separated by ','; NULL: all */
-    uint64_t most_bytes; /* that all models in the folder may take; 0: no limit */
+    uint64_t most_bytes; /* that all models in the folder may take; 0: no limit. The least recently used ones of those that were
+                          * fetched on demand are evicted for another; others stay */
     const char *mirror, *records;
     size_t retries, stall_s;
     bool offline;
     struct metrics *metrics;
     /* Called on the thread that downloads, with the new model folder: puts it into service. -1 with an error. */
     int (*add)(void *owner, const char *folder, struct error *err);
+    /* As catalog_used_us and catalog_evict; called on the same thread. */
+    int64_t (*used_us)(void *owner, const char *folder);
+    int (*evict)(void *owner, const char *folder, struct error *err);
     void *owner;
 };
 

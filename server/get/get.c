@@ -3,6 +3,7 @@
 #include "model/import/import.h"
 #include "server/get/installed.h"
 #include "server/get/sources.h"
+#include "server/models/manifest.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -338,8 +339,8 @@ static enum get_status import(struct job *job, struct error *err) {
     if (!put_path(above, "%s/parts", job->room) ||
         !put_path(job->parts, "%s/%s", above, plan->kind == SOURCE_HUGGINGFACE && slash ? slash + 1 : "model"))
         return fail_file(err, job->room);
-    installed_delete(above);
-    installed_delete(job->out);
+    model_folder_delete(above);
+    model_folder_delete(job->out);
     if (mkdir(above, 0755) != 0 || mkdir(job->parts, 0755) != 0 || mkdir(job->out, 0755) != 0)
         return fail_file(err, above);
     for (size_t i = 0; !archive && status == GET_DONE && i < plan->count; i++)
@@ -391,6 +392,17 @@ static enum get_status publish(const struct job *job, struct got *got, struct er
     char made[PATH_BYTES], folder[PATH_BYTES], name[256];
     if (!find_made(job, name) || !put_path(made, "%s/%s", job->out, name) || !put_path(folder, "%s/%s", job->options->into, name))
         return fail_file(err, job->out);
+    struct installed model;
+    if (job->options->make_room) {
+        if (installed_read(made, &model, err) != 0)
+            return GET_FAILED;
+        enum get_status status = job->options->make_room(job->options->owner, name, model.bytes, err);
+        installed_done(&model);
+        if (status != GET_DONE)
+            return status;
+    }
+    if (job->options->on_demand && installed_mark(made, true, err) != 0)
+        return GET_FAILED;
     bool there = access(folder, F_OK) == 0;
     int renamed = -1;
     if (there && job->options->update) /* those who have the old one open keep it; it is deleted with the room */
@@ -406,7 +418,6 @@ static enum get_status publish(const struct job *job, struct got *got, struct er
         fsync(directory);
         close(directory);
     }
-    struct installed model;
     if (installed_read(folder, &model, err) != 0)
         return GET_FAILED;
     note_present(got, &model);
@@ -447,7 +458,7 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     if (status == GET_DONE)
         status = publish(job, got, err);
     if (status == GET_DONE || status == GET_REFUSED || status == GET_UNREADABLE || status == GET_UNKNOWN)
-        installed_delete(job->room); /* otherwise the next try goes on from there */
+        model_folder_delete(job->room); /* otherwise the next try goes on from there */
     return status;
 }
 
@@ -496,6 +507,8 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
     }
     if (status == GET_DONE) {
         status = get_locked(job, &found, err);
+        if (status == GET_PRESENT && !options->on_demand && installed_mark(found.folder, false, err) != 0)
+            status = GET_FAILED;
         release_lock(job);
     }
     if (status == GET_DONE || status == GET_PRESENT)

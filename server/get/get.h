@@ -32,8 +32,12 @@ struct get_options {
     const char *from, *to;   /* languages; NULL: as the source says */
     size_t retries, stall_s; /* as in struct download_manner */
     uint64_t most_bytes;     /* of all files; 0: no limit */
+    bool on_demand;          /* it may be deleted later to make room for another; otherwise it stays, also if it is there already */
     const atomic_bool *stop; /* NULL: never */
     void (*tell)(void *owner, const struct get_event *event); /* NULL: nobody is interested */
+    /* Called once the model is complete, before it gets this name: makes room for its bytes in the folder. Unless it returns
+     * GET_DONE, the model does not get the name, and is kept for the next try. NULL: there is room. */
+    enum get_status (*make_room)(void *owner, const char *name, uint64_t bytes, struct error *err);
     void *owner;
 };
 

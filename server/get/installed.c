@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { REMOVE_DEPTH = 16, MOST_HOME = 4000 };
+enum { COUNT_DEPTH = 16, MOST_HOME = 4000 };
 
 static const char machine_place[] = "/var/lib/alignd/models";
 
@@ -70,18 +70,6 @@ int installed_make(const char *folder, struct error *err) {
     }
 }
 
-static int delete_one(const char *path, const struct stat *status, int kind, struct FTW *place) {
-    (void)status;
-    (void)kind;
-    (void)place;
-    remove(path);
-    return 0;
-}
-
-void installed_delete(const char *folder) {
-    nftw(folder, delete_one, REMOVE_DEPTH, FTW_DEPTH | FTW_PHYS);
-}
-
 /* ---- models ---- */
 
 static _Thread_local uint64_t counted; /* by nftw, which hands over nothing of the caller's */
@@ -91,6 +79,26 @@ static int count_one(const char *path, const struct stat *status, int kind, stru
     (void)place;
     if (kind == FTW_F && S_ISREG(status->st_mode))
         counted += (uint64_t)status->st_size;
+    return 0;
+}
+
+/* Its time is when it was made. */
+static bool mark_path(const char *folder, char path[INSTALLED_PATH_BYTES]) {
+    int length = snprintf(path, INSTALLED_PATH_BYTES, "%s/on-demand", folder);
+    return length >= 0 && length < INSTALLED_PATH_BYTES;
+}
+
+int installed_mark(const char *folder, bool on_demand, struct error *err) {
+    char path[INSTALLED_PATH_BYTES];
+    int file = -1;
+    if (!mark_path(folder, path))
+        return error_set(err, ERROR_INPUT, "%.100s: the path is too long", folder);
+    if (on_demand && (file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) < 0)
+        return error_set(err, ERROR_FILE, "%.400s: %s", path, strerror(errno));
+    if (file >= 0)
+        close(file);
+    else if (unlink(path) != 0 && errno != ENOENT)
+        return error_set(err, ERROR_FILE, "%.400s: %s", path, strerror(errno));
     return 0;
 }
 
@@ -109,8 +117,13 @@ int installed_read(const char *folder, struct installed *out, struct error *err)
     made.name = slash ? slash + 1 : made.folder;
     model_origin_read(folder, &made.origin);
     counted = 0;
-    nftw(folder, count_one, REMOVE_DEPTH, FTW_PHYS);
+    nftw(folder, count_one, COUNT_DEPTH, FTW_PHYS);
     made.bytes = counted;
+    char mark[INSTALLED_PATH_BYTES];
+    struct stat marked;
+    made.on_demand = mark_path(folder, mark) && stat(mark, &marked) == 0;
+    if (made.on_demand)
+        made.marked_us = (int64_t)marked.st_mtim.tv_sec * 1000000 + marked.st_mtim.tv_nsec / 1000;
     *out = made;
     return 0;
 }
@@ -198,7 +211,7 @@ int installed_remove(const char *directory, const char *name, char **removed, st
     else
         result = 0;
     if (made)
-        installed_delete(gone);
+        model_folder_delete(gone);
     installed_list_done(&list);
     return result;
 }

@@ -21,7 +21,9 @@ struct installed {
     const char *name; /* the folder's last component */
     char source[32], target[32];
     struct model_origin origin;
-    uint64_t bytes; /* of all its files */
+    uint64_t bytes;    /* of all its files */
+    bool on_demand;    /* a request had it downloaded: it may be deleted to make room for another */
+    int64_t marked_us; /* if so, when that was, in time since 1970 */
 };
 
 struct installed_list {
@@ -32,6 +34,9 @@ struct installed_list {
 /* Reads a model folder. -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 int installed_read(const char *folder, struct installed *out, struct error *err);
 void installed_done(struct installed *model);
+/* Makes a model one that was downloaded on demand, or one that stays: a file of its folder, on-demand, says so. -1 with ERROR_FILE.
+ */
+int installed_mark(const char *folder, bool on_demand, struct error *err);
 /* Adds the readable model folders of a directory, sorted by name; one that is not there has none. -1 with ERROR_MEMORY. */
 int installed_list(const char *directory, struct installed_list *list, struct error *err);
 void installed_list_done(struct installed_list *list);
@@ -40,8 +45,6 @@ void installed_list_done(struct installed_list *list);
  * removed: its name, the caller's to free. -1 with ERROR_INPUT (there is none, or several) or ERROR_FILE. */
 int installed_remove(const char *directory, const char *name, char **removed, struct error *err);
 
-/* Removes the folder and all that is in it. */
-void installed_delete(const char *folder);
 /* Makes the folder and those that lead to it. */
 int installed_make(const char *folder, struct error *err);
 

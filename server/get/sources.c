@@ -478,8 +478,9 @@ static enum get_status plan_hub(const struct source_options *options, const char
     struct error inner = {0};
     char *text;
     size_t length;
-    plan->token = token && *token ? token : "";
     const char *url = url_of(options, base, say(arena, "/api/models/%s?blobs=true", repository), arena);
+    bool hub = strncmp(url, hub_host, strlen(hub_host)) == 0 && url[strlen(hub_host)] == '/'; /* nobody else gets the token */
+    plan->token = hub && token ? token : "";
     enum get_status status = fetch_text(options, url, kept, plan->token, arena, &text, &length, &inner);
     if (status == GET_UNKNOWN) { /* a mirror may have the other list */
         url = url_of(options, base, say(arena, "/api/models/%s/tree/main?recursive=true", repository), arena);

@@ -10,12 +10,15 @@
 #include "server/models/catalog.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/models/manifest.h"
+#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum {
     LOADER_NICE = 5,
@@ -23,7 +26,8 @@ enum {
     ROOM_US = 1000 * 1000,       /* the time that a load waits for models in use */
     LOOK_US = 20 * 1000,         /* between two checks of conditions that are not signalled */
     MOST_LOOK_US = 1000 * 1000,  /* between two checks for idle models */
-    THREADS = 3
+    THREADS = 3,
+    PATH_BYTES = 4096
 };
 
 struct catalog {
@@ -56,7 +60,7 @@ static struct loaded_model *load_model(const struct catalog *catalog, const stru
                                        enum integrity_extent extent, struct error *err) {
     struct loading loading = catalog->loading;
     loading.extent = extent;
-    struct loaded_model *loaded = loaded_model_open(model->folder, model->compute, &loading, err);
+    struct loaded_model *loaded = loaded_model_open(model->moved ? model->moved : model->folder, model->compute, &loading, err);
     if (!loaded)
         return NULL;
     const struct translator_info *is = &loaded->info, *was = &model->info;
@@ -82,7 +86,7 @@ static void set_loaded(struct served_model *model, struct loaded_model *loaded) 
 /* Requires the lock. */
 static void set_failed(struct served_model *model, const struct error *error) {
     model->error = *error;
-    model_hide_folder(model->folder, model->error.message);
+    model_hide_folder(model->moved ? model->moved : model->folder, model->error.message);
     model->state = MODEL_FAILED;
     model->changed_us = clock_us();
 }
@@ -488,6 +492,8 @@ static bool wants_loading(struct catalog *catalog, const struct model_set *forme
     const struct served_model *old = former ? model_set_find_folder(former, model->folder) : NULL;
     pthread_mutex_lock(&catalog->lock);
     bool wanted = former ? old && old->state == MODEL_READY : given && could_fit(catalog, model->bytes);
+    if (old)
+        model->asked_us = old->asked_us;
     if (old && catalog->loading.compute && strcmp(catalog->loading.compute, "auto") == 0)
         model->compute = old->compute; /* measured once */
     pthread_mutex_unlock(&catalog->lock);
@@ -635,15 +641,20 @@ static const struct served_model *find_replaced(const struct catalog *catalog, c
     return found;
 }
 
-int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err) {
+/* Waits until no other thread makes a set. -1: the catalog is closed. */
+static int await_change(struct catalog *catalog, struct error *err) {
     pthread_mutex_lock(&catalog->lock);
     while (catalog->changing && !catalog->closed)
         pthread_cond_wait(&catalog->changed, &catalog->lock);
     bool closed = catalog->closed;
     catalog->changing = !closed;
     pthread_mutex_unlock(&catalog->lock);
-    if (closed)
-        return error_set(err, ERROR_FILE, "the daemon stops");
+    return closed ? error_set(err, ERROR_FILE, "the daemon stops") : 0;
+}
+
+int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err) {
+    if (await_change(catalog, err) != 0)
+        return -1;
     struct served_model *model = served_model_read(folder, false, &catalog->loading, catalog->metrics, err);
     struct model_set *former = catalog_acquire(catalog);
     const char *directory = catalog->options.directory;
@@ -673,6 +684,78 @@ enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, s
     end_change(catalog);
     model_set_release(former);
     return verdict;
+}
+
+int64_t catalog_used_us(struct catalog *catalog, const char *folder) {
+    pthread_mutex_lock(&catalog->lock);
+    const struct served_model *model = catalog->models ? model_set_find_folder(catalog->models, folder) : NULL;
+    int64_t used_us = model ? model->asked_us : 0;
+    pthread_mutex_unlock(&catalog->lock);
+    return used_us;
+}
+
+/* Gives the folder its hidden name when no load reads it. model: out of service; NULL: it was not in service. */
+static int move_away(struct catalog *catalog, struct served_model *model, const char *folder, const char *moved,
+                     struct error *err) {
+    struct loaded_model *gone = NULL;
+    int result = 0;
+    pthread_mutex_lock(&catalog->lock);
+    while (model && model->state == MODEL_LOADING && !catalog->closed)
+        pthread_cond_wait(&catalog->changed, &catalog->lock);
+    char *copy = strdup(moved);
+    if (catalog->closed)
+        result = error_set(err, ERROR_FILE, "the daemon stops");
+    else if (!copy)
+        result = error_memory(err);
+    else if (rename(folder, moved) != 0)
+        result = error_set(err, ERROR_FILE, "%.300s: %s", folder, strerror(errno));
+    if (result == 0 && model) {
+        model->moved = copy;
+        copy = NULL;
+        if (model->state == MODEL_READY) /* its memory does not wait for requests with an earlier set that do not use it */
+            unload(catalog, model, "evicted", &gone);
+    }
+    pthread_mutex_unlock(&catalog->lock);
+    free_gone(gone);
+    if (result == 0 && copy)
+        model_delete_moved(copy);
+    free(copy);
+    return result;
+}
+
+int catalog_evict(struct catalog *catalog, const char *folder, struct error *err) {
+    char moved[PATH_BYTES];
+    const char *name = strrchr(folder, '/'), *usual = catalog->options.usual;
+    if (!name || snprintf(moved, sizeof moved, "%.*s/.removed-XXXXXX", (int)(name - folder), folder) >= PATH_BYTES - 300)
+        return error_set(err, ERROR_FILE, "%.100s: the path is too long", folder);
+    if (await_change(catalog, err) != 0)
+        return -1;
+    struct model_set *former = catalog_acquire(catalog);
+    struct served_model *model = former ? model_set_find_folder(former, folder) : NULL;
+    bool made = false;
+    int result = -1;
+    if (model && usual && strcmp(model->info.name, usual) == 0)
+        error_set(err, ERROR_INPUT, "%.300s is the default model", folder);
+    else if (!(made = mkdtemp(moved) != NULL))
+        error_set(err, ERROR_FILE, "%.300s: %s", moved, strerror(errno));
+    else
+        result = model ? change_set(catalog, model, NULL, false, err) : 0;
+    if (result == 0 && model)
+        served_model_acquire(model);
+    if (result == 0)
+        name_list_remove(&catalog->added, folder);
+    end_change(catalog);
+    model_set_release(former);
+    if (result == 0) {
+        strncat(moved, name, 256);
+        result = move_away(catalog, model, folder, moved, err);
+        served_model_release(model);
+    }
+    if (result != 0 && made) {
+        moved[(size_t)(name - folder) + strlen("/.removed-XXXXXX")] = '\0';
+        rmdir(moved);
+    }
+    return result;
 }
 
 /* ---- the reloader ---- */
@@ -731,7 +814,7 @@ static void check_files(struct catalog *catalog, struct served_model *model) {
     pthread_mutex_lock(&catalog->lock);
     if (model->loaded == loaded && !catalog->closed) {
         model->unchecked = false;
-        if (error.code != ERROR_NONE) {
+        if (error.code != ERROR_NONE && !model->moved) {
             if (!model->left)
                 unload(catalog, model, "files", &gone);
             set_failed(model, &error);

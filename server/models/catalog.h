@@ -83,6 +83,13 @@ int catalog_take_in(struct catalog *catalog, const char *folder, struct error *e
  * UNKNOWN: no model has this name. */
 enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, struct error *err);
 
+/* Returns when the model of a folder was last used or loaded, of clock_us; 0: never, or it is not in service. */
+int64_t catalog_used_us(struct catalog *catalog, const char *folder);
+/* Takes the model of a folder out of service if it is, and deletes the folder. Requests that have it continue: until the last of
+ * them has ended, the folder has a hidden name, .removed-XXXXXX/NAME beside it, by which they can still load it. Waits while a
+ * reload runs, or the model is being loaded. -1: it is the default model, it cannot be moved, or the catalog is closed. */
+int catalog_evict(struct catalog *catalog, const char *folder, struct error *err);
+
 /* A wait for a model; in its owner's memory, which may be freed as soon as finish is called. */
 struct model_wait {
     struct served_model *model;

@@ -4,6 +4,7 @@
 #include "server/base/hex.h"
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <gnutls/crypto.h>
 #include <jansson.h>
 #include <pthread.h>
@@ -21,6 +22,7 @@ enum {
     READ_BYTES = 1 << 16,
     PATH_BYTES = 4096,
     SMALL_BYTES = 1 << 20, /* such a file is read in a few milliseconds */
+    DELETE_DEPTH = 16
 };
 
 /* name: the file's name in messages. */
@@ -52,6 +54,18 @@ int model_folders_list(struct name_list *list, const char *directory, struct err
     if (list->count > former)
         qsort(list->names + former, list->count - former, sizeof *list->names, compare_names);
     return result == 0 ? 0 : error_memory(err);
+}
+
+static int delete_one(const char *path, const struct stat *status, int kind, struct FTW *place) {
+    (void)status;
+    (void)kind;
+    (void)place;
+    remove(path);
+    return 0;
+}
+
+void model_folder_delete(const char *folder) {
+    nftw(folder, delete_one, DELETE_DEPTH, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- digests ---- */

@@ -18,6 +18,9 @@ enum { SHA256_BYTES = 32, SHA256_DIGITS = 2 * SHA256_BYTES };
  * is not hidden. Returns -1 with ERROR_FILE (the directory cannot be opened) or ERROR_MEMORY; some may have been added then. */
 int model_folders_list(struct name_list *list, const char *directory, struct error *err);
 
+/* Removes the folder and all that is in it. */
+void model_folder_delete(const char *folder);
+
 /* Computes the SHA-256 of the folder's model.safetensors, in digits. Returns -1 with ERROR_FILE or ERROR_MEMORY. */
 int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err);
 

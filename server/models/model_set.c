@@ -1,5 +1,6 @@
 /* This module hides what a model in service consists of before it is loaded, and how long it lives. */
 #include "server/models/model_set.h"
+#include "server/models/manifest.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,11 @@ struct served_model *served_model_read(const char *folder, bool broken, const st
     return NULL;
 }
 
+void model_delete_moved(char *path) {
+    *strrchr(path, '/') = '\0';
+    model_folder_delete(path);
+}
+
 struct served_model *served_model_acquire(struct served_model *model) {
     atomic_fetch_add_explicit(&model->references, 1, memory_order_relaxed);
     return model;
@@ -71,6 +77,9 @@ void served_model_release(struct served_model *model) {
         return;
     loaded_model_release(model->loaded);
     translator_card_free(model->card);
+    if (model->moved)
+        model_delete_moved(model->moved);
+    free(model->moved);
     free(model->folder);
     free(model);
 }

@@ -15,6 +15,7 @@ const char *model_state_name(enum model_state state);
 
 struct served_model {
     char *folder;                 /* without a trailing slash */
+    char *moved;                  /* the folder's path after it was evicted, deleted with the model; NULL: it was not */
     struct translator_card *card; /* NULL: the folder cannot be read; the state is MODEL_FAILED for good */
     struct model_origin origin;   /* strings are "" where the folder does not say where it came from */
     struct translator_info info;  /* from the card; without a card there is only the name, and the other strings are "" */
@@ -42,6 +43,8 @@ struct served_model *served_model_acquire(struct served_model *model);
 /* Accepts NULL. */
 void served_model_release(struct served_model *model);
 
+/* Deletes the folder of an evicted model. path: .removed-XXXXXX/NAME, which goes with the folder that it is in; it is changed. */
+void model_delete_moved(char *path);
 /* Removes the folder's path from a message about a model, since only administrators may see it. */
 void model_hide_folder(const char *folder, char *message);
 

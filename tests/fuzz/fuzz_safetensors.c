@@ -1,6 +1,6 @@
-/* The safetensors container: every byte of every tensor can be read. */
+/* The safetensors container: every byte of every tensor can be read, and every number, as the import does. */
 #include "model/weights/safetensors.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/foreign.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct error error = {0};
@@ -15,5 +15,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     FUZZ_CHECK(sum < UINT32_MAX); /* so that the reads stay */
     safetensors_free(file);
+
+    struct arena arena;
+    struct container container = {.file = -1};
+    arena_init(&arena, 1 << 16);
+    error = (struct error){0};
+    int result = safetensors_container(fuzz_file(data, size), &arena, &container, &error);
+    FUZZ_CHECK(result == 0 ? file != NULL : error.message[0] != '\0');
+    foreign_check(result, &container, &error);
+    arena_done(&arena);
     return 0;
 }

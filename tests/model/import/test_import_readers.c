@@ -154,6 +154,33 @@ START_TEST(compressed_files_are_expanded) {
 }
 END_TEST
 
+START_TEST(texts_are_read_with_one_kind_of_line) {
+    char *text;
+    size_t length;
+    const char *path = put_text(folder.path, "lines", "a\r\nb\rc\n"), *broken = put_text(folder.path, "broken", "a\xff\r\n");
+    ck_assert_int_eq(source_text(path, 8, &arena, &text, &length, &err), 0);
+    ck_assert_uint_eq(length, 6);
+    ck_assert_str_eq(text, "a\nb\nc\n");
+    expect(source_text(broken, 8, &arena, &text, &length, &err), "broken: not valid UTF-8");
+    ck_assert_int_eq(source_text_mended(broken, 8, &arena, &text, &length, &err), 0);
+    ck_assert_str_eq(text, "a\xef\xbf\xbd\n");
+    ck_assert_uint_eq(length, 5);
+    expect(source_text(path, 6, &arena, &text, &length, &err), "lines: has 7 bytes, more than the allowed 6");
+    expect(source_text_mended(folder.path, 8, &arena, &text, &length, &err), "is not a regular file");
+    expect(source_text(inside(), 8, &arena, &text, &length, &err), "is not a regular file");
+    char bytes[8];
+    uint64_t size;
+    int file = source_open(path, &size, &err);
+    expect(source_read_at(file, 4, bytes, 8, "numbers", &err), "numbers: the file ends within it");
+    struct source_cursor cursor = {.path = path, .file = file, .size = size, .arena = &arena};
+    ck_assert_int_eq(source_take(&cursor, bytes, 4, "a head", &err), 0);
+    expect(source_take(&cursor, bytes, 8, "a name", &err), "lines: the file ends within a name");
+    ck_assert_uint_eq(cursor.at, 4);
+    close(file);
+    ck_assert_str_eq(import_thousands(&arena, 1234567), "1,234,567");
+}
+END_TEST
+
 START_TEST(pointers_of_git_lfs_are_refused) {
     uint64_t size;
     const char *path = put_text(folder.path, "model.npz", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n");
@@ -510,6 +537,7 @@ Suite *import_readers_suite(void) {
     tcase_add_test(tcase, archives_have_limits);
     tcase_add_test(tcase, ten_thousand_members_are_refused);
     tcase_add_test(tcase, compressed_files_are_expanded);
+    tcase_add_test(tcase, texts_are_read_with_one_kind_of_line);
     tcase_add_test(tcase, pointers_of_git_lfs_are_refused);
     tcase_add_loop_test(tcase, arrays_are_refused_by_name, 0, COUNT(arrays));
     tcase_add_test(tcase, arrays_are_read);

@@ -2,10 +2,13 @@
 #include "server/base/log.h"
 #include "server/models/catalog.h"
 #include "tests/suites.h"
+#include <dirent.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char *first[1];
 static struct name_list folders;
@@ -175,6 +178,70 @@ START_TEST(sets_are_held_while_others_load) {
 }
 END_TEST
 
+static bool is_empty(const char *directory) {
+    size_t entries = 0;
+    DIR *open = opendir(directory);
+    while (readdir(open))
+        entries++;
+    closedir(open);
+    return entries == 2; /* "." and ".." */
+}
+
+static void post_wait(struct model_wait *wait) {
+    sem_post(wait->owner);
+}
+
+/* A request with the old set still loads the model, and the files are deleted when the set is released. */
+START_TEST(evicted_while_requests_have_it) {
+    char directory[] = "/tmp/alignd-evicted-XXXXXX", line[256], folder[64];
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(folder, sizeof folder, "%s/luong-general-gru", directory);
+    snprintf(line, sizeof line, "cp -rL tests/golden/luong-general-gru %s", directory);
+    ck_assert_int_eq(system(line), 0);
+    const struct name_list none = {0};
+    const struct catalog_options options = {.folders = &none,
+                                            .directory = directory,
+                                            .compute = "float32",
+                                            .workers = 1,
+                                            .rows = 4,
+                                            .most_waiting = 8,
+                                            .usual = "luong-general-gru"};
+    struct catalog_options plain = options;
+    struct catalog *other = catalog_create(&options, metrics);
+    struct error error = {0};
+    ck_assert_int_eq(catalog_open(other, NULL), 0);
+    ck_assert_int_eq(catalog_evict(other, folder, &error), -1);
+    ck_assert_ptr_nonnull(strstr(error.message, "is the default model"));
+    catalog_free(other);
+
+    plain.usual = NULL;
+    other = catalog_create(&plain, metrics);
+    ck_assert_int_eq(catalog_open(other, NULL), 0);
+    ck_assert_int_eq(catalog_used_us(other, folder), 0);
+    struct model_set *old = catalog_acquire(other);
+    ck_assert_int_eq(catalog_evict(other, folder, NULL), 0);
+    ck_assert_int_ne(access(folder, F_OK), 0);
+    struct model_set *now = catalog_acquire(other);
+    ck_assert_uint_eq(now->count, 0);
+    model_set_release(now);
+
+    sem_t done;
+    struct model_wait wait = {.model = old->all[0], .deadline_us = INT64_MAX, .finish = post_wait, .owner = &done};
+    sem_init(&done, 0, 0);
+    ck_assert(catalog_await(other, &wait));
+    while (sem_wait(&done) != 0) {
+    }
+    sem_destroy(&done);
+    ck_assert_msg(wait.loaded != NULL, "%s", wait.error.message);
+    loaded_model_release(wait.loaded);
+    ck_assert(!is_empty(directory));
+    model_set_release(old);
+    catalog_free(other); /* its loader may have had the last reference */
+    ck_assert(is_empty(directory));
+    rmdir(directory);
+}
+END_TEST
+
 Suite *catalog_suite(void) {
     Suite *suite = suite_create("catalog");
     TCase *tcase = tcase_create("catalog");
@@ -186,6 +253,7 @@ Suite *catalog_suite(void) {
     tcase_add_test(tcase, nobody_is_told_once_closed);
     tcase_add_test(tcase, all_are_told_at_the_close);
     tcase_add_test(tcase, sets_are_held_while_others_load);
+    tcase_add_test(tcase, evicted_while_requests_have_it);
     suite_add_tcase(suite, tcase);
     return suite;
 }
