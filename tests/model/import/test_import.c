@@ -551,7 +551,7 @@ START_TEST(a_model_is_imported) {
     ck_assert_msg(import_one(in, NULL) == 0, "%s", err.message);
     ck_assert(folder_holds(import_say(&arena, "%s/models", folder.path), "en-fr")); /* the folder's name says its languages */
     ck_assert(folder_holds(import_say(&arena, "%s/models/en-fr", folder.path),
-                           "config.json model.safetensors joint.vocab LICENSE README.md manifest.json"));
+                           "config.json model.safetensors joint.vocab LICENSE README.md manifest.json origin.json"));
     ck_assert_int_eq(config_read(import_say(&arena, "%s/models/en-fr/config.json", folder.path), &config, &err), 0);
     ck_assert_str_eq(config.source, "en");
     ck_assert_str_eq(config.decoder.mixer, "ssru");
