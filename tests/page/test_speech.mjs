@@ -92,7 +92,8 @@ async function ownWords() {
     const { sentences } = (await (await fetch(`${daemon.url}/attention`, { method: "POST", body: JSON.stringify({ text: t, model: fields.m ?? "en-fr", beam_size: 5, n_best: 5, include: ["tokens", "top_k", ...(fields.v === "beam" ? ["beam"] : [])] }) })).json()).results[0];
     for (const s of sentences) add(JSON.stringify(s).replaceAll("\\", " "));
   }
-  for (const name of [...shipped, HEADS, "alignd get en-ja"]) add(name);
+  const { supportedFilesFormat } = await (await fetch(`${daemon.url}/frontend/settings`)).json();
+  for (const name of [...shipped, HEADS, "alignd get en-ja", ...supportedFilesFormat]) add(name);
   return words;
 }
 
