@@ -671,6 +671,7 @@ void sentence_fail(struct sentence *sentence, const struct error *error) {
 }
 
 void sentence_leave(struct sentence *sentence) {
+    sentence->targets.ids = NULL;
     arena_done(&sentence->decoding);
     arena_done(&sentence->searching);
 }

@@ -76,7 +76,7 @@ struct sentence {
     struct search search;      /* after the batch only its options and its tree are valid */
     struct memory *memory;     /* what the decoder attends to (model/network/row.h), while decoding */
     struct copies *copies;     /* target tokens that no vocabulary has (model/network/output.h), for phrases and models that copy */
-    struct target_ids targets; /* the search chooses from these */
+    struct target_ids targets; /* the search chooses from these; its ids may be freed when it leaves its batch */
     const float *first_state;  /* of the decoder, where the search may come back to it */
     const float **opening_past;  /* [opening_count] what the steps of the opening have added, [G] each */
     const float *alignment_keys; /* [T, A] of the alignment head, where it is wanted */

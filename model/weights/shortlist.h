@@ -18,9 +18,9 @@ struct target_ids {
 
 /* Reads a container with always [A], and with offsets [source_vocabulary + 1] and targets [n], all I32: source piece s has targets
  * offsets[s] .. offsets[s + 1] - 1. With an optional multiple [1], the lowest missing ids fill a list up to a multiple of that.
- * A container without offsets and targets has named lists
- * alone, in tensors list.NAME [n], I32. end: the target id of </s>, which is on every list. NULL with ERROR_FILE, ERROR_FORMAT (the
- * message names the tensor: every offset and id is checked) or ERROR_MEMORY. */
+ * A container without offsets and targets has only named lists, in tensors list.NAME [n], I32. end: the target id of </s>, which is
+ * on every list. NULL with ERROR_FILE, ERROR_FORMAT (the message names the tensor: every offset and id is checked) or ERROR_MEMORY.
+ */
 struct shortlist *shortlist_open(const char *path, size_t source_vocabulary, size_t target_vocabulary, int end, struct error *err);
 void shortlist_free(struct shortlist *list);
 
