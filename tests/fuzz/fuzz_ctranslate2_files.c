@@ -70,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ctranslate2_parts parts;
     struct ctranslate2_settings settings;
     struct tokenizer_files files;
+    struct tokens target;
     json_t *languages = NULL;
     const char *const paths[] = {package ? folder : inner, "tests/data/tiny.en.spm"};
     arena_init(&arena, 1 << 16);
@@ -77,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (result == 0)
         result = ctranslate2_read_settings(&parts, &arena, &settings, &error);
     if (result == 0)
-        result = ctranslate2_read_languages(&parts, &arena, &languages, &error);
+        result = ctranslate2_read_languages(&parts, &arena, &languages, &target, &error);
     if (result == 0)
         result = ctranslate2_read_words(&parts, &settings, data[1], data[2], &arena, &files, &error);
     FUZZ_CHECK(result == 0 ? files.count > 0 : error.message[0] != '\0');
