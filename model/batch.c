@@ -336,7 +336,7 @@ static int find_targets(const struct shortlist *shortlist, struct sentence *sent
 }
 
 /* Brings the i-th sentence of the encoded group to life: its steps read copies in the sentence's own arena. slot: where its memory
- * begins. Returns -1 with the sentence's error set. */
+ * begins. Returns -1 with an error. */
 static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct error *err) {
     const struct translator *t = batch->translator;
     const struct encoding *e = &batch->encoding;

@@ -55,7 +55,7 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "yaml.h": "model/import/mapping.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
     "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c model/import/tokens.c server/api/languages.c server/models/variant.c server/documents/icu_message.cc",
-    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/languages.c model/weights/safetensors.c server/api/* server/models/manifest.c server/models/origin.c server/get/*",
+    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/languages.c model/weights/safetensors.c server/api/* server/models/manifest.c server/get/*",
     "microhttpd.h": "server/http/*",
     "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/health.c server/api/keys.c server/models/manifest.c server/get/download.c",
     "systemd/*": "server/http/listen.c server/main.c",

@@ -486,7 +486,7 @@ static void set_up(struct transfer *t, const char *url, struct curl_slist *heade
     curl_easy_reset(t->curl);
     curl_easy_setopt(t->curl, CURLOPT_URL, url);
     curl_easy_setopt(t->curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(t->curl, CURLOPT_QUICK_EXIT, 1L); /* a name that is still being looked up holds up no end */
+    curl_easy_setopt(t->curl, CURLOPT_QUICK_EXIT, 1L); /* does not wait for a name that is still being looked up */
     curl_easy_setopt(t->curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(t->curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(t->curl, CURLOPT_USERAGENT, "alignd/" ALIGND_VERSION);

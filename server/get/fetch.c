@@ -419,8 +419,8 @@ static uint64_t sum_bytes(const struct installed_list *list, const char *name, b
     return sum;
 }
 
-/* The model to evict first: the least recently used one, and one that was not used since the start as if it was when it was
- * downloaded. NULL: none may be evicted. */
+/* Returns the least recently used model that may be evicted; NULL: there is none. A model that was not used since the start counts
+ * as used when it was downloaded. */
 static struct installed *find_oldest(const struct fetcher *fetcher, const struct installed_list *list, const char *name) {
     struct installed *oldest = NULL;
     struct timespec now;
@@ -439,7 +439,7 @@ static struct installed *find_oldest(const struct fetcher *fetcher, const struct
     return oldest;
 }
 
-/* So that its pair is fetched again when it is next asked for. */
+/* Drops the record of a model that was fetched, so that its pair is fetched again on the next request. */
 static void forget(struct fetcher *fetcher, const char *model) {
     pthread_mutex_lock(&fetcher->lock);
     for (size_t i = 0; i < fetcher->count;) {

@@ -1,7 +1,7 @@
 /* Models that the daemon downloads while it serves: because a request asks for a pair of languages that no model is for (--fetch),
  * or because an administrator orders it. This module hides when what is downloaded, and who waits for it.
  *
- * What was fetched on demand makes room for what is fetched later, under a limit on the bytes of the folder.
+ * Under a limit on the bytes of the folder, models that were fetched on demand are evicted for those that are fetched later.
  *
  * One thread downloads one model after the other, at a low priority; another ends the waits of those whose time is over. A pair
  * that the sources do not have, or whose download failed, is not tried again for a while. Thread-safe; nothing here waits for the

@@ -114,7 +114,7 @@ static enum get_status make_rooms(struct job *job, struct error *err) {
 
 /* Waits until nobody else gets this model. The lock file goes when it is released: one that has gone meanwhile is not a lock. */
 static enum get_status take_lock(struct job *job, struct error *err) {
-    bool told = false;
+    bool waits = false;
     if (!put_path(job->lock_path, "%s/%s.lock", job->work, job->plan.name)) {
         error_set(err, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
         return GET_FAILED;
@@ -133,9 +133,9 @@ static enum get_status take_lock(struct job *job, struct error *err) {
             job->lock = -1;
             return status;
         } else {
-            if (!told)
+            if (!waits)
                 tell(job, (struct get_event){.kind = GET_WAITS});
-            told = true;
+            waits = true;
             usleep(WAIT_STEP_US);
         }
         close(job->lock);

@@ -7,7 +7,7 @@
 
 enum get_event_kind {
     GET_WAITS,     /* for another process that gets the same model */
-    GET_BEGINS,    /* text: the source, the licence and whose it is */
+    GET_BEGINS,    /* text: the source, the licence and the author */
     GET_DOWNLOADS, /* so many bytes are there */
     GET_RETRIES,   /* text: why; after wait_ms */
     GET_IMPORTS,   /* everything is there and verified */

@@ -115,7 +115,7 @@ int installed_read(const char *folder, struct installed *out, struct error *err)
         return error_memory(err);
     const char *slash = strrchr(made.folder, '/');
     made.name = slash ? slash + 1 : made.folder;
-    model_origin_read(folder, &made.origin);
+    made.origin = model_origin_read(folder);
     counted = 0;
     nftw(folder, count_one, COUNT_DEPTH, FTW_PHYS);
     made.bytes = counted;

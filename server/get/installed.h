@@ -4,7 +4,7 @@
 
 #include "model/base/error.h"
 #include "server/base/name_list.h"
-#include "server/models/origin.h"
+#include "server/models/manifest.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -6,7 +6,7 @@ enum {
     STAND_IN_BYTES = 32, /* the content of a unit represents it if it is one word of at most this length */
     NOTE_BYTES = 12,     /* of the mark of a footnote */
     NOTE_PIECES = 8,
-    PIECES_OF_STEP = 16 /* of a budget */
+    PIECES_OF_STEP = 16 /* pieces that count as one step of a budget */
 };
 
 struct cutter {

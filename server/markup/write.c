@@ -317,7 +317,7 @@ static void write_below(const struct writing *writing, const struct html_segment
         writing->html->below(out, writing->html, segment, true);
 }
 
-/* Of a translation that is placed in a step of a budget. */
+/* Bytes of a translation that count as one step of a budget. */
 enum { BYTES_OF_STEP = 16 };
 
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,

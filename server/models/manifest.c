@@ -1,6 +1,7 @@
-/* This module hides how a model folder is found and compared with its manifest. */
+/* This module hides how a model folder is found, and how its files beside the model are read and compared. */
 #include "server/models/manifest.h"
 #include "model/base/file.h"
+#include "model/base/utf8.h"
 #include "server/base/hex.h"
 #include <dirent.h>
 #include <errno.h>
@@ -19,6 +20,7 @@
 enum {
     MANIFEST_FORMAT = 1,
     MAX_MANIFEST_BYTES = 1 << 20,
+    MAX_ORIGIN_BYTES = 1 << 16,
     READ_BYTES = 1 << 16,
     PATH_BYTES = 4096,
     SMALL_BYTES = 1 << 20, /* such a file is read in a few milliseconds */
@@ -66,6 +68,38 @@ static int delete_one(const char *path, const struct stat *status, int kind, str
 
 void model_folder_delete(const char *folder) {
     nftw(folder, delete_one, DELETE_DEPTH, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- origin.json ---- */
+
+/* Copies whole characters. */
+static void keep(const json_t *root, const char *key, char *out, size_t room) {
+    const char *text = json_string_value(json_object_get(root, key));
+    size_t length = text ? strlen(text) : 0;
+    if (length >= room)
+        length = room - 1;
+    while (length > 0 && !utf8_valid(text, length))
+        length--;
+    if (length > 0)
+        memcpy(out, text, length);
+    out[length] = '\0';
+}
+
+struct model_origin model_origin_read(const char *folder) {
+    struct model_origin origin = {.from = ""};
+    char path[PATH_BYTES], *bytes;
+    size_t size;
+    if (make_path(path, folder, "origin.json", NULL) != 0 || file_read(path, MAX_ORIGIN_BYTES, &bytes, &size, NULL) != 0)
+        return origin;
+    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL); /* of no object all values are missing */
+    free(bytes);
+    keep(root, "from", origin.from, sizeof origin.from);
+    keep(root, "asked", origin.asked, sizeof origin.asked);
+    keep(root, "version", origin.version, sizeof origin.version);
+    keep(root, "licence", origin.licence, sizeof origin.licence);
+    keep(root, "attribution", origin.attribution, sizeof origin.attribution);
+    json_decref(root);
+    return origin;
 }
 
 /* ---- digests ---- */

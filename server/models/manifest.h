@@ -1,4 +1,5 @@
-/* Model folders and their files: finding folders, and checking whether their files are those that manifest.json lists.
+/* Model folders and their files: finding folders, reading where a model came from (origin.json), and checking whether the files are
+ * those that manifest.json lists.
  * weights/model/manifest.py writes it:
  *
  *     {"format": 1, "files": {NAME: {"bytes": N, "sha256": HEXADECIMAL}}}
@@ -20,6 +21,18 @@ int model_folders_list(struct name_list *list, const char *directory, struct err
 
 /* Removes the folder and all that is in it. */
 void model_folder_delete(const char *folder);
+
+/* Where a model came from, and its licence, as `alignd get` and `alignd import` write it to origin.json. */
+struct model_origin {
+    char from[16];    /* mozilla, opus, hf, argos or url; "": it was not downloaded */
+    char asked[2048]; /* its name for `alignd get`; "" likewise */
+    char version[64];
+    char licence[128];
+    char attribution[256];
+};
+
+/* Strings that the file lacks, or all of them if there is no file that can be read, are "". Strings that are too long are cut. */
+struct model_origin model_origin_read(const char *folder);
 
 /* Computes the SHA-256 of the folder's model.safetensors, in digits. Returns -1 with ERROR_FILE or ERROR_MEMORY. */
 int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err);

@@ -1,6 +1,5 @@
 /* This module hides what a model in service consists of before it is loaded, and how long it lives. */
 #include "server/models/model_set.h"
-#include "server/models/manifest.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +41,7 @@ struct served_model *served_model_read(const char *folder, bool broken, const st
     if (model->card) {
         model->info = translator_card_info(model->card);
         model->bytes = loaded_model_estimate(model->card, loading);
-        model_origin_read(model->folder, &model->origin);
+        model->origin = model_origin_read(model->folder);
     } else if (broken && inner.code != ERROR_MEMORY) {
         const char *slash = strrchr(model->folder, '/');
         const char *name = slash && slash[1] ? slash + 1 : model->folder;

@@ -4,7 +4,7 @@
 #define ALIGND_MODEL_SET_H
 
 #include "server/models/loaded_model.h"
-#include "server/models/origin.h"
+#include "server/models/manifest.h"
 #include <stdbool.h>
 
 /* ---- a model in service ---- */

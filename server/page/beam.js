@@ -8,7 +8,7 @@ import { failure } from "./trouble.js";
 
 const short = (n) => [...(n.token ?? "")].slice(0, 11).join("");
 const STEP = 100, ROW = 24, EDGE = 24, MOST = 700; /* px; nodes that are drawn */
-/* Of each step, so many that were pruned are drawn. */
+/* The most pruned hypotheses that are drawn for each step. */
 const prunedIn = (room) => (room < 500 ? 2 : 5);
 let kept = { key: "", sentence: null }, penalty = 1;
 

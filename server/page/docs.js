@@ -2,7 +2,7 @@
 import { button, copy, el } from "./dom.js";
 
 const SENTENCE = "Where is the train station?";
-/* What fields and parameters without an example begin with, by their names. */
+/* Initial values of fields and parameters without an example, by name. */
 const SAMPLES = { text: SENTENCE, q: SENTENCE, source: "en", target: "fr", source_lang: "en", target_lang: "fr", name: "winter", entries: "snow\tneige", dictionaries: [{ source_lang: "en", target_lang: "fr", entries: "snow\tneige" }], document_key: "", get: "en-de", from: "mozilla" };
 const { paths, components } = await (await fetch("openapi.json")).json();
 
@@ -11,7 +11,7 @@ function fieldsOf(schema) {
   const { properties = {}, required = Object.keys(properties) } = schema?.$ref ? components.schemas[schema.$ref.split("/").at(-1)] : schema ?? {};
   return { properties, required };
 }
-/* What is sent: undefined, text, or for a file {name: input}. */
+/* Returns the body to send: undefined, a text, or {name: input} for a form with a file. */
 function bodyOf({ requestBody }) {
   const { "application/json": json, "multipart/form-data": form } = requestBody?.content ?? {};
   if (json) {
