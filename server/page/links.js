@@ -51,7 +51,7 @@ function wordsOf(view) {
 }
 
 function editor(panel, app, view) {
-  const { state } = app, palette = colours(), links = parse(state.links, view), read = el("output", { class: "read", "aria-live": "polite" }), agreement = el("p", { class: "note", id: "agreement", role: "status" });
+  const { state } = app, palette = colours(), links = parse(state.links, view), read = el("output", { class: "read", "aria-live": "polite" }), agreed = el("p", { class: "note", id: "agreement", role: "status" });
   const line = el("textarea", { id: "pharaoh", rows: 1, dir: "ltr", spellcheck: "false", autocomplete: "off", onchange: () => replace(parse(line.value, view)) });
   let draw = () => {};
   const map = largeMap(view, { id: "links-map", room: panel.clientWidth, colours: palette, name: t("Links"), of: ({ from: [top, left] }) => ({ onPick: (i, j) => pick(i + top, j + left),
@@ -62,7 +62,7 @@ function editor(panel, app, view) {
     app.remember();
     draw();
     const found = agreement(modelLinks(view), links);
-    agreement.textContent = found ? t("The model's links against these: precision {0}, recall {1}, alignment error rate {2}.", number(found.precision), number(found.recall), number(found.error)) : "";
+    agreed.textContent = found ? t("The model's links against these: precision {0}, recall {1}, alignment error rate {2}.", number(found.precision), number(found.recall), number(found.error)) : "";
   }
   function pick(i, j) {
     const key = `${j} ${i}`, kind = NEXT[links[key]];
@@ -84,7 +84,7 @@ function editor(panel, app, view) {
   panel.append(note(t("Choose a cell to link its words: once for a sure link (a frame), again for a possible one (dashed), again for none. The shades are the model's.")), map, read, legend(view.look, palette),
     el("form", { class: "links", onsubmit: (event) => event.preventDefault() }, el("label", {}, t("Links, in Pharaoh's notation: sure 0-1, possible 0p1, source before target, counted from 0"), line)),
     el("div", { class: "buttons" }, button(t("Save"), () => save("links.txt", new Blob([`${format(links)}\n`], { type: "text/plain" }))), el("label", { class: "file" }, t("Load"), el("input", { type: "file", class: "sr", id: "load-links", accept: ".txt,.pharaoh,.align,text/plain", onchange: load })),
-      button(t("Take the model's"), () => replace(modelLinks(view))), button(t("Clear"), () => replace({}))), agreement);
+      button(t("Take the model's"), () => replace(modelLinks(view))), button(t("Clear"), () => replace({}))), agreed);
   changed();
 }
 
