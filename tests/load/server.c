@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -264,13 +265,13 @@ struct server_state server_state(const struct server *server) {
 }
 
 struct server_state server_calm(const struct server *server, double patience_s) {
-    return server_settled(server, LONG_MAX, patience_s);
+    return server_settled(server, LONG_MAX, INFINITY, patience_s);
 }
 
-struct server_state server_settled(const struct server *server, long fds, double patience_s) {
+struct server_state server_settled(const struct server *server, long fds, double rss_mib, double patience_s) {
     struct server_state state = server_state(server);
     for (double until = tool_now() + patience_s; tool_now() < until; state = server_state(server)) {
-        if (state.rows == 0 && state.queued == 0 && state.in_flight == 0 && state.fds <= fds)
+        if (state.rows == 0 && state.queued == 0 && state.in_flight == 0 && state.fds <= fds && state.rss_mib <= rss_mib)
             break;
         tool_sleep(0.05);
     }

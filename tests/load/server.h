@@ -40,8 +40,9 @@ double server_peak_mib(const struct server *server);
 void server_forget_peak(const struct server *server);
 /* The state once nothing is under way, or after so many seconds. */
 struct server_state server_calm(const struct server *server, double patience_s);
-/* The same, waiting until there are no more descriptors than so many, too. */
-struct server_state server_settled(const struct server *server, long fds, double patience_s);
+/* The same, waiting until there are no more descriptors and there is no more resident memory than this, too. A reload that is
+ * under way holds both. */
+struct server_state server_settled(const struct server *server, long fds, double rss_mib, double patience_s);
 
 /* Sends bytes on a connection of its own and reads to its end, at most so many seconds. Returns the status; 0: none came. reply:
  * NULL, or [room] for the beginning of what came, NUL-terminated. half_close: tells that no more bytes follow. */

@@ -112,7 +112,7 @@ int main(int argc, char **argv) {
         .port = server.port, .clients = CLIENTS, .messages = messages, .count = MESSAGES, .leaving = 0.05, .leave_s = 0.1});
     size_t count = watch(&server, crowd, tool_parameter("SOAK_MINUTES", 20), samples);
     struct crowd_result result = crowd_stop(crowd, PATIENCE_S);
-    struct server_state after = server_settled(&server, fds, PATIENCE_S);
+    struct server_state after = server_settled(&server, fds, INFINITY, PATIENCE_S);
     double rise = slope(samples, count / 3, count);
     printf("%ld answered (%ld of them 200), %ld left, %ld lost; %.1f MiB at the end, rising by %.1f MiB an hour; %ld descriptors "
            "more\n",
