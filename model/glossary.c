@@ -586,6 +586,7 @@ static int ban_stand_ins(const struct found *found, struct phrases *phrases) {
 int translator_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err) {
     struct copies *copies = sentence->copies;
     struct found found = {.sentence = sentence};
+    struct arena_mark mark = arena_mark(&sentence->arena);
     if (!search_constrains(&sentence->options))
         return 0;
     if (make_copies(&found, glossary, err) != 0)
@@ -594,8 +595,10 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
         return force_itself(&found, err);
     if (find_phrases(&found, glossary, err) != 0)
         return -1;
-    if (found.count == 0) {
+    if (found.count == 0) { /* as most sentences, of which many may wait */
         sentence->copies = copies;
+        arena_release(&sentence->arena, mark);
+        arena_trim(&sentence->arena);
         return 0;
     }
     struct phrases phrases = {.list = found.phrases,

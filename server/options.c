@@ -131,6 +131,8 @@ static const struct option rows[] = {
      COMMAND_SERVE, NUMBER(MILLISECONDS, deadline_ms, 1, 1e9)},
     {"document-ms", "TIME", "10min", "maximum time for a document (POST /documents); after it 504", COMMAND_SERVE,
      NUMBER(MILLISECONDS, document_ms, 1, 1e9)},
+    {"document-sentences", "N", "10000", "maximum number of sentences of a document; above it 413", COMMAND_SERVE,
+     NUMBER(SIZE, document_sentences, 1, 1e6)},
     {"keep-files-s", "TIME", "1h", "time in which a file of POST /translate_file can be fetched", COMMAND_SERVE,
      NUMBER(SECONDS, keep_files_s, 1, 1e9)},
     {"keep-files-bytes", "SIZE", "64M", "memory for these files; the oldest make room for others", COMMAND_SERVE,

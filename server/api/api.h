@@ -25,7 +25,8 @@ struct service_options {
     size_t max_steps;    /* of an exact search */
     size_t model_memory; /* of all models together; 0: no limit */
     size_t deadline_ms, document_ms, heartbeat_ms;
-    double rate; /* sentences a second; 0: no limit */
+    size_t document_sentences; /* the most of a document */
+    double rate;               /* sentences a second; 0: no limit */
     size_t burst;
     const char *client_header;    /* NULL: none */
     const char *default_model;    /* answers requests without model and languages; NULL: none */

@@ -527,7 +527,8 @@ static void check_size(const struct service *service, const char *field, const s
     const struct scheduler_limits *limits = scheduler_limits(service->scheduler);
     size_t work = request_work(request), least = api_least_bytes(request);
     size_t bytes = request_decoding_bytes(request), most = service->options.decode_memory;
-    if (request->job_count > limits->jobs)
+    size_t kept = request_answer_bytes(request);
+    if (request_window(request) > limits->jobs)
         api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu", field, limits->jobs,
                  request->job_count);
     else if (work > limits->work)
@@ -537,6 +538,12 @@ static void check_size(const struct service *service, const char *field, const s
                  "%s has a sentence that could need %zu bytes of memory while it is decoded, and at most %zu are allowed: ask for "
                  "fewer hypotheses (beam_size, n_best) or a smaller max_length",
                  field, bytes, most);
+    else if (kept > service->options.request_memory)
+        api_fail(
+            reply, STATUS_TOO_LARGE, field,
+            "%s would need about %zu bytes of memory for its translation and alignment, and at most %zu are allowed: send it in "
+            "parts",
+            field, kept, service->options.request_memory);
     else if (least > service->options.max_reply_bytes)
         api_fail_length(service, least, reply);
 }

@@ -79,9 +79,13 @@ size_t job_work(const struct job *job) {
     return job->tokens * job->rows;
 }
 
+size_t request_window(const struct request *request) {
+    return request->window > 0 && request->window < request->job_count ? request->window : request->job_count;
+}
+
 size_t request_work(const struct request *request) {
-    size_t work = 0;
-    for (size_t i = 0; i < request->job_count; i++)
+    size_t work = 0, count = request_window(request);
+    for (size_t i = 0; i < count; i++)
         work += job_work(&request->jobs[i]);
     return work;
 }
@@ -91,6 +95,14 @@ size_t request_decoding_bytes(const struct request *request) {
     for (size_t i = 0; i < request->job_count; i++)
         most = request->jobs[i].bytes > most ? request->jobs[i].bytes : most;
     return most;
+}
+
+size_t request_answer_bytes(const struct request *request) {
+    enum { TOKEN_BYTES = 100, WEIGHT_BYTES = 2 * sizeof(float) }; /* a weight of attention and one of alignment */
+    size_t bytes = 0;
+    for (size_t i = 0; i < request->job_count && request_window(request) < request->job_count; i++)
+        bytes += request->jobs[i].steps * (request->jobs[i].tokens * WEIGHT_BYTES + TOKEN_BYTES);
+    return bytes;
 }
 
 size_t request_bytes(const struct request *request) {

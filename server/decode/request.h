@@ -139,7 +139,9 @@ struct request {
 
     struct job *jobs;
     size_t job_count;
-    const char *prefix; /* the beginning of each translation; NULL or "": any */
+    size_t window;          /* the most jobs that wait in the scheduler at once; 0: all */
+    size_t handed, waiting; /* jobs that the scheduler was given, and those of them that wait; under its lock */
+    const char *prefix;     /* the beginning of each translation; NULL or "": any */
     size_t prefix_length;
     struct glossary glossary;
     struct kept_glossary *kept;          /* the owner of the entries: a reference; NULL: the request's own */
@@ -211,9 +213,14 @@ int request_hold(const struct request *request, const struct translator *transla
 
 /* Returns roughly the work of decoding: source tokens x rows. */
 size_t job_work(const struct job *job);
+/* Returns how many jobs wait in the scheduler at once, at most, and the work of the first so many. */
+size_t request_window(const struct request *request);
 size_t request_work(const struct request *request);
 /* Returns the most bytes that decoding one of its sentences takes. */
 size_t request_decoding_bytes(const struct request *request);
+/* Returns about how many bytes the translations of its sentences take with their alignment, which are kept until it is answered, if
+ * they are as long as expected. 0: nobody waits in a window, and the queue bounds them. */
+size_t request_answer_bytes(const struct request *request);
 
 /* Returns the sentence that is decoded for the job now. */
 struct sentence *job_sentence(const struct job *job);

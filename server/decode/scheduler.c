@@ -103,10 +103,21 @@ static void ring_remove(struct ring *ring, struct queue *queue) {
     *(queue->next ? &queue->next->previous : &ring->last) = queue->previous;
 }
 
+/* Links a job in as the last of the queue, which may be empty for now. */
+static void append_job(struct scheduler *scheduler, struct queue *queue, struct job *job, int64_t now_us) {
+    job->queued_us = now_us;
+    job->next = NULL;
+    *queue->tail = job;
+    queue->tail = &job->next;
+    job->request->waiting++;
+    scheduler->rings[queue->priority].jobs++;
+    scheduler->jobs++;
+    scheduler->work += job_work(job);
+}
+
 /* Requires has_queue. */
 static void push_job(struct scheduler *scheduler, struct job *job, int64_t now_us) {
     const struct request *request = job->request;
-    struct ring *ring = &scheduler->rings[request->priority];
     struct queue *queue = find_queue(scheduler, request);
     if (!queue) {
         struct queue **chain = bucket(scheduler, request->client);
@@ -116,15 +127,9 @@ static void push_job(struct scheduler *scheduler, struct job *job, int64_t now_u
             scheduler->unused = queue->chain;
         *queue = (struct queue){.client = request->client, .priority = request->priority, .tail = &queue->head, .chain = *chain};
         *chain = queue;
-        ring_append(ring, queue);
+        ring_append(&scheduler->rings[request->priority], queue);
     }
-    job->queued_us = now_us;
-    job->next = NULL;
-    *queue->tail = job;
-    queue->tail = &job->next;
-    ring->jobs++;
-    scheduler->jobs++;
-    scheduler->work += job_work(job);
+    append_job(scheduler, queue, job, now_us);
 }
 
 /* The list that scheduler_take returns, while it grows. */
@@ -133,10 +138,12 @@ struct taken {
     double work; /* for the jobs that were claimed */
 };
 
-/* Takes the job at *link from the queue. Returns true if it was the last, so that the queue is gone. */
+/* Takes the job at *link from the queue, in which the next job of its request takes its place. Returns true if it was the last, so
+ * that the queue is gone. */
 static bool take_job(struct scheduler *scheduler, struct queue *queue, struct job **link, struct taken *taken) {
     struct ring *ring = &scheduler->rings[queue->priority];
     struct job *job = *link;
+    struct request *request = job->request;
     *link = job->next;
     if (queue->tail == &job->next)
         queue->tail = link;
@@ -146,6 +153,9 @@ static bool take_job(struct scheduler *scheduler, struct queue *queue, struct jo
     ring->jobs--;
     scheduler->jobs--;
     scheduler->work -= job_work(job);
+    request->waiting--;
+    if (request->handed < request->job_count && request->waiting < request_window(request))
+        append_job(scheduler, queue, &request->jobs[request->handed++], clock_us());
     if (queue->head)
         return false;
     struct queue **chain = bucket(scheduler, queue->client);
@@ -167,7 +177,7 @@ static struct scheduler_limits find_excess(const struct scheduler *scheduler, co
     struct scheduler_limits most = scheduler->limits;
     most.jobs -= waits ? most.jobs / 8 : 0;
     most.work -= waits ? most.work / 8 : 0;
-    size_t jobs = scheduler->jobs + (request->job_count > 0 ? request->job_count : 1),
+    size_t jobs = scheduler->jobs + (request->job_count > 0 ? request_window(request) : 1),
            work = scheduler->work + request_work(request);
     return (struct scheduler_limits){jobs > most.jobs ? jobs - most.jobs : 0, work > most.work ? work - most.work : 0};
 }
@@ -190,12 +200,13 @@ enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct
 
 enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct request *request) {
     assert(request->job_count > 0);
-    size_t count = request->job_count; /* the request may be freed once the lock is released */
+    size_t count = request_window(request); /* the request may be freed once the lock is released */
     pthread_mutex_lock(&scheduler->lock);
     enum scheduler_verdict verdict = judge_locked(scheduler, request);
     if (verdict == SCHEDULER_ACCEPTED) {
         int64_t now_us = clock_us();
-        atomic_store(&request->pending, count);
+        atomic_store(&request->pending, request->job_count);
+        request->handed = count;
         for (size_t i = 0; i < count; i++)
             push_job(scheduler, &request->jobs[i], now_us);
     }

@@ -29,7 +29,8 @@ struct scheduler *scheduler_create(const struct scheduler_limits *limits);
 /* The queue must be empty, and no worker may use the scheduler. Accepts NULL. */
 void scheduler_free(struct scheduler *scheduler);
 
-/* Queues all jobs of a request, or does nothing. Once accepted, the request belongs to the workers: it may be finished before this
+/* Queues a request, or does nothing. If it has more jobs than its window, the others follow one by one as these are taken, and only
+ * those that wait count for the limits. Once accepted, the request belongs to the workers: it may be finished before this
  * returns. */
 enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct request *request);
 /* Queues a job again, after the other jobs of its client. Its request was accepted before and stays accepted, even if the queue is

@@ -31,7 +31,7 @@ enum {
     MUCH_BYTES = 4 << 20, /* a request that took this much returns it to the system */
 
     /* Memory that reading a request may take: READ_BYTES, READ_FACTOR times the longest body, and SENTENCE_BYTES for each sentence
-     * that the queue has room for. Writing its answer may take ANSWER_FACTOR times the longest reply. */
+     * that it may have. Writing its answer may take ANSWER_FACTOR times the longest reply. */
     READ_BYTES = 24 << 20,
     READ_FACTOR = 8,
     SENTENCE_BYTES = 4 * 1024,
@@ -102,7 +102,7 @@ static void forget_request(struct exchange *exchange) {
 /* Counts the request until forget_request. Returns false, with the reply set, if it is large and does not fit beside others. */
 static bool keep_request(struct exchange *exchange) {
     const struct service *service = exchange->http->service;
-    exchange->kept = request_bytes(&exchange->request);
+    exchange->kept = request_bytes(&exchange->request) + request_answer_bytes(&exchange->request);
     size_t before = atomic_fetch_add(&exchange->http->read, exchange->kept);
     bool fits = before == 0 || before + exchange->kept <= service->options.request_memory;
     if (fits || exchange->kept <= SMALL_REQUEST_BYTES)
@@ -230,6 +230,16 @@ static void note_spent(struct exchange *exchange) {
     spent->decode_us = ended_us > 0 ? ended_us - began_us : 0;
 }
 
+/* Frees what the request has in memory. A request that took much returns it to the system. */
+static void end_request(struct exchange *exchange) {
+    struct request *request = &exchange->request;
+    bool stopped = request->budget.spent != BUDGET_LEFT;
+    bool much = stopped || (request->models && request_bytes(request) > MUCH_BYTES);
+    request_done(request);
+    if (much)
+        chores_tidy(exchange->http->chores);
+}
+
 /* Counts and logs the exchange, and frees it. */
 static void exchange_end(struct exchange *exchange) {
     struct http *http = exchange->http;
@@ -256,7 +266,7 @@ static void exchange_end(struct exchange *exchange) {
     release_reply(exchange);
     forget_request(exchange);
     stream_free(exchange->stream);
-    request_done(&exchange->request);
+    end_request(exchange);
     body_done(&exchange->body);
     free(exchange->reply.body);
     free(exchange);
@@ -280,11 +290,17 @@ static void let_others(void *owner, bool away) {
     chores_away(exchange->http->chores, &exchange->chore, away);
 }
 
+/* The most sentences that the request may have. */
+static size_t most_sentences(const struct exchange *exchange) {
+    const struct service *service = exchange->http->service;
+    return api_is_lasting(exchange->route) ? service->options.document_sentences : scheduler_limits(service->scheduler)->jobs;
+}
+
 /* Bounds the memory that the chore allocates from now on, until end_budget. */
 static void set_budget(struct exchange *exchange, size_t most_bytes) {
     struct request *request = &exchange->request;
     request->budget = (struct budget){.most_bytes = most_bytes,
-                                      .most_sentences = scheduler_limits(exchange->http->service->scheduler)->jobs,
+                                      .most_sentences = most_sentences(exchange),
                                       .go_on = take_turns,
                                       .away = let_others,
                                       .owner = exchange};
@@ -292,9 +308,8 @@ static void set_budget(struct exchange *exchange, size_t most_bytes) {
 }
 
 static void set_reading_budget(struct exchange *exchange) {
-    const struct service *service = exchange->http->service;
-    size_t sentences = scheduler_limits(service->scheduler)->jobs;
-    set_budget(exchange, READ_BYTES + READ_FACTOR * service->options.max_body_bytes + SENTENCE_BYTES * sentences);
+    const struct service_options *options = &exchange->http->service->options;
+    set_budget(exchange, READ_BYTES + READ_FACTOR * options->max_body_bytes + SENTENCE_BYTES * most_sentences(exchange));
 }
 
 /* Replaces the reply if the budget was exceeded while it was made. */
@@ -325,11 +340,7 @@ static void resume(struct exchange *exchange) {
     exchange->stream = NULL;
     body_done(&exchange->body);
     note_spent(exchange);
-    bool stopped = exchange->request.budget.spent != BUDGET_LEFT;
-    bool much = stopped || (exchange->request.models && request_bytes(&exchange->request) > MUCH_BYTES);
-    request_done(&exchange->request);
-    if (much)
-        chores_tidy(exchange->http->chores);
+    end_request(exchange);
     forget_request(exchange);
     if (detached)
         exchange_end(exchange);

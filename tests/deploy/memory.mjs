@@ -34,7 +34,7 @@ export function needed(alignd, settings) {
   return (
     2 * (size("ALIGND_MODEL_MEMORY") || SHIPPED) + 60 * MI +
     count("ALIGND_CONNECTIONS") * body +
-    32 * MI + threads * 3 * (12 * body + 24 * MI + queue * 4 * KI) +
+    32 * MI + threads * 3 * (12 * body + 24 * MI + count("ALIGND_DOCUMENT_SENTENCES") * 4 * KI) +
     size("ALIGND_REQUEST_MEMORY") + queue * 64 * KI +
     workers * 9 / 8 * size("ALIGND_DECODE_MEMORY") +
     rows * STEPS * (4 * ROW_TOKENS + 300) +

@@ -466,6 +466,42 @@ START_TEST(time_limit) {
 }
 END_TEST
 
+/* A document may have more sentences than the queue. */
+START_TEST(sentence_limit) {
+    enum { MOST = 40 };
+    struct daemon former = served;
+    struct reply reply;
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--queue", "8", "--document-sentences", "40", "--deadline-ms", "60000"));
+    char text[(MOST + 2) * sizeof DOG] = "", *expected = NULL, *one = translation(DOG);
+    size_t length;
+    FILE *out = open_memstream(&expected, &length);
+    for (size_t i = 0; i < MOST; i++) {
+        strcat(text, DOG "\n");
+        fprintf(out, "%s\n", one);
+    }
+    fclose(out);
+    expect("a.txt", text, expected);
+    upload("a.txt", "", text, FIELDS("source=en", "target=fr", "stream=true"), &reply);
+    struct sse sse = sse_read(reply.body);
+    ck_assert_uint_eq(sse_count(&sse, "sentence"), MOST);
+    sse_last(&sse, "result");
+    sse_done(&sse);
+    reply_done(&reply);
+    refuse("a.txt", strcat(text, DOG "\n"), FIELDS("source=en", "target=fr"), 413, "file must have at most 40 sentences");
+    daemon_stop(&served);
+
+    text[MOST * (sizeof DOG)] = '\0';
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--queue", "8", "--request-memory", "4096"));
+    upload("a.txt", "", text, FIELDS("source=en", "target=fr"), &reply);
+    ck_assert_msg(reply.status == 413 && strstr(reply.body, "file would need about"), "%ld %s", reply.status, reply.body);
+    reply_done(&reply);
+    daemon_stop(&served);
+    served = former;
+    free(one);
+    free(expected);
+}
+END_TEST
+
 /* Long files need not delay others, and stop when nobody waits for them. archive: of docx, otherwise of txt. */
 static void leave(bool archive) {
     enum { SENTENCES = 800, LONGEST = 128 };
@@ -896,6 +932,7 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, archives_streamed);
     tcase_add_test(cases, warned);
     tcase_add_test(cases, time_limit);
+    tcase_add_test(cases, sentence_limit);
     tcase_add_loop_test(cases, client_leaves, 0, 2);
     tcase_add_test(cases, command_line);
     tcase_add_test(cases, files_to_fetch);

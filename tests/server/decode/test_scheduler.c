@@ -615,6 +615,48 @@ START_TEST(overdue_job_leaves_with_its_reason) {
 }
 END_TEST
 
+/* Only the jobs in the window wait; another follows when there are fewer. Two requests that are longer than the queue fit into it.
+ */
+START_TEST(long_requests_wait_in_their_windows) {
+    static struct fake a, b;
+    fake_init(&a, MAX_JOBS, 1);
+    fake_init(&b, MAX_JOBS, 1);
+    a.request.window = b.request.window = CAPACITY / 4;
+    ck_assert_int_eq(scheduler_submit(scheduler, &a.request), SCHEDULER_ACCEPTED);
+    ck_assert_int_eq(scheduler_submit(scheduler, &b.request), SCHEDULER_ACCEPTED);
+    ck_assert_uint_eq(depth(), CAPACITY / 2);
+    ck_assert_uint_eq(atomic_load(&a.request.pending), MAX_JOBS);
+    struct job *job = take(1, false);
+    ck_assert_ptr_eq(job, &a.jobs[0]);
+    ck_assert_uint_eq(depth(), CAPACITY / 2);
+    ck_assert(scheduler_return(scheduler, job)); /* one too many: none follows the next that is taken */
+    ck_assert_ptr_eq(take(1, false), &a.jobs[1]);
+    job_end(&a.jobs[1]);
+    ck_assert_uint_eq(depth(), CAPACITY / 2);
+    scheduler_close(scheduler); /* what was accepted is handed out whole */
+    size_t taken = 1;
+    for (struct job *jobs; (jobs = take(3, true)) != NULL;)
+        taken += end_jobs(jobs);
+    ck_assert_uint_eq(taken, 2 * MAX_JOBS);
+    ck_assert_uint_eq(atomic_load(&a.finished), 1);
+    ck_assert_uint_eq(atomic_load(&b.finished), 1);
+}
+END_TEST
+
+START_TEST(a_long_request_leaves_as_a_whole) {
+    static struct fake wide, gone;
+    fake_init(&wide, 1, 9);
+    fake_init(&gone, MAX_JOBS, 9);
+    gone.request.window = 2;
+    scheduler_submit(scheduler, &wide.request);
+    scheduler_submit(scheduler, &gone.request);
+    request_cancel(&gone.request, CANCEL_CLIENT);
+    ck_assert_uint_eq(end_jobs(take(1, false)), MAX_JOBS);
+    ck_assert_uint_eq(atomic_load(&gone.finished), 1);
+    ck_assert_uint_eq(depth(), 1);
+}
+END_TEST
+
 static void *take_when_there_is_one(void *argument) {
     (void)argument;
     size_t *count = malloc(sizeof *count);
@@ -753,6 +795,8 @@ Suite *scheduler_suite(void) {
     tcase_add_test(tcase, closed_accepts_nothing_but_hands_out_the_rest);
     tcase_add_test(tcase, cancelled_job_leaves_from_the_middle);
     tcase_add_test(tcase, overdue_job_leaves_with_its_reason);
+    tcase_add_test(tcase, long_requests_wait_in_their_windows);
+    tcase_add_test(tcase, a_long_request_leaves_as_a_whole);
     tcase_add_test(tcase, burst_is_spread_over_idle_workers);
     tcase_add_test(tcase, busy_worker_leaves_a_single_job_to_an_idle_one);
     tcase_add_test(tcase, closing_wakes_who_waits);
