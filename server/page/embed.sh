@@ -1,12 +1,23 @@
 #!/bin/sh
-# The page, and the API's description, as a C table (server/api/endpoint.h): sh embed.sh FILE... > page_files.c. Needs od, sed and cksum.
+# The page, and the API's description, as a C table (server/api/endpoint.h): sh embed.sh FILE... > page_files.c. Needs od, sed, awk and cksum.
 set -eu
+
+# Scripts and style sheets are sent without indentation and without the comments that have lines of their own; lines keep their numbers.
+sent() {
+    case $1 in
+        *.js | *.css) awk '{ sub(/^[ \t]+/, "") }
+            comment { if (/\*\/$/) comment = 0; print ""; next }
+            /^\/\*/ && !/\*\/./ { comment = !/\*\/$/; print ""; next }
+            { print }' "$1" ;;
+        *) cat "$1" ;;
+    esac
+}
 
 printf '/* Made by server/page/embed.sh. */\n#include "server/api/endpoint.h"\n'
 n=0
 for file in "$@"; do
     printf '\nstatic const unsigned char bytes_%d[] = {\n' "$n"
-    od -An -v -tu1 "$file" | sed -e 's/^ *//' -e 's/  */,/g' -e 's/$/,/'
+    sent "$file" | od -An -v -tu1 | sed -e 's/^ *//' -e 's/  */,/g' -e 's/$/,/'
     printf '};\n'
     n=$((n + 1))
 done
@@ -27,7 +38,7 @@ for file in "$@"; do
         *.svg) type='image/svg+xml' ;;
         *) echo "embed.sh: no content type for $file" >&2 && exit 1 ;;
     esac
-    sum=$(cksum <"$file")
+    sum=$(sent "$file" | cksum)
     printf '    {"%s", "%s", "\\"%x-%x\\"", bytes_%d, sizeof bytes_%d},\n' "$path" "$type" "${sum% *}" "${sum#* }" "$n" "$n"
     n=$((n + 1))
 done

@@ -1,4 +1,5 @@
-/* GET / and the files of the page: identical to those in server/page/, with the headers that browsers need. */
+/* GET / and the files of the page: those in server/page/, but for comments and indentation (embed.sh), with the headers that
+ * browsers need. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <dirent.h>
@@ -51,6 +52,30 @@ static const char *type_of(const char *name) {
     return NULL;
 }
 
+/* Returns the length of the line without its line feed. */
+static size_t line_length(const char *text, const char *end) {
+    const char *feed = memchr(text, '\n', (size_t)(end - text));
+    return (size_t)((feed ? feed : end) - text);
+}
+
+/* Each line of a script or style sheet is sent without its indentation, or as an empty one if a comment has it to itself. */
+static void check_lines(const char *sent, size_t sent_length, const char *file, size_t file_length) {
+    const char *sent_end = sent + sent_length, *file_end = file + file_length;
+    bool comment = false;
+    while (file < file_end) {
+        size_t whole = line_length(file, file_end), got = line_length(sent, sent_end), indent = strspn(file, " \t");
+        const char *line = file + (indent < whole ? indent : whole);
+        size_t length = (size_t)(file + whole - line);
+        const char *closed = length >= 2 ? memmem(line, length, "*/", 2) : NULL;
+        bool alone = comment || (length >= 2 && memcmp(line, "/*", 2) == 0 && (!closed || closed + 2 == line + length));
+        comment = alone && !closed;
+        ck_assert_msg(got == (alone ? 0 : length) && memcmp(sent, line, got) == 0, "%.*s", (int)whole, file);
+        file += whole + 1;
+        sent += got + 1;
+    }
+    ck_assert_ptr_eq(sent, sent_end);
+}
+
 static void check_file(const char *name) {
     char path[300];
     struct reply reply;
@@ -59,8 +84,12 @@ static void check_file(const char *name) {
     snprintf(path, sizeof path, "%s%s", strcmp(name, "embed.js") == 0 ? "/" : "/page/", name);
     client_send(&served, &(struct call){.path = strcmp(name, "index.html") == 0 ? "/" : path}, &reply);
     ck_assert_int_eq(reply.status, 200);
-    ck_assert_uint_eq(reply.length, length);
-    ck_assert_mem_eq(reply.body, bytes, length);
+    if (strstr(type_of(name), "javascript") || strstr(type_of(name), "css")) {
+        check_lines(reply.body, reply.length, bytes, length);
+    } else {
+        ck_assert_uint_eq(reply.length, length);
+        ck_assert_mem_eq(reply.body, bytes, length);
+    }
     check_header(&reply, "Content-Type", type_of(name));
     check_header(&reply, "X-Content-Type-Options", "nosniff");
     free(bytes);

@@ -1,7 +1,7 @@
 /* <alignd-attention> in pages of other people: from a server of another origin, and from the npm package in a Vite and a React page. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { tmpdir } from "node:os";
@@ -190,12 +190,13 @@ test("element: what a first visit loads stays small, and so do all files togethe
   await page.locator("#panel .map").waitFor();
   await page.waitForLoadState("networkidle");
   const first = await loaded(page), sum = (list) => list.reduce((total, [, size]) => total + size, 0), served = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name) && !/^(docs|models)\./.test(name)); /* those are pages of their own */
-  const sizes = served.map((name) => [name, statSync(join(dirname(PACKAGE), name)).size]), spoken = sizes.filter(([name]) => /^(de|fr)\.js$/.test(name)), all = sizes.filter((one) => !spoken.includes(one)), names = first.map(([path]) => basename(path));
-  console.log(`# the page: ${sum(first)} bytes at first, ${sum(all)} in all, as they are; a language: ${spoken.map(([, size]) => size)}`);
+  const sent = async (name) => (await (await fetch(`${address()}${{ "index.html": "/", "embed.js": "/embed.js" }[name] ?? `/page/${name}`}`)).arrayBuffer()).byteLength;
+  const sizes = await Promise.all(served.map(async (name) => [name, await sent(name)])), spoken = sizes.filter(([name]) => /^(de|fr)\.js$/.test(name)), all = sizes.filter((one) => !spoken.includes(one)), names = first.map(([path]) => basename(path));
+  console.log(`# the page: ${sum(first)} bytes at first, ${sum(all)} in all, uncompressed; a language: ${spoken.map(([, size]) => size)}`);
   assert.ok(names.includes("app.js") && names.includes("element.js"), `${names}`);
-  assert.ok(sum(first) < 180000, `${sum(first)} bytes`);
-  assert.ok(sum(all) < 250000, `${sum(all)} bytes`);
-  for (const [name, size] of spoken) assert.ok(size < 24000, `${name}: ${size} bytes`); /* a reader loads one of them, or none */
+  assert.ok(sum(first) < 156000, `${sum(first)} bytes`);
+  assert.ok(sum(all) < 220000, `${sum(all)} bytes`);
+  for (const [name, size] of spoken) assert.ok(size < 23500, `${name}: ${size} bytes`); /* a reader loads one of them, or none */
   for (const [view, file, mark] of [["export", "export.js", "pre"], ["why", "why.js", "#loss-map"], ["links", "links.js", "#links-map"], ["corpus", "corpus.js", ".drop"]]) {
     assert.ok(!names.includes(file), file);
     await page.locator(`#tab-${view}`).click();
