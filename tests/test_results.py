@@ -211,6 +211,15 @@ def test_links_of_a_head():
     assert align.HEAD["head"](words) == {(1, 1)} and align.HEAD["head, best word"](words) == {(0, 0), (1, 1)}
 
 
+def test_several_links_of_a_head():
+    # no row but the third is sure of its best; columns are, and the first row has two of them
+    words = numpy.array([[.4, 0, 0, .3, .3], [.1, .1, .4, 0, .4], [.1, .6, .1, .1, .1]])
+    assert align.HEAD["head, several"](words) == {(0, 0), (3, 0), (2, 1), (1, 2)}
+    words = numpy.array([[.4, .35, 0, .25], [.1, .1, .4, .4], [.1, .6, .1, .2]])
+    back = numpy.array([[.4, .1, 0, .5], [.4, .1, .5, 0], [0, .2, .1, .7]])
+    assert align.TWO_HEADS["both heads, geometric mean, several"](words, back) == {(0, 0), (1, 2)}
+
+
 def test_ways_from_attention_to_links():
     forward = numpy.array([[.3, .5, .2], [.0, .3, .7]])  # target words 0, 1 by source words 0, 1, </s>
     backward = numpy.array([[.8, .1, .1], [.2, .8, .0]])  # source words by target words, </s>
