@@ -181,8 +181,9 @@ static const struct option rows[] = {
      OPTION_BATCH, TEXT(variant)},
     {"links", "KIND", "best",
      "best: the source word with the most attention for each target word; mutual: pairs that are each other's best; "
-     "balanced: mutual, after attention is rescaled so that every source word gets its share",
-     COMMAND_ATTENTION, CHOICE(links, "best, mutual or balanced")},
+     "balanced: mutual, after attention is rescaled so that every source word gets its share; several: the best of each word of "
+     "either side, if it is sure enough",
+     COMMAND_ATTENTION, CHOICE(links, "best, mutual, balanced or several")},
     {"stats", NULL, NULL, "at the end, print the number of sentences and target tokens, the time, and tokens per second",
      OPTION_BATCH, SWITCH(stats)},
     {"cache-bytes", "SIZE", "0", "memory for a cache of replies to identical requests; 0: no cache", COMMAND_SERVE,

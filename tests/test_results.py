@@ -159,6 +159,20 @@ def test_everyday_gold_is_whole():
         assert all(text[b:e].strip() == text[b:e] for text, spans in ((g.source, g.source_words), (g.target, g.target_words)) for b, e in spans)
 
 
+@pytest.mark.parametrize("pair,sure,possible", [("en-de", 250, 40), ("en-fr", 232, 73)])
+def test_gold_of_constructions_is_whole(pair, sure, possible):
+    path = Path(f"weights/gold/{pair}-constructions.tsv")
+    gold = align.read_gold(path)
+    assert len(gold) == 30 and sum(len(g.sure) for g in gold) == sure and sum(len(g.possible) for g in gold) == possible
+    for g in gold:
+        links = g.sure | g.possible
+        assert not g.sure & g.possible
+        assert {i for i, _ in links} == set(range(len(g.source_words))) and {j for _, j in links} == set(range(len(g.target_words)))
+    for source, target, _, *texts, kind in (line.split("\t") for line in path.read_text().splitlines()):
+        assert [source.replace(" ", ""), target.replace(" ", "")] == [text.replace(" ", "") for text in texts]
+        assert kind in ("phrasal", "perfect", "compound", "negation", "because", "question", "contraction", "reflexive", "modal", "future")
+
+
 def test_membership():
     # un|do| |¿|it: the empty piece stands before the word that follows it
     assert align.membership([(0, 2), (2, 4), (5, 5), (5, 6), (7, 9)], [(0, 4), (5, 6), (7, 9)]).tolist() == [
@@ -195,6 +209,15 @@ def test_offsets_of_the_daemon_are_bytes():
 def test_links_of_a_head():
     words = numpy.array([[.3, .2, .5], [.2, .4, .4]])
     assert align.HEAD["head"](words) == {(1, 1)} and align.HEAD["head, best word"](words) == {(0, 0), (1, 1)}
+
+
+def test_several_links_of_a_head():
+    # no row but the third is sure of its best; columns are, and the first row has two of them
+    words = numpy.array([[.4, 0, 0, .3, .3], [.1, .1, .4, 0, .4], [.1, .6, .1, .1, .1]])
+    assert align.HEAD["head, several"](words) == {(0, 0), (3, 0), (2, 1), (1, 2)}
+    words = numpy.array([[.4, .35, 0, .25], [.1, .1, .4, .4], [.1, .6, .1, .2]])
+    back = numpy.array([[.4, .1, 0, .5], [.4, .1, .5, 0], [0, .2, .1, .7]])
+    assert align.TWO_HEADS["both heads, geometric mean, several"](words, back) == {(0, 0), (1, 2)}
 
 
 def test_ways_from_attention_to_links():

@@ -116,6 +116,9 @@ static void put_words(struct sentence_view *view) {
     const char *source = sentence_text(view->sentence), *target = view->rendering.text;
     struct word_sides sides;
     struct word_matrix attention, alignment;
+    const struct links_kind *kind = view->request->links ? view->request->links : links_kind_find("best");
+    bool head = translator_info(view->sentence->translator).alignment_head;
+    struct links links = {0};
     writer_begin_object(view->out, "words");
     if (render_words(view->sentence, WORDS_UNICODE, hypothesis, &view->rendering, view->arena, &sides, NULL) == 0 &&
         render_merge(&sides, hypothesis->attention, view->arena, &attention, NULL) == 0 &&
@@ -124,10 +127,12 @@ static void put_words(struct sentence_view *view) {
         put_word_texts(view, "target", target, &sides.target);
         put_matrix(view, "attention", &attention);
         put_matrix(view, "soft_alignment", &alignment);
+        links_prepare(kind, &alignment, !head);
+        if (links_make(kind, &alignment, view->arena, &links, NULL) != 0)
+            writer_fail(view->out);
         writer_begin_array(view->out, "alignment");
-        for (size_t i = 0, j; i < alignment.target_count; i++)
-            if (render_aligned(alignment.weights + i * alignment.source_count, alignment.source_count, alignment.ends[i], &j))
-                put_pair(view, j, i);
+        for (size_t i = 0; i < links.count; i++)
+            put_pair(view, links.all[i].source, links.all[i].target);
         writer_end_array(view->out);
         writer_begin_object(view->out, "offsets");
         put_word_offsets(view, "source", source, &sides.source);

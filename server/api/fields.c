@@ -4,6 +4,7 @@
 #include "server/api/fields.h"
 #include "server/api/languages.h"
 #include "server/base/writer.h"
+#include "server/decode/render.h"
 #include "server/models/variant.h"
 #include <errno.h>
 #include <math.h>
@@ -72,6 +73,17 @@ static int read_format(const struct field *field, json_t *value, void *out, stru
     if (strcmp(name, "text") != 0 && strcmp(name, "html") != 0 && strcmp(name, "xml") != 0)
         return api_refuse(reply, field->name, "%s must be text, html or xml, got \"%.60s\"", field->name, name);
     *(const char **)out = name;
+    return 0;
+}
+
+static int read_links(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    const char *name;
+    if (read_string(field, value, &name, reply) != 0)
+        return -1;
+    const struct links_kind *found = links_kind_find(name);
+    if (!found)
+        return api_refuse(reply, field->name, "%s must be " LINKS_KINDS ", got \"%.60s\"", field->name, name);
+    *(const struct links_kind **)out = found;
     return 0;
 }
 
@@ -201,7 +213,7 @@ static json_t *text_to_names(const char *text, size_t length) {
 static const struct field_type field_texts = {.read = read_value, .several = true},
                                field_json = {.read = read_value, .from_text = text_to_json}, field_string = {.read = read_string},
                                field_target = {.read = read_target}, field_format = {.read = read_format},
-                               field_strategy = {.read = read_strategy},
+                               field_strategy = {.read = read_strategy}, field_links = {.read = read_links},
                                field_integer = {.read = read_integer, .from_text = text_to_integer},
                                field_real = {.read = read_real, .from_text = text_to_real},
                                field_boolean = {.read = read_boolean, .from_text = text_to_boolean},
@@ -230,6 +242,7 @@ static const struct field fields[] = {
     {"format", API_TRANSLATE, &field_format, FORM(format), NULL},
     {"include", BOTH, &field_include, FORM(include), NULL},
     {"digits", BOTH, &field_integer, FORM(digits), &digits},
+    {"links", BOTH, &field_links, FORM(links), NULL},
     {"prefix", BOTH, &field_string, FORM(prefix), NULL},
     {"force_attention", API_ATTENTION, &field_json, FORM(force_attention), NULL},
     {"stream", BOTH, &field_boolean, FORM(stream), NULL},

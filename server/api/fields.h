@@ -16,6 +16,7 @@ struct field;
 struct api_form {
     json_t *text, *translation, *force_attention, *glossary, *protect;
     const char *model, *source, *target_language, *variant, *prefix, *format;
+    const struct links_kind *links;
     struct search_options search; /* the strategy's parameters: server/decode/parameters.h */
     bool split, split_given, stream, replace_unknowns, warns, verbatim;
     unsigned include;

@@ -581,6 +581,7 @@ static int copy_texts(const struct api_form *form, size_t count, struct request 
 static void fill_options(const struct api_form *form, const struct service_options *options, struct request *request) {
     request->include = form->include;
     request->digits = (int)form->digits;
+    request->links = form->links;
     request->aligns = (form->include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
     request->replace_unknowns = form->replace_unknowns;
     request->verbatim = request->verbatim || form->verbatim;

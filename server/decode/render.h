@@ -46,6 +46,7 @@ struct word_matrix {
     size_t source_count, target_count;
     float *weights; /* [target_count, source_count] */
     float *ends;    /* [target_count] the weight of the source's </s>: with it, rows have the sums of the tokens' rows */
+    bool merged;    /* of two models (links_merge) */
 };
 
 /* Merges the rows of a hypothesis (its attention or alignment): they are summed over the pieces of a source word and averaged over
@@ -66,9 +67,13 @@ bool render_aligned(const float *row, size_t n, float end, size_t *j);
 
 struct links_kind;
 
+#define LINKS_KINDS "best, mutual, balanced or several"
+
 /* "best": the best source word of each target word. "mutual": those of them that are also the source word's best. "balanced": the
  * same after the columns and rows were brought to sum 1 in turn (Sinkhorn), so that a source word that attracts every step loses
- * its lead. Returns NULL for any other name. */
+ * its lead. "several": the best of each target word if it has at least half of the weight, and the best of each source word if that
+ * gives it at least a fifth, so that a compound can have a link with each word that it stands for; of two models, the best of
+ * either side if it has at least 0.3 (weights/EXPERIMENTS.md has the measurement). Returns NULL for any other name. */
 const struct links_kind *links_kind_find(const char *name);
 
 /* Finds the weights between the words of a sentence and its best hypothesis: the alignment head's, or those of attention, in which
@@ -76,15 +81,26 @@ const struct links_kind *links_kind_find(const char *name);
 int links_find(const struct sentence *sentence, const struct word_sides *sides, struct arena *arena, struct word_matrix *out,
                struct error *err);
 
-/* Merges two models of opposite directions: weights become the geometric mean of both, with each target word's at sum 1 in either.
- * Returns false, with nothing changed, if the models see other words in the texts. */
-bool links_merge(struct word_matrix *words, const struct word_matrix *reverse);
+/* Merges two models of opposite directions: weights become the geometric mean of both; except for "several", with each target
+ * word's at sum 1 in either, </s> left out. Returns false, with nothing changed, if the models see other words in the texts. */
+bool links_merge(const struct links_kind *kind, struct word_matrix *words, const struct word_matrix *reverse);
 
-/* Changes the weights; called once, before links_of. diagonal: balanced links prefer words of like places first, which attention
+/* Changes the weights; called once, before links_make. diagonal: balanced links prefer words of like places first, which attention
  * needs. */
 void links_prepare(const struct links_kind *kind, struct word_matrix *words, bool diagonal);
-/* Finds the source word that target word i is linked with. Returns false if there is none. */
-bool links_of(const struct links_kind *kind, const struct word_matrix *words, size_t i, size_t *j);
+
+struct link {
+    size_t source, target;
+};
+
+struct links {
+    struct link *all; /* [count], those of a target word side by side, in the order of the words */
+    size_t count;
+};
+
+/* Finds the links, in the arena. Returns -1 with ERROR_MEMORY. */
+int links_make(const struct links_kind *kind, const struct word_matrix *words, struct arena *arena, struct links *out,
+               struct error *err);
 
 /* A decoded pair of texts, and the arena to work in. */
 struct links_direction {

@@ -40,6 +40,7 @@ enum include {
 
 struct events;
 struct kept_glossary;
+struct links_kind;
 struct model_set;
 struct served_model;
 struct loaded_model;
@@ -122,11 +123,12 @@ struct request {
     struct loaded_model *loaded; /* the same in memory: a reference; NULL: not yet */
     struct held_model *held;     /* all models of its texts */
     struct search_options search;
-    unsigned include;     /* enum include */
-    int digits;           /* significant digits of written weights */
-    const char *language; /* of the source, for a model of many languages; NULL: the model has one pair */
-    const char *variant;  /* the variant of the model's target language, in the arena or owned by the model; NULL: none */
-    bool split;           /* cut texts into sentences */
+    unsigned include;               /* enum include */
+    int digits;                     /* significant digits of written weights */
+    const struct links_kind *links; /* how the words of an answer are linked (server/decode/render.h); NULL: best */
+    const char *language;           /* of the source, for a model of many languages; NULL: the model has one pair */
+    const char *variant;            /* the variant of the model's target language, in the arena or owned by the model; NULL: none */
+    bool split;                     /* cut texts into sentences */
     bool replace_unknowns;
     bool verbatim; /* show the model's own output: keep only what the client protects, check and estimate nothing */
     bool aligns;   /* the answer depends on the alignment */

@@ -402,6 +402,7 @@ static int add_words(const struct text *text, const struct rendered *rendered, s
     struct translator_info info = translator_info(sentence->translator);
     struct word_sides sides;
     struct word_matrix weights;
+    struct links found;
     size_t first = list->count;
     if (render_words(sentence, WORDS_UNICODE, &sentence->hypotheses[0], &rendered->sentences[i], scratch, &sides, NULL) != 0)
         return -1;
@@ -419,10 +420,12 @@ static int add_words(const struct text *text, const struct rendered *rendered, s
     if (links_find(sentence, &sides, scratch, &weights, NULL) != 0)
         return -1;
     links_prepare(links_kind_find(info.alignment_head ? "best" : "balanced"), &weights, true);
-    for (size_t word = 0, source; word < weights.target_count; word++)
-        if (links_of(links_kind_find("best"), &weights, word, &source))
-            links[list->linked++] =
-                (struct html_link){shifted(sides.source.words[source], sentence->source.begin), words[first + word]};
+    if (links_make(links_kind_find("best"), &weights, scratch, &found, NULL) != 0)
+        return -1;
+    for (size_t k = 0; k < found.count; k++) {
+        struct span source = sides.source.words[found.all[k].source];
+        links[list->linked++] = (struct html_link){shifted(source, sentence->source.begin), words[first + found.all[k].target]};
+    }
     return 0;
 }
 

@@ -21,8 +21,12 @@ export function parse(line, { rows, columns }) {
 const placeOf = (key) => key.split(" ").map(Number);
 export const format = (links) => Object.entries(links).map(([key, kind]) => [...placeOf(key), kind]).sort(([a, b], [c, d]) => a - c || b - d).map(([j, i, kind]) => `${j}${kind}${i}`).join(" ");
 
-/* What the model links: each target word with the source word of most weight, unless that is </s>. */
-const modelLinks = ({ most, columns }) => Object.fromEntries(most.flatMap((j, i) => (j < 0 || j >= columns.length ? [] : [[`${j} ${i}`, "-"]])));
+/* What the model links: of words what `links: "several"` of the server says (render.c), otherwise each target unit with the source unit of most weight, unless that is </s>. */
+function modelLinks({ most, columns, weights, look }, words) {
+  const best = (list) => list.indexOf(Math.max(...list)), tops = columns.map((_, j) => best(weights.map((row) => row[j])));
+  const linked = words && look === "alignment" ? (row, i, j) => (row[j] >= 0.5 && most[i] === j) || (row[j] >= 0.2 && tops[j] === i) : (row, i, j) => most[i] === j;
+  return Object.fromEntries(weights.flatMap((row, i) => row.flatMap((_, j) => (linked(row, i, j) ? [[`${j} ${i}`, "-"]] : []))));
+}
 
 /* How well links agree with gold ones (Och and Ney 2003, A Systematic Comparison of Various Statistical Alignment Models, 6): {precision, recall,
  * error: the alignment error rate}, 0 to 1, or null where there is nothing to compare. */
@@ -61,7 +65,7 @@ function editor(panel, app, view) {
     state.links = line.value = format(links);
     app.remember();
     draw();
-    const found = agreement(modelLinks(view), links);
+    const found = agreement(modelLinks(view, app.how().words), links);
     agreed.textContent = found ? t("The model's links against these: precision {0}, recall {1}, alignment error rate {2}.", number(found.precision), number(found.recall), number(found.error)) : "";
   }
   function pick(i, j) {
@@ -84,7 +88,7 @@ function editor(panel, app, view) {
   panel.append(note(t("Choose a cell to link its words: once for a sure link (a frame), again for a possible one (dashed), again for none. The shades are the model's.")), map, read, legend(view.look, palette),
     el("form", { class: "links", onsubmit: (event) => event.preventDefault() }, el("label", {}, t("Links, in Pharaoh's notation: sure 0-1, possible 0p1, source before target, counted from 0"), line)),
     el("div", { class: "buttons" }, button(t("Save"), () => save("links.txt", new Blob([`${format(links)}\n`], { type: "text/plain" }))), el("label", { class: "file" }, t("Load"), el("input", { type: "file", class: "sr", id: "load-links", accept: ".txt,.pharaoh,.align,text/plain", onchange: load })),
-      button(t("Take the model's"), () => replace(modelLinks(view))), button(t("Clear"), () => replace({}))), agreed);
+      button(t("Take the model's"), () => replace(modelLinks(view, app.how().words))), button(t("Clear"), () => replace({}))), agreed);
   changed();
 }
 

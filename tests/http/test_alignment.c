@@ -257,6 +257,70 @@ START_TEST(words_of_elisions) {
 }
 END_TEST
 
+/* Word i of the target with the most weight for source word j. */
+static size_t best_of_source(const json_t *rows, size_t j) {
+    size_t best = 0;
+    for (size_t i = 1; i < json_array_size(rows); i++) {
+        if (item(json_array_get(rows, i), j) > item(json_array_get(rows, best), j))
+            best = i;
+    }
+    return best;
+}
+
+/* The best of a target word that has half of its weight, and the best of a source word that gives it a fifth; in the order of the
+ * target words. Weights have nine digits and are not exactly there. */
+static void check_several(const json_t *sentence) {
+    const json_t *rows = json_at(sentence, "words.soft_alignment"), *pairs = json_at(sentence, "words.alignment");
+    size_t found = 0, words = json_array_size(json_at(sentence, "words.source"));
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        for (size_t j = 0; j < words; j++) {
+            bool of_target = argmax(row, words) == j && item(row, j) >= 0.5,
+                 of_source = best_of_source(rows, j) == i && item(row, j) >= 0.2;
+            if (!of_target && !of_source)
+                continue;
+            const json_t *pair = json_array_get(pairs, found++);
+            ck_assert_uint_eq((size_t)json_integer_value(json_array_get(pair, 0)), j);
+            ck_assert_uint_eq((size_t)json_integer_value(json_array_get(pair, 1)), i);
+        }
+    }
+    ck_assert_uint_eq(json_array_size(pairs), found);
+}
+
+START_TEST(several_links_of_words) {
+    each_sentence(", 'links': 'several', 'include': ['words']", check_several);
+    each_sentence(", 'links': 'several', 'strategy': 'greedy', 'min_length': 12, 'max_length': 12, 'include': ['words']",
+                  check_several);
+}
+END_TEST
+
+/* What is said of one text, which is all that follows its links. */
+static void ask_links(const char *links, const char *include, struct reply *reply) {
+    char json[256];
+    snprintf(json, sizeof json, "{'text': 'The boy likes it.', 'model': '" HEAD "'%s, 'include': ['%s']}", links, include);
+    client_post(&served, "/attention", json, 200, reply);
+}
+
+/* Without the field they are the best ones; it changes words.alignment and nothing else. */
+START_TEST(links_change_only_those_of_words) {
+    static const char *const kinds[] = {"best", "mutual", "balanced", "several"};
+    struct reply plain, asked;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char links[64];
+        snprintf(links, sizeof links, ", 'links': '%s'", kinds[i]);
+        ask_links("", "words', 'tokens', 'alignment', 'soft_alignment", &plain);
+        ask_links(links, "words', 'tokens', 'alignment', 'soft_alignment", &asked);
+        if (i > 0) {
+            json_object_del(json_at(plain.json, "results.0.sentences.0.words"), "alignment");
+            json_object_del(json_at(asked.json, "results.0.sentences.0.words"), "alignment");
+        }
+        ck_assert(json_equal(plain.json, asked.json));
+        reply_done(&plain);
+        reply_done(&asked);
+    }
+}
+END_TEST
+
 START_TEST(models_tell_of_their_heads) {
     struct reply reply;
     client_send(&served, &(struct call){.path = "/models"}, &reply);
@@ -277,6 +341,8 @@ Suite *alignment_suite(void) {
     tcase_add_test(tcase, given_and_found_are_the_same);
     tcase_add_test(tcase, words_merge_tokens);
     tcase_add_test(tcase, words_of_elisions);
+    tcase_add_test(tcase, several_links_of_words);
+    tcase_add_test(tcase, links_change_only_those_of_words);
     tcase_add_test(tcase, models_tell_of_their_heads);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -400,6 +400,22 @@ START_TEST(attention_of_two_models) {
 }
 END_TEST
 
+/* A compound has the links of both its words, of one model or of two. */
+START_TEST(attention_with_several_links) {
+    static const char source[] = "The kitchen window is open .\n", target[] = "Das K\u00fcchenfenster ist offen .\n";
+    struct outcome best, one, both;
+    align_with(ARGUMENTS("--model", "weights/en-de"), source, target, &best);
+    align_with(ARGUMENTS("--model", "weights/en-de", "--links", "several"), source, target, &one);
+    align_with(ARGUMENTS("--model", "weights/en-de", "--model", "weights/de-en", "--links", "several"), source, target, &both);
+    ck_assert_str_eq(best.out, "0-0 1-1 3-2 4-3 5-4\n");
+    ck_assert_str_eq(one.out, "0-0 1-1 2-1 3-2 4-3 5-4\n");
+    ck_assert_str_eq(both.out, one.out);
+    outcome_done(&best);
+    outcome_done(&one);
+    outcome_done(&both);
+}
+END_TEST
+
 START_TEST(attention_needs_opposite_directions) {
     struct outcome outcome;
     align_with(ARGUMENTS("--model", "weights/en-fr", "--model", MODEL), "", "", &outcome);
@@ -493,6 +509,7 @@ Suite *batch_mode_suite(void) {
     tcase_add_test(tcase, attention_lines);
     tcase_add_test(tcase, attention_equals_the_daemon);
     tcase_add_test(tcase, attention_of_two_models);
+    tcase_add_test(tcase, attention_with_several_links);
     tcase_add_test(tcase, attention_needs_opposite_directions);
     tcase_add_test(tcase, attention_needs_a_model_with_attention);
     tcase_add_test(tcase, attention_needs_as_many_lines);

@@ -191,6 +191,8 @@ START_TEST(numbers) {
         {"{'text': 'x', 'digits': 10}", "digits", "digits must be between 1 and 9, got 10"},
         {"{'text': 'x', 'digits': 1.5}", "digits", "digits must be an integer, got a number"},
         {"{'text': 'x', 'digits': 'x'}", "digits", "digits must be an integer, got a string"},
+        {"{'text': 'x', 'links': 'all'}", "links", "links must be best, mutual, balanced or several, got \"all\""},
+        {"{'text': 'x', 'links': ['best']}", "links", "links must be a string, got an array"},
         {"{'text': 'x', 'n_best': 0}", "n_best", "n_best must be between 1 and *"},
         {"{'text': 'x', 'n_best': 33}", "n_best", "n_best must be between 1 and *"},
         {"{'text': 'x', 'n_best': 6}", "n_best", "n_best must be between 1 and beam_size (5), got 6"},

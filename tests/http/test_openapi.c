@@ -49,6 +49,7 @@ static const char *const fields[] = {"text",
                                      "split_sentences",
                                      "include",
                                      "digits",
+                                     "links",
                                      "stream",
                                      "warnings",
                                      "glossary",
@@ -178,7 +179,7 @@ START_TEST(every_default) {
         if (value && !sampling)
             json_object_set(request, name, value);
     }
-    ck_assert_uint_eq(json_object_size(request), 15);
+    ck_assert_uint_eq(json_object_size(request), 16);
     char *json = json_dumps(request, 0);
     client_post(&served, "/translate", json, 200, &spelt);
     client_post(&served, "/translate", "{'text': 'A boy plays. It snows.'}", 200, &plain);

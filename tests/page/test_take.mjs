@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { hashOf, holds, link, point, saved, sentence, sourceWords, text, translated, violations, visit } from "./browser.mjs";
+import { ask, hashOf, holds, link, point, saved, sentence, sourceWords, text, translated, violations, visit } from "./browser.mjs";
 
 const line = (page) => page.locator("#pharaoh").inputValue();
 const drawn = (page) => page.locator("#links-map [data-link]").evaluateAll((list) => list.map((frame) => frame.dataset.link).sort());
@@ -62,6 +62,15 @@ test("links by hand: loaded from a file, taken from the model, compared with it;
   assert.deepEqual(await drawn(page), ["3-3"]);
   await page.locator("#panel").getByRole("button", { name: "Clear" }).click();
   assert.deepEqual(await drawn(page), []);
+}));
+
+test("links by hand: the model's of an own translation are several of a word, as the server's", () => visit(link({ t: "The potatoes in the washing machine are clean.", v: "links", own: "Les pommes de terre dans la machine à laver sont propres.", ofOwn: 1 }), async (page) => {
+  await page.locator("#of-own[aria-pressed=true]").waitFor();
+  const { words } = (await ask("/attention", { text: "The potatoes in the washing machine are clean.", translation: "Les pommes de terre dans la machine à laver sont propres.", model: "en-fr", include: ["words"], links: "several" })).results[0].sentences[0];
+  await page.getByRole("button", { name: "Take the model's" }).click();
+  const wanted = words.alignment.map(([j, i]) => `${j}-${i}`);
+  assert.deepEqual((await line(page)).split(" ").toSorted(), wanted.toSorted());
+  assert.ok(wanted.filter((one) => one.startsWith("1-")).length > 1, wanted.join(" ")); /* potatoes: pommes, and terre or de */
 }));
 
 test("links by hand: of an own translation; no violations that axe finds, at 390 px", () => visit(link({ v: "links", own: "Elle lui a rendu son livre.", ofOwn: 1, g: "4-5" }), async (page) => {

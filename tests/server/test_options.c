@@ -376,7 +376,7 @@ static const struct {
     {"attention --model a", "--target FILE is missing"},
     {"attention --model a --model b --model c --target d",
      "--model must be given at most twice in this mode, once for each direction"},
-    {"attention --model a --target b --links all", "--links must be best, mutual or balanced, got \"all\""},
+    {"attention --model a --target b --links all", "--links must be best, mutual, balanced or several, got \"all\""},
     {"translate --model a --links best", "unknown argument \"--links\": it is an option of alignd attention"},
 };
 

@@ -36,6 +36,7 @@ BATCH = 16  # pairs in a request
 LONGEST = 1000  # source tokens: gold sentences cannot be cut
 LENGTHS = (10, 20, 30)  # source words, upper ends of the head's rows
 LEAST, BALANCING_ROUNDS = 1e-6, 5
+OF_TARGET, OF_SOURCE, OF_MERGED = 0.5, 0.2, 0.3  # the daemon's `several` (server/decode/render.c)
 Links = set[tuple[int, int]]  # (source word, target word)
 
 
@@ -199,6 +200,12 @@ def more_than_end(words: ndarray) -> Links:
     return {(j, i) for j, i in best_of_rows(words[:, :-1]) if words[i, -1] < 0.5}
 
 
+def best_of_either(words: ndarray, target: float, source: float) -> Links:
+    """Each target word's best source word if it has at least `target`, and each source word's best target word if it gives it at least `source`."""
+    links = {(j, i) for j, i in best_of_rows(words) if words[i, j] >= target}
+    return links | {(j, int(i)) for j, i in enumerate(words.argmax(axis=0)) if words[i, j] >= source}
+
+
 def without_end(attention: ndarray) -> ndarray:
     """[target words, source words + 1] -> [target words, source words], rows that sum to 1."""
     words = attention[:, :-1]
@@ -236,10 +243,12 @@ HEAD: dict[str, Callable[[ndarray], Links]] = {
     "head, best word": lambda a: best_of_rows(without_end(a)),
     "head, best both ways": lambda a: best_both_ways(without_end(a)) & more_than_end(a),
     "head, balanced": lambda a: best_both_ways(balanced(without_end(a))) & more_than_end(a),
+    "head, several": lambda a: best_of_either(a[:, :-1], OF_TARGET, OF_SOURCE),
 }
 TWO_HEADS: dict[str, Callable[[ndarray, ndarray], Links]] = {
     "both heads, geometric mean, best both ways": lambda a, b: best_both_ways(geometric_mean(a, b)),
     "both heads, geometric mean, best both ways, balanced": lambda a, b: best_both_ways(balanced(geometric_mean(a, b))),
+    "both heads, geometric mean, several": lambda a, b: best_of_either(numpy.sqrt(a[:, :-1] * b[:, :-1].T), OF_MERGED, OF_MERGED),
 }
 TWO_WAYS: dict[str, tuple[int, Callable[[ndarray, ndarray], Links]]] = {
     "both models, mean, best word": (0, lambda a, b: best_of_rows(without_end(a) + without_end(b).T)),

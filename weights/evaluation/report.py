@@ -21,12 +21,15 @@ from . import compute, first_things, general_card, scores
 from .client import BATCH, Daemon, chunks
 
 Pairs = list[tuple[str, str]]
-EVERYDAY = Path(__file__).parent.with_name("gold") / "en-fr-everyday.tsv"
-GOLD = {"en-fr": {"everyday": EVERYDAY, "Hansards": "align-en-fr-hansards", "Alibi": "align-en-fr-alibi"}, "en-de": {"Europarl": "align-en-de-europarl100"}}
+OWN = Path(__file__).parent.with_name("gold")
+GOLD = {"en-fr": {"everyday": OWN / "en-fr-everyday.tsv", "constructions": OWN / "en-fr-constructions.tsv", "Hansards": "align-en-fr-hansards",
+                  "Alibi": "align-en-fr-alibi"},
+        "en-de": {"constructions": OWN / "en-de-constructions.tsv", "Europarl": "align-en-de-europarl100"}}
 ALIGNMENT = "alignment: "
 LONG = ["--max-text-chars", "1000000"]
 WAYS = {"best word": "attention, best word", "head": "head (`alignment`)", "head, best both ways": "head, best both ways (`--links mutual`)",
-        "both heads, geometric mean, best both ways": "heads of both models, best both ways"}
+        "head, several": "head, several (`--links several`)", "both heads, geometric mean, best both ways": "heads of both models, best both ways",
+        "both heads, geometric mean, several": "heads of both models, several"}
 
 
 def held_out(root: Path, pair: str) -> dict[str, Callable[[], Pairs]]:

@@ -27,6 +27,8 @@ export interface Request {
   glossary?: { [phrase: string]: string } | string;
   protect?: (string | { pattern: string })[];
   digits?: number;
+  /** How `words.alignment` links words. */
+  links?: "best" | "mutual" | "balanced" | "several";
   format?: "text" | "html" | "xml";
   /** true: what the model does, without opaque runs, comparison of numbers, and doubt. */
   verbatim?: boolean;

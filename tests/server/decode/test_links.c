@@ -5,16 +5,22 @@
 #include <string.h>
 
 /* The links as links_print writes them. */
-static void check_links(const char *kind_name, struct word_matrix words, const char *expected) {
+static void check_links_of(const char *kind_name, struct word_matrix words, bool diagonal, const char *expected) {
     const struct links_kind *kind = links_kind_find(kind_name);
     ck_assert_ptr_nonnull(kind);
+    struct arena arena = {0};
+    struct links links;
     char found[64] = "";
-    links_prepare(kind, &words, true);
-    for (size_t i = 0, j, at = 0; i < words.target_count; i++) {
-        if (links_of(kind, &words, i, &j))
-            at += (size_t)snprintf(found + at, sizeof found - at, "%zu-%zu ", j, i);
-    }
+    links_prepare(kind, &words, diagonal);
+    ck_assert_int_eq(links_make(kind, &words, &arena, &links, NULL), 0);
+    for (size_t i = 0, at = 0; i < links.count; i++)
+        at += (size_t)snprintf(found + at, sizeof found - at, "%zu-%zu ", links.all[i].source, links.all[i].target);
+    arena_done(&arena);
     ck_assert_msg(strcmp(found, expected) == 0, "%s: %s rather than %s", kind_name, found, expected);
+}
+
+static void check_links(const char *kind_name, struct word_matrix words, const char *expected) {
+    check_links_of(kind_name, words, true, expected);
 }
 
 /* The first source word attracts both steps, the first of them more. */
@@ -42,10 +48,20 @@ START_TEST(words_of_the_end_have_no_link) {
     float weights[] = {0.1f, 0.4f, 0.6f, 0.1f}, ends[] = {0.5f, 0.3f};
     struct word_matrix words = {.source_count = 2, .target_count = 2, .weights = weights, .ends = ends};
     check_links("best", words, "0-1 ");
-    links_prepare(links_kind_find("balanced"), &words, false);
-    size_t j;
-    ck_assert(!links_of(links_kind_find("balanced"), &words, 0, &j));
-    ck_assert(links_of(links_kind_find("balanced"), &words, 1, &j) && j == 0); /* the diagonal would have it at 1 */
+    check_links_of("balanced", words, false, "0-1 "); /* the diagonal would have it at 1 */
+}
+END_TEST
+
+/* The first target word is a compound: two source words have their most weight there, though less than half of its own. The
+ * best word of the second has more weight at the third. */
+START_TEST(several_links_of_a_word) {
+    float weights[] = {0.4f, 0.21f, 0.2f, 0, 0, 0.1f, 0.1f, 0.3f, 0.1f, 0.5f, 0.05f, 0.35f}, ends[3] = {0.1f, 0.45f, 0};
+    struct word_matrix words = {.source_count = 4, .target_count = 3, .weights = weights, .ends = ends};
+    check_links("best", words, "0-0 3-1 1-2 ");
+    check_links("mutual", words, "0-0 1-2 ");
+    check_links("several", words, "0-0 2-0 1-2 3-2 ");
+    words.merged = true;
+    check_links("several", words, "0-0 3-1 1-2 3-2 "); /* two models at least 0.3, on either side */
 }
 END_TEST
 
@@ -55,21 +71,35 @@ START_TEST(both_directions_are_merged) {
     float ends[] = {0, 0.6f};
     struct word_matrix words = {.source_count = 3, .target_count = 2, .weights = forward, .ends = ends};
     struct word_matrix reverse = {.source_count = 2, .target_count = 3, .weights = backward};
-    ck_assert(links_merge(&words, &reverse));
+    ck_assert(links_merge(links_kind_find("best"), &words, &reverse));
+    ck_assert(words.merged);
     ck_assert_float_eq(ends[1], 0); /* two directions decide without it */
     static const float expected[] = {0.6f, 0.6324555f, 0, 0.2236068f, 0, 0};
     for (size_t i = 0; i < 6; i++)
         ck_assert_float_eq_tol(forward[i], expected[i], 1e-6f);
     reverse.target_count = 2;
-    ck_assert(!links_merge(&words, &reverse));
+    ck_assert(!links_merge(links_kind_find("best"), &words, &reverse));
     ck_assert_float_eq_tol(forward[0], expected[0], 1e-6f);
+}
+END_TEST
+
+/* The weight of </s> takes part, in either direction. */
+START_TEST(several_links_of_two_directions) {
+    float forward[] = {0.4f, 0.1f, 0.1f, 0.4f}, backward[] = {0.9f, 0, 0.1f, 0.4f}, ends[] = {0.5f, 0.5f};
+    struct word_matrix words = {.source_count = 2, .target_count = 2, .weights = forward, .ends = ends};
+    const struct word_matrix reverse = {.source_count = 2, .target_count = 2, .weights = backward};
+    ck_assert(links_merge(links_kind_find("several"), &words, &reverse));
+    static const float expected[] = {0.6f, 0.1f, 0, 0.4f};
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_float_eq_tol(forward[i], expected[i], 1e-6f);
+    check_links("several", words, "0-0 1-1 ");
 }
 END_TEST
 
 START_TEST(unknown_kinds_and_empty_pairs) {
     ck_assert_ptr_null(links_kind_find("worst"));
-    for (int i = 0; i < 3; i++) {
-        static const char *const names[] = {"best", "mutual", "balanced"};
+    for (int i = 0; i < 4; i++) {
+        static const char *const names[] = {"best", "mutual", "balanced", "several"};
         check_links(names[i], (struct word_matrix){.source_count = 2}, "");
         check_links(names[i], (struct word_matrix){.target_count = 2, .ends = (float[2]){0}}, "");
     }
@@ -82,7 +112,9 @@ Suite *links_suite(void) {
     tcase_add_test(tests, each_kind_in_its_way);
     tcase_add_test(tests, near_words_are_preferred);
     tcase_add_test(tests, words_of_the_end_have_no_link);
+    tcase_add_test(tests, several_links_of_a_word);
     tcase_add_test(tests, both_directions_are_merged);
+    tcase_add_test(tests, several_links_of_two_directions);
     tcase_add_test(tests, unknown_kinds_and_empty_pairs);
     suite_add_tcase(suite, tests);
     return suite;
