@@ -102,7 +102,7 @@ deps:
 
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wcast-qual -Wwrite-strings -Wformat=2 $(if $(WERROR),-Werror)
-C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
+C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -Wno-enum-float-conversion # constants are enums
 # the same protection: -fcf-protection on x86-64, -mbranch-protection on arm64
 HARDEN   := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(SANITIZE),,-D_FORTIFY_SOURCE=3) \
 	$(if $(findstring x86_64,$(MACHINE)),-fcf-protection=full) $(if $(findstring aarch64,$(MACHINE)),-mbranch-protection=standard)

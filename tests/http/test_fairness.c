@@ -70,7 +70,7 @@ static int by_number(const void *a, const void *b) {
 /* Half of the requests take no more steps than this. One client's jobs alone, first in first out, would make each take thousands.
  */
 static void check_others(const struct daemon *daemon) {
-    enum { TOKENS = 10, REQUESTS = 15, DELAY = 90 };
+    enum { TOKENS = 10, REQUESTS = 15, DELAY = 240 };
     char *body = work_body(1, 5, TOKENS);
     double steps[REQUESTS];
     for (size_t i = 0; i < REQUESTS; i++)
@@ -125,8 +125,8 @@ START_TEST(one_sentence_beside_a_long_document) {
     struct daemon daemon;
     struct reply reply;
     char *body = work_document(LINES);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--queue", "50000", "--queue-work", "100000000",
-                                    "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--queue", "4000", "--document-sentences", "50000",
+                                    "--request-memory", "1G", "--queue-work", "100000000", "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight,
                 &(struct call){
