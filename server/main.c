@@ -288,6 +288,7 @@ static struct service_options service_options(const struct options *options) {
                                     .max_steps = options->search.max_steps,
                                     .deadline_ms = options->deadline_ms,
                                     .document_ms = options->document_ms,
+                                    .document_bytes = options->document_bytes,
                                     .document_sentences = options->document_sentences,
                                     .heartbeat_ms = options->heartbeat_ms,
                                     .rate = options->rate,

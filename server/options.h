@@ -49,8 +49,8 @@ struct options {
     struct name_list glossary;           /* NAME=FILE or NAME:SOURCE:TARGET=FILE */
     char *glossaries;                    /* file of the glossaries that clients make; NULL: clients cannot make glossaries */
     char *client_header, *pivot;
-    size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, document_ms, document_sentences, keep_files_s,
-        keep_files_bytes, grace_ms, heartbeat_ms, cache_bytes;
+    size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, document_ms, document_bytes, document_sentences,
+        keep_files_s, keep_files_bytes, grace_ms, heartbeat_ms, cache_bytes;
     size_t request_memory, max_reply_bytes, reply_memory;
     size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
     double rate;

@@ -25,6 +25,7 @@ struct service_options {
     size_t max_steps;    /* of an exact search */
     size_t model_memory; /* of all models together; 0: no limit */
     size_t deadline_ms, document_ms, heartbeat_ms;
+    size_t document_bytes;     /* the most of a body with a document in an archive, unless max_body_bytes is more */
     size_t document_sentences; /* the most of a document */
     double rate;               /* sentences a second; 0: no limit */
     size_t burst;

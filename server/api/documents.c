@@ -144,9 +144,14 @@ static int read_keys(const struct call *call, const struct api_field *first, str
     return -1;
 }
 
-static int read_file(const struct api_field *file, struct order *order, struct arena *arena, struct reply *reply) {
+/* most: bytes of a file that is text, whose length bounds the work of reading it; an archive has limits of its own. */
+static int read_file(const struct api_field *file, size_t most, struct order *order, struct arena *arena, struct reply *reply) {
     struct document document = {.format = order->document, .source = file->value, .length = file->length, .notes = order->notes};
     struct error error = {0};
+    if (!order->document->archive && file->length > most) {
+        api_fail(reply, STATUS_TOO_LARGE, "file", "file must have at most %zu bytes, got %zu", most, file->length);
+        return -1;
+    }
     if (document_decode(&document, order->source, arena, &error) == 0) {
         order->file = (struct html_bytes){document.source, document.length};
         return 0;
@@ -202,8 +207,8 @@ static int read_bilingual(const struct api_field *field, struct order *order, st
     return 0;
 }
 
-static int read_order(const struct call *call, enum document_dialect dialect, struct order *order, struct request *request,
-                      struct reply *reply) {
+static int read_order(const struct service *service, const struct call *call, enum document_dialect dialect, struct order *order,
+                      struct request *request, struct reply *reply) {
     const struct api_field *sent[FIELDS] = {NULL};
     struct document_order *own = arena_zalloc(&request->arena, 1, sizeof *own);
     if (!own) {
@@ -228,7 +233,7 @@ static int read_order(const struct call *call, enum document_dialect dialect, st
         read_flag(sent[STREAM_FIELD], false, &request->streamed, reply) != 0 ||
         read_flag(sent[WARNINGS_FIELD], true, &warned, reply) != 0 || read_bilingual(sent[BILINGUAL_FIELD], order, reply) != 0)
         return -1;
-    if (read_file(sent[FILE_FIELD], order, &request->arena, reply) != 0)
+    if (read_file(sent[FILE_FIELD], service->options.max_body_bytes, order, &request->arena, reply) != 0)
         return -1;
     const char *name = value_of(sent[NAME_FIELD]);
     make_name(name ? name : sent[FILE_FIELD]->file_name, order->targets[0], order->document, own->file_name);
@@ -276,7 +281,7 @@ static void start(const struct service *service, const struct call *call, enum d
     size_t window = scheduler_limits(service->scheduler)->jobs / QUEUE_SHARE;
     request->window = window > 0 ? window : 1;
     struct order *order = order_create(request, &begun, reply);
-    if (order && make_notes(order, &request->arena, reply) == 0 && read_order(call, dialect, order, request, reply) == 0)
+    if (order && make_notes(order, &request->arena, reply) == 0 && read_order(service, call, dialect, order, request, reply) == 0)
         order_start(order, NULL, service, NULL, request, reply);
 }
 

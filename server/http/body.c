@@ -16,15 +16,16 @@ enum { FIRST_BYTES = 4096, DISCARD_FACTOR = 16, BLOCK_BYTES = 16 * 1024, GZIP_WI
 
 /* ---- a request's body ---- */
 
-int body_append(struct body *body, const char *bytes, size_t count, size_t limit) {
-    if (body->discarded > 0 || count > limit - body->length) {
-        body->discarded += count;
-        return body->discarded / DISCARD_FACTOR > limit ? -1 : 0;
-    }
+size_t body_room(const struct body *body, size_t count) {
+    size_t capacity = body->capacity ? body->capacity : FIRST_BYTES;
+    while (capacity - body->length < count)
+        capacity *= 2;
+    return capacity;
+}
+
+int body_append(struct body *body, const char *bytes, size_t count) {
     if (count > body->capacity - body->length) {
-        size_t capacity = body->capacity ? body->capacity : FIRST_BYTES;
-        while (capacity - body->length < count)
-            capacity *= 2;
+        size_t capacity = body_room(body, count);
         char *grown = realloc(body->bytes, capacity);
         if (!grown)
             return -1;
@@ -34,6 +35,11 @@ int body_append(struct body *body, const char *bytes, size_t count, size_t limit
     memcpy(body->bytes + body->length, bytes, count);
     body->length += count;
     return 0;
+}
+
+int body_discard(struct body *body, size_t count, size_t limit) {
+    body->discarded += count;
+    return body->discarded / DISCARD_FACTOR > limit ? -1 : 0;
 }
 
 void body_done(struct body *body) {

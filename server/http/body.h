@@ -13,12 +13,16 @@ struct MHD_Response;
 struct body {
     char *bytes; /* [length] */
     size_t length, capacity;
-    size_t discarded; /* > 0: the body exceeds the limit and is no longer kept */
+    size_t discarded; /* bytes that were not kept */
 };
 
-/* Appends bytes. A body that exceeds the limit is read and discarded, because a client that is still sending when the connection
- * closes may never see the reply. Returns -1 if the client sends far more or memory is out: the connection should close. */
-int body_append(struct body *body, const char *bytes, size_t count, size_t limit);
+/* Returns the capacity after so many bytes have been appended, which is the memory that it takes. */
+size_t body_room(const struct body *body, size_t count);
+/* Returns -1 if memory is out: the connection should close. */
+int body_append(struct body *body, const char *bytes, size_t count);
+/* Counts bytes of a body that is over its limit and not kept; they are read because a client that is still sending when the
+ * connection closes may never see the reply. Returns -1 if the client sends far more: the connection should close. */
+int body_discard(struct body *body, size_t count, size_t limit);
 void body_done(struct body *body); /* may be called again */
 
 /* Sets call->fields: first those of the form, if the body is one (urlencoded or multipart) and does not begin like a JSON object,

@@ -84,9 +84,11 @@ struct exchange {
     int64_t began_us;
     struct body body;
     struct reply reply;
-    bool gzip;   /* the client accepts it */
-    size_t kept; /* bytes of the request counted in http->read */
-    size_t held; /* bytes of the reply counted in http->unread */
+    bool gzip;    /* the client accepts it */
+    size_t kept;  /* bytes of the request counted in http->read, */
+    size_t large; /* and of its body, if that is larger than max_body_bytes */
+    bool crowded; /* its body was discarded because there was no room for it beside others */
+    size_t held;  /* bytes of the reply counted in http->unread */
     struct watched watched;
     struct chore chore;
     struct stream *stream; /* NULL: the reply is one piece */
@@ -110,6 +112,47 @@ static bool keep_request(struct exchange *exchange) {
     forget_request(exchange);
     api_fail_crowded(service, &exchange->reply);
     return false;
+}
+
+static void release_body(struct exchange *exchange) {
+    atomic_fetch_sub(&exchange->http->read, exchange->large);
+    exchange->large = 0;
+    body_done(&exchange->body);
+}
+
+/* Counts the memory that the body will take with so many bytes more, if it is larger than any request may send, until release_body.
+ * Returns false if it does not fit beside others. */
+static bool hold_body(struct exchange *exchange, size_t count) {
+    const struct service_options *options = &exchange->http->service->options;
+    size_t room = body_room(&exchange->body, count), more = room > exchange->large ? room - exchange->large : 0;
+    if (exchange->body.length + count <= options->max_body_bytes || more == 0)
+        return true;
+    if (atomic_fetch_add(&exchange->http->read, more) + more <= options->request_memory) {
+        exchange->large += more;
+        return true;
+    }
+    atomic_fetch_sub(&exchange->http->read, more);
+    return false;
+}
+
+/* The most bytes that the body may have. */
+static size_t most_bytes(const struct exchange *exchange) {
+    const struct service_options *options = &exchange->http->service->options;
+    bool more = exchange->route && api_is_lasting(exchange->route) && options->document_bytes > options->max_body_bytes;
+    return more ? options->document_bytes : options->max_body_bytes;
+}
+
+/* Keeps a piece of the body, unless the body is too large. Returns -1 if the connection should close. */
+static int receive(struct exchange *exchange, const char *bytes, size_t count) {
+    struct body *body = &exchange->body;
+    size_t most = most_bytes(exchange);
+    if (body->discarded == 0 && count <= most - body->length) {
+        if (hold_body(exchange, count))
+            return body_append(body, bytes, count);
+        exchange->crowded = true;
+    }
+    release_body(exchange);
+    return body_discard(body, count, most);
 }
 
 static void release_reply(struct exchange *exchange) {
@@ -267,7 +310,7 @@ static void exchange_end(struct exchange *exchange) {
     forget_request(exchange);
     stream_free(exchange->stream);
     end_request(exchange);
-    body_done(&exchange->body);
+    release_body(exchange);
     free(exchange->reply.body);
     free(exchange);
     pthread_mutex_lock(&http->lock);
@@ -338,7 +381,7 @@ static void resume(struct exchange *exchange) {
         api_settle(exchange->http->service, &exchange->request, &exchange->reply);
     stream_free(exchange->stream); /* the request was refused */
     exchange->stream = NULL;
-    body_done(&exchange->body);
+    release_body(exchange);
     note_spent(exchange);
     end_request(exchange);
     forget_request(exchange);
@@ -563,7 +606,7 @@ static void run_preparation(void *owner) {
     end_budget(exchange);
     watch_remove(exchange->http->watch, &exchange->watched);
     if (exchange->reply.status != 0 || !api_waits(&exchange->request))
-        body_done(&exchange->body);
+        release_body(exchange);
     if (go_on(exchange, true))
         return;
     if (exchange->stage == STAGE_STREAMING || (exchange->reply.status == 0 && api_detaches(exchange->route)))
@@ -619,9 +662,10 @@ static bool work_begin(struct exchange *exchange) {
         char methods[API_METHODS_BYTES];
         api_allowed(exchange->route, methods);
         api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
+    } else if (exchange->crowded) {
+        api_fail_crowded(exchange->http->service, reply);
     } else if (exchange->body.discarded > 0) {
-        api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
-                 exchange->http->service->options.max_body_bytes);
+        api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes", most_bytes(exchange));
     } else if (sent_as_it_is(exchange->connection, reply) == 0) {
         return call_route(exchange);
     }
@@ -732,7 +776,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         return respond(exchange); /* without reading the rest */
     }
     if (*upload_bytes > 0) {
-        int received = body_append(&exchange->body, upload, *upload_bytes, http->service->options.max_body_bytes);
+        int received = receive(exchange, upload, *upload_bytes);
         *upload_bytes = 0;
         return received == 0 ? MHD_YES : MHD_NO;
     }

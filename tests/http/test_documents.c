@@ -502,6 +502,43 @@ START_TEST(sentence_limit) {
 }
 END_TEST
 
+/* A docx whose body is somewhat longer than the padding, or a text of that length. Returns the reply's status. */
+static long send_large(bool archive, size_t padding, const char *message) {
+    struct reply reply;
+    char *text = malloc(padding + 100), *at = stpcpy(text, archive ? "<w:document><!--" : "");
+    memset(at, 'x', padding);
+    strcpy(at + padding, archive ? "-->" PARAGRAPH(DOG) "</w:document>" : "");
+    if (archive)
+        upload_archive("a.docx", "word/document.xml", text, "", &reply);
+    else
+        upload("a.txt", "", text, FIELDS("source=en", "target=fr"), &reply);
+    long status = reply.status;
+    ck_assert_msg(strstr(reply.body, message) || status == 200, "%ld %s", status, reply.body);
+    reply_done(&reply);
+    free(text);
+    return status;
+}
+
+/* Other documents, whose length bounds the work of reading them, have the limit of all bodies. */
+START_TEST(archives_may_be_larger) {
+    struct daemon former = served;
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--max-body-bytes", "5000", "--document-bytes", "20000", "--request-memory", "32768"));
+    ck_assert_int_eq(send_large(true, 15000, ""), 200);
+    ck_assert_int_eq(send_large(false, 6000, "file must have at most 5000 bytes, got 6000"), 413);
+    ck_assert_int_eq(send_large(true, 20000, "the body must have at most 20000 bytes"), 413);
+    ck_assert_int_eq(send_large(true, 15000, ""), 200); /* the memory was returned */
+    daemon_stop(&served);
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--max-body-bytes", "5000", "--document-bytes", "20000", "--request-memory", "16384"));
+    ck_assert_int_eq(send_large(true, 6000, ""), 200);
+    ck_assert_int_eq(send_large(true, 17000, "the queue has no room for so large a request"), 429);
+    ck_assert_int_eq(send_large(true, 6000, ""), 200);
+    daemon_stop(&served);
+    served = former;
+}
+END_TEST
+
 /* Long files need not delay others, and stop when nobody waits for them. archive: of docx, otherwise of txt. */
 static void leave(bool archive) {
     enum { SENTENCES = 800, LONGEST = 128 };
@@ -933,6 +970,7 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, warned);
     tcase_add_test(cases, time_limit);
     tcase_add_test(cases, sentence_limit);
+    tcase_add_test(cases, archives_may_be_larger);
     tcase_add_loop_test(cases, client_leaves, 0, 2);
     tcase_add_test(cases, command_line);
     tcase_add_test(cases, files_to_fetch);
