@@ -12,8 +12,9 @@
 #include <string.h>
 
 enum { BASE_BYTES = 280 /* a host name has at most 255 bytes */, API_MOST_KEYS = KEY_GLOBS_MOST };
-/* The sentences of a document that wait for a worker take up one part in this many of the queue, and the others follow. */
-enum { QUEUE_SHARE = 4 };
+/* Sentences of a document that wait for the workers at once: so many for each of them, since other requests of the same client wait
+ * until these are taken; and at most one part in QUEUE_SHARE of the queue. */
+enum { WORKER_WINDOW = 16, QUEUE_SHARE = 4 };
 
 /* The parts of the answer that the plan does not have; they are in order->own. */
 struct document_order {
@@ -278,8 +279,8 @@ static void start(const struct service *service, const struct call *call, enum d
                                 .count = 1,
                                 .target_count = 1,
                                 .markup = true};
-    size_t window = scheduler_limits(service->scheduler)->jobs / QUEUE_SHARE;
-    request->window = window > 0 ? window : 1;
+    size_t most = scheduler_limits(service->scheduler)->jobs / QUEUE_SHARE, window = WORKER_WINDOW * service->options.workers;
+    request->window = window < most ? window : most > 0 ? most : 1;
     struct order *order = order_create(request, &begun, reply);
     if (order && make_notes(order, &request->arena, reply) == 0 && read_order(service, call, dialect, order, request, reply) == 0)
         order_start(order, NULL, service, NULL, request, reply);
