@@ -43,7 +43,7 @@ class Words:
         self.words, self.random = (model / "source.txt").read_text(encoding="utf-8").split(), random.Random(1)
 
     def body(self, count: int, **other) -> dict:
-        return {"text": " ".join(self.random.choices(self.words, k=count)), "strategy": "greedy", "include": [], "split_sentences": False, **other}
+        return {"text": " ".join(self.random.choices(self.words, k=count)), "strategy": "greedy", "include": [], "split_sentences": False, "verbatim": True, **other}
 
 
 def gaps_of(url: str, body: dict) -> list[float]:
