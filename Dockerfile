@@ -20,17 +20,15 @@ COPY weights weights
 RUN make -j"$(nproc)" all ARCH="$ARCH" && make install-program install-models ARCH="$ARCH" STRIP=1 DESTDIR=/out PREFIX=/usr
 
 FROM ${BASE} AS system
-# The versions are those of Debian 12; what follows them may change, which is where Debian's security fixes are. Left out of the
-# packages: documentation but for their licences, CLD2's second set of tables, most of ICU's data. OpenBLAS (36 MB) is for other processors than x86-64:
-# with AVX2 alignd does not load it, and of the older ones only those with AVX would be faster with it than without.
+# docker/versions.sh has the packages with their versions for either Debian. Left out of them: documentation but for their licences, CLD2's second set
+# of tables, most of ICU's data. OpenBLAS (36 MB) is for other processors than x86-64: with AVX2 alignd does not load it, and of the older ones only those
+# with AVX would be faster with it than without.
+COPY docker/versions.sh /tmp/
 RUN printf 'path-%s\n' 'exclude=/usr/share/doc/*' 'include=/usr/share/doc/*/copyright' 'exclude=/usr/share/man/*' 'exclude=*/libcld2_full.so*' \
         'exclude=*/libicudata.so.*.*' >/etc/dpkg/dpkg.cfg.d/alignd \
-    && apt-get update -qq \
-    && if [ "$(dpkg --print-architecture)" = amd64 ]; then blas=; else blas=libopenblas0-serial=0.3.21+ds-*; fi \
-    && apt-get install -y -qq --no-install-recommends libmicrohttpd12=0.9.75-* libgnutls30=3.7.9-* libsystemd0=252.* libjansson4=2.14-* \
-        libsentencepiece0=0.1.97-* libicu72=72.1-* libxml2=2.9.14+dfsg-* libcld2-0=0.0.0-git20150806-* \
-        libcmark-gfm0.29.0.gfm.6=0.29.0.gfm.6-* libcmark-gfm-extensions0.29.0.gfm.6=0.29.0.gfm.6-* libre2-9=20220601+dfsg-* \
-        libarchive13=3.6.2-* libyaml-0-2=0.2.5-* libcurl4=7.88.1-* ca-certificates $blas \
+    && packages=$(sh /tmp/versions.sh) && apt-get update -qq \
+    && apt-get install -y -qq --no-install-recommends $packages ca-certificates \
+    && rm /tmp/versions.sh \
     && apt-get clean \
     && rm -rf /usr/lib/*/openblas-serial/liblapack.so.3 /var/lib/apt/lists/* /var/cache/ldconfig /var/log/*
 # `docker run -v models:/models alignd get en-fr` downloads to where alignd looks for downloaded models
