@@ -103,6 +103,20 @@ static int count_file(struct pieces *pieces, const char *path, struct error *err
 
 /* ---- the folder ---- */
 
+/* Other processes that give the folder a list wait until the descriptor is closed. -1: an error. */
+static int lock_folder(const char *folder, struct error *err) {
+    int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = lock;
+    while (lock >= 0 && (result = flock(lock, LOCK_EX)) != 0 && errno == EINTR)
+        ;
+    if (result >= 0)
+        return lock;
+    error_set(err, ERROR_FILE, "cannot be %s: %s", lock < 0 ? "opened" : "locked", strerror(errno));
+    if (lock >= 0)
+        close(lock);
+    return -1;
+}
+
+/* Requires the lock, because others may have written a file and not yet its entry. */
 static int check_folder(const char *folder, struct error *err) {
     struct integrity *integrity = integrity_create();
     struct integrity_found found;
@@ -111,20 +125,24 @@ static int check_folder(const char *folder, struct error *err) {
     return result;
 }
 
-/* Changes the folder; other processes that do so wait. */
-static int put_list(const char *folder, const struct pieces *pieces, const struct pieces_list *list, struct error *err) {
-    static const char *const changed[] = {"config.json", "shortlist.safetensors"};
-    int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = lock;
-    while (lock >= 0 && (result = flock(lock, LOCK_EX)) != 0 && errno == EINTR)
-        ;
-    if (result < 0)
-        error_set(err, ERROR_FILE, "cannot be locked: %s", strerror(errno));
-    else if (check_folder(folder, err) != 0 || lists_put(folder, pieces_language(pieces), list->ids, list->count, err) != 0 ||
-             manifest_update(folder, changed, sizeof changed / sizeof *changed, err) != 0)
-        result = -1;
+static struct pieces *open_pieces(const char *folder, const char *language, struct error *err) {
+    int lock = lock_folder(folder, err);
+    struct pieces *pieces = lock >= 0 && check_folder(folder, err) == 0 ? pieces_open(folder, language, err) : NULL;
     if (lock >= 0)
         close(lock);
-    return result < 0 ? -1 : 0;
+    return pieces;
+}
+
+static int put_list(const char *folder, const struct pieces *pieces, const struct pieces_list *list, struct error *err) {
+    static const char *const changed[] = {"config.json", "shortlist.safetensors"};
+    int lock = lock_folder(folder, err), result = lock >= 0 ? check_folder(folder, err) : -1;
+    if (result == 0)
+        result = lists_put(folder, pieces_language(pieces), list->ids, list->count, err);
+    if (result == 0)
+        result = manifest_update(folder, changed, sizeof changed / sizeof *changed, err);
+    if (lock >= 0)
+        close(lock);
+    return result;
 }
 
 static int check_written(struct error *err) {
@@ -160,9 +178,7 @@ static int make_list(const struct options *options, struct pieces *pieces, struc
 int shortlist_command(const struct options *options, struct error *err) {
     const char *folder = options->models.names[0];
     struct error inner = {0};
-    struct pieces *pieces = NULL;
-    if (check_folder(folder, &inner) == 0)
-        pieces = pieces_open(folder, options->to, &inner);
+    struct pieces *pieces = open_pieces(folder, options->to, &inner);
     if (!pieces)
         return error_set(err, inner.code, "%s: %s", folder, inner.message);
     int result = make_list(options, pieces, err);
