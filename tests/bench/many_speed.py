@@ -3,7 +3,8 @@
 
 Input: a folder of many_model.py. Imports it into DIR/many, which must not exist, loads it in a daemon, and translates its source.txt from English to French, greedily,
 int8, by one worker that has one core: sentences one by one, and 16 at a time, with the whole vocabulary, with the list of the language's script, and with a list of
-COUNT pieces that `alignd shortlist` has counted in source.txt. Prints the least, the median and the greatest of ROUNDS runs of everything.
+COUNT pieces that `alignd shortlist` has counted in source.txt; each with the daemon's usual --step-ms, which keeps short what other sentences wait for a step, and with
+a longer one. Prints the least, the median and the greatest of ROUNDS runs of everything.
 """
 
 from __future__ import annotations
@@ -117,13 +118,14 @@ def main() -> None:
     for lists in ("whole vocabulary", "list by script", "counted list"):
         if lists == "counted list":
             run(options.alignd, "shortlist", "--model", model, "--to", "fr", "--count", options.count, text)
-        server = Server(options.alignd, model, *(["--shortlist=false"] if lists == "whole vocabulary" else []))
-        for name, requests in (("one sentence", [[sentence] for sentence in sentences[:SINGLE]]), (f"{TOGETHER} together", [sentences[:TOGETHER]] * WARM)):
-            rates = [server.rates(requests) for _ in range(options.rounds)]
-            clock, processor = ([pair[i] for pair in rates] for i in range(2))
-            print(f"{lists}, {name}: tokens a second {spread(clock, 0)} by the clock, {spread(processor, 0)} of processor time", flush=True)
-        print(f"{lists}: resident {sum(server.resident().values()):.0f} MB", flush=True)
-        server.stop()
+        for target in ("40ms", "200ms"):
+            server = Server(options.alignd, model, "--step-ms", target, *(["--shortlist=false"] if lists == "whole vocabulary" else []))
+            for name, requests in (("one sentence", [[sentence] for sentence in sentences[:SINGLE]]), (f"{TOGETHER} together", [sentences[:TOGETHER]] * WARM)):
+                rates = [server.rates(requests) for _ in range(options.rounds)]
+                clock, processor = ([pair[i] for pair in rates] for i in range(2))
+                print(f"{lists}, --step-ms {target}, {name}: tokens a second {spread(clock, 0)} by the clock, {spread(processor, 0)} of processor time", flush=True)
+            print(f"{lists}: resident {sum(server.resident().values()):.0f} MB", flush=True)
+            server.stop()
     print(f"load average at the end: {os.getloadavg()[0]:.1f}")
 
 
