@@ -50,6 +50,11 @@ struct translator {
     size_t tokenizer_bytes; /* an estimate */
 };
 
+/* ---- vocabularies (translator.c) ---- */
+
+/* Opens the target's vocabulary of a model folder, as the translator does. NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+struct tokenizer *translator_open_target(const char *folder, const struct model_config *config, struct error *err);
+
 /* ---- long texts (sentence.c) ---- */
 
 /* How a text is read, and how long a piece of it may be. */

@@ -55,6 +55,11 @@ static struct tokenizer *open_tokenizer(const char *folder, const char *kind, co
     return tokenizer_open(kind, path, &options, err);
 }
 
+struct tokenizer *translator_open_target(const char *folder, const struct model_config *config, struct error *err) {
+    const struct tokenizer_side *side = &config->tokenizer.target;
+    return open_tokenizer(folder, config->tokenizer.type, side->file, side, err);
+}
+
 static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {
     const struct model_config *c = &t->config;
     const char *kind = c->tokenizer.type;
@@ -64,8 +69,7 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
     t->tokenizer_bytes = tokenizer_bytes(c, folder, shared);
     t->source = open_tokenizer(folder, kind, c->tokenizer.source.file, &c->tokenizer.source, err);
     if (t->source)
-        t->target =
-            shared ? tokenizer_share(t->source, &shared_options, err) : open_tokenizer(folder, kind, target->file, target, err);
+        t->target = shared ? tokenizer_share(t->source, &shared_options, err) : translator_open_target(folder, c, err);
     if (t->target && spells)
         t->characters = open_tokenizer(folder, "characters", SPELLER_VOCABULARY, target, err);
     if (!t->target || (spells && !t->characters) || glossary_continues(t->target, &t->continues, err) != 0)

@@ -18,6 +18,7 @@
 #include "model/batch.h"
 #include "model/ending.h"
 #include "model/glossary.h"
+#include "model/pieces.h"
 #include "model/rendering.h"
 #include "model/search/search.h"
 #include "model/sentence.h"

@@ -13,6 +13,7 @@
 #include "server/offline.h"
 #include "server/options_parse.h"
 #include "server/shipped.h"
+#include "server/shortlist_command.h"
 #include <assert.h>
 #include <errno.h>
 #include <malloc.h>
@@ -483,6 +484,8 @@ static int run_command(struct options *options, int *status, struct error *err) 
                           options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
     case COMMAND_PACK:
         return named_models_find(options, err) == 0 ? pack_command(options, err) : -1;
+    case COMMAND_SHORTLIST:
+        return named_models_find(options, err) == 0 ? shortlist_command(options, err) : -1;
     case COMMAND_IMPORT:
         return import_command(options, err);
     case COMMAND_GET:

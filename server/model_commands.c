@@ -7,6 +7,7 @@
 #include "server/models/manifest.h"
 #include "server/shipped.h"
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 
 enum { BAR = 24, DRAW_US = 100 * 1000, LINE_US = 10 * 1000 * 1000, RATE_US = 500 * 1000, EXIT_ABSENT = 3, PATH_BYTES = 4096 };
 /* Import packs models from this size on: smaller ones load at once anyway. */
-enum { PACKED_PARAMETERS = 30 * 1000 * 1000 };
+enum { PACKED_PARAMETERS = 30 * 1000 * 1000, MAPPED_BYTES = 128 * 1024 };
 
 static atomic_bool interrupted; /* lock-free, as a handler needs */
 
@@ -32,6 +33,11 @@ static void watch_signals(void) {
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaction(numbers[i], &action, NULL);
+}
+
+/* Makes large blocks go back to the system when they are freed, so that packing does not take its memory besides theirs. */
+static void return_memory(void) {
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 }
 
 static int check_written(struct error *err) {
@@ -330,6 +336,7 @@ int pack_command(const struct options *options, struct error *err) {
     const struct translator_options choices = {.compute = options->compute, .shortlist = options->shortlist, .pack = true};
     struct integrity *integrity = integrity_create();
     int result = integrity ? 0 : error_memory(err);
+    return_memory();
     for (size_t i = 0; result == 0 && i < options->models.count; i++) {
         const char *folder = options->models.names[i];
         struct error inner = {0};
@@ -363,6 +370,7 @@ int import_command(const struct options *options, struct error *err) {
                                          .stop = &interrupted,
                                          .made = &made};
     char *said;
+    return_memory();
     watch_signals();
     if (import_run(&asked, &said, err) != 0)
         return -1;
@@ -371,6 +379,7 @@ int import_command(const struct options *options, struct error *err) {
     if (made.parameters >= PACKED_PARAMETERS && !options->no_pack && !interrupted) {
         const struct translator_options choices = {.pack = true};
         struct integrity *integrity = integrity_create();
+        malloc_trim(0);
         struct error inner = {0};
         if (!integrity || pack_folder(&choices, integrity, made.folder, &inner) != 0) /* the model is complete without it */
             printf("not packed: %s\n", integrity ? inner.message : "memory is out");

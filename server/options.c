@@ -199,6 +199,15 @@ static const struct option rows[] = {
      CHOICE(compute, "model, float32, bfloat16, int8 or auto")},
     {"shortlist", NULL, "model", "also pack the data for --shortlist; the file works with and without that option", COMMAND_PACK,
      PLAIN(SHORTLIST, shortlist)},
+    {"model", "MODEL", NULL, "model of many languages: its folder, or its name in --models", COMMAND_SHORTLIST,
+     PLAIN(FOLDERS, models)},
+    {"models", "DIR", NULL, "folder of model folders, searched by name", COMMAND_SHORTLIST, TEXT(directory)},
+    {"to", "CODE", NULL, "language of the text, for which the list is made", COMMAND_SHORTLIST, TEXT(to)},
+    {"share", "N", "0.9999",
+     "share of the text that the listed pieces make up, most frequent first; pieces that spell other words are added",
+     COMMAND_SHORTLIST, NUMBER(REAL, share, 0.5, 1)},
+    {"count", "N", "0", "maximum number of pieces that are chosen by their counts; 0: no limit", COMMAND_SHORTLIST,
+     NUMBER(SIZE, count, 0, 1e7)},
     {"models", "DIR", NULL,
      "folder of the downloaded models (default: /var/lib/alignd/models if it may be written to, otherwise "
      "~/.local/share/alignd/models)",
@@ -285,6 +294,12 @@ const struct option_command *option_command_nth(size_t i) {
          "alignd attention --model MODEL --model OPPOSITE --target FILE [options] < source\n"},
         {"pack", COMMAND_PACK, "pack weights into a file in the model's folder, so that loading is faster and daemons share memory",
          "alignd pack --model MODEL [--model MODEL ...] [--compute TYPE] [--shortlist]\n"},
+        {"shortlist", COMMAND_SHORTLIST,
+         "count which pieces a language of a model of many uses in a text, and choose its translations from these",
+         "alignd shortlist --model MODEL --to CODE [--share N] [--count N] [TEXT...]\n"
+         "TEXT is a file in UTF-8, by default standard input; some ten thousand lines or more. The list goes to\n"
+         "shortlist.safetensors in the model's folder, and its name to config.json; a daemon reads them when it loads the "
+         "model.\n"},
         {"get", COMMAND_GET, "download a model of Mozilla (Firefox), OPUS-MT, the Hugging Face hub or Argos, verify and import it",
          "alignd get PAIR... [options]                    a pair of languages, such as en-fr: Mozilla's model\n"
          "alignd get opus:PAIR | argos:PAIR | hf:ORGANISATION/NAME | URL [options]\n"

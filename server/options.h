@@ -20,7 +20,8 @@ enum command {
     COMMAND_IMPORT = 1 << 6,
     COMMAND_GET = 1 << 7,
     COMMAND_MODELS = 1 << 8,
-    COMMAND_REMOVE = 1 << 9
+    COMMAND_REMOVE = 1 << 9,
+    COMMAND_SHORTLIST = 1 << 10
 };
 
 /* Fields of options that do not belong to the command are zero. */
@@ -83,6 +84,10 @@ struct options {
     double max_target_ratio;
     bool allow_unknowns, no_shortlist, no_pack;
 
+    /* counting the pieces of a language, `to`; paths: its text, or none for stdin */
+    double share;
+    size_t count; /* 0: no limit */
+
     char *output; /* of a translation: a file; NULL: stdout */
 };
 
@@ -95,7 +100,7 @@ enum {
     OPTION_BATCH = COMMAND_TRANSLATE | COMMAND_ATTENTION,
     OPTION_ALL = COMMAND_SERVE | OPTION_BATCH,
     OPTION_KEPT = COMMAND_GET | COMMAND_MODELS | COMMAND_REMOVE,
-    OPTION_EVERY = OPTION_ALL | COMMAND_KEY | COMMAND_HEALTH | COMMAND_PACK | COMMAND_IMPORT | OPTION_KEPT
+    OPTION_EVERY = OPTION_ALL | COMMAND_KEY | COMMAND_HEALTH | COMMAND_PACK | COMMAND_SHORTLIST | COMMAND_IMPORT | OPTION_KEPT
 };
 
 /* How a value is read, and the type of its field. */

@@ -127,7 +127,7 @@ struct arguments {
     } * given;             /* [given_count] */
     size_t given_count;
     const char *file;       /* the document; NULL: none */
-    struct name_list paths; /* files of the model to import */
+    struct name_list paths; /* files of the model to import, or of a text to count */
 };
 
 static int refuse_flag(const struct option_table *table, const char *argument, enum command command, struct error *err) {
@@ -165,7 +165,7 @@ static int read_flag(const struct options *options, struct arguments *arguments,
 static int read_word(const struct options *options, struct arguments *arguments, struct error *err) {
     const char *word = arguments->values[arguments->next++];
     struct suggestion suggestion = {.asked = word};
-    if ((int)options->command & (COMMAND_IMPORT | COMMAND_GET | COMMAND_REMOVE))
+    if ((int)options->command & (COMMAND_IMPORT | COMMAND_GET | COMMAND_REMOVE | COMMAND_SHORTLIST))
         return name_list_add(&arguments->paths, word, strlen(word)) == 0 ? 0 : error_memory(err);
     if (options->command == COMMAND_TRANSLATE && !arguments->file) {
         arguments->file = word;
@@ -209,6 +209,12 @@ static int check_import(const struct options *options, struct error *err) {
     return check_choice("--alignment", options->alignment, "trained", "untrained", err);
 }
 
+static int check_shortlist(const struct options *options, struct error *err) {
+    if (options->models.count != 1)
+        return error_set(err, ERROR_INPUT, "--model MODEL %s", options->models.count == 0 ? "is missing" : "must be given once");
+    return options->to ? 0 : error_set(err, ERROR_INPUT, "--to CODE is missing: the language of the text");
+}
+
 static int check_kept(const struct options *options, struct error *err) {
     if (options->command == COMMAND_REMOVE && options->paths.count == 0)
         return error_set(err, ERROR_INPUT, "NAME is missing: alignd models lists them");
@@ -244,6 +250,8 @@ static int check(const struct options *options, struct error *err) {
         return 0;
     if (command == COMMAND_IMPORT)
         return check_import(options, err);
+    if (command == COMMAND_SHORTLIST)
+        return check_shortlist(options, err);
     if (check_fetch(options, err) != 0)
         return -1;
     if ((int)command & OPTION_KEPT)
@@ -363,6 +371,8 @@ static const char usage[] =
     "  alignd pack --model MODEL [--model MODEL ...] [--compute TYPE]\n"
     "                                                               pack weights into a file in the folder, so that loading is\n"
     "                                                               faster and daemons share memory\n"
+    "  alignd shortlist --model MODEL --to CODE [TEXT...]           count which pieces a language of a model of many uses,\n"
+    "                                                               and choose its translations from these\n"
     "  alignd get PAIR... [options]                                 download, verify and import Mozilla's model for a pair of\n"
     "                                                               languages (en-fr); opus:, argos:, hf:, URL: others\n"
     "  alignd get --list [en-] | --update                           list what there is; get newer versions\n"
@@ -394,6 +404,7 @@ static const struct {
     {"Aligning:", COMMAND_ATTENTION},
     {"Translating, aligning and packing:", OPTION_BATCH | COMMAND_PACK},
     {"Packing:", COMMAND_PACK},
+    {"Counting a language's pieces:", COMMAND_SHORTLIST},
     {"Downloading a model:", COMMAND_GET},
     {"Serving, and downloading a model:", COMMAND_SERVE | COMMAND_GET},
     {"Downloading, listing and removing models:", OPTION_KEPT},

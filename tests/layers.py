@@ -31,7 +31,7 @@ ROOMS = {
     "model/text": Room("model/base", "character numbers opaque pattern readable segmenter tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
     "model/weights": Room("model/base model/compute", "config languages safetensors shortlist weights"),
-    "model/import": Room("model/base model/weights", "import archive"),  # foreign folders become model folders
+    "model/import": Room("model/base model/weights", "import archive lists"),  # foreign folders become model folders
     "model/network": Room("model/base model/text model/compute model/weights", "attention decoder encoder output row"),
     "model/search": Room("model/base model/compute model/network", "search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),

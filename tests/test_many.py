@@ -3,6 +3,7 @@ Needs build/alignd, PyTorch for pytorch_model.bin, and SentencePiece."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import struct
@@ -206,6 +207,142 @@ def test_lists_by_script(tmp_path: Path, model: tuple[Shape, dict[str, numpy.nda
     said = imported(tmp_path / container, tmp_path / "models" / "none", "--no-shortlist")
     assert "lists of languages" not in said and not (tmp_path / "models" / "none" / "shortlist.safetensors").exists()
     assert "list" not in json.loads((tmp_path / "models" / "none" / "config.json").read_text())["languages"]["de"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]]) -> Path:
+    """An imported model of many languages."""
+    shape, variables = model
+    write_huggingface(tmp_path / "hf", "nllb", torch_names(variables, shape.layers), "model.safetensors")
+    imported(tmp_path / "hf", tmp_path / "models" / "m")
+    return tmp_path / "models" / "m"
+
+
+def counted(text: str) -> dict[int, int]:
+    """How often each id is in the text."""
+    tokens, processor = tokens_of("nllb"), pytest.importorskip("sentencepiece").SentencePieceProcessor(model_file=str(SPM))
+    found = [tokens.index(piece) for piece in processor.encode(text, out_type=str) if piece in tokens]
+    return {id: found.count(id) for id in set(found)}
+
+
+def spelling() -> set[int]:
+    """</s>, <unk>, and pieces of one character or of the mark alone; all are in Latin letters."""
+    return {2, 3} | {id for id, token in enumerate(tokens_of("nllb")) if len(token.removeprefix("\u2581")) <= 1}
+
+
+def same_as_manifest(folder: Path) -> bool:
+    files = json.loads((folder / "manifest.json").read_text())["files"]
+    return bool(files) and all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == entry["sha256"] for name, entry in files.items())
+
+
+def test_counted_lists(folder: Path) -> None:
+    before, others = json.loads((folder / "config.json").read_text()), header_of(folder / "shortlist.safetensors")
+    former = run("translate", "--model", folder, "--from", "en", "--to", "de", "--shortlist", text=TEXT).stdout
+    done = run("shortlist", "--model", folder, "--to", "fra_Latn", "--share", "1", text=TEXT)  # an alias
+    assert done.returncode == 0, done.stderr
+    expected = set(counted(TEXT)) | spelling()
+    assert f"list.fr has {len(expected)} pieces: {len(counted(TEXT))} by their counts and" in done.stdout and "make up 100.0000 %" in done.stdout
+    assert "lists are used with --shortlist" in done.stdout  # the vocabulary is small
+    assert list_of(folder / "shortlist.safetensors", "list.fr") == sorted(expected)
+    config = json.loads((folder / "config.json").read_text())
+    assert config["languages"]["fr"].pop("list") == "fr" and before["languages"]["fr"].pop("list") == "Latn" and config == before
+    assert set(header_of(folder / "shortlist.safetensors")) == set(others) | {"list.fr"}
+    assert same_as_manifest(folder) and "shortlist.safetensors" in (folder / "manifest.json").read_text()
+    assert run("translate", "--model", folder, "--from", "en", "--to", "de", "--shortlist", text=TEXT).stdout == former
+
+    # the server chooses from the list, which a second count replaces
+    tokens = tokens_of("nllb")
+    for text in (TEXT, "home\n"):
+        assert run("shortlist", "--model", folder, "--to", "fr", "--count", "1", text=text).returncode == 0
+        listed = set(list_of(folder / "shortlist.safetensors", "list.fr"))
+        assert len(listed - spelling()) <= 1
+        with daemon(ALIGND, folder, Variant("float32", ["--compute", "float32", "--shortlist"])) as url:
+            words, _ = answers(Daemon(url, "m"), "en", "fr")
+        assert {tokens.index(word) for hypothesis in words for word in hypothesis} <= listed
+    assert set(header_of(folder / "shortlist.safetensors")) == set(others) | {"list.fr"}
+
+
+def test_shares_of_a_text(folder: Path) -> None:
+    """The most frequent pieces that make up the share; of equals those with lower ids."""
+    text = "the cat is here .\n" * 6 + "i am at home\n" * 3
+    counts = sorted(counted(text).items(), key=lambda pair: (-pair[1], pair[0]))
+    for share in (0.5, 0.8):
+        chosen, covered = set(), 0
+        while covered < share * sum(counted(text).values()):
+            id, count = counts[len(chosen)]
+            chosen.add(id)
+            covered += count
+        assert run("shortlist", "--model", folder, "--to", "ru", "--share", str(share), text=text).returncode == 0
+        assert set(list_of(folder / "shortlist.safetensors", "list.ru")) == chosen | spelling()
+
+
+def test_texts_of_any_shape_are_counted(folder: Path, tmp_path: Path) -> None:
+    """Lines longer than a part, without blanks too; byte order marks, CR LF, blank lines, no line feed at the end; several files."""
+    words = "thecatisnothereiamathome"
+    shapes = {"long": (TEXT.replace("\n", " ") * 5000).encode(), "unbroken": (words * 20000).encode(), "marked": b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n\r\n").encode(),
+              "open": TEXT.strip().encode(), "wide": "\u4e00\U0001f600".encode() * 30000 + b"\n" + TEXT.encode()}
+    lists = {}
+    for name, content in shapes.items():
+        (tmp_path / name).write_bytes(content)
+        done = run("shortlist", "--model", folder, "--to", "fr", "--share", "1", tmp_path / name)
+        assert done.returncode == 0, (name, done.stderr)
+        lists[name] = list_of(folder / "shortlist.safetensors", "list.fr")
+        assert list_of(folder / "shortlist.safetensors", "list.fr") == lists[name]
+    assert lists["long"] == lists["marked"] == lists["open"] == lists["wide"] == sorted(set(counted(TEXT)) | spelling())
+    assert set(lists["unbroken"]) >= set(counted(words)) | spelling()
+    assert run("shortlist", "--model", folder, "--to", "fr", "--share", "1", tmp_path / "unbroken", tmp_path / "open").returncode == 0
+    assert set(list_of(folder / "shortlist.safetensors", "list.fr")) == set(lists["unbroken"]) | set(lists["open"])
+
+
+def test_lists_are_made_at_the_same_time(folder: Path) -> None:
+    (folder / "shortlist.safetensors").unlink()  # as after --no-shortlist
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["files"]["shortlist.safetensors"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    if not ALIGND.exists():
+        pytest.skip("alignd is not built")
+    codes = ["de", "en", "fr", "ru", "zh-Hans"]
+    started = [subprocess.Popen([ALIGND, "shortlist", "--model", folder, "--to", code], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) for code in codes]
+    for process in started:
+        process.communicate(TEXT.encode())
+    assert [process.returncode for process in started] == [0] * len(codes)
+    assert set(header_of(folder / "shortlist.safetensors")) == {"always", *(f"list.{code}" for code in codes)}
+    assert {code: language["list"] for code, language in json.loads((folder / "config.json").read_text())["languages"].items()} == {code: code for code in codes}
+    assert same_as_manifest(folder) and not list(folder.glob("*.new"))
+    assert run("translate", "--model", folder, "--from", "en", "--to", "ru", "--shortlist", text=TEXT).returncode == 0
+
+
+@pytest.mark.parametrize(("flags", "text", "message"), [
+    (["--to", "es"], TEXT, 'model "m" has no language "es"'),
+    (["--to", "fr"], "", "the text has no pieces of the vocabulary"),
+    (["--to", "fr"], " \n\n", "the text has no pieces of the vocabulary"),
+    (["--to", "fr"], TEXT + "caf\udce9\n", "standard input, line 3: is not UTF-8"),
+    (["--to", "fr", "nowhere.txt"], "", "cannot open nowhere.txt: No such file or directory"),
+    (["--to", "fr", "/"], "", "cannot read /: Is a directory"),
+])
+def test_texts_that_cannot_be_counted(folder: Path, flags: list[str], text: str, message: str) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    done = subprocess.run([ALIGND, "shortlist", "--model", folder, *flags], input=text.encode(errors="surrogateescape"), capture_output=True)
+    assert done.returncode == 1 and message in done.stderr.decode(), done.stderr
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_folders_that_get_no_list(folder: Path) -> None:
+    done = run("shortlist", "--model", ROOT / "weights" / "en-fr", "--to", "fr", text=TEXT)
+    assert done.returncode == 1 and 'model "en-fr" has no languages: only models of many have lists' in done.stderr
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config))  # another file than the manifest lists
+    done = run("shortlist", "--model", folder, "--to", "fr", text=TEXT)
+    assert done.returncode == 1 and "config.json is not the file that manifest.json lists" in done.stderr
+    (folder / "manifest.json").unlink()
+    config["languages"]["de"]["list"] = "fr"
+    (folder / "config.json").write_text(json.dumps(config))
+    done = run("shortlist", "--model", folder, "--to", "fr", text=TEXT)
+    assert done.returncode == 1 and "languages.de.list of config.json has the name of another language's list, fr" in done.stderr
+    (folder / "shortlist.safetensors").write_bytes(b"short")
+    done = run("shortlist", "--model", folder, "--to", "en", text=TEXT)
+    assert done.returncode == 1 and "header: the file is too short" in done.stderr
+    assert not (folder / "manifest.json").exists() and not list(folder.glob("*.new"))
 
 
 def test_licence(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]]) -> None:

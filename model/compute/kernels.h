@@ -17,7 +17,7 @@
 /* The matrix to be packed: weight [out, in], finite. Only int8 reads the scales. It may come in several parts, so that a large
  * matrix is never in memory as float32: then weight is rows first .. first + rows - 1, each part but the last one has a multiple of
  * PACKED_TOGETHER of them, and all parts go into the same packed matrix. */
-enum { PACKED_TOGETHER = 3072 };
+enum { PACKED_TOGETHER = 96 };
 struct unpacked {
     const float *weight;
     size_t out, in;

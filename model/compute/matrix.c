@@ -14,7 +14,7 @@
 #include <time.h>
 
 /* LINE_BYTES: a cache line. HUGE_BYTES: a huge page of x86-64, and of arm64 with pages of 4 KiB. */
-enum { LINE_BYTES = 64, HUGE_BYTES = 2 << 20, BLOCK_BYTES = 8 << 20 };
+enum { LINE_BYTES = 64, HUGE_BYTES = 2 << 20, BLOCK_BYTES = 8 << 20, MOST_BLOCK_BYTES = 32 << 20 };
 
 const char *compute_name(enum compute compute) {
     static const char *const names[COMPUTE_TYPES] = {"float32", "bfloat16", "int8"};
@@ -34,13 +34,22 @@ static size_t round_up(size_t bytes, size_t unit) {
     return bytes > SIZE_MAX - unit ? 0 : (bytes + unit - 1) / unit * unit;
 }
 
+/* The size of a new block. Of a large model's matrices few fit into a block of 8 MB, and much of it would stay empty. */
+static size_t block_size(const struct pages *pages, size_t whole) {
+    size_t usual = pages->last ? 2 * pages->last->capacity : BLOCK_BYTES;
+    usual = usual < MOST_BLOCK_BYTES ? usual : MOST_BLOCK_BYTES;
+    return round_up(whole < usual ? usual : whole, HUGE_BYTES);
+}
+
 void *pages_alloc(struct pages *pages, size_t bytes) {
     size_t whole = round_up(bytes, LINE_BYTES);
     struct pages_block *block = pages->last;
     if (whole < bytes)
         return NULL;
-    if (!block || block->capacity - block->used < whole) {
-        size_t capacity = round_up(whole < BLOCK_BYTES ? BLOCK_BYTES : whole, HUGE_BYTES);
+    while (block && block->capacity - block->used < whole)
+        block = block->before;
+    if (!block) {
+        size_t capacity = block_size(pages, whole);
         char *memory = capacity > 0 ? aligned_alloc(HUGE_BYTES, capacity) : NULL;
         block = memory ? malloc(sizeof *block) : NULL;
         if (!block) {

@@ -109,7 +109,7 @@ static size_t digits_of(const json_t *value) {
     return json_is_real(value) ? 17 : 1;
 }
 
-static char *config_text(const json_t *config) {
+char *config_text(const json_t *config) {
     size_t digits = 1;
     const json_t *section, *value;
     const char *name;

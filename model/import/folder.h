@@ -31,6 +31,9 @@ void conversion_done(struct conversion *conversion);
 /* Fills in the defaults of weights/config.def. -1 with ERROR_MEMORY. */
 int config_fill(json_t *config, struct error *err);
 
+/* The text of config.json, whose numbers have as few digits as they need: malloc'ed; NULL if memory is out. */
+char *config_text(const json_t *config);
+
 /* Writes the files into the folder, which exists and is empty, each to the disk. weights: bytes of model.safetensors. -1 with
  * ERROR_FILE, ERROR_FORMAT (the configuration cannot be built, or a tensor cannot be read) or ERROR_MEMORY. */
 int folder_write(const char *folder, struct conversion *conversion, struct arena *arena, import_stop stop, uint64_t *weights,

@@ -1,6 +1,7 @@
 /* Decoding and encoding of UTF-8; ICU has the properties. */
 #include "model/text/character.h"
 #include <unicode/uchar.h>
+#include <unicode/uscript.h>
 
 static bool is_continuation(char byte) {
     return ((unsigned char)byte & 0xc0) == 0x80;
@@ -61,6 +62,13 @@ bool character_is_wide(int32_t character) {
 bool character_is_spaced(int32_t character) {
     return character >= 0 && !character_is_space(character) && !character_is_punctuation(character) &&
            !character_is_wide(character);
+}
+
+size_t character_script(int32_t character) {
+    UErrorCode status = U_ZERO_ERROR;
+    UScriptCode script = character < 0 ? USCRIPT_COMMON : uscript_getScript(character, &status);
+    bool own = U_SUCCESS(status) && script > USCRIPT_INHERITED && (int)script < CHARACTER_SCRIPTS && script != USCRIPT_UNKNOWN;
+    return own ? (size_t)script : 0;
 }
 
 int32_t character_lower(int32_t character) {

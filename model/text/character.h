@@ -26,6 +26,9 @@ bool character_is_other(int32_t character);
 bool character_is_wide(int32_t character);
 /* A letter or digit of a script that writes spaces between words; false for -1. */
 bool character_is_spaced(int32_t character);
+/* The number of a character's script, below CHARACTER_SCRIPTS; 0 for one that belongs to several or to none, and for -1. */
+enum { CHARACTER_SCRIPTS = 512 };
+size_t character_script(int32_t character);
 /* Unicode's simple lower and upper case: one character for one. */
 int32_t character_lower(int32_t character);
 int32_t character_upper(int32_t character);

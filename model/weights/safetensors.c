@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000, SAMPLES = 8, SAMPLE_BYTES = 64 };
+enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000, SAMPLES = 8, SAMPLE_BYTES = 64, LARGE_BYTES = 1 << 18 };
 
 static const size_t MAX_FILE_BYTES = SIZE_MAX / 2;
 
@@ -237,6 +237,8 @@ uint64_t safetensors_sample(const struct safetensors *file) {
         size_t last = tensor->bytes - SAMPLE_BYTES, distance = last / (SAMPLES - 1);
         for (size_t i = 0; i < SAMPLES; i++)
             sum = checksum(sum, tensor->data + (i < SAMPLES - 1 ? i * distance : last), SAMPLE_BYTES);
+        if (tensor->bytes > LARGE_BYTES) /* the system has mapped many pages around each sample */
+            safetensors_rest(file);
     }
     return sum;
 }

@@ -321,3 +321,37 @@ int integrity_check(struct integrity *integrity, const char *folder, enum integr
     *found = all;
     return result;
 }
+
+int manifest_update(const char *folder, const char *const *names, size_t count, struct error *err) {
+    struct error inner = {0};
+    char path[PATH_BYTES], digits[SHA256_DIGITS + 1];
+    json_t *manifest = read_manifest(folder, &inner), *files = json_object_get(manifest, "files");
+    if (inner.code != ERROR_NONE)
+        return error_set(err, inner.code, "%s", inner.message);
+    if (!manifest)
+        return 0;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        unsigned char sha256[SHA256_BYTES];
+        struct stat status;
+        if ((result = make_path(path, folder, names[i], err)) != 0 || (result = digest_file(path, NULL, sha256, err)) != 0)
+            break;
+        if (stat(path, &status) != 0) {
+            result = error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
+            break;
+        }
+        hex_print(sha256, sizeof sha256, digits);
+        json_t *entry = json_pack("{s:I, s:s}", "bytes", (json_int_t)status.st_size, "sha256", digits);
+        result = json_object_set_new(files, names[i], entry) == 0 ? 0 : error_memory(err);
+    }
+    char *text = result == 0 ? json_dumps(manifest, JSON_INDENT(2)) : NULL;
+    json_decref(manifest);
+    if (result == 0 && !text)
+        result = error_memory(err);
+    if (result == 0 && (result = make_path(path, folder, "manifest.json", err)) == 0) {
+        const struct file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
+        result = file_replace_parts(path, parts, sizeof parts / sizeof *parts, err);
+    }
+    free(text);
+    return result;
+}

@@ -62,4 +62,8 @@ struct integrity_found {
 int integrity_check(struct integrity *integrity, const char *folder, enum integrity_extent extent, struct integrity_found *found,
                     struct error *err);
 
+/* Writes the entries of these files [count] anew, after they have changed; all others stay as they are. A folder without a manifest
+ * gets none. Returns -1 with ERROR_FORMAT, ERROR_FILE or ERROR_MEMORY; the manifest is then the former one. */
+int manifest_update(const char *folder, const char *const *names, size_t count, struct error *err);
+
 #endif

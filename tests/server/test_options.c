@@ -276,6 +276,27 @@ START_TEST(pack_takes_several_models) {
 }
 END_TEST
 
+START_TEST(shortlist_takes_texts) {
+    ck_assert_int_eq(parse("shortlist --model a --to fr one.txt two.txt --count 9"), 0);
+    ck_assert_int_eq(options.command, COMMAND_SHORTLIST);
+    ck_assert_str_eq(options.models.names[0], "a");
+    ck_assert_str_eq(options.to, "fr");
+    ck_assert_uint_eq(options.paths.count, 2);
+    ck_assert_str_eq(options.paths.names[1], "two.txt");
+    ck_assert_uint_eq(options.count, 9);
+    ck_assert_double_eq(options.share, 0.9999);
+    teardown();
+    ck_assert_int_eq(parse("shortlist --to fr"), -1);
+    ck_assert_str_eq(err.message, "--model MODEL is missing");
+    ck_assert_int_eq(parse("shortlist --model a --model b --to fr"), -1);
+    ck_assert_str_eq(err.message, "--model MODEL must be given once");
+    ck_assert_int_eq(parse("shortlist --model a text"), -1);
+    ck_assert_str_eq(err.message, "--to CODE is missing: the language of the text");
+    ck_assert_int_eq(parse("shortlist --model a --to fr --share 1.5"), -1);
+    ck_assert_int_eq(parse("shortlist --model a --to fr --from en"), -1);
+}
+END_TEST
+
 START_TEST(health_asks_where_the_daemon_listens) {
     ck_assert_int_eq(parse("health"), 0);
     ck_assert_int_eq(options.command, COMMAND_HEALTH);
@@ -579,6 +600,7 @@ Suite *options_suite(void) {
     tcase_add_test(tcase, health_asks_where_the_daemon_listens);
     tcase_add_test(tcase, import_takes_several_paths);
     tcase_add_test(tcase, pack_takes_several_models);
+    tcase_add_test(tcase, shortlist_takes_texts);
     tcase_add_test(tcase, help_names_every_option_and_variable);
     tcase_add_loop_test(tcase, wrong_command_line, 0, sizeof wrong / sizeof wrong[0]);
     tcase_add_test(tcase, wrong_variable_is_named);

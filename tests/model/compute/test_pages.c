@@ -34,6 +34,16 @@ START_TEST(blocks_are_shared) {
 }
 END_TEST
 
+/* What does not fit into the last block goes into an earlier one that has room. */
+START_TEST(blocks_are_filled) {
+    struct pages pages = {0};
+    char *first = pages_alloc(&pages, 6 << 20), *second = pages_alloc(&pages, 15 << 20), *third = pages_alloc(&pages, 3 << 19);
+    ck_assert(first && second);
+    ck_assert_ptr_eq(third, first + (6 << 20));
+    pages_done(&pages);
+}
+END_TEST
+
 START_TEST(more_than_there_is) {
     struct pages pages = {0};
     ck_assert_ptr_null(pages_alloc(&pages, SIZE_MAX));
@@ -75,6 +85,7 @@ Suite *pages_suite(void) {
     TCase *cases = tcase_create("pages");
     tcase_add_test(cases, all_of_it_is_ones_own);
     tcase_add_test(cases, blocks_are_shared);
+    tcase_add_test(cases, blocks_are_filled);
     tcase_add_test(cases, more_than_there_is);
     tcase_add_test(cases, matrices_in_pages);
     suite_add_tcase(suite, cases);

@@ -128,6 +128,27 @@ START_TEST(manifests_that_are_none) {
 }
 END_TEST
 
+/* The entry of a file that has changed is written anew, and others stay, whatever they say. */
+START_TEST(entries_are_updated) {
+    static const char *const names[] = {"model.safetensors"}, *const missing[] = {"config.json"};
+    write_file(path, "abc", 3);
+    ck_assert_int_eq(manifest_update(folder, names, 1, &error), 0); /* no manifest: there is none afterwards */
+    ck_assert_int_ne(access(manifest_path, F_OK), 0);
+    static const char before[] = "{\"format\": 1, \"files\": {\"model.safetensors\": {\"bytes\": 9, \"sha256\": \"00\"}}}";
+    write_file(manifest_path, before, strlen(before));
+    ck_assert_int_eq(manifest_update(folder, missing, 1, &error), -1);
+    ck_assert_int_eq(error.code, ERROR_FILE);
+    ck_assert_int_eq(check(INTEGRITY_QUICK), -1);
+    ck_assert_int_eq(manifest_update(folder, names, 1, NULL), 0);
+    ck_assert_int_eq(check(INTEGRITY_WHOLE), 0);
+    ck_assert_str_eq(found.sha256, ABC);
+    list("config.json", 9, ABC);
+    ck_assert_int_eq(manifest_update(folder, names, 1, NULL), 0);
+    ck_assert_int_eq(check(INTEGRITY_WHOLE), -1);
+    ck_assert_ptr_nonnull(strstr(error.message, "config.json is listed"));
+}
+END_TEST
+
 Suite *integrity_suite(void) {
     Suite *suite = suite_create("integrity");
     TCase *tcase = tcase_create("integrity");
@@ -138,6 +159,7 @@ Suite *integrity_suite(void) {
     tcase_add_test(tcase, large_files_are_read_once);
     tcase_add_test(tcase, stopped);
     tcase_add_test(tcase, manifests_that_are_none);
+    tcase_add_test(tcase, entries_are_updated);
     suite_add_tcase(suite, tcase);
     return suite;
 }
