@@ -177,6 +177,10 @@ static enum get_status get_one(const struct options *options, const char *into, 
     struct got got;
     with.name = old ? old->name : options->name;
     with.on_demand = old && old->on_demand;
+    if (old && get_is_url(asked)) { /* which does not say the languages */
+        with.from = with.from ? with.from : old->source;
+        with.to = with.to ? with.to : old->target;
+    }
     enum get_status status = get_model(&with, asked, &got, err);
     clear(&view);
     if (status == GET_DONE || status == GET_PRESENT)

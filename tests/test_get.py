@@ -572,6 +572,9 @@ def test_a_url(mirror, tmp_path):
     done = run("get", url, "--from", "en", "--to", "fr", "--into", tmp_path / "models")
     assert done.returncode == DONE and (tmp_path / "models/en-fr/origin.json").exists(), done.stderr
     assert "is there already" in run("get", url, "--into", tmp_path / "models").stdout
+    assert run("get", "--update", "--into", tmp_path / "models").returncode == DONE
+    config = json.loads((tmp_path / "models/en-fr/config.json").read_text())
+    assert (config["source"], config["target"]) == ("en", "fr")  # an update keeps them
     mirror.content["/files/broken.zip"] = b"PK\x03\x04 and no more"
     done = run("get", mirror.url + "/files/broken.zip", "--into", tmp_path / "broken")
     refused(done, UNREADABLE, "broken.zip: ", tmp_path / "broken")
