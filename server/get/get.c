@@ -556,7 +556,7 @@ static int check_paths(const struct import_options *import, struct error *err) {
     bool fits = import->name                 ? put_path(folder, "%s/%s", import->into, import->name)
                 : import->from && import->to ? put_path(folder, "%s/%s-%s", import->into, import->from, import->to)
                                              : put_path(folder, "%s", "");
-    if (!fits || !*import->into)
+    if (!fits || !*import->into || strlen(import->into) > PATH_BYTES / 2)
         return error_set(err, ERROR_INPUT, "\"%.100s\": the path is empty or too long", import->into);
     return *folder && access(folder, F_OK) == 0 ? error_set(err, ERROR_INPUT, "%.400s: already exists", folder) : 0;
 }
@@ -591,6 +591,7 @@ static enum get_status import_locked(struct job *job, const struct import_option
         return status;
     tell(job, (struct get_event){.kind = GET_BEGINS, .text = plan->files[0].url, .files = plan->count});
     status = download_all(job, err);
+    bool kept = status == GET_NETWORK || status == GET_SPACE || status == GET_STOPPED; /* the next try goes on from there */
     for (size_t i = 0; status == GET_DONE && i < import->path_count; i++) {
         size_t room = strlen(job->in) + strlen(local[i]) + 2;
         char *path = get_is_url(import->paths[i]) ? arena_alloc(&job->arena, room, 1) : NULL;
@@ -612,8 +613,7 @@ static enum get_status import_locked(struct job *job, const struct import_option
         if (import_run(&options, said, &inner) != 0)
             status = fail_import(job, &inner, err);
     }
-    bool kept = status == GET_NETWORK || status == GET_SPACE || status == GET_STOPPED; /* the next try goes on from there */
-    if (!kept || rmdir(job->in) == 0)                                                  /* unless nothing has come */
+    if (!kept || rmdir(job->in) == 0) /* nothing has come */
         model_folder_delete(job->room);
     return status;
 }
@@ -634,7 +634,7 @@ static size_t length_there(const char *path) {
 static void unmake(const char *path, size_t length_before) {
     char folder[PATH_BYTES];
     snprintf(folder, sizeof folder, "%s", path);
-    while (strlen(folder) > length_before && rmdir(folder) == 0) {
+    while (strlen(folder) > length_before && (rmdir(folder) == 0 || errno == ENOENT)) {
         char *slash = strrchr(folder, '/');
         if (!slash)
             return;
