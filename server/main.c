@@ -487,7 +487,7 @@ static int run_command(struct options *options, int *status, struct error *err) 
     case COMMAND_SHORTLIST:
         return named_models_find(options, err) == 0 ? shortlist_command(options, err) : -1;
     case COMMAND_IMPORT:
-        return import_command(options, err);
+        return import_command(options, status, err);
     case COMMAND_GET:
         return get_command(options, status, err);
     case COMMAND_MODELS:

@@ -183,6 +183,10 @@ static enum get_status get_one(const struct options *options, const char *into, 
     struct got got;
     with.name = old ? old->name : options->name;
     with.on_demand = old && old->on_demand;
+    if (old && get_is_url(asked)) { /* which does not say the languages */
+        with.from = with.from ? with.from : old->source;
+        with.to = with.to ? with.to : old->target;
+    }
     enum get_status status = get_model(&with, asked, &got, err);
     clear(&view);
     if (status == GET_DONE || status == GET_PRESENT)
@@ -349,7 +353,27 @@ int pack_command(const struct options *options, struct error *err) {
 
 /* ---- alignd import ---- */
 
-int import_command(const struct options *options, struct error *err) {
+/* Paths that are URLs are downloaded. */
+static int import_paths(const struct options *options, const struct import_options *asked, char **said, int *status,
+                        struct error *err) {
+    struct view view = {.terminal = isatty(STDERR_FILENO)};
+    const struct get_options with = get_options_of(options, asked->into, &view);
+    bool urls = false;
+    *status = EXIT_FAILURE;
+    for (size_t i = 0; i < asked->path_count; i++)
+        urls |= get_is_url(asked->paths[i]);
+    if (!urls)
+        return import_run(asked, said, err);
+    if (downloads_begin(err) != 0)
+        return -1;
+    enum get_status got = get_import(&with, asked, said, err);
+    clear(&view);
+    downloads_end();
+    *status = get_exit_status(got);
+    return got == GET_DONE ? 0 : -1;
+}
+
+int import_command(const struct options *options, int *status, struct error *err) {
     struct import_made made;
     const struct import_options asked = {.paths = (const char *const *)options->paths.names,
                                          .path_count = options->paths.count,
@@ -372,8 +396,9 @@ int import_command(const struct options *options, struct error *err) {
     char *said;
     return_memory();
     watch_signals();
-    if (import_run(&asked, &said, err) != 0)
+    if (import_paths(options, &asked, &said, status, err) != 0)
         return -1;
+    *status = EXIT_SUCCESS;
     fputs(said, stdout);
     free(said);
     if (made.parameters >= PACKED_PARAMETERS && !options->no_pack && !interrupted) {

@@ -10,8 +10,9 @@
 int get_command(const struct options *options, int *status, struct error *err);
 int models_command(const struct options *options, int *status, struct error *err);
 int remove_command(const struct options *options, int *status, struct error *err);
-/* Converts another toolkit's model to a model folder (model/import/import.h), and reports the result on stdout. */
-int import_command(const struct options *options, struct error *err);
+/* Converts another toolkit's model, of paths or URLs, to a model folder (model/import/import.h), and reports the result on stdout.
+ */
+int import_command(const struct options *options, int *status, struct error *err);
 
 /* Packs the weights of model folders into files there, which loading maps (model/weights/panels.h), and prints their names. A
  * folder whose files do not match its manifest is not packed. Returns -1 with a message that names the folder; those before it are

@@ -223,10 +223,10 @@ static const struct option rows[] = {
     {"offline", NULL, NULL, "download nothing: what is there already is found, everything else is an error",
      COMMAND_SERVE | COMMAND_GET, SWITCH(offline)},
     {"preview", NULL, NULL, "also models that Mozilla has not released yet (alpha and beta)", COMMAND_GET, SWITCH(preview)},
-    {"retries", "N", "4", "how often a download that fails is tried again, after 1, 2, 4 ... seconds", COMMAND_SERVE | COMMAND_GET,
+    {"retries", "N", "4", "how often a download that fails is tried again, after 1, 2, 4 ... seconds", OPTION_DOWNLOADS,
      NUMBER(SIZE, retries, 0, 1000)},
-    {"stall-s", "TIME", "30s", "a download that brings less than 4 KiB a second for so long has failed",
-     COMMAND_SERVE | COMMAND_GET, NUMBER(SECONDS, stall_s, 1, 86400)},
+    {"stall-s", "TIME", "30s", "a download that brings less than 4 KiB a second for so long has failed", OPTION_DOWNLOADS,
+     NUMBER(SECONDS, stall_s, 1, 86400)},
     {"name", "NAME", NULL, "name of the model folder (default: its languages)", COMMAND_GET, TEXT(name)},
     {"from", "CODE", NULL, "language of the source, where the source of the model does not say it", COMMAND_GET, TEXT(from)},
     {"to", "CODE", NULL, "language of the target", COMMAND_GET, TEXT(to)},
@@ -316,8 +316,9 @@ const struct option_command *option_command_nth(size_t i) {
          "convert a model of Marian, Nematus, OPUS-MT, Firefox (Bergamot), Hugging Face (MarianMT, M2M-100, NLLB-200), CTranslate2 "
          "or Argos",
          "alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE] [options]\n"
-         "alignd import FOLDER | ARCHIVE.zip | ARCHIVE.tar.gz [options]\n"
-         "alignd import MODEL.npz SOURCE_VOCABULARY TARGET_VOCABULARY [SHORTLIST] [options]\n"},
+         "alignd import FOLDER | ARCHIVE.zip | ARCHIVE.tar.gz | URL [options]\n"
+         "alignd import MODEL.npz SOURCE_VOCABULARY TARGET_VOCABULARY [SHORTLIST] [options]\n"
+         "Each PATH may be an http:// or https:// URL, which is downloaded as by alignd get; then the exit status is its, too.\n"},
         {"key", COMMAND_KEY, "make an API key, shown once, and its line for --api-keys",
          "alignd key --name NAME [--role admin] [--limits LIMITS] >> KEYS\n"},
         {"health", COMMAND_HEALTH, "check that a running daemon is ready: exit status 0",

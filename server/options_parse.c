@@ -203,7 +203,7 @@ static int check_choice(const char *flag, const char *value, const char *one, co
 
 static int check_import(const struct options *options, struct error *err) {
     if (options->paths.count == 0)
-        return error_set(err, ERROR_INPUT, "PATH is missing: a model's folder, archive or file");
+        return error_set(err, ERROR_INPUT, "PATH is missing: a model's folder, archive or file, or a URL");
     if (check_choice("--preparation", options->preparation, "none", "opus", err) != 0)
         return -1;
     return check_choice("--alignment", options->alignment, "trained", "untrained", err);
@@ -379,7 +379,7 @@ static const char usage[] =
     "  alignd models, alignd remove NAME                            list and remove downloaded models\n"
     "  alignd import PATH... [--into DIR] [--name NAME] [--from CODE] [--to CODE]\n"
     "                                                               convert a model of Marian, OPUS-MT, Firefox\n"
-    "                                                               or Hugging Face from a folder, an archive or files\n"
+    "                                                               or Hugging Face: a folder, an archive, files, URLs\n"
     "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once, and its line for --api-keys\n"
     "  alignd health [--listen ADDRESS]                             check that a running daemon is ready: exit status 0\n\n"
     "MODEL is a model folder, or the name of a model (en-fr). `alignd COMMAND --help` describes one command.\n";
@@ -407,6 +407,7 @@ static const struct {
     {"Counting a language's pieces:", COMMAND_SHORTLIST},
     {"Downloading a model:", COMMAND_GET},
     {"Serving, and downloading a model:", COMMAND_SERVE | COMMAND_GET},
+    {"Serving, downloading and importing a model:", OPTION_DOWNLOADS},
     {"Downloading, listing and removing models:", OPTION_KEPT},
     {"Importing a model:", COMMAND_IMPORT},
     {"Making an API key:", COMMAND_KEY},

@@ -572,10 +572,140 @@ def test_a_url(mirror, tmp_path):
     done = run("get", url, "--from", "en", "--to", "fr", "--into", tmp_path / "models")
     assert done.returncode == DONE and (tmp_path / "models/en-fr/origin.json").exists(), done.stderr
     assert "is there already" in run("get", url, "--into", tmp_path / "models").stdout
+    assert run("get", "--update", "--into", tmp_path / "models").returncode == DONE
+    config = json.loads((tmp_path / "models/en-fr/config.json").read_text())
+    assert (config["source"], config["target"]) == ("en", "fr")  # an update keeps them
     mirror.content["/files/broken.zip"] = b"PK\x03\x04 and no more"
     done = run("get", mirror.url + "/files/broken.zip", "--into", tmp_path / "broken")
     refused(done, UNREADABLE, "broken.zip: ", tmp_path / "broken")
     assert str(tmp_path) not in done.stderr.replace("alignd: ", "", 1).splitlines()[-1]
+
+
+# ---- alignd import URL ----
+
+def imports(into: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess:
+    return run("import", *arguments, "--into", into, "--retries", "1", "--stall-s", "1", **more)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Without those that name where and when it was imported."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in ("README.md", "origin.json", "manifest.json")}
+
+
+@pytest.fixture
+def package(mirror, tmp_path) -> str:
+    """The URL of an archive that the mirror has, and that is at tmp_path/package.zip."""
+    opus(tmp_path / "made")
+    mirror.content["/files/opus-2020-02-26.zip"] = opus_zip(tmp_path / "made", tmp_path / "package.zip").read_bytes()
+    return mirror.url + "/files/opus-2020-02-26.zip"
+
+
+def test_import_takes_the_url_of_an_archive(mirror, package, tmp_path):
+    into = tmp_path / "a/models"
+    options = ("--from", "en", "--to", "fr", "--storage", "float16", "--max-source-tokens", "77", "--licence", "CC0-1.0")
+    done = imports(into, package, *options)
+    assert done.returncode == DONE and f"{into}/en-fr: " in done.stdout and "importing" in done.stderr, done.stderr
+    assert [path.name for path in into.iterdir()] == ["en-fr"]
+    assert imports(tmp_path / "b", tmp_path / "package.zip", *options).returncode == DONE
+    assert files_of(into / "en-fr") == files_of(tmp_path / "b/en-fr")  # as from the file, with the same options
+    origin = json.loads((into / "en-fr/origin.json").read_text())
+    assert (origin["from"], origin["url"], origin["asked"]) == ("url", package, "")
+    assert f"| downloaded | url, {package} |" in (into / "en-fr/README.md").read_text()
+    mirror.asked.clear()
+    done = imports(into, package, *options)
+    assert done.returncode == FAILED and "en-fr: already exists" in done.stderr and mirror.asked == []
+    assert get(mirror, into, "--update").returncode == DONE and mirror.asked == []  # its options are not known to get
+    assert imports(into, package, "--name", "other").returncode == DONE and (into / "other/config.json").exists()
+
+
+def test_import_takes_urls_and_paths_together(mirror, pair, tmp_path):
+    mirror.content.update({"/x/model.enfr.intgemm.alphas.bin": pair["model"], "/x/vocab.spm": pair["vocab"], "/y/lex.50.50.enfr.s2t.bin": pair["lex"]})
+    (tmp_path / "vocab.spm").write_bytes(pair["vocab"])
+    model, lex, vocab = (mirror.url + path for path in ("/x/model.enfr.intgemm.alphas.bin", "/y/lex.50.50.enfr.s2t.bin", "/x/vocab.spm?download=true"))
+    for into, paths in (("mixed", (model, tmp_path / "vocab.spm", lex)), ("all", (model, vocab, lex)), ("beside", (vocab, lex, model))):
+        mirror.asked.clear()
+        done = imports(tmp_path / into, *paths)
+        assert done.returncode == DONE and "a shortlist" in done.stdout, done.stderr
+        assert len(mirror.asked) == sum(str(path).startswith("http") for path in paths)
+        assert [path.name for path in (tmp_path / into).iterdir()] == ["en-fr"]
+    assert files_of(tmp_path / "mixed/en-fr") == files_of(tmp_path / "all/en-fr") == files_of(tmp_path / "beside/en-fr")
+
+
+def test_import_downloads_a_url_once_and_keeps_equal_names_apart(mirror, pair, tmp_path):
+    mirror.content.update({"/x/model.bin": pair["model"], "/x/vocab.spm": pair["vocab"], "/y/vocab.spm": pair["vocab"]})
+    model, one, other = (mirror.url + path for path in ("/x/model.bin", "/x/vocab.spm", "/y/vocab.spm"))
+    assert imports(tmp_path / "a", model, one, other, "--name", "x").returncode == DONE
+    assert sorted(mirror.asked) == ["GET /x/model.bin", "GET /x/vocab.spm", "GET /y/vocab.spm"]
+    mirror.asked.clear()
+    assert imports(tmp_path / "b", model, one, one, "--name", "x").returncode == DONE
+    assert sorted(mirror.asked) == ["GET /x/model.bin", "GET /x/vocab.spm"]
+    assert files_of(tmp_path / "a/x") == files_of(tmp_path / "b/x")
+
+
+@pytest.mark.parametrize("act, status, said", [
+    (m.status(404), UNKNOWN, "the server answers 404"),
+    (m.status(403), NETWORK, "the server answers 403"),
+    (m.redirect("file:///etc/passwd"), REFUSED, "redirects to file:///etc/passwd, and only http:// and https:// are followed"),
+    (m.redirect("http://10.0.0.1/model"), REFUSED, "leads to the private address 10.0.0.1"),
+    (m.other(b"PK\x03\x04 and no more"), UNREADABLE, "^alignd: opus-2020-02-26.zip: "),
+    (m.other(b"not a model"), UNREADABLE, "^alignd: opus-2020-02-26.zip: is not a model"),
+])
+def test_import_of_a_wrong_url_leaves_nothing(mirror, package, tmp_path, act, status, said):
+    mirror.acts["/files/opus-2020-02-26.zip"] = [act]
+    done = imports(tmp_path / "a/models", package)
+    assert done.returncode == status and re.search(said, done.stderr, re.M), (done.returncode, done.stderr)
+    assert not (tmp_path / "a").exists()
+
+
+def test_import_goes_on_where_a_download_broke_off(mirror, package, tmp_path):
+    path, size = "/files/opus-2020-02-26.zip", len(mirror.content["/files/opus-2020-02-26.zip"])
+    mirror.acts[path] = [m.truncated(0.4), m.status(500), None]
+    done = imports(tmp_path / "models", package)
+    assert done.returncode == NETWORK and "the server answers 500" in done.stderr
+    assert [found.name for found in (tmp_path / "models").iterdir()] == [".import"]
+    assert imports(tmp_path / "models", package).returncode == DONE
+    assert mirror.asked[-1] == f"GET {path} bytes={int(size * 0.4)}-"
+    assert [found.name for found in (tmp_path / "models").iterdir()] == ["opus-2020-02-26"]
+
+
+def test_import_refuses_before_it_downloads(mirror, package, tmp_path):
+    done = imports(tmp_path / "models", package, tmp_path / "absent.spm")
+    assert done.returncode == FAILED and "absent.spm: does not exist" in done.stderr
+    done = imports(tmp_path / "models", package, "ftp://example.org/vocab.spm")
+    assert done.returncode == FAILED and "ftp://example.org/vocab.spm: is not a path: only http:// and https:// addresses are downloaded" in done.stderr
+    done = imports(tmp_path / "models", mirror.url + "/files/")
+    assert done.returncode == REFUSED and "must end with the name of a file" in done.stderr
+    assert mirror.asked == [] and not (tmp_path / "models").exists()
+
+
+def test_two_imports_of_a_url_at_once_follow_each_other(mirror, package, tmp_path):
+    gate = threading.Event()
+    mirror.acts["/files/opus-2020-02-26.zip"] = [m.held(gate), None]
+
+    def start(name: str, until: str) -> subprocess.Popen:
+        process = subprocess.Popen([ALIGND, "import", package, "--into", tmp_path / "models", "--name", name], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env=environment())
+        line = process.stderr.readline()
+        assert until in line, line
+        return process
+
+    processes = [start("one", "from " + package), start("two", "another process gets it: waiting")]
+    gate.set()
+    for process in processes:
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == DONE, said
+    assert sorted(path.name for path in (tmp_path / "models").iterdir()) == ["one", "two"]
+
+
+def test_an_interrupted_import_leaves_no_model(mirror, package, tmp_path):
+    gate = threading.Event()
+    mirror.acts["/files/opus-2020-02-26.zip"] = [m.held(gate)]
+    process = subprocess.Popen([ALIGND, "import", package, "--into", tmp_path / "models"], stderr=subprocess.PIPE, text=True, env=environment())
+    assert "from " + package in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130 and "interrupted" in process.stderr.read()
+    gate.set()
+    assert not (tmp_path / "models/opus-2020-02-26").exists()
 
 
 def test_an_argos_package_reaches_the_import(mirror, tmp_path):

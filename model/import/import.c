@@ -113,7 +113,7 @@ static int open_path(struct import *import, const char *path, const char **out, 
         length--;
     if (!(*out = arena_copy(&import->arena, path, length)))
         return error_memory(err);
-    if (parts_refuse(*out, err) != 0)
+    if (import_refuse(*out, err) != 0)
         return -1;
     if (is_folder(*out))
         return 0;
@@ -565,6 +565,12 @@ static int convert(struct import *import, const char *into, const char **out, ui
     return import_interrupted(o->stop, err) == 0 ? folder_publish(folder, *out, err) : -1;
 }
 
+int import_refuse(const char *path, struct error *err) {
+    if (strstr(path, "://"))
+        return error_set(err, ERROR_INPUT, "%s: is not a path: only http:// and https:// addresses are downloaded", path);
+    return source_exists(path) ? 0 : error_set(err, ERROR_FILE, "%s: does not exist", path);
+}
+
 int import_run(const struct import_options *options, char **said, struct error *err) {
     struct import import = {
         .options = options, .shown = options->paths[0], .conversion = {.container = {.file = -1}, .downloaded = options->origin}};
@@ -587,7 +593,7 @@ int import_run(const struct import_options *options, char **said, struct error *
         goto done;
     }
     for (size_t i = 0; i < options->path_count; i++) /* before any folder is made */
-        if (parts_refuse(options->paths[i], &inner) != 0)
+        if (import_refuse(options->paths[i], &inner) != 0)
             goto done;
     if (make_folders(into, &import.arena, &import.made, &inner) != 0)
         goto done;

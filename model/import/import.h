@@ -42,4 +42,7 @@ struct import_options {
  * ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; then nothing has been written, and the message begins with a path. */
 int import_run(const struct import_options *options, char **said, struct error *err);
 
+/* Refuses a path that does not exist, and an address. -1 with ERROR_FILE or ERROR_INPUT. */
+int import_refuse(const char *path, struct error *err);
+
 #endif

@@ -170,14 +170,6 @@ bool parts_huggingface(const char *path, struct arena *arena, const char **folde
     return beside && config && source_exists(config);
 }
 
-int parts_refuse(const char *path, struct error *err) {
-    if (strstr(path, "://"))
-        return error_set(err, ERROR_INPUT, "%s: is an address: download it first", path);
-    if (!source_exists(path))
-        return error_set(err, ERROR_FILE, "%s: does not exist", path);
-    return 0;
-}
-
 /* ---- the model's origin ---- */
 
 static const char opus_attribution[] =

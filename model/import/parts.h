@@ -42,8 +42,6 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
 
 /* True if the path is a Hugging Face folder or a file in one; folder: that folder. */
 bool parts_huggingface(const char *path, struct arena *arena, const char **folder);
-/* Refuses a path that does not exist, and an address. */
-int parts_refuse(const char *path, struct error *err);
 
 /* name: the model's; firefox: it is one of Mozilla's. */
 int origin_find(const char *folder, const char *name, bool firefox, const char *card, struct arena *arena, struct origin *out,

@@ -769,7 +769,8 @@ enum get_status download_file(const struct download_manner *manner, const struct
         error_memory(&inner);
     if (t.curl && status == GET_DONE)
         status = transfer_all(&t, &inner);
-    close_part(&t, status == GET_REFUSED || status == GET_UNKNOWN || status == GET_DONE);
+    bool nothing = t.file >= 0 && t.at == 0;
+    close_part(&t, status == GET_REFUSED || status == GET_UNKNOWN || status == GET_DONE || nothing);
     curl_easy_cleanup(t.curl);
     if (status != GET_DONE)
         error_set(err, inner.code, "%s", inner.message);

@@ -41,8 +41,9 @@ struct job {
     struct arena arena;
     struct download_manner manner;
     struct plan plan;
-    char work[PATH_BYTES];  /* INTO/.get, with the lists, locks, and a folder for each model */
-    char room[PATH_BYTES];  /* INTO/.get/NAME: */
+    char key[256];          /* of what is got: two jobs of one key and folder follow each other */
+    char work[PATH_BYTES];  /* INTO/.get, with the lists, locks, and a folder for each key */
+    char room[PATH_BYTES];  /* INTO/.get/KEY: */
     char in[PATH_BYTES];    /* what is downloaded, */
     char parts[PATH_BYTES]; /* what is unpacked of it, */
     char out[PATH_BYTES];   /* and what becomes the model folder */
@@ -86,10 +87,10 @@ static enum get_status fail_file(struct error *err, const char *path) {
 
 /* ---- the work folder ---- */
 
-static enum get_status make_work(struct job *job, struct error *err) {
+static enum get_status make_work(struct job *job, const char *name, struct error *err) {
     if (installed_make(job->options->into, err) != 0)
         return GET_FAILED;
-    if (!put_path(job->work, "%s/.get", job->options->into)) {
+    if (!put_path(job->work, "%s/%s", job->options->into, name)) {
         error_set(err, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
         return GET_FAILED;
     }
@@ -100,7 +101,7 @@ static enum get_status make_work(struct job *job, struct error *err) {
 
 static enum get_status make_rooms(struct job *job, struct error *err) {
     const char *paths[] = {job->room, job->in, job->out};
-    bool fits = put_path(job->room, "%s/%s", job->work, job->plan.name) && put_path(job->in, "%s/in", job->room) &&
+    bool fits = put_path(job->room, "%s/%s", job->work, job->key) && put_path(job->in, "%s/in", job->room) &&
                 put_path(job->out, "%s/out", job->room);
     if (!fits) {
         error_set(err, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
@@ -115,13 +116,16 @@ static enum get_status make_rooms(struct job *job, struct error *err) {
 /* Waits until nobody else gets this model. The lock file goes when it is released: one that has gone meanwhile is not a lock. */
 static enum get_status take_lock(struct job *job, struct error *err) {
     bool waits = false;
-    if (!put_path(job->lock_path, "%s/%s.lock", job->work, job->plan.name)) {
+    if (!put_path(job->lock_path, "%s/%s.lock", job->work, job->key)) {
         error_set(err, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
         return GET_FAILED;
     }
     for (;;) {
         struct stat mine, there;
         job->lock = open(job->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (job->lock < 0 && errno == ENOENT &&
+            (mkdir(job->work, 0755) == 0 || errno == EEXIST)) /* another import has ended and removed it */
+            continue;
         if (job->lock < 0)
             return fail_file(err, job->lock_path);
         if (flock(job->lock, LOCK_EX | LOCK_NB) == 0) {
@@ -250,6 +254,13 @@ static enum get_status download_all(struct job *job, struct error *err) {
         bool there, archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE;
         if (!put_path(path, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : ""))
             return fail_file(err, job->in);
+        char *slash = strrchr(file->name, '/') ? strrchr(path, '/') : NULL; /* a name that another file has already */
+        if (slash) {
+            *slash = '\0';
+            if (mkdir(path, 0755) != 0 && errno != EEXIST)
+                return fail_file(err, path);
+            *slash = '/';
+        }
         enum get_status status = is_there(job, file, path, &there, err);
         const struct download download = {.url = file->url,
                                           .path = path,
@@ -304,6 +315,15 @@ static void hide(const char *path, char *message) {
     size_t length = strlen(path);
     for (char *at = message; (at = strstr(at, path)) != NULL;)
         memmove(at, at + length + (at[length] == '/'), strlen(at + length + (at[length] == '/')) + 1);
+}
+
+/* How getting a model ends if its import has failed. */
+static enum get_status fail_import(const struct job *job, struct error *inner, struct error *err) {
+    if (is_stopped(job))
+        return error_set(err, ERROR_INPUT, "interrupted"), GET_STOPPED;
+    hide(job->in, inner->message);
+    error_set(err, inner->code, "%s", inner->message);
+    return inner->code == ERROR_FORMAT || inner->code == ERROR_INPUT ? GET_UNREADABLE : GET_FAILED;
 }
 
 /* Each line but the last, which names the folder. */
@@ -365,12 +385,8 @@ static enum get_status import(struct job *job, struct error *err) {
         free(said);
         return GET_DONE;
     }
-    if (is_stopped(job))
-        return error_set(err, ERROR_INPUT, "interrupted"), GET_STOPPED;
-    hide(job->in, inner.message);
     hide(above, inner.message);
-    error_set(err, inner.code, "%s", inner.message);
-    return inner.code == ERROR_FORMAT || inner.code == ERROR_INPUT ? GET_UNREADABLE : GET_FAILED;
+    return fail_import(job, &inner, err);
 }
 
 /* The only folder in `out`, which the import has made. */
@@ -475,6 +491,12 @@ static void job_begin(struct job *job, const struct get_options *options) {
     arena_init(&job->arena, ARENA_BYTES);
 }
 
+static void show_downloads(struct job *job) {
+    job->manner.progress = progress;
+    job->manner.retried = retried;
+    job->manner.owner = job;
+}
+
 static struct source_options sources_of(const struct job *job) {
     const struct get_options *o = job->options;
     return (struct source_options){o->mirror, o->records, job->work, o->offline, o->preview, &job->manner};
@@ -488,7 +510,7 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
         return GET_FAILED;
     }
     job_begin(job, options);
-    enum get_status status = make_work(job, err);
+    enum get_status status = make_work(job, ".get", err);
     if (status == GET_DONE) {
         const struct source_options sources = sources_of(job);
         status = source_plan(&sources, asked, &job->arena, &job->plan, err);
@@ -500,9 +522,8 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
         status = GET_FAILED;
     }
     if (status == GET_DONE) {
-        job->manner.progress = progress;
-        job->manner.retried = retried;
-        job->manner.owner = job;
+        snprintf(job->key, sizeof job->key, "%s", job->plan.name);
+        show_downloads(job);
         status = take_lock(job, err);
     }
     if (status == GET_DONE) {
@@ -513,6 +534,141 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
     }
     if (status == GET_DONE || status == GET_PRESENT)
         *got = found;
+    arena_done(&job->arena);
+    free(job);
+    return status;
+}
+
+/* ---- an import from URLs ---- */
+
+bool get_is_url(const char *path) {
+    enum source_kind kind;
+    const char *rest;
+    return source_parse(path, &kind, &rest, NULL) == 0 && kind == SOURCE_URL;
+}
+
+/* Refuses, before anything is downloaded, a path that does not exist and a model folder that does. */
+static int check_paths(const struct import_options *import, struct error *err) {
+    char folder[PATH_BYTES];
+    for (size_t i = 0; i < import->path_count; i++)
+        if (!get_is_url(import->paths[i]) && import_refuse(import->paths[i], err) != 0)
+            return -1;
+    bool fits = import->name                 ? put_path(folder, "%s/%s", import->into, import->name)
+                : import->from && import->to ? put_path(folder, "%s/%s-%s", import->into, import->from, import->to)
+                                             : put_path(folder, "%s", "");
+    if (!fits || !*import->into || strlen(import->into) > PATH_BYTES / 2)
+        return error_set(err, ERROR_INPUT, "\"%.100s\": the path is empty or too long", import->into);
+    return *folder && access(folder, F_OK) == 0 ? error_set(err, ERROR_INPUT, "%.400s: already exists", folder) : 0;
+}
+
+/* The plan of the URLs among the paths, and a key that only an import of the same URLs has. local [path_count]: the paths once the
+ * files are there. */
+static enum get_status plan_import(struct job *job, const struct import_options *import, const char **local, struct error *err) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (size_t i = 0; i < import->path_count; i++) {
+        const struct plan_file *file;
+        local[i] = import->paths[i];
+        if (!get_is_url(local[i]))
+            continue;
+        enum get_status status = source_plan_url(local[i], &job->arena, &job->plan, &file, err);
+        if (status != GET_DONE)
+            return status;
+        for (size_t c = 0; c <= strlen(local[i]); c++)
+            hash = (hash ^ (unsigned char)local[i][c]) * UINT64_C(0x100000001b3);
+        local[i] = file->name;
+    }
+    snprintf(job->key, sizeof job->key, "%016" PRIx64, hash);
+    return GET_DONE;
+}
+
+/* Everything under the lock. */
+static enum get_status import_locked(struct job *job, const struct import_options *import, const char **local, char **said,
+                                     struct error *err) {
+    const struct plan *plan = &job->plan;
+    enum get_status status = make_rooms(job, err);
+    struct error inner = {0};
+    if (status != GET_DONE)
+        return status;
+    tell(job, (struct get_event){.kind = GET_BEGINS, .text = plan->files[0].url, .files = plan->count});
+    status = download_all(job, err);
+    bool kept = status == GET_NETWORK || status == GET_SPACE || status == GET_STOPPED; /* the next try goes on from there */
+    for (size_t i = 0; status == GET_DONE && i < import->path_count; i++) {
+        size_t room = strlen(job->in) + strlen(local[i]) + 2;
+        char *path = get_is_url(import->paths[i]) ? arena_alloc(&job->arena, room, 1) : NULL;
+        if (path) {
+            snprintf(path, room, "%s/%s", job->in, local[i]);
+            local[i] = path;
+        }
+    }
+    if (status == GET_DONE && arena_failed(&job->arena)) {
+        error_memory(err);
+        status = GET_FAILED;
+    }
+    if (status == GET_DONE) {
+        const struct import_origin origin = {source_name_of(SOURCE_URL), "", "", main_url(plan), "", ""};
+        struct import_options options = *import;
+        options.paths = local;
+        options.origin = &origin;
+        tell(job, (struct get_event){.kind = GET_IMPORTS});
+        if (import_run(&options, said, &inner) != 0)
+            status = fail_import(job, &inner, err);
+    }
+    if (!kept || rmdir(job->in) == 0) /* nothing has come */
+        model_folder_delete(job->room);
+    return status;
+}
+
+/* The number of characters of the longest beginning of the path that is a folder. */
+static size_t length_there(const char *path) {
+    char folder[PATH_BYTES];
+    size_t length = strlen(path);
+    for (; length > 0; length--) {
+        snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+        if ((path[length] == '\0' || path[length] == '/') && access(folder, F_OK) == 0)
+            break;
+    }
+    return length;
+}
+
+/* Removes the folders at the end of the path that are empty, and were not there before. */
+static void unmake(const char *path, size_t length_before) {
+    char folder[PATH_BYTES];
+    snprintf(folder, sizeof folder, "%s", path);
+    while (strlen(folder) > length_before && (rmdir(folder) == 0 || errno == ENOENT)) {
+        char *slash = strrchr(folder, '/');
+        if (!slash)
+            return;
+        *slash = '\0';
+    }
+}
+
+enum get_status get_import(const struct get_options *options, const struct import_options *import, char **said, struct error *err) {
+    if (check_paths(import, err) != 0)
+        return GET_FAILED;
+    struct job *job = malloc(sizeof *job);
+    if (!job) {
+        error_memory(err);
+        return GET_FAILED;
+    }
+    job_begin(job, options);
+    show_downloads(job);
+    size_t before = length_there(options->into);
+    const char **local = arena_alloc(&job->arena, import->path_count, sizeof *local);
+    enum get_status status = local ? plan_import(job, import, local, err) : GET_FAILED;
+    if (!local)
+        error_memory(err);
+    if (status == GET_DONE)
+        status = make_work(job, ".import", err);
+    if (status == GET_DONE)
+        status = take_lock(job, err);
+    if (status == GET_DONE) {
+        status = import_locked(job, import, local, said, err);
+        release_lock(job);
+    }
+    if (*job->work)
+        rmdir(job->work); /* unless another import is at work, or the next try goes on there */
+    if (status != GET_DONE)
+        unmake(options->into, before);
     arena_done(&job->arena);
     free(job);
     return status;
@@ -547,7 +703,7 @@ enum get_status get_list(const struct get_options *options, const char *what, vo
         return GET_FAILED;
     }
     job_begin(job, options);
-    enum get_status status = make_work(job, err);
+    enum get_status status = make_work(job, ".get", err);
     const struct source_options sources = sources_of(job);
     if (status == GET_DONE)
         status = source_list(&sources, kind, &job->arena, &list, &count, err);
@@ -581,7 +737,7 @@ enum get_status get_pairs(const struct get_options *options, struct get_pair **p
         return GET_FAILED;
     }
     job_begin(job, options);
-    enum get_status status = make_work(job, err);
+    enum get_status status = make_work(job, ".get", err);
     const struct source_options sources = sources_of(job);
     if (status == GET_DONE)
         status = source_records(&sources, &job->arena, &records, err);

@@ -5,6 +5,8 @@
 
 #include "server/get/download.h"
 
+struct import_options;
+
 enum get_event_kind {
     GET_WAITS,     /* for another process that gets the same model */
     GET_BEGINS,    /* text: the source, the licence and the author */
@@ -53,6 +55,15 @@ struct got {
  * error. What was downloaded stays for the next try after a failure of the network or the disk. */
 enum get_status get_model(const struct get_options *options, const char *asked, struct got *got, struct error *err);
 
+/* True if a path of an import is an HTTP or HTTPS URL. */
+bool get_is_url(const char *path);
+
+/* As import_run, of paths among which there are URLs: downloads these, as get_model does, into a hidden folder in `into`, imports
+ * them together with the other paths, and removes them. Of the options only `into`, which must be the import's, the limits and
+ * the callbacks matter. A model folder that is there already is an error. What was downloaded stays for the next try after a
+ * failure of the network. */
+enum get_status get_import(const struct get_options *options, const struct import_options *import, char **said, struct error *err);
+
 /* A line for each model that a source has (what: "", "mozilla:" or "argos:" and perhaps the beginning of a pair "en-", its end
  * "-en", or a pair), to a stream-like function. */
 enum get_status get_list(const struct get_options *options, const char *what, void (*print)(void *owner, const char *line),
@@ -64,7 +75,8 @@ struct get_pair {
 };
 enum get_status get_pairs(const struct get_options *options, struct get_pair **pairs, size_t *count, struct error *err);
 
-/* For `alignd get`: 0 done or there; 3 unknown; 4 network; 5 refused; 6 no space; 7 it cannot be imported; 130 interrupted; 1 else.
+/* For `alignd get`, and `alignd import` of URLs: 0 done or there; 3 unknown; 4 network; 5 refused; 6 no space; 7 it cannot be
+ * imported; 130 interrupted; 1 else.
  */
 int get_exit_status(enum get_status status);
 /* A word for logs and metrics: "done", "present", "failed", "unknown", "network", "refused", "space", "unreadable", "stopped". */

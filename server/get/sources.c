@@ -606,25 +606,61 @@ static enum get_status plan_argos(const struct source_options *options, const ch
 
 /* ---- a URL ---- */
 
-static enum get_status plan_url(const char *url, struct arena *arena, struct plan *plan, struct error *err) {
+/* A plan without files, in which nothing is known. */
+static struct plan empty_plan(enum source_kind kind, const char *asked) {
+    return (struct plan){.kind = kind,
+                         .asked = asked,
+                         .name = "",
+                         .source = "",
+                         .target = "",
+                         .version = "",
+                         .licence = "",
+                         .attribution = "",
+                         .detail = "",
+                         .token = ""};
+}
+
+/* True if a file of the plan has this name. */
+static bool has_name(const struct plan *plan, const char *name) {
+    for (size_t i = 0; i < plan->count; i++)
+        if (strcmp(plan->files[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+enum get_status source_plan_url(const char *url, struct arena *arena, struct plan *plan, const struct plan_file **file,
+                                struct error *err) {
     size_t length = strcspn(url, "?#");
     const char *end = url + length, *name = end;
     while (name > url && name[-1] != '/')
         name--;
-    const char *file = say(arena, "%.*s", (int)(end - name), name);
-    if (length > 2000 || !*file || *file == '.' || strlen(file) >= NAME_BYTES || !is_made_of(file, "-_.+"))
-        return unusable(err, url, "must end with the name of an archive, such as .../model.zip");
-    char *stem = arena_copy(arena, file, strlen(file));
+    const char *own = say(arena, "%.*s", (int)(end - name), name);
+    for (size_t i = 0; i < plan->count; i++)
+        if (strcmp(plan->files[i].url, url) == 0) {
+            *file = &plan->files[i];
+            return GET_DONE;
+        }
+    if (plan->count == PLAN_FILES)
+        return unusable(err, url, "is one URL too many");
+    if (length > 2000 || !*own || *own == '.' || strlen(own) >= NAME_BYTES || !is_made_of(own, "-_.+"))
+        return unusable(err, url, "must end with the name of a file, such as .../model.zip");
+    char *stem = arena_copy(arena, own, strlen(own));
     static const char *const endings[] = {".argosmodel", ".zip", ".tgz", ".gz", ".zst", ".tar"};
     for (size_t i = 0; stem && i < sizeof endings / sizeof *endings; i++) {
         size_t size = strlen(stem), ending = strlen(endings[i]);
         if (size > ending && strcmp(stem + size - ending, endings[i]) == 0)
             stem[size - ending] = '\0';
     }
-    plan->asked = url;
-    plan->name = stem ? stem : "";
-    plan->detail = file;
-    add_file(plan, url, file);
+    if (plan->count == 0) {
+        *plan = empty_plan(SOURCE_URL, url);
+        plan->name = stem ? stem : "";
+        plan->detail = own;
+    }
+    *file = add_file(plan, url, has_name(plan, own) ? say(arena, "%zu/%s", plan->count, own) : own);
+    if (arena_failed(arena)) {
+        error_memory(err);
+        return GET_FAILED;
+    }
     return GET_DONE;
 }
 
@@ -632,23 +668,15 @@ enum get_status source_plan(const struct source_options *options, const char *as
                             struct error *err) {
     enum source_kind kind;
     const char *rest;
+    const struct plan_file *file;
     if (source_parse(asked, &kind, &rest, err) != 0)
         return GET_UNKNOWN;
-    struct plan made = {.kind = kind,
-                        .asked = asked,
-                        .name = "",
-                        .source = "",
-                        .target = "",
-                        .version = "",
-                        .licence = "",
-                        .attribution = "",
-                        .detail = "",
-                        .token = ""};
+    struct plan made = empty_plan(kind, asked);
     enum get_status status = kind == SOURCE_MOZILLA       ? plan_mozilla(options, rest, arena, &made, err)
                              : kind == SOURCE_OPUS        ? plan_opus(options, rest, arena, &made, err)
                              : kind == SOURCE_HUGGINGFACE ? plan_hub(options, rest, arena, &made, err)
                              : kind == SOURCE_ARGOS       ? plan_argos(options, rest, arena, &made, err)
-                                                          : plan_url(rest, arena, &made, err);
+                                                          : source_plan_url(rest, arena, &made, &file, err);
     if (status != GET_DONE)
         return status;
     if (arena_failed(arena)) {

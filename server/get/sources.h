@@ -53,6 +53,11 @@ struct plan {
 enum get_status source_plan(const struct source_options *options, const char *asked, struct arena *arena, struct plan *plan,
                             struct error *err);
 
+/* Adds the file at an HTTP or HTTPS URL to a plan of such files, which begins as zeros and which the first one names. file: the
+ * one of this URL, which a plan has once; its name has a folder if an earlier file has the same name. */
+enum get_status source_plan_url(const char *url, struct arena *arena, struct plan *plan, const struct plan_file **file,
+                                struct error *err);
+
 /* Mozilla's list as it is now, or that of options->records. It is kept in the work folder; offline the kept one is read. */
 enum get_status source_records(const struct source_options *options, struct arena *arena, struct records *records,
                                struct error *err);

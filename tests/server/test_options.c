@@ -251,7 +251,7 @@ START_TEST(import_takes_several_paths) {
     ck_assert_uint_eq(options.max_source_tokens, 0);
     teardown();
     ck_assert_int_eq(parse("import --into models"), -1);
-    ck_assert_str_eq(err.message, "PATH is missing: a model's folder, archive or file");
+    ck_assert_str_eq(err.message, "PATH is missing: a model's folder, archive or file, or a URL");
     ck_assert_int_eq(parse("import a --preparation some"), -1);
     ck_assert_str_eq(err.message, "--preparation must be none or opus, got \"some\"");
     ck_assert_int_eq(parse("import a --alignment some"), -1);

@@ -636,7 +636,7 @@ END_TEST
 START_TEST(other_refusals_leave_nothing) {
     const char *in = make_in("in");
     expect(import_one("/nowhere/model.npz", "x"), "/nowhere/model.npz: does not exist");
-    expect(import_one("https://example.org/model.zip", "x"), "is an address: download it first");
+    expect(import_one("ftp://example.org/model.zip", "x"), "is not a path: only http:// and https:// addresses are downloaded");
     expect(import_one(put_text(in, "notes.txt", "x"), "x"), "is not a model: neither .npz nor .bin");
     put_npz(in, "model.npz", tiny_tensors, tiny_count - 1, tiny_options);
     const char *words = put_text(in, "vocab.yml", tiny_vocabulary);
