@@ -429,6 +429,11 @@ def test_requests_downloads_evictions_and_removals_at_once(mirror, pair, folder,
         mirror.add_pair("en", target, pair)
     with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(4.5), "--deadline-ms", "120000") as daemon:
         wrong: list = []
+        answers: list = []
+
+        def removed() -> dict:
+            answers.append(send(daemon, "DELETE", "/models/en-pl", None, {"Host": "localhost"}))
+            return answers[-1]
 
         def work(number: int) -> None:
             for i in range(50):
@@ -443,7 +448,8 @@ def test_requests_downloads_evictions_and_removals_at_once(mirror, pair, folder,
         for _ in range(10):
             order(daemon, get="en-pl")
             until(lambda: "en-pl" in daemon.models() and daemon.models()["en-pl"]["state"] != "fetching", "the ordered model")
-            assert send(daemon, "DELETE", "/models/en-pl", None, {"Host": "localhost"})["status"] == "removed"
+            until(lambda: removed() != {"code": "busy", "error": "the models are being reloaded; try again later"}, "the end of a reload")
+            assert answers[-1] == {"status": "removed", "name": "en-pl"}
         for thread in threads:
             thread.join()
         assert wrong == [] and daemon.metric("model_evictions_total") >= 10
