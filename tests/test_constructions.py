@@ -1,4 +1,4 @@
-"""Tests of weights/alignment/constructions.py: figures on made-up links, and the shipped models' links against those of `several` in weights/alignment/align.py."""
+"""Tests of weights/alignment/constructions.py and thresholds.py: rules and figures on made-up links, and the shipped models' links against those of `several` in weights/alignment/align.py."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights.alignment import align, constructions  # noqa: E402
+from weights.alignment import align, constructions, thresholds  # noqa: E402
 from weights.alignment.align import Gold  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
@@ -45,6 +46,24 @@ def test_the_daemon_has_the_words_of_the_gold_and_the_links_of_the_rule():
         found = constructions.answered(constructions.Daemon(url, "de-en"), gold, "several")
     _, seen = align.attention(ALIGND, model, align.pairs_of(gold))
     assert found == [align.HEAD["head, several"](align.word_matrix(one, g, 0)) for one, g in zip(seen, gold)]
+
+
+def test_rules():
+    """Two target words, two source words and </s>; the second source word is nobody's best."""
+    words = numpy.array([[0.6, 0.35, 0.05], [0.4, 0.3, 0.3]])
+    none = numpy.zeros_like(words)
+    assert thresholds.RULES["`best`, the default"](words, none) == {(0, 0), (0, 1)}
+    assert thresholds.row_from(0.35)(words, none) == {(0, 0), (1, 0), (0, 1)}
+    assert thresholds.unlinked_from(0.3)(words, none) == {(0, 0), (0, 1), (1, 0)} and thresholds.unlinked_from(0.4)(words, none) == {(0, 0), (0, 1)}
+    assert thresholds.several(0.5, 0.3)(words, none) == {(0, 0), (1, 0)} and thresholds.several(0.3, 0.5)(words, none) == {(0, 0), (0, 1)}
+    other = numpy.array([[0.6, 0.4, 0], [0.35, 0.3, 0]])  # the same without </s>, seen from the other side
+    assert thresholds.several_merged(0.35)(words, other) == {(0, 0), (1, 0), (0, 1)}
+
+
+def test_a_mean_counts_languages_alike_and_no_constructions():
+    rates = {("en-fr", "a", False): [{"r": 1.0}] * 2, ("en-fr", "b", False): [{"r": 3.0}] * 2, ("en-fr", "constructions", False): [{"r": 99.0}] * 2,
+             ("en-de", "c", False): [{"r": 6.0}] * 2}
+    assert thresholds.mean(rates, 0, "r") == 4
 
 
 def test_other_words_are_refused():

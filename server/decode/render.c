@@ -219,7 +219,8 @@ enum { BALANCING_ROUNDS = 5 };
 static const double TENSION = 4; /* of the pull to the diagonal, as in fast_align (Dyer et al. 2013) */
 static const float LEAST_WEIGHT = 1e-6f;
 
-/* Of "several", calibrated on half of the pairs of four gold alignments and measured on the other (weights/EXPERIMENTS.md). */
+/* The least weights of links of "several". They were chosen on half of the pairs of four gold alignments and measured on the others
+ * (weights/EXPERIMENTS.md). */
 static const float LEAST_OF_TARGET = 0.5f, LEAST_OF_SOURCE = 0.2f, LEAST_OF_MERGED = 0.3f;
 
 struct links_kind {

@@ -100,7 +100,9 @@ size_t request_decoding_bytes(const struct request *request) {
 size_t request_answer_bytes(const struct request *request) {
     enum { TOKEN_BYTES = 100, WEIGHT_BYTES = 2 * sizeof(float) }; /* a weight of attention and one of alignment */
     size_t bytes = 0;
-    for (size_t i = 0; i < request->job_count && request_window(request) < request->job_count; i++)
+    if (request_window(request) == request->job_count)
+        return 0;
+    for (size_t i = 0; i < request->job_count; i++)
         bytes += request->jobs[i].steps * (request->jobs[i].tokens * WEIGHT_BYTES + TOKEN_BYTES);
     return bytes;
 }

@@ -221,7 +221,7 @@ size_t request_work(const struct request *request);
 /* Returns the most bytes that decoding one of its sentences takes. */
 size_t request_decoding_bytes(const struct request *request);
 /* Returns about how many bytes the translations of its sentences take with their alignment, which are kept until it is answered, if
- * they are as long as expected. 0: nobody waits in a window, and the queue bounds them. */
+ * they are as long as expected. 0: all of them fit into its window, so that the queue bounds them. */
 size_t request_answer_bytes(const struct request *request);
 
 /* Returns the sentence that is decoded for the job now. */

@@ -279,6 +279,7 @@ static void end_request(struct exchange *exchange) {
     bool stopped = request->budget.spent != BUDGET_LEFT;
     bool much = stopped || (request->models && request_bytes(request) > MUCH_BYTES);
     request_done(request);
+    request->budget = (struct budget){0}; /* this may be called again */
     if (much)
         chores_tidy(exchange->http->chores);
 }

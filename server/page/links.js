@@ -21,7 +21,8 @@ export function parse(line, { rows, columns }) {
 const placeOf = (key) => key.split(" ").map(Number);
 export const format = (links) => Object.entries(links).map(([key, kind]) => [...placeOf(key), kind]).sort(([a, b], [c, d]) => a - c || b - d).map(([j, i, kind]) => `${j}${kind}${i}`).join(" ");
 
-/* What the model links: of words what `links: "several"` of the server says (render.c), otherwise each target unit with the source unit of most weight, unless that is </s>. */
+/* The model's links. Words are linked by the server's rule "several" (server/decode/render.c); subwords and attention link each target unit with the
+ * source unit that has the most weight, unless that is </s>. */
 function modelLinks({ most, columns, weights, look }, words) {
   const best = (list) => list.indexOf(Math.max(...list)), tops = columns.map((_, j) => best(weights.map((row) => row[j])));
   const linked = words && look === "alignment" ? (row, i, j) => (row[j] >= 0.5 && most[i] === j) || (row[j] >= 0.2 && tops[j] === i) : (row, i, j) => most[i] === j;
