@@ -1,4 +1,5 @@
 #include "model/import/tensors.h"
+#include "model/base/utf8.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -316,13 +317,16 @@ static int by_size_and_name(const void *a, const void *b) {
     return one->item != other->item ? (one->item > other->item ? -1 : 1) : strcmp(one->name, other->name);
 }
 
+/* Bytes that are not UTF-8, as a file's name may have, become U+FFFD. */
 static void write_string(FILE *out, const char *text) {
     fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c;) {
-        uint32_t point = *c;
-        size_t length = *c < 0x80 ? 1 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4;
-        for (size_t i = 1; i < length && c[i]; i++)
-            point = (i == 1 ? point & (0x7fu >> length) : point) << 6 | (c[i] & 0x3f);
+    for (size_t left = strlen(text), length; left > 0; text += length, left -= length) {
+        bool valid;
+        length = utf8_first(text, left, &valid);
+        uint32_t point = (unsigned char)*text;
+        for (size_t i = 1; i < length; i++)
+            point = (i == 1 ? point & (0x7fu >> length) : point) << 6 | ((unsigned char)text[i] & 0x3f);
+        point = valid ? point : 0xfffd;
         if (point == '"' || point == '\\')
             fprintf(out, "\\%c", (char)point);
         else if (point >= ' ' && point < 127)
@@ -333,8 +337,6 @@ static void write_string(FILE *out, const char *text) {
             fprintf(out, "\\u%04x", point);
         else
             fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10), 0xdc00 + ((point - 0x10000) & 0x3ff));
-        for (size_t i = 0; i < length && *c; i++)
-            c++;
     }
     fputc('"', out);
 }
