@@ -95,7 +95,8 @@ def examples(of: list[Example], count: int = 15) -> str:
 
 def sources(pair: str, weights: dict[str, float]) -> str:
     """weights: of the sources that the recipe gives one of its own."""
-    rows = [f"| {row.name} | {row.domain} | {weights.get(row.name, row.weight):g} | {row.licence} | {row.attribution} |" for row in mixture.table(pair)]
+    used = [row._replace(weight=weights.get(row.name, row.weight)) for row in mixture.table(pair)]
+    rows = [f"| {row.name} | {row.domain} | {row.weight:g} | {row.licence} | {row.attribution} |" for row in used if row.weight > 0]
     return "\n".join(["| source | domain | a pass | licence | attribution |", "|---|---|---|---|---|", *rows])
 
 

@@ -187,7 +187,7 @@ def lexical_figures(table: Table, gold: dict[str, list[align.Gold]], options: Op
 
 def training_pairs(row: dict, root: Path) -> Iterator[aligner.Pair]:
     for source in mixture.table(row["pair"]):
-        if source.name in row.get("sources", [source.name]):
+        if source.name in row.get("sources", [source.name] if source.weight > 0 else []):
             yield from mixture.texts(root, source)[:row.get("most")]
 
 

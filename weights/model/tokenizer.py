@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections import Counter
 from pathlib import Path
-from typing import Iterable, Iterator, NamedTuple
+from typing import Iterable, Iterator, NamedTuple, Sequence
 
 import sentencepiece
 
@@ -112,6 +112,24 @@ def train_unigram(lines: list[str], path: Path, size: int, seed: int, **options:
     path.write_bytes(trained.getvalue())
 
 
+class Segment(NamedTuple):
+    """A piece that SentencePiece cuts: characters begin..end-1."""
+
+    id: int
+    piece: str
+    begin: int
+    end: int
+
+
+def segments(processor: sentencepiece.SentencePieceProcessor, text: str) -> Sequence[Segment]:
+    """The pieces of a text. Versions of the library after 0.2.0 count bytes."""
+    try:
+        return processor.encode(text, out_type="immutable_proto").pieces
+    except ValueError:
+        characters = [i for i, character in enumerate(text) for _ in character.encode()] + [len(text)]
+        return [Segment(p.id, p.piece, characters[p.begin], characters[p.end]) for p in processor.encode(text, return_type="proto").pieces]
+
+
 class SentencePiece(Tokenizer):
     """The library's."""
 
@@ -128,7 +146,7 @@ class SentencePiece(Tokenizer):
 
     def tokens(self, text: str) -> list[Token]:
         prepared, origins = prepare(text) if self.prepares else (text, range(len(text) + 1))
-        return [Token(p.id, p.piece, origins[p.begin], origins[p.end]) for p in self.processor.encode(prepared, out_type="immutable_proto").pieces]
+        return [Token(p.id, p.piece, origins[p.begin], origins[p.end]) for p in segments(self.processor, prepared)]
 
     def encode(self, text: str) -> list[int]:
         return self.processor.encode(prepare(text)[0] if self.prepares else text)

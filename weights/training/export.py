@@ -21,7 +21,7 @@ from ..model.network import Model
 def metadata(best: dict) -> dict[str, str]:
     """The origin of the weights, for `__metadata__` of the container; best: the content of best.pt."""
     return {"seed": str(best["training"]["seed"]), "torch": torch.__version__, "epoch": str(best["epoch"]),
-            "valid_bleu": f"{best['valid_bleu']:.2f}"} | {key: str(best[key]) for key in ("tokens", "core_seconds", "began") if best.get(key)}
+            "valid_bleu": f"{best['valid_bleu']:.2f}"} | {key: str(best[key]) for key in ("tokens", "core_seconds", "gpu_seconds", "began") if best.get(key)}
 
 
 def newest(run: Path) -> dict:

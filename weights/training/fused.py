@@ -43,8 +43,8 @@ class Layer(torch.autograd.Function):
         steps, rows, hidden = x.shape[0], x.shape[1], cell.state.shape[1]
         read = torch.mm(x.flatten(0, 1), cell.input.t()).view(steps, rows, -1)
         past = torch.empty_like(read)
-        states = torch.zeros(steps + 1, rows, hidden, dtype=kernels.dtype)
-        carried = torch.zeros(rows, hidden)
+        states = x.new_zeros(steps + 1, rows, hidden)
+        carried = x.new_zeros(rows, hidden, dtype=torch.float32)
         turned = cell.state.t()
         for t in range(steps):
             torch.mm(states[t], turned, out=past[t])
@@ -60,7 +60,7 @@ class Layer(torch.autograd.Function):
         steps, rows, hidden = x.shape[0], x.shape[1], cell.state.shape[1]
         gradient = gradient.contiguous()
         of_read, of_past = torch.empty_like(read), torch.empty_like(past)
-        carried, through = torch.zeros(rows, hidden), torch.zeros(rows, hidden, dtype=kernels.dtype)
+        carried, through = x.new_zeros(rows, hidden, dtype=torch.float32), x.new_zeros(rows, hidden)
         for t in reversed(range(steps)):
             kernels.call("gru_backward", rows, hidden, read[t], past[t], cell.bias_input, cell.bias_state, states[t], gradient[t], through, carried,
                          of_read[t], of_past[t])
@@ -83,11 +83,10 @@ class Decoding(torch.autograd.Function):
         steps, rows, hidden = read.shape[0], read.shape[1], one.state.shape[1]
         tokens, size = keys.shape[1], values.shape[2]
         keys, values = keys.contiguous(), values.contiguous()
-        past, seen, kept = (torch.empty(steps, rows, 3 * hidden, dtype=kernels.dtype) for _ in range(3))
-        states = torch.empty(steps + 1, rows, hidden, dtype=kernels.dtype)
-        middle = torch.empty(steps, rows, hidden, dtype=kernels.dtype)
-        contexts, attention = torch.empty(steps, rows, size, dtype=kernels.dtype), torch.empty(steps, rows, tokens)
-        carried, room = first.detach().clone().contiguous(), torch.empty(size)
+        past, seen, kept = (torch.empty_like(read) for _ in range(3))
+        states, middle = read.new_empty(steps + 1, rows, hidden), read.new_empty(steps, rows, hidden)
+        contexts, attention = read.new_empty(steps, rows, size), first.new_empty(steps, rows, tokens)
+        carried, room = first.detach().clone().contiguous(), first.new_empty(size)
         states[0] = carried
         for t in range(steps):
             torch.mm(states[t], one.state.t(), out=past[t])
@@ -108,10 +107,10 @@ class Decoding(torch.autograd.Function):
         tokens, size = keys.shape[1], values.shape[2]
         of_states, of_contexts, of_attention = of_states.contiguous(), of_contexts.contiguous(), of_attention.contiguous()
         of_read, of_past, of_seen, of_kept = (torch.empty_like(read) for _ in range(4))
-        of_scores = torch.empty(steps, rows, tokens, dtype=kernels.dtype)
+        of_scores = read.new_empty(steps, rows, tokens)
         reached = torch.empty_like(contexts)  # all that reaches c
-        carried, room, lead = torch.zeros(rows, hidden), torch.empty(size), torch.empty(tokens)
-        through, none = torch.zeros(rows, hidden, dtype=kernels.dtype), None
+        carried, room, lead = (attention.new_zeros(shape) for shape in ((rows, hidden), (size,), (tokens,)))
+        through, none = read.new_zeros(rows, hidden), None
         for t in reversed(range(steps)):
             kernels.call("gru_backward", rows, hidden, seen[t], kept[t], two.bias_input, two.bias_state, middle[t], of_states[t], through, carried,
                          of_seen[t], of_kept[t])
@@ -131,26 +130,24 @@ class Decoding(torch.autograd.Function):
 
 class CrossEntropy(torch.autograd.Function):
     """Label-smoothed cross-entropy of readouts [N, E] against wanted [N], summed, with the output layer of weight [V, E] and bias [V]. -> that, and
-    without gradient the plain one. Gradients are made in the forward pass, some rows at a time, so that [N, V] is never kept."""
-
-    ROWS = 256
+    without gradient the plain one. Gradients are made in the forward pass, `kernels.rows` rows at a time, so that [N, V] is not kept."""
 
     @staticmethod
     def forward(context, kernels: Kernels, readouts: Tensor, weight: Tensor, bias: Tensor, wanted: Tensor, smoothing: float):
         turned = weight.to(kernels.dtype)
-        room, plain = torch.empty(len(bias)), torch.zeros((), dtype=torch.float64)
+        room, plain = bias.new_empty(len(bias)), bias.new_zeros((), dtype=torch.float64)
         of_readouts, of_weight, of_bias = torch.empty_like(readouts), torch.zeros_like(weight), torch.zeros_like(bias)
         loss = whole = 0.0
-        for begin in range(0, len(wanted), CrossEntropy.ROWS):
-            rows = slice(begin, begin + CrossEntropy.ROWS)
+        for begin in range(0, len(wanted), kernels.rows):
+            rows = slice(begin, begin + kernels.rows)
             logits = torch.mm(readouts[rows], turned.t())
             loss += kernels.call("cross_entropy", len(logits), len(bias), logits, bias.detach(), wanted[rows], smoothing, room, plain)
-            whole += float(plain)
+            whole = whole + plain
             torch.mm(logits, turned, out=of_readouts[rows])
             of_weight += torch.mm(logits.t(), readouts[rows])
             of_bias += kernels.columns(logits)
         context.save_for_backward(of_readouts, of_weight, of_bias)
-        return torch.tensor(loss), torch.tensor(whole)
+        return torch.as_tensor(loss, dtype=torch.float32), whole.float()
 
     @staticmethod
     def backward(context, gradient: Tensor, _):
@@ -181,10 +178,11 @@ def turned(x: Tensor, places: Tensor) -> Tensor:
 class Fused:
     """The loss of a model and its gradients."""
 
-    def __init__(self, model: Model, half: bool | None = None) -> None:
+    def __init__(self, model: Model, half: bool | None = None, kernels: Kernels | None = None) -> None:
+        """half: bfloat16 activations; by default if the processor multiplies it. kernels: of another device than the processor."""
         assert supported(model.config)
         self.model = model
-        self.kernels = Kernels(processor_multiplies_bfloat16() if half is None else half)
+        self.kernels = kernels or Kernels(processor_multiplies_bfloat16() if half is None else half)
 
     def drop(self, x: Tensor) -> Tensor:
         p = self.model.dropout.p
@@ -199,7 +197,7 @@ class Fused:
         encoder = self.model.encoder
         if not has_layers(self.model.config["encoder"]):
             return encoder(ids.t(), lengths)[0].transpose(0, 1).to(self.kernels.dtype)
-        places = torch.arange(len(ids))[:, None]
+        places = torch.arange(len(ids), device=ids.device)[:, None]
         places = torch.where(places < lengths, lengths - 1 - places, places)
         x = functional.embedding(ids, encoder.embedding.weight).to(self.kernels.dtype)
         for i, layer in enumerate(encoder.layers):
@@ -212,7 +210,7 @@ class Fused:
 
     def first_state(self, annotations: Tensor, lengths: Tensor) -> Tensor:
         """annotations [T, B, D] -> the decoder's first state [B, H], float32."""
-        real = (torch.arange(len(annotations))[:, None] < lengths).float() / lengths
+        real = (torch.arange(len(annotations), device=lengths.device)[:, None] < lengths).float() / lengths
         mean = (annotations.float() * real[:, :, None]).sum(0)
         projection = self.model.decoder.initial[0]
         return torch.tanh(functional.linear(mean, projection.weight, projection.bias))
@@ -239,9 +237,9 @@ class Fused:
         target tokens, and the attention [B, S, T]."""
         model, decoder = self.model, self.model.decoder
         _, y, (s, c, a) = self.decode(ids, lengths, inputs)
-        real = (wanted != -100).t()
+        real = self.kernels.chosen(wanted.t() != -100)
         parts = torch.cat([y[real], s[real], c[real]], dim=-1)
         readouts = torch.tanh(self.linear(self.drop(parts), decoder.readout.weight, decoder.readout.bias))
-        loss, plain = CrossEntropy.apply(self.kernels, self.drop(readouts).contiguous(), model.output.weight, model.output.bias,
-                                         wanted.t()[real].contiguous(), smoothing)
+        loss, plain = CrossEntropy.apply(self.kernels, self.drop(readouts).flatten(0, -2).contiguous(), model.output.weight, model.output.bias,
+                                         wanted.t()[real].flatten().contiguous(), smoothing)
         return loss, plain, a.transpose(0, 1)

@@ -44,7 +44,9 @@ def address(tensor: Tensor | None) -> ctypes.c_void_p:
 
 
 class Kernels:
-    """The C functions on tensors, and the type of activations."""
+    """The C functions on tensors, and the type of activations. rows: how many rows of the output layer are computed at once."""
+
+    rows = 256
 
     def __init__(self, half: bool) -> None:
         self.library, self.dtype = compiled(half), torch.bfloat16 if half else torch.float32
@@ -53,6 +55,14 @@ class Kernels:
         """Tensors become addresses, whole numbers long, others float."""
         convert = {int: ctypes.c_long, float: ctypes.c_float}
         return getattr(self.library, name)(*(convert[type(a)](a) if type(a) in convert else address(a) for a in arguments))
+
+    def chosen(self, real: Tensor) -> Tensor:
+        """real [S, B]: which places hold a target token -> the index of those for which outputs are computed."""
+        return real
+
+    def seed(self) -> int:
+        """A new seed for a mask of dropout."""
+        return int(torch.randint(2**31, ()))
 
     def columns(self, x: Tensor) -> Tensor:
         """x [N, size] -> its columns' sums [size], float32."""
@@ -72,7 +82,7 @@ class Dropped(torch.autograd.Function):
 
     @staticmethod
     def forward(context, kernels: Kernels, x: Tensor, p: float) -> Tensor:
-        context.kernels, context.p, context.seed = kernels, p, int(torch.randint(2**31, ()))
+        context.kernels, context.p, context.seed = kernels, p, kernels.seed()
         return Dropped.drawn(context, x.contiguous())
 
     @staticmethod

@@ -6,8 +6,8 @@ Input: the table weights/corpora/sources.tsv, the corpora and their links below 
 each drawn by weight, joined, made noisy (weights/training/noise.py) and encoded; the guide of the attention is in each. Chunk number n depends on (seed, n) alone:
 a run resumes by its number. The texts are read, normalised and symmetrised once, into a cache.
 
-A source's weight is how often each of its pairs is seen in one pass, a pass being the sum of weights times pairs; within a source every pair comes
-once before any comes again.
+A source's weight is how often each of its pairs is seen in one pass, a pass being the sum of weights times pairs; one of weight 0 is only for the recipes
+that give it another, and need not be there. Within a source every pair comes once before any comes again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from . import hiding, noise
 from ..alignment.links import Links, between_pieces, grow_diag_final_and, owners, parse
 from .noise import Example
 from .slots import fill
-from ..model.tokenizer import UNK, SentencePiece
+from ..model.tokenizer import UNK, SentencePiece, segments
 
 TABLE = Path(__file__).parent.parent / "corpora" / "sources.tsv"
 PHRASES = Path(__file__).parent.parent / "corpora" / "phrases"
@@ -121,6 +121,12 @@ def normalised(a: str, b: str, pair: str) -> tuple[str, str, bool]:
     return *texts, all(len(noise.words(old)) == len(noise.words(new)) for old, new in zip((a, b), texts))
 
 
+def fitting(links: Links, a: str, b: str) -> bool:
+    """Whether all links name words that the texts have as noise.py splits them (the aligner splits a few letters differently), and fit into bytes."""
+    first, second = (min(256, len(noise.words(text))) for text in (a, b))
+    return all(i < first and j < second for i, j in links)
+
+
 def read_source(root: Path, source: Source) -> list[Kept]:
     """A pair that does not keep its words is kept without links."""
     kept = []
@@ -128,7 +134,7 @@ def read_source(root: Path, source: Source) -> list[Kept]:
         if usable(a, b):
             links = grow_diag_final_and(*map(parse, line.split("\t")))
             a, b, same = normalised(a, b, source.pair)
-            if not same or (links and max(map(max, links)) > 255):
+            if not same or not fitting(links, a, b):
                 links = []
             kept.append((a, b, bytes(number for link in links for number in link)))
     return kept
@@ -137,7 +143,7 @@ def read_source(root: Path, source: Source) -> list[Kept]:
 def sample(root: Path, pair: str, count: int, seed: int) -> list[tuple[str, str, str]]:
     """About `count` pairs, normalised, in random order, each with its line of links: of each source as many as its weight gives it, none twice before all
     of the source come once. Pairs without links, or whose words normalising changes, are left out."""
-    sources = table(pair)
+    sources = [source for source in table(pair) if source.weight > 0]
     corpora = [(texts(root, source), list(lines_of_links(root, source))) for source in sources]
     whole = sum(source.weight * len(pairs) for source, (pairs, _) in zip(sources, corpora))
     chosen = []
@@ -179,7 +185,7 @@ def cache(root: Path, pair: str, path: Path) -> Cache:
             version, corpora, names = pickle.load(file)
         if version == CACHE_VERSION:
             return Cache(corpora, names)
-    corpora = {source.name: read_source(root, source) for source in table(pair)}
+    corpora = {source.name: read_source(root, source) for source in table(pair) if source.weight > 0 or (root / source.path).exists()}
     made = Cache(corpora, name_pool(corpora))
     temporary = path.with_suffix(".tmp")
     with temporary.open("wb") as file:
@@ -203,7 +209,7 @@ def tokens(side: SentencePiece, text: str, spans: list[tuple[int, int]]) -> tupl
     if hiding.HIDDEN in text:
         found = hiding.pieces(side, text)
         return [piece.id for piece in found], [set(of[piece.begin:piece.end]) - {-1} for piece in found]
-    pieces = side.processor.encode(text, out_type="immutable_proto").pieces
+    pieces = segments(side.processor, text)
     return [piece.id for piece in pieces], [set(of[piece.begin:piece.end]) - {-1} for piece in pieces]
 
 

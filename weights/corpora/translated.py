@@ -1,0 +1,70 @@
+"""Back-translated training text: python3 -m weights.corpora.translated MODEL_FOLDER --data CORPORA --pair en-de [--alignd build/alignd]
+
+Input: a model from English into the pair's other language, and the corpora of the other pairs, whose English sides this pair has not. Output in CORPORA:
+translated/PAIR/back-translated.tsv.gz, English TAB the model's greedy translation, and an empty line of links for each. Only models into English learn from it
+(Sennrich et al. 2016): what they have to write was written by people. weights/corpora/sources.tsv gives it the weight 0, and the recipes of these models another.
+
+Sentences of 4 to 45 words are taken, none that this pair has, and none of a validation or test set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import random
+import subprocess
+from pathlib import Path
+
+from ..training import mixture
+from . import debian
+
+NAME = "back-translated"
+SHORTEST, LONGEST = 4, 45  # words
+# By pair: the pair that the English sides are of, and at most how many of each source.
+TAKEN = {
+    "en-de": ("en-fr", {"cds-blog": 10_000, "canada-web": 10_000, "canada-services": 10_000, "httpd-docs": 10_000, "react-docs": 10_000, "frc-docs": 10_000,
+                        "rust-book": 10_000, "wesnoth": 10_000, "canada-laws": 25_000, "novels-gutenberg": 130_000}),
+    "en-fr": ("en-de", {"ding-phrases": 30_000, "novels-gutenberg": 50_000, "package-descriptions": 5_000, "cwa-app": 2_000}),
+}
+
+
+def english(root: Path, pair: str) -> list[str]:
+    """What is to be translated."""
+    other, taken = TAKEN[pair]
+    known = debian.held_out(root)
+    for source in mixture.table(pair):
+        if source.name != NAME:
+            known.update(debian.key(a) for a, _ in mixture.texts(root, source))
+    found = []
+    for source in mixture.table(other):
+        if source.name in taken:
+            texts = list(dict.fromkeys(mixture.normalise(a, "en") for a, _ in mixture.texts(root, source) if SHORTEST <= len(a.split()) <= LONGEST))
+            random.Random(repr((pair, source.name))).shuffle(texts)
+            found += [text for text in texts if debian.key(text) not in known][:taken[source.name]]
+    return found
+
+
+def write_lines(path: Path, lines: list[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.GzipFile(path, "wb", mtime=0) as file:
+        file.write("".join(line + "\n" for line in lines).encode())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--data", type=Path, required=True, help="the folder of all corpora")
+    parser.add_argument("--pair", choices=TAKEN, required=True)
+    parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
+    arguments = parser.parse_args()
+    texts = english(arguments.data, arguments.pair)
+    command = [str(arguments.alignd), "translate", "--model", str(arguments.model), "--strategy", "greedy", "--verbatim"]
+    made = subprocess.run(command, input="".join(text + "\n" for text in texts), stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    pairs = [f"{a}\t{b}" for a, b in zip(texts, made, strict=True)]
+    write_lines(arguments.data / "translated" / arguments.pair / f"{NAME}.tsv.gz", pairs)
+    write_lines(arguments.data / "links" / arguments.pair / f"{NAME}.txt.gz", ["\t"] * len(pairs))
+    print(f"{len(pairs):,} sentences")
+
+
+if __name__ == "__main__":
+    main()
