@@ -44,6 +44,8 @@ ROWS = (
     Row("weights/README.md", "python3 -m weights.evaluation.opaque", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.evaluation.quality", True),
     Row("weights/README.md", "python3 -m weights.training.broad", False, "needs corpora that are not shipped; make check-python trains small models"),
+    Row("weights/README.md", "python3 -m weights.training.graphs", False, "needs corpora that are not shipped, and a GPU; make check-python makes its updates on the processor"),
+    Row("weights/README.md", "python3 -m weights.corpora.translated", False, "needs corpora that are not shipped; make check-python translates made-up ones"),
     Row("weights/README.md", "python3 -m weights.corpora.debian", False, "downloads for minutes; make check-python reads made-up packages"),
     Row("weights/README.md", "python3 -m weights.training.finish", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.training.mixture", False, "needs corpora that are not shipped"),

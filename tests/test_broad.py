@@ -7,6 +7,8 @@ import json
 import math
 import random
 import shutil
+import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from weights.alignment import align, align_head, links
 from weights.corpora import data
 from weights.evaluation import results, tables
 from weights.model import folder, rejoined, safetensors, tokenizer, transformer
-from weights.training import broad, export, fused, kernels, methods, mixture, noise, train
+from weights.training import broad, export, fused, graphs, kernels, methods, mixture, noise, train
 from weights.model.network import Model
 
 ROOT = Path(__file__).parent.parent
@@ -120,7 +122,7 @@ def recipe(tmp_path: Path) -> Path:
     content = json.loads(RECIPE.read_text(encoding="utf-8"))
     content["encoder"] |= {"embedding": 16, "hidden": 24}
     content["decoder"] |= {"embedding": 16, "hidden": 20, "readout_size": 16}
-    content["training"] |= {"vocabulary": 620, "batch_tokens": 300, "warmup": 5, "embedding_deviation": 0.25}
+    content["training"] |= {"vocabulary": 620, "batch_tokens": 300, "warmup": 5, "embedding_deviation": 0.25, "weights": {}}
     path = tmp_path / "recipe.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
@@ -350,3 +352,93 @@ def test_words_get_their_mark_back(tmp_path: Path) -> None:
     assert rejoined.torn(side.processor, [line]) == {piece: "\u2581" + piece}
     rejoined.rename(path, {piece: "\u2581" + piece * 60})  # its length needs two bytes
     assert tokenizer.SentencePiece(path, {}).pieces == side.pieces[:before] + ["\u2581" + piece * 60] + side.pieces[before + 1:]
+
+
+class OnProcessor(kernels.Kernels):
+    """weights/training/gpu.py's kernels, but for the processor: all rows at once, nothing drawn, losses as tensors."""
+
+    rows = 1 << 30
+
+    def __init__(self, clock: torch.Tensor) -> None:
+        super().__init__(half=False)
+        self.clock, self.salt = clock, 0
+
+    def chosen(self, real: torch.Tensor) -> slice:
+        return slice(None)
+
+    def draw(self, limit: torch.Tensor, out: torch.Tensor) -> None:
+        out.copy_(torch.arange(len(out)) % int(limit))
+
+    def adam(self, size: int, *arguments) -> None:
+        *tensors, scalars, beta1, beta2, epsilon = arguments
+        rate, correction, factor, share = scalars.tolist()
+        super().call("adam", size, *tensors, rate, correction, beta1, beta2, epsilon, factor, share)
+
+    def call(self, name: str, *arguments):
+        if name != "cross_entropy":
+            return super().call(name, *arguments)
+        _, size, logits, bias, wanted, smoothing, _, plain = arguments
+        real = (wanted >= 0)[:, None]
+        logs = (logits + bias).log_softmax(1)
+        right = torch.zeros_like(logs).scatter_(1, wanted.clamp_min(0)[:, None], 1.0)
+        logits.copy_((logs.exp() - smoothing / size - (1 - smoothing) * right) * real)
+        plain.copy_(-(logs * right * real).sum())
+        return -(((1 - smoothing) * right + smoothing / size) * logs * real).sum()
+
+
+def test_an_update_for_the_device_is_that_of_the_processor(corpora: Path, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples that are kept on the device, padded, give the gradient that the batch gives; the update is Adam's; and a run can be exported."""
+    content = json.loads(recipe.read_text(encoding="utf-8"))
+    content["training"] |= {"dropout": 0.0, "hiding": False}
+    recipe.write_text(json.dumps(content), encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "weights.training.gpu", types.SimpleNamespace(GpuKernels=OnProcessor))
+    monkeypatch.setattr(torch.cuda, "Stream", lambda: None)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(graphs, "CAPACITY", 1e7)
+    monkeypatch.setattr(graphs, "TOKENS", 240)
+    trainee = graphs.Trainee(recipe, corpora, tmp_path / "runs", tmp_path, device="cpu")
+    trainee.place()
+    length, eos, pool = graphs.LENGTHS[6], trainee.stream.side.special[2], trainee.pools[6]
+    batch = [one for one in trainee.stream.encoded(0) if graphs.length_of(one) == 6][:graphs.TOKENS // length]
+    assert len(batch) == 12
+    pool.add(graphs.rows(batch, length, eos))
+    before, embedding = trainee.weights.clone(), dict(trainee.model.named_parameters())["encoder.embedding.weight"]
+    trainee.update(pool)
+    found = {name: p.grad.clone() for name, p in trainee.model.named_parameters()}  # not yet that of the next
+    assert (trainee.weights == before).all()  # the rate is 0
+    assert trainee.sums[2] == sum(len(one.target) + 1 for one in batch) and trainee.clock[0] == 1
+
+    ids, lengths = broad.search.pad([one.source for one in batch])
+    inputs = broad.search.pad([[broad.BOS] + one.target for one in batch])[0]
+    wanted = broad.search.pad([one.target + [broad.EOS] for one in batch], value=-100)[0]
+    loss, _, attention = fused.Fused(trainee.model, half=False).loss(ids, lengths, inputs, wanted, 0.1)
+    guide = broad.guide_of([one._replace(links=[link for k in range(len(one.target) + 1) for link in [l for l in one.links if l[1] == k][:graphs.LINKS]])
+                            for one in batch], inputs.shape[1], ids.shape[1])
+    trainee.gradients.zero_()
+    ((loss + 0.4 * methods.guided_loss(attention, guide)) / int((wanted != -100).sum())).backward()
+    for name, p in trainee.model.named_parameters():
+        assert (p.grad - found[name]).abs().max() <= 1e-5 * p.grad.abs().max() + 1e-8, name
+
+    trainee.rate.fill_(0.01)
+    first = trainee.validation()
+    for _ in range(30):
+        trainee.update(pool)
+    trainee.steps = 31
+    assert trainee.sums[3] == 0 and embedding.abs().sum() > 0
+    trainee.report(5.0, 0.01)
+    line = json.loads((trainee.out / "log.jsonl").read_text(encoding="utf-8"))
+    assert line["tokens"] == 31 * sum(len(one.target) + 1 for one in batch) and line["held_out"] != sum(first.values()) / len(first)
+    export.export(trainee.out, tmp_path / "model", "int8")
+    assert safetensors.read(tmp_path / "model/model.safetensors")[1]["gpu_seconds"] == "5"
+    again = graphs.Trainee(recipe, corpora, tmp_path / "again", tmp_path, start=tmp_path / "runs", device="cpu")
+    assert (again.out / "joint.spm").read_bytes() == (trainee.out / "joint.spm").read_bytes()
+    again.place()
+    assert again.validation() == pytest.approx(trainee.validation(), abs=0.01)  # kept as float16
+
+
+def test_rows_for_the_device() -> None:
+    one = mixture.Encoded([7, 8, 9, 2], [5, 6], [(0, 0), (1, 0), (2, 0), (3, 0), (1, 1), (3, 2)])
+    made = graphs.rows([one], 6, 2)
+    assert made.source.tolist() == [[7, 8, 9, 2, 0, 0]] and made.target.tolist() == [[5, 6, 2, -100, -100, -100]] and made.lengths.tolist() == [4]
+    assert made.links[0, :4].tolist() == [[0, 1, 2], [1, 255, 255], [3, 255, 255], [255] * 3]  # three links of a token at most
+    assert [graphs.length_of(mixture.Encoded([1] * n, [1] * m, [])) for n, m in ((6, 1), (1, 6), (128, 1), (1, 128))] == [0, 1, 14, 15]

@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights.corpora import debian, formats  # noqa: E402
+from weights.corpora import debian, formats, translated  # noqa: E402
 from weights.training import mixture  # noqa: E402
 
 
@@ -183,3 +183,22 @@ def test_cldr_is_unpacked_for_every_pair(tmp_path: Path) -> None:
         subprocess.run(["tar", "czf", kept / f"{package}-{debian.CLDR_VERSION}.tgz", "-C", tmp_path / package, "package"], check=True)
     debian.download_others(kept, unpacked, ["fr"])
     assert (unpacked / "cldr/cldr-dates-full/package/main/de/dateFields.json").exists()
+
+
+def test_back_translated_text(corpora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """English that the pair has, or that is held out, is not taken; each sentence once."""
+    monkeypatch.setattr(translated, "TAKEN", {"en-de": ("en-fr", {"one": 2})})
+    known = mixture.Source("en-de", "known", "known.tsv.gz", "everyday", 1.0, "CC0", "")
+    monkeypatch.setattr(mixture, "table", lambda pair: [known] if pair == "en-de" else [mixture.Source(pair, "one", "one.tsv.gz", "everyday", 1.0, "CC0", "")])
+    texts = ["This dog is good.", "This dog is good.", "Where is the cat now?", "Too short.", "We all live here.", "One more is too many.", "It was where it is."]
+    write(corpora / "one.tsv.gz", "".join(f"{text}\tRien.\n" for text in texts))
+    write(corpora / "known.tsv.gz", "We all live here.\tWir alle wohnen hier.\n")
+    write(corpora / "tatoeba-en-de/test.tsv.gz", "Where is the cat now?\tWo ist die Katze jetzt?\n")
+    found = translated.english(corpora, "en-de")
+    assert len(found) == len(set(found)) == 2 and set(found) < {"This dog is good.", "One more is too many.", "It was where it is."}
+    program = write(corpora / "alignd", "#!/bin/sh\nsed 's/^/de: /'\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", ["translated", "MODEL", "--data", str(corpora), "--pair", "en-de", "--alignd", str(program)])
+    translated.main()
+    made = mixture.Source("en-de", translated.NAME, "translated/en-de/back-translated.tsv.gz", "", 1.0, "", "")
+    assert mixture.read_source(corpora, made) == [(text, f"de: {text}", b"") for text in found]

@@ -52,9 +52,9 @@ and some that it does not:
 
 ## Training
 
-{steps} steps, {seen} target tokens, {hours} hours of one processor core{began}. Adam with a moving average of the weights, which is what is here; recipe `{recipe}`.
+{steps} steps, {seen} target tokens, {time}{began}. Adam with a moving average of the weights, which is what is here; recipe `{recipe}`.
 
-    python3 -m weights.training.broad {recipe} --data CORPORA --out RUN{start}
+{runs}
     python3 -m weights.training.finish RUN {folder} --data CORPORA
 
 ## Data and licences
@@ -70,7 +70,14 @@ pairs are seen as often in a pass as the column says.{earlier}
 {caution}
 """
 
-CAUTION = """Two processor cores trained it, for hours: it knows far less than models that graphics processors trained for days on a hundred times the text. Names, numbers and addresses
+ON_A_CORE = """    python3 -m weights.training.broad {recipe} --data CORPORA --out RUN{start}"""
+ON_A_GPU = """The four models were trained side by side, in two runs: the second had the texts that the models of the first had translated back, and more phrases.
+
+    python3 -m weights.training.graphs weights/recipes/??-??-broad.json --data CORPORA --out FIRST --seconds 300
+    python3 -m weights.corpora.translated MODEL --data CORPORA --pair {pair}  # MODEL: of FIRST, from English
+    python3 -m weights.training.graphs weights/recipes/??-??-broad.json --data CORPORA --out RUNS --from FIRST --learning-rate 0.0025 --seconds 290"""
+
+CAUTION = """It has learned from some ten million words of free text: it knows far less than models that were trained on a hundred times as much. Names, numbers and addresses
 are mostly copied, rare words are spelt out of pieces and may come out as words that do not exist. Much of its longer text is of old novels, manuals and government pages.
 Read what matters before you rely on it."""
 
@@ -107,6 +114,12 @@ def earlier_sources(began: str, pair: list[str]) -> str:
     return f" So are they of the texts of [{name}](../{name}/README.md), from whose weights the training began." if other else ""
 
 
+def duration(metadata: dict[str, str]) -> str:
+    if "gpu_seconds" in metadata:
+        return f"{float(metadata['gpu_seconds']) / 60:.0f} minutes of a GPU that four models shared"
+    return f"{float(metadata['core_seconds']) / 3600:.1f} hours of one processor core" if "core_seconds" in metadata else "unknown time"
+
+
 def write(path: Path, scores: str, command: str, things: list[Example], flip: bool) -> None:
     """scores: Markdown."""
     config = folder.read_config(path)
@@ -124,10 +137,11 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
         megabytes=(path / "model.safetensors").stat().st_size / 1e6,
         max_source=config["limits"]["max_source_tokens"], ratio=config["limits"]["max_target_ratio"],
         good=examples([one for one in things if one.acceptable]), bad=examples([one for one in things if not one.acceptable]),
-        steps=number["epoch"], seen=number["tokens"], hours=f"{float(metadata['core_seconds']) / 3600:.1f}" if "core_seconds" in metadata else "unknown",
+        steps=number["epoch"], seen=number["tokens"], time=duration(metadata),
         recipe=recipe, earlier=earlier_sources(metadata.get("began", ""), pair),
         began=f", from the weights of {metadata['began']}" if "began" in metadata else "",
-        start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else "",
+        runs=(ON_A_GPU if "gpu_seconds" in metadata else ON_A_CORE).format(
+            recipe=recipe, pair=training["pair"], start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else ""),
         head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none",
         sources=sources(training["pair"], training.get("weights", {})), caution=CAUTION)
     (path / "README.md").write_text(text, encoding="utf-8")

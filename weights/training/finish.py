@@ -28,7 +28,7 @@ class Step(NamedTuple):
 
 def steps(run: Path, model: Path, corpora: Path, texts: Path, pair: str, flip: bool, reverse: Path | None, alignd: Path) -> list[Step]:
     flipped, program = ["--flip"] * flip, ["--alignd", str(alignd)]
-    quality = [str(corpora / f"broad/{name}.{pair}.tsv.gz") for name in ("flores-dev", "newstest-valid")]
+    quality = [str(corpora / path) for path in (f"tatoeba-{pair}/valid.tsv.gz", f"broad/flores-dev.{pair}.tsv.gz", f"broad/newstest-valid.{pair}.tsv.gz")]
     return [
         Step("export", ["weights.training.export", str(run), str(model), "--dtype", "int8"]),
         Step("unknown", ["weights.training.unknown", str(model), "--corpora", str(corpora), *flipped]),

@@ -20,6 +20,7 @@ import multiprocessing
 import os
 import queue
 import random
+import shutil
 import time
 from collections import Counter
 from pathlib import Path
@@ -138,7 +139,9 @@ class Trainee:
         self.out.mkdir(parents=True, exist_ok=True)
         kept = broad.chosen(corpora(root, self.pair, caches / f"cache-{self.pair}.pickle"), self.training)
         path = self.out / self.config["tokenizer"]["source"]
-        if not path.exists():
+        if not path.exists() and start:
+            shutil.copyfile(start / self.name / path.name, path)
+        elif not path.exists():
             broad.train_vocabulary(kept, self.training, path)
         side = tokenizer.SentencePiece(path, {})
         self.stream = mixture.Mixture(kept, self.pair, self.flip, self.training["seed"], side, self.config["limits"]["max_source_tokens"],
