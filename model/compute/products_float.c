@@ -328,7 +328,8 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const flo
                                             multiply_##function,                                                                   \
                                             rows_bytes_##function,                                                                 \
                                             pack_rows_##function,                                                                  \
-                                            look_up_##function}
+                                            look_up_##function,                                                                    \
+                                            0}
 
 PACKING(float32, "float32", FLOAT32);
 PACKING(float16, "float16", FLOAT16);

@@ -548,4 +548,11 @@ static void look_up(const struct lookup *lookup) {
         look_up_within(lookup, q, sizeof q);
 }
 
-const struct packing JOIN(packing_int8, KERNELS) = {"int8", MAX_IN, bytes, pack, multiply, rows_bytes, pack_rows, look_up};
+#if defined(__AVX512VNNI__)
+enum { PRODUCT_ROWS = 6 };
+#else
+enum { PRODUCT_ROWS = 0 };
+#endif
+
+const struct packing JOIN(packing_int8, KERNELS) = {"int8",     MAX_IN,    bytes,   pack,        multiply,
+                                                    rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
