@@ -51,7 +51,7 @@ struct batch {
     size_t waiting_count;
     struct encoding encoding;
     size_t part_work;       /* multiplications of a part of an encoding */
-    bool part_done;         /* the next step's part has been done already */
+    bool part_done;         /* the next step has no part to do any more */
     struct sentence **live; /* [max_rows] */
     size_t live_count;
     struct sentence **failed; /* [max_rows] failed admissions, which the next step hands back */
@@ -407,7 +407,7 @@ void batch_divide(struct batch *batch, size_t work) {
 }
 
 void batch_encode(struct batch *batch) {
-    if (batch->waiting_count > 0 && !batch->part_done)
+    if (batch->waiting_count > 0)
         encode_some(batch, batch->part_work);
     batch->part_done = true;
 }
@@ -684,7 +684,8 @@ static void step_group(struct batch *batch, const struct group *group, struct su
 }
 
 size_t batch_step(struct batch *batch, struct sentence **done) {
-    batch_encode(batch);
+    if (!batch->part_done)
+        batch_encode(batch);
     batch->part_done = false;
     size_t done_count = batch->failed_count;
     memcpy(done, batch->failed, done_count * sizeof(struct sentence *));

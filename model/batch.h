@@ -28,8 +28,8 @@ bool batch_wants(const struct batch *batch);
 void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count);
 
 /* If the encoder can divide its work (encoder_divides), it does one part in each step while other rows are live, so that no client
- * waits long for the next token; sentences admitted then join some steps later. batch_encode does the next step's part now, for a
- * caller that measures the two; batch_encodes says whether encoding remains to be done. */
+ * waits long for the next token; sentences admitted then join some steps later. batch_encode does a part now, in place of the next
+ * step, for a caller that measures the two and may do several; batch_encodes says whether encoding remains to be done. */
 bool batch_encodes(const struct batch *batch);
 void batch_divide(struct batch *batch, size_t work); /* multiplications of a part, or somewhat more */
 void batch_encode(struct batch *batch);

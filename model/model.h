@@ -46,8 +46,9 @@ struct translator {
     struct alignment alignment;
     struct speller speller;
     char architecture[288];
-    char unmapped[160];     /* translator_info's */
-    size_t tokenizer_bytes; /* an estimate */
+    char unmapped[160];              /* translator_info's */
+    size_t tokenizer_bytes;          /* an estimate */
+    size_t source_size, target_size; /* of the vocabularies, which only a translator that is packed has dropped */
 };
 
 /* ---- vocabularies (translator.c) ---- */

@@ -5,6 +5,7 @@
 #include "model/glossary.h"
 #include "model/model.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,10 +201,19 @@ static int open_opening(struct translator *t, struct error *err) {
     return 0;
 }
 
-static int load_network(struct translator *t, struct error *err) {
-    size_t source = tokenizer_size(t->source), target = tokenizer_size(t->target);
+static void drop_vocabularies(struct translator *t) {
+    tokenizer_free(t->target); /* it may have the source's vocabulary */
+    tokenizer_free(t->source);
+    t->source = t->target = NULL;
+    malloc_trim(0);
+}
+
+static int load_network(struct translator *t, bool packs, struct error *err) {
+    size_t source = t->source_size = tokenizer_size(t->source), target = t->target_size = tokenizer_size(t->target);
     const struct kernels *kernels = t->backend.kernels;
     int first = t->config.decoder.first_input == FIRST_EOS ? tokenizer_end(t->target) : tokenizer_begin(t->target);
+    if (packs)
+        drop_vocabularies(t);
     if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, err) != 0 ||
         decoder_init(&t->decoder, &t->config, target, first, t->weights, kernels, err) != 0 ||
         output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) !=
@@ -343,7 +353,7 @@ static int translator_load(struct translator *t, const char *folder, const struc
     t->backend.half_past = options->half_past;
     weights_use(t->weights, &t->backend);
     bool mapped = !options->pack && map_packed(t, folder, options->sha256);
-    if (load_network(t, err) != 0)
+    if (load_network(t, options->pack, err) != 0)
         return -1;
     struct weights_linears linears = weights_linears(t->weights);
     if (mapped && linears.mapped < linears.packed)
@@ -432,8 +442,8 @@ struct translator_info translator_info(const struct translator *t) {
     info.compute = compute_name(t->backend.compute);
     info.storage = weights_storage(t->weights);
     info.parameters = weights_parameters(t->weights);
-    info.source_vocabulary = tokenizer_size(t->source);
-    info.target_vocabulary = tokenizer_size(t->target);
+    info.source_vocabulary = t->source_size;
+    info.target_vocabulary = t->target_size;
     info.heads = looks_there(t);
     info.quality = t->quality != NULL;
     info.shortlist = t->shortlist != NULL;

@@ -75,7 +75,9 @@ struct translator_options {
     /* The SHA-256 of model.safetensors in hexadecimal digits, or NULL or "" if it is unknown. A file that was packed from other
      * weights is not used. */
     const char *sha256;
-    bool pack; /* pack all weights now, even if the folder has packed ones */
+    /* Only for translator_pack and translator_info: all weights are packed now, even if the folder has packed ones, and the
+     * vocabularies, of which a large one takes 50 MB, are dropped before that. */
+    bool pack;
 };
 
 /* Loads the library that processors without AVX2 multiply with, if it is installed. Call it once, before any thread starts and any

@@ -63,6 +63,9 @@ struct packing {
     size_t (*rows_bytes)(size_t out, size_t in);
     void (*pack_rows)(const struct unpacked *from, void *rows);
     void (*look_up)(const struct lookup *lookup);
+    /* From so many rows on, the product of all outputs, with the same bits, takes less time than lookups of two fifths of them;
+     * 0: it does not. */
+    size_t product_rows;
 };
 
 /* The packings of one instruction set.

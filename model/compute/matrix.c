@@ -268,6 +268,11 @@ void linear_look_up_rows(const struct linear *linear, const struct linear_rows *
     linear->packing->look_up(&lookup);
 }
 
+bool linear_outruns_lookups(const struct linear *linear, size_t rows, size_t count) {
+    size_t least = linear->packed ? linear->packing->product_rows : 0;
+    return least > 0 && rows >= least && count >= linear->out / 5 * 2;
+}
+
 void linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y) {
     linear_look_up_rows(linear, &(struct linear_rows){x, linear->in, 1, y, count}, ids, count);
 }

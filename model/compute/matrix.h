@@ -126,5 +126,7 @@ struct linear_rows {
 };
 /* The same for several rows, for which the weights are read once. */
 void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count);
+/* True if linear_apply has the same bits as lookups of `count` outputs of so many rows, and takes less time. */
+bool linear_outruns_lookups(const struct linear *linear, size_t rows, size_t count);
 
 #endif

@@ -65,7 +65,7 @@ struct range {
 
 /* The weights for a block of rows: columns of the product from `column` on, over a range of k. weights: their first panel in this
  * range; the panels are `next` bytes apart. ahead: where each k finds a line to prefetch for the next panels, `stride` bytes
- * apart. */
+ * apart; two: it prefetches the line after that one, too. */
 struct tile {
     size_t column;
     struct range range;
@@ -73,6 +73,7 @@ struct tile {
     size_t next;
     const char *ahead;
     size_t stride;
+    bool two;
 };
 
 /* Stores the sums of one panel and one row to y, with the bias if there is one; the last panel may be narrower. It is not inlined,
@@ -86,10 +87,11 @@ INLINE vec load_sums(const struct product *q, const float *y, size_t column) {
     return column + VL <= q->out ? load(y) : column < q->out ? load_part(y, q->out - column, 0) : splat(0);
 }
 
-/* Multiplies `rows` rows from `row` on with `panels` panels; both counts, and storage, are compile-time constants after inlining.
+/* Multiplies `rows` rows from `row` on with `panels` panels; both counts, storage, and lines, which are prefetched for each k, are
+ * compile-time constants after inlining.
  * The sums of a range that does not begin at 0 continue those in y. */
 INLINE void multiply_tile(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
-                          size_t panels) {
+                          size_t panels, size_t lines) {
     size_t ldx = q->ldx, bytes = WIDTH * storage_bytes(storage), end = tile->range.k + tile->range.count;
     const float *x = q->x + row * ldx;
     float *y = q->y + row * q->ldy + tile->column;
@@ -105,7 +107,9 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
     }
     const char *weights = tile->weights, *ahead = tile->ahead;
     for (size_t k = tile->range.k; k < end; k++, weights += bytes, ahead += tile->stride) {
-        __builtin_prefetch(ahead, 0, 2);
+        UNROLL
+        for (size_t line = 0; line < lines; line++)
+            __builtin_prefetch(ahead + line * LINE_BYTES, 0, 2);
         UNROLL
         for (size_t p = 0; p < panels; p++) {
             vec w[PANEL];
@@ -128,10 +132,11 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
 }
 
 /* Multiplies 1 to BLOCK rows with one panel. */
-INLINE void multiply_height(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows) {
+INLINE void multiply_height(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
+                            size_t lines) {
 #define HEIGHT(count)                                                                                                              \
     case count:                                                                                                                    \
-        multiply_tile(storage, q, tile, row, count, 1);                                                                            \
+        multiply_tile(storage, q, tile, row, count, 1, lines);                                                                     \
         break
     switch (rows) {
         HEIGHT(1);
@@ -154,13 +159,16 @@ INLINE void multiply_height(enum storage storage, const struct product *q, const
 static void multiply_block(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows) {
     switch (storage) {
     case FLOAT32:
-        multiply_height(FLOAT32, q, tile, row, rows);
+        if (PANEL > 2 && tile->two)
+            multiply_height(FLOAT32, q, tile, row, rows, 2);
+        else
+            multiply_height(FLOAT32, q, tile, row, rows, 1);
         break;
     case FLOAT16:
-        multiply_height(FLOAT16, q, tile, row, rows);
+        multiply_height(FLOAT16, q, tile, row, rows, 1);
         break;
     case BFLOAT16:
-        multiply_height(BFLOAT16, q, tile, row, rows);
+        multiply_height(BFLOAT16, q, tile, row, rows, 1);
         break;
     }
 }
@@ -184,22 +192,24 @@ INLINE void multiply_few(enum storage storage, const struct product *q, size_t r
     size_t total = panels_of(q->out), panel = 0;
     for (; panel + together <= total; panel += together) {
         struct tile tile = tile_at(storage, q, panel, together);
-        multiply_tile(storage, q, &tile, 0, rows, together);
+        multiply_tile(storage, q, &tile, 0, rows, together, 1);
     }
     for (; panel < total; panel++) {
         struct tile tile = tile_at(storage, q, panel, 1);
-        multiply_tile(storage, q, &tile, 0, rows, 1);
+        multiply_tile(storage, q, &tile, 0, rows, 1, 1);
     }
 }
 
 /* Multiplies all rows in blocks of about equal height: a last block of one row would idle the multipliers. Meanwhile each of the
- * first blocks prefetches one line of each k of the next panel. */
+ * first blocks prefetches one line of each k of the next panel, and the second of two blocks two lines if there are three: one left
+ * out between others would be a pattern that the processor does not foresee. */
 INLINE void multiply_blocks(enum storage storage, const struct product *q, struct tile tile) {
     size_t blocks = (q->rows + BLOCK - 1) / BLOCK;
     const char *ahead = tile.ahead;
     for (size_t b = 0; b < blocks; b++) {
         size_t begin = b * q->rows / blocks, end = (b + 1) * q->rows / blocks;
         tile.ahead = ahead + (b * LINE_BYTES < tile.stride ? b * LINE_BYTES : 0);
+        tile.two = blocks == 2 && b == 1 && tile.stride > 2 * LINE_BYTES;
         multiply_block(storage, q, &tile, begin, end - begin);
     }
 }
@@ -318,7 +328,8 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const flo
                                             multiply_##function,                                                                   \
                                             rows_bytes_##function,                                                                 \
                                             pack_rows_##function,                                                                  \
-                                            look_up_##function}
+                                            look_up_##function,                                                                    \
+                                            0}
 
 PACKING(float32, "float32", FLOAT32);
 PACKING(float16, "float16", FLOAT16);

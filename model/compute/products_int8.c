@@ -17,7 +17,7 @@ enum { PANEL = 2, BLOCK = 4 };
 #else
 enum { PANEL = 1, BLOCK = 4 };
 #endif
-enum { WIDTH = VL * PANEL, GROUP = 4, LINE_BYTES = 64 };
+enum { WIDTH = VL * PANEL, GROUP = 4, LINE_BYTES = 64, LINES = (WIDTH * GROUP + LINE_BYTES - 1) / LINE_BYTES };
 
 /* MAX_IN: 255 x 127 x MAX_IN fits into int32. ROWS_BYTES: rounded rows are kept on the stack, and more than fit take several runs.
  * FEW_BYTES: the same for a few rows. */
@@ -283,11 +283,16 @@ INLINE ivec load_group(const char *p) {
     return four - (ivec){0};
 }
 
+/* What a tile prefetches of the next panels: for each of its own groups of k so many lines, a compile-time constant as well. */
+struct ahead {
+    const char *from;
+    size_t lines;
+};
+
 /* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels from `panel` on. The counts are
- * compile-time constants after inlining, and rows times panels is at most BLOCK. ahead: where each group of k finds a line to
- * prefetch for the next panels. */
+ * compile-time constants after inlining, and rows times panels is at most BLOCK. */
 INLINE void multiply_tile(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
-                          size_t panels, size_t vectors, const char *ahead) {
+                          size_t panels, size_t vectors, struct ahead ahead) {
     size_t next = panel_bytes(product->in), ld = x->ld;
     const char *weights = (const char *)product->packed + head_bytes(product->out) + panel * next, *q = x->q + row * ld;
     ivec sums[BLOCK][PANEL];
@@ -297,8 +302,10 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
         for (size_t v = 0; v < vectors; v++)
             sums[i][v] = (ivec){0};
     }
-    for (size_t k = 0; k < ld; k += GROUP, weights += WIDTH * GROUP, ahead += WIDTH * GROUP) {
-        __builtin_prefetch(ahead, 0, 2);
+    for (size_t k = 0; k < ld; k += GROUP, weights += WIDTH * GROUP, ahead.from += WIDTH * GROUP) {
+        UNROLL
+        for (size_t line = 0; line < ahead.lines; line++)
+            __builtin_prefetch(ahead.from + line * LINE_BYTES, 0, 2);
         UNROLL
         for (size_t p = 0; p < panels; p++) {
             ivec w[PANEL];
@@ -319,7 +326,7 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
 
 /* Multiplies `rows` rows (a constant) with one panel, of which `vectors` have columns. */
 INLINE void multiply_panel(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
-                           size_t vectors, const char *ahead) {
+                           size_t vectors, struct ahead ahead) {
     if (vectors >= PANEL)
         multiply_tile(product, x, row, rows, panel, 1, PANEL, ahead);
     else if (PANEL > 2 && vectors == 2)
@@ -334,10 +341,10 @@ static size_t vectors_of(const struct product *product, size_t panel) {
     return vectors < PANEL ? vectors : PANEL;
 }
 
-/* Multiplies panel `panel` with 1 to BLOCK rows. */
-static void multiply_block(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
-                           const char *ahead) {
-    size_t vectors = vectors_of(product, panel);
+/* Multiplies panel `panel` with 1 to BLOCK rows. whole (a compile-time constant): all of its vectors have columns. */
+INLINE void multiply_block(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
+                           bool whole, struct ahead ahead) {
+    size_t vectors = whole ? PANEL : vectors_of(product, panel);
 #define HEIGHT(count)                                                                                                              \
     case count:                                                                                                                    \
         multiply_panel(product, x, row, count, panel, vectors, ahead);                                                             \
@@ -357,6 +364,25 @@ static void multiply_block(const struct product *product, const struct rounded *
 #undef HEIGHT
 }
 
+/* The same, prefetching one, two or three lines of each group from `next` on; two or three if the panel is whole. */
+typedef void block_multiplier(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
+                              const char *next);
+
+#define AHEAD_BY(lines)                                                                                                            \
+    static void multiply_block_##lines(const struct product *product, const struct rounded *x, size_t row, size_t rows,            \
+                                       size_t panel, const char *next) {                                                           \
+        multiply_block(product, x, row, rows, panel, (lines) > 1, (struct ahead){next, lines});                                    \
+    }
+AHEAD_BY(1)
+#if defined(__AVX512F__)
+AHEAD_BY(2)
+AHEAD_BY(3)
+static block_multiplier *const block_multipliers[LINES] = {multiply_block_1, multiply_block_2, multiply_block_3};
+#else
+static block_multiplier *const block_multipliers[LINES] = {multiply_block_1};
+#endif
+#undef AHEAD_BY
+
 /* ---- whole products ---- */
 
 static const char *panel_at(const struct product *product, size_t panel) {
@@ -368,20 +394,25 @@ static const char *panel_at(const struct product *product, size_t panel) {
 INLINE void multiply_few(const struct product *product, const struct rounded *x, size_t rows, size_t together) {
     size_t total = panels_of(product->out), whole = product->out / WIDTH, panel = 0;
     for (; panel + together <= whole; panel += together)
-        multiply_tile(product, x, 0, rows, panel, together, PANEL, panel_at(product, panel + together));
+        multiply_tile(product, x, 0, rows, panel, together, PANEL, (struct ahead){panel_at(product, panel + together), 1});
     for (; panel < total; panel++)
-        multiply_panel(product, x, 0, rows, panel, vectors_of(product, panel), panel_at(product, panel + 1));
+        multiply_panel(product, x, 0, rows, panel, vectors_of(product, panel), (struct ahead){panel_at(product, panel + 1), 1});
 }
 
-/* Multiplies each panel with all rows while it is in the cache, in blocks of about equal height. Meanwhile each of the first blocks
- * prefetches one line of each group of the next panel. */
+/* Multiplies each panel with all rows while it is in the cache, in blocks of about equal height. Meanwhile the blocks prefetch the
+ * next panel: the first ones a line of each group each or, if they are fewer than the lines, the last one all that are left. Lines
+ * left out between others would be a pattern that the processor does not foresee. Where FEW rows or less let the weights stream
+ * past, it foresees them without help. */
 static void multiply_many(const struct product *product, const struct rounded *x, size_t rows) {
-    size_t blocks = (rows + BLOCK - 1) / BLOCK;
+    enum { FEW = 5 };
+    size_t blocks = (rows + BLOCK - 1) / BLOCK, more = rows > FEW && blocks < LINES ? LINES - blocks : 0;
     for (size_t panel = 0; panel < panels_of(product->out); panel++) {
         const char *next = panel_at(product, panel + 1);
+        bool whole = (panel + 1) * WIDTH <= product->out;
         for (size_t b = 0; b < blocks; b++) {
             size_t begin = b * rows / blocks, end = (b + 1) * rows / blocks;
-            multiply_block(product, x, begin, end - begin, panel, next + (b * LINE_BYTES < WIDTH * GROUP ? b * LINE_BYTES : 0));
+            block_multiplier *multiplier = block_multipliers[whole && b + 1 == blocks ? more : 0];
+            multiplier(product, x, begin, end - begin, panel, next + (b < LINES ? b * LINE_BYTES : 0));
         }
     }
 }
@@ -517,4 +548,11 @@ static void look_up(const struct lookup *lookup) {
         look_up_within(lookup, q, sizeof q);
 }
 
-const struct packing JOIN(packing_int8, KERNELS) = {"int8", MAX_IN, bytes, pack, multiply, rows_bytes, pack_rows, look_up};
+#if defined(__AVX512VNNI__)
+enum { PRODUCT_ROWS = 6 };
+#else
+enum { PRODUCT_ROWS = 0 };
+#endif
+
+const struct packing JOIN(packing_int8, KERNELS) = {"int8",     MAX_IN,    bytes,   pack,        multiply,
+                                                    rows_bytes, pack_rows, look_up, PRODUCT_ROWS};

@@ -219,6 +219,12 @@ static size_t add_copies(const struct output *output, const struct row *row, flo
     return size;
 }
 
+/* Moves the logits of the ids, which ascend, to the front. */
+static void choose_logits(const struct target_ids *targets, float *logits) {
+    for (size_t i = 0; i < targets->count; i++)
+        logits[i] = logits[targets->ids[i]];
+}
+
 /* The vocabulary's logits: neighbouring rows that choose from the same targets, or from all, in one product. */
 static void score_words(const struct output *output, const struct row *rows, size_t count) {
     const struct linear *linear = &output->linear;
@@ -227,11 +233,14 @@ static void score_words(const struct output *output, const struct row *rows, siz
         size_t n = 1;
         while (row + n < end && (row[n].targets ? row[n].targets->ids : NULL) == ids)
             n++;
-        if (ids)
+        if (ids && !linear_outruns_lookups(linear, n, row->targets->count)) {
             linear_look_up_rows(linear, &(struct linear_rows){row->readout, linear->in, n, row->logits, output->stride}, ids,
                                 row->targets->count);
-        else
+        } else {
             linear_apply(linear, row->readout, linear->in, n, row->logits, output->stride);
+            for (size_t i = 0; ids && i < n; i++)
+                choose_logits(row->targets, row[i].logits);
+        }
         row += n;
     }
 }

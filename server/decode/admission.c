@@ -16,6 +16,7 @@ enum { SPARE_OF_ROWS = 128 };                    /* no rows are reserved of fewe
 struct admission {
     size_t max_rows;
     double target_us, over_us;     /* over: what newcomers have added to this round beyond the target */
+    double encoded_us;             /* the time that encoding has taken of this round */
     struct admission_load **loads; /* [count]; each has at least one row, so rows bound their number */
     size_t count;
 };
@@ -135,7 +136,7 @@ void admission_settle(struct admission *admission) {
 
 void admission_round(struct admission *admission) {
     admission_settle(admission);
-    admission->over_us = 0;
+    admission->over_us = admission->encoded_us = 0;
     for (size_t i = 0; i < admission->count; i++)
         forget_claims(admission->loads[i]);
 }
@@ -200,6 +201,19 @@ static struct work sum_work(const struct admission *admission, const struct admi
  * save little time. */
 static double limit_us(const struct admission *admission, const struct work *work) {
     return fmax(admission->target_us, WORTH * work->least_us);
+}
+
+bool admission_encoded(struct admission *admission, int64_t part_us) {
+    struct work work = {0};
+    for (size_t i = 0; i < admission->count; i++) { /* what this round has claimed has been entered by now */
+        const struct admission_load *load = admission->loads[i];
+        size_t rows = load->main.rows + load->express.rows;
+        work.step_us += admission_predict_step(&load->step, rows, load->main.past + load->express.past);
+        work.least_us += admission_predict_step(&load->step, rows > 0, 0);
+    }
+    admission->encoded_us += (double)part_us;
+    double us = work.step_us + admission->encoded_us + (double)part_us;
+    return admission->target_us <= 0 || us <= limit_us(admission, &work);
 }
 
 /* Adds the time that a newcomer takes of a round beyond the target. Returns false if others took too much before it. */

@@ -1,8 +1,9 @@
 /* How much a worker takes on at once. Between two tokens of a sentence a worker does one round: it encodes the sentences just
- * admitted, then steps the batch of every model. A job is admitted if its rows are free and the round is still predicted to end
- * within the target; otherwise it waits for a round with less to do. It never waits for ever: an idle worker takes any job, a
- * sentence too long to be encoded within the target still goes in as the only one of a round, and a client that has nothing live
- * does not wait for the long sentences of others but lengthens the round. A target that a single row nearly uses up is exceeded.
+ * admitted, or a part of them, then steps the batch of every model. A job is admitted if its rows are free and the round is still
+ * predicted to end within the target; otherwise it waits for a round with less to do. It never waits for ever: an idle worker takes
+ * any job, a sentence too long to be encoded within the target still goes in as the only one of a round, and a client that has
+ * nothing live does not wait for the long sentences of others but lengthens the round. A target that a single row nearly uses up is
+ * exceeded.
  *
  * Beside this main room there is an express lane with an eighth of its rows, which may exceed the target by half. It takes short
  * sentences of clients that have little live while others fill the main room, for as long as theirs may take. It takes nothing from
@@ -80,6 +81,9 @@ bool admission_claim(struct admission *admission, struct admission_load *load, s
  * exceed the part of the lane that would stay free, so that there is always room for the next client. tokens: of the source or of
  * the translation, whichever is larger. */
 bool admission_claim_express(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, size_t own);
+/* A part of an encoding took so long in this round. Returns true if another one as long still fits into it, beside the steps: for
+ * sentences that wait, the encoding before them then ends some rounds earlier. Each round has at least one part. */
+bool admission_encoded(struct admission *admission, int64_t part_us);
 /* Drops the loads that have claims but no admitted sentence. */
 void admission_settle(struct admission *admission);
 

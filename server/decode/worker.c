@@ -36,6 +36,7 @@ struct worker {
     struct job **live;                  /* [live_count] */
     size_t live_count, claimed;         /* claimed: jobs being taken, which will be live soon */
     struct held held[2], taking[2];     /* by job.express: of the live, and of the claimed jobs */
+    bool refused;                       /* a job waits for a later round */
     struct holder *holders;             /* [live_count + claimed] of the live jobs, then of the claimed ones */
     size_t followed;                    /* live jobs whose requests follow each step */
     struct sentence **admitted, **done; /* [all rows] scratch */
@@ -119,8 +120,10 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
                  admission_claim(worker->admission, &slot->load, job->rows, job->tokens, share);
     job->express = !taken && wanted && shared && interactive && has_memory(worker, job, true) &&
                    admission_claim_express(worker->admission, &slot->load, job->rows, job->steps, own);
-    if (!taken && !job->express)
+    if (!taken && !job->express) {
+        worker->refused = true;
         return own > 0 ? CLAIM_SERVED : CLAIM_NO_ROOM;
+    }
     worker->holders[worker->live_count + worker->claimed++] = holder_of(job);
     worker->taking[job->express].count++;
     worker->taking[job->express].bytes += job->bytes;
@@ -131,6 +134,7 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
 static struct job *worker_take(struct worker *worker) {
     admission_round(worker->admission);
     worker->claimed = 0;
+    worker->refused = false;
     worker->taking[false] = worker->taking[true] = (struct held){0};
     const struct scheduler_room room = {claim, worker};
     struct job *jobs = scheduler_take(worker->pool->options.scheduler, &room, worker->live_count == 0);
@@ -253,15 +257,22 @@ static void expire(struct worker *worker) {
     }
 }
 
-/* Encodes one part, if there is something to encode, and decodes one step. */
-static void worker_step(struct worker *worker, struct slot *slot) {
-    int64_t began_us = clock_us();
-    if (batch_encodes(slot->batch)) {
+/* Encodes a part, if there is something to encode, and further ones if jobs wait and the round has time for them. */
+static void encode_parts(struct worker *worker, struct slot *slot) {
+    for (bool more = true; more && batch_encodes(slot->batch);) {
+        int64_t began_us = clock_us();
         batch_encode(slot->batch);
-        note_encoded(slot, clock_us() - began_us);
+        int64_t duration_us = clock_us() - began_us;
+        note_encoded(slot, duration_us);
+        more = admission_encoded(worker->admission, duration_us) && worker->refused;
     }
+}
+
+/* Encodes some parts and decodes one step. */
+static void worker_step(struct worker *worker, struct slot *slot) {
+    encode_parts(worker, slot);
     size_t rows = batch_rows(slot->batch), past = batch_past(slot->batch);
-    began_us = clock_us();
+    int64_t began_us = clock_us();
     size_t count = batch_step(slot->batch, worker->done);
     int64_t duration_us = clock_us() - began_us;
     metrics_step(worker->pool->options.metrics, rows, duration_us);

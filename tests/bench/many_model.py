@@ -164,7 +164,7 @@ def main() -> None:
     write_model(options.folder / "model.bin", options)
     write_sentencepiece(options.folder / "sentencepiece.bpe.model", pieces)
     (options.folder / "shared_vocabulary.json").write_text(json.dumps(tokens, ensure_ascii=False), encoding="utf-8")
-    config = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "decoder_start_token": "</s>", "layer_norm_epsilon": 1e-5}
+    config = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "decoder_start_token": "</s>", "layer_norm_epsilon": 1e-5, "add_source_bos": False, "add_source_eos": False}
     (options.folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     (options.folder / "README.md").write_text("---\nlicense: cc-by-nc-4.0\n---\n\nRandom weights of the size of NLLB-200.\n", encoding="utf-8")
     latin = [piece[1:] for piece in pieces if piece[1] in "abcdefghijklmnopqrstuvwxyz"]

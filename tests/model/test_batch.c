@@ -330,9 +330,9 @@ START_TEST(an_empty_list_means_the_vocabulary) {
 }
 END_TEST
 
-/* While a row is live, an encoder of two layers encodes by blocks of rows, one in a step: two passes over them for a layer, and one
- * for what the decoder remembers, of which the first block comes with the encoder's last. What comes out has the bits of the
- * sentence alone. */
+/* While a row is live, an encoder of two layers encodes by blocks of rows, one in a step, or as many as the caller has done before
+ * it: two passes over them for a layer, and one for what the decoder remembers, of which the first block comes with the encoder's
+ * last. What comes out has the bits of the sentence alone. */
 START_TEST(encodings_are_divided) {
     enum { BLOCK = 32 };
     translator_free(translator);
@@ -358,8 +358,8 @@ START_TEST(encodings_are_divided) {
         ck_assert(batch_encodes(batch) && !batch_wants(batch));
         ck_assert_uint_eq(batch_rows(batch), 1);
         ck_assert_uint_eq(batch_sentences(batch), 3);
-        batch_encode(batch); /* the step's part: the step does not do another */
-        if (part + 1 < parts)
+        batch_encode(batch); /* instead of the step, which does no other */
+        if (part % 3 != 0 && part + 1 < parts)
             ck_assert_uint_eq(batch_step(batch, done), 0);
     }
     ck_assert(!batch_encodes(batch));

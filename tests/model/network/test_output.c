@@ -131,6 +131,56 @@ START_TEST(tied_to_the_embedding) {
 }
 END_TEST
 
+/* Many rows that choose from half of the vocabulary: by a product or by lookups, each has the bits that it has alone. */
+START_TEST(half_of_the_vocabulary) {
+    enum { MANY = 9, HALF = VOCABULARY / 2 };
+    struct output output;
+    struct error err = {0};
+    struct model_config config = configure(false);
+    struct output_options options = {.vocabulary = VOCABULARY, .shortlists = true};
+    const struct kernels *kernels = kernel_set(_i);
+    struct weights *weights = parameters_open(untied_header, parameters, VOCABULARY + MATRIX);
+    weights_use(weights, &(struct backend){.kernels = kernels, .compute = COMPUTE_INT8});
+    ck_assert_msg(output_init(&output, &config, &options, weights, kernels, &err) == 0, "%s", err.message);
+    ck_assert_uint_eq(linear_outruns_lookups(&output.linear, MANY, HALF), kernels->packings->int8->product_rows > 0);
+    ck_assert(!linear_outruns_lookups(&output.linear, 1, HALF));
+    ck_assert(!linear_outruns_lookups(&output.linear, MANY, 4));
+
+    int ids[HALF];
+    for (size_t i = 0; i < HALF; i++)
+        ids[i] = (int)(2 * i + 1);
+    struct target_ids half = {ids, HALF};
+    float *readouts = noise(MANY * SIZE, 1, 12), *together = guarded(MANY * VOCABULARY), alone[VOCABULARY];
+    struct distribution distributions[MANY], single;
+    struct row rows[MANY];
+    struct arena arena;
+    arena_init(&arena, 1 << 12);
+    for (size_t r = 0; r < MANY; r++)
+        rows[r] = (struct row){.readout = readouts + r * SIZE,
+                               .targets = &half,
+                               .wanted = 3,
+                               .logits = together + r * VOCABULARY,
+                               .distribution = &distributions[r]};
+    ck_assert_int_eq(output_run(&output, rows, MANY, &arena, &err), 0);
+    for (size_t r = 0; r < MANY; r++) {
+        struct row row = rows[r];
+        row.logits = alone;
+        row.distribution = &single;
+        ck_assert_int_eq(output_run(&output, &row, 1, &arena, &err), 0);
+        ck_assert_uint_eq(distributions[r].size, HALF);
+        ck_assert_mem_eq(distributions[r].logits, alone, sizeof(float[HALF]));
+        ck_assert_mem_eq(&distributions[r].log_sum, &single.log_sum, sizeof single.log_sum);
+        check_top(&distributions[r], 3);
+    }
+    arena_done(&arena);
+    ck_assert(guards_intact(together, MANY * VOCABULARY));
+    guarded_free(together);
+    free(readouts);
+    output_done(&output);
+    weights_free(weights);
+}
+END_TEST
+
 static void expect_failure(const char *header, const float *values, size_t count, const char *message) {
     struct output output;
     struct error err = {0};
@@ -156,6 +206,7 @@ Suite *output_suite(void) {
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_loop_test(cases, a_matrix_of_its_own, 0, kernel_sets());
     tcase_add_loop_test(cases, tied_to_the_embedding, 0, kernel_sets());
+    tcase_add_loop_test(cases, half_of_the_vocabulary, 0, kernel_sets());
     tcase_add_test(cases, missing_parameters_are_named);
     suite_add_tcase(suite, cases);
     return suite;

@@ -274,6 +274,42 @@ START_TEST(a_sentence_too_long_goes_in_alone) {
 }
 END_TEST
 
+/* 10 rows take 2000 us of the target of 10000, so 8000 are left for parts. */
+START_TEST(a_round_has_time_for_several_parts) {
+    measure(0);
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], 10, 10000, ADMISSION_ALL));
+    admission_enter(admission, &loads[0], 10, 0, false); /* the claim is not counted twice */
+    size_t parts = 1;
+    while (admission_encoded(admission, 1500))
+        parts++;
+    ck_assert_uint_eq(parts, 5);
+    admission_round(admission);
+    ck_assert(admission_encoded(admission, 3000));
+    ck_assert(!admission_encoded(admission, 3000));
+    admission_round(admission);
+    ck_assert(!admission_encoded(admission, 5000)); /* one that was so long is followed by none */
+}
+END_TEST
+
+/* In all models' steps and those of the lane; nobody's token is late without a target. */
+START_TEST(parts_leave_time_for_all_steps) {
+    measure(0);
+    measure(1);
+    admission_enter(admission, &loads[0], 40, 0, false);
+    admission_enter(admission, &loads[1], 20, 0, true); /* 5000 + 3000 us */
+    admission_round(admission);
+    ck_assert(admission_encoded(admission, 800));
+    ck_assert(!admission_encoded(admission, 800));
+    admission_leave(admission, &loads[0], 40, 0, false);
+    admission_leave(admission, &loads[1], 20, 0, true);
+    admission_free(admission);
+    admission = admission_create(ROWS, 0);
+    admission_enter(admission, &loads[0], ROWS, 0, false);
+    ck_assert(admission_encoded(admission, 1000 * TARGET_US));
+}
+END_TEST
+
 START_TEST(an_idle_worker_takes_any_job) {
     admission_observe_step(&loads[0].step, 1, 0, 100 * TARGET_US);
     admission_round(admission);
@@ -422,6 +458,8 @@ Suite *admission_suite(void) {
     tcase_add_test(tcase, all_models_share_the_round);
     tcase_add_test(tcase, encoding_is_cut_into_rounds);
     tcase_add_test(tcase, a_sentence_too_long_goes_in_alone);
+    tcase_add_test(tcase, a_round_has_time_for_several_parts);
+    tcase_add_test(tcase, parts_leave_time_for_all_steps);
     tcase_add_test(tcase, an_idle_worker_takes_any_job);
     tcase_add_test(tcase, rows_that_cost_little_are_not_turned_away);
     tcase_add_test(tcase, short_sentences_go_by_the_lane);
