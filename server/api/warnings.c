@@ -38,35 +38,33 @@ struct warning *warnings_add(struct warnings *warnings, struct arena *arena, enu
 struct judged {
     const struct request *request;
     const struct text *text;
-    struct judgement *own; /* [text->count] of the sentences; NULL: their outcomes have them */
-    struct judgement all;  /* their sums; estimate: the lowest of those that are doubtful; without lists of amounts */
-    size_t doubtful;       /* how many are */
+    struct judgement all; /* their sums; estimate: the lowest of those that are doubtful; without lists of amounts */
+    size_t doubtful;      /* how many are */
 };
 
-static const struct judgement *judgement_at(const struct judged *judged, size_t i) {
-    return judged->own ? &judged->own[i] : &judged->text->jobs[i].outcome->judgement;
+static int judge_sentence(const struct request *request, const struct text *text, size_t i, struct arena *arena,
+                          struct judgement *out) {
+    const struct sentence *first = text->pivot ? &text->pivot->first[i] : NULL;
+    return text->jobs ? outcome_judgement(text->jobs[i].outcome, arena, out)
+                      : judgement_make(request, text, &text->sentences[i], first, arena, out);
 }
 
 /* Returns -1 if memory is out. */
 static int judge(const struct request *request, const struct text *text, struct arena *arena, struct judged *out) {
+    struct judgement one, *all = &out->all;
     *out = (struct judged){.request = request, .text = text, .all = {.estimate = 1}};
-    if (!text->jobs && !(out->own = arena_alloc(arena, text->count, sizeof *out->own)))
-        return -1;
     for (size_t i = 0; i < text->count; i++) {
-        const struct sentence *first = text->pivot ? &text->pivot->first[i] : NULL;
-        if (out->own && judgement_make(request, text, &text->sentences[i], first, arena, &out->own[i]) != 0)
+        if (judge_sentence(request, text, i, arena, &one) != 0)
             return -1;
-        const struct judgement *one = judgement_at(out, i);
-        struct judgement *all = &out->all;
-        all->untranslated |= one->untranslated;
-        all->unknown += one->unknown;
-        all->tokens += one->tokens;
-        all->omission.tokens += one->omission.tokens;
-        all->omission.left += one->omission.left;
-        all->source_count += one->source_count;
-        all->target_count += one->target_count;
-        out->doubtful += one->doubtful;
-        all->estimate = one->doubtful && one->estimate < all->estimate ? one->estimate : all->estimate;
+        all->untranslated |= one.untranslated;
+        all->unknown += one.unknown;
+        all->tokens += one.tokens;
+        all->omission.tokens += one.omission.tokens;
+        all->omission.left += one.omission.left;
+        all->source_count += one.source_count;
+        all->target_count += one.target_count;
+        out->doubtful += one.doubtful;
+        all->estimate = one.doubtful && one.estimate < all->estimate ? one.estimate : all->estimate;
     }
     return 0;
 }
@@ -197,9 +195,11 @@ static int check_numbers(const struct judged *judged, struct arena *arena, struc
     if (!warning || !lists || !source || !target)
         return -1;
     for (size_t i = 0; i < judged->text->count; i++) {
-        const struct judgement *one = judgement_at(judged, i);
-        add_all(one->source, one->source_count, source, &lists->source_count);
-        add_all(one->target, one->target_count, target, &lists->target_count);
+        struct judgement one;
+        if (judge_sentence(judged->request, judged->text, i, arena, &one) != 0)
+            return -1;
+        add_all(one.source, one.source_count, source, &lists->source_count);
+        add_all(one.target, one.target_count, target, &lists->target_count);
     }
     lists->source = source;
     lists->target = target;

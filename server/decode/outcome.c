@@ -88,29 +88,51 @@ static int find_words(const struct sentence *sentence, const struct rendering *r
 }
 
 static size_t strings_bytes(const char *const *strings, size_t count) {
-    size_t bytes = count * sizeof *strings;
+    size_t bytes = 0;
     for (size_t i = 0; i < count; i++)
         bytes += strlen(strings[i]) + 1;
     return bytes;
 }
 
-/* Copies strings to *to, which is aligned for pointers; their bytes go to *text. */
-static const char **copy_strings(const char *const *strings, size_t count, const char ***to, char **text) {
-    const char **copies = *to;
-    for (size_t i = 0; i < count; i++) {
-        copies[i] = *text;
-        *text = stpcpy(*text, strings[i]) + 1;
+static char *put_strings(char *to, const char *const *strings, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        to = stpcpy(to, strings[i]) + 1;
+    return to;
+}
+
+/* Lists strings that follow each other. */
+static const char **list_strings(const char **at, size_t count, struct arena *arena) {
+    const char **list = arena_alloc(arena, count, sizeof *list);
+    for (size_t i = 0; list && i < count; i++) {
+        list[i] = *at;
+        *at += strlen(*at) + 1;
     }
-    *to += count;
-    return copies;
+    return list;
+}
+
+int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct judgement *out) {
+    const char *amounts = (const char *)(outcome_links(outcome) + outcome->link_count);
+    *out = (struct judgement){.untranslated = outcome->untranslated,
+                              .unknown = outcome->unknown,
+                              .tokens = outcome->tokens,
+                              .omission = {outcome->omission_tokens, outcome->omission_left},
+                              .doubtful = outcome->doubtful,
+                              .estimate = outcome->estimate,
+                              .source_count = outcome->source_count,
+                              .target_count = outcome->target_count};
+    if (out->source_count + out->target_count == 0)
+        return 0;
+    out->source = list_strings(&amounts, out->source_count, arena);
+    out->target = list_strings(&amounts, out->target_count, arena);
+    return out->source && out->target ? 0 : -1;
 }
 
 static struct outcome_place place_of(struct span span, size_t by) {
     return (struct outcome_place){(uint32_t)(by + span.begin), (uint32_t)(by + span.end)};
 }
 
-struct outcome *outcome_make(const struct sentence *sentence, bool placed, const struct judgement *judgement,
-                             struct arena *scratch) {
+struct outcome *outcome_make(const struct sentence *sentence, bool placed, const struct judgement *judgement, struct arena *arena,
+                             pthread_mutex_t *lock, struct arena *scratch) {
     static const struct judgement none;
     const struct judgement *judged = judgement ? judgement : &none;
     const struct hypothesis *best = &sentence->hypotheses[0];
@@ -122,32 +144,41 @@ struct outcome *outcome_make(const struct sentence *sentence, bool placed, const
         return NULL;
 
     size_t length = strlen(rendering.text), count = sides.target.count;
-    struct outcome *outcome = malloc(sizeof *outcome + strings_bytes(judged->source, judged->source_count) +
-                                     strings_bytes(judged->target, judged->target_count) + links.count * sizeof *outcome->links +
-                                     count * sizeof *outcome->words + length + 1);
+    size_t bytes = sizeof(struct outcome) + (length / 4 + 1) * 4 + count * sizeof(struct outcome_place) +
+                   links.count * sizeof(struct outcome_link) + strings_bytes(judged->source, judged->source_count) +
+                   strings_bytes(judged->target, judged->target_count);
+    if (lock)
+        pthread_mutex_lock(lock);
+    struct outcome *outcome = arena_alloc(arena, bytes, 1);
+    if (lock)
+        pthread_mutex_unlock(lock);
     if (!outcome)
         return NULL;
-    const char **strings = (const char **)(outcome + 1);
-    struct outcome_link *linked = (struct outcome_link *)(strings + judged->source_count + judged->target_count);
-    struct outcome_place *words = (struct outcome_place *)(linked + links.count);
-    char *text = (char *)(words + count), *more = text + length + 1;
-    *outcome = (struct outcome){.text = memcpy(text, rendering.text, length + 1),
-                                .length = length,
-                                .score = best->score,
+    *outcome = (struct outcome){.score = best->score,
                                 .log_prob = best->log_prob,
-                                .finish = best->finish,
-                                .words = words,
-                                .links = linked,
-                                .word_count = count,
-                                .link_count = links.count,
-                                .judgement = *judged};
-    outcome->judgement.source = copy_strings(judged->source, judged->source_count, &strings, &more);
-    outcome->judgement.target = copy_strings(judged->target, judged->target_count, &strings, &more);
+                                .estimate = judged->estimate,
+                                .unknown = (uint32_t)judged->unknown,
+                                .tokens = (uint32_t)judged->tokens,
+                                .omission_tokens = (uint32_t)judged->omission.tokens,
+                                .omission_left = (uint32_t)judged->omission.left,
+                                .source_count = (uint32_t)judged->source_count,
+                                .target_count = (uint32_t)judged->target_count,
+                                .untranslated = judged->untranslated,
+                                .doubtful = judged->doubtful,
+                                .finish = (uint8_t)best->finish,
+                                .length = (uint32_t)length,
+                                .word_count = (uint32_t)count,
+                                .link_count = (uint32_t)links.count};
+    memcpy(outcome->text, rendering.text, length + 1);
+    struct outcome_place *words = (void *)(outcome->text + (length / 4 + 1) * 4);
+    struct outcome_link *linked = (void *)(words + count);
     for (size_t i = 0; i < count; i++)
         words[i] = place_of(sides.target.words[i], 0);
     for (size_t i = 0; i < links.count; i++)
         linked[i] = (struct outcome_link){place_of(sides.source.words[links.all[i].source], sentence->source.begin),
                                           place_of(sides.target.words[links.all[i].target], 0)};
+    put_strings(put_strings((char *)(linked + links.count), judged->source, judged->source_count), judged->target,
+                judged->target_count);
     return outcome;
 }
 
@@ -180,7 +211,8 @@ static struct outcome *take(const struct job *job, struct arena *scratch) {
     bool judged = job->request->model != NULL; /* files without HTTP have no warnings */
     if (judged && judgement_make(job->request, job->text, sentence, job->first, scratch, &judgement) != 0)
         return NULL;
-    return outcome_make(sentence, job->text->placed, judged ? &judgement : NULL, scratch);
+    struct request *request = job->request;
+    return outcome_make(sentence, job->text->placed, judged ? &judgement : NULL, &request->outcomes, &request->keeping, scratch);
 }
 
 void outcome_take(struct job *job) {

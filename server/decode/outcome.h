@@ -24,26 +24,36 @@ struct outcome_link {
     struct outcome_place source, target; /* in the request's text, and in the outcome's */
 };
 
+/* One block, since a document has thousands. */
 struct outcome {
-    const char *text; /* [length] NUL-terminated */
-    size_t length;
-    double score, log_prob;
-    enum finish finish;
-    const struct outcome_place *words; /* [word_count] of the text */
-    const struct outcome_link *links;  /* [link_count] */
-    size_t word_count, link_count;
-    struct judgement judgement; /* of a lean request */
+    double score, log_prob, estimate; /* estimate: as the following, of struct judgement */
+    uint32_t unknown, tokens, omission_tokens, omission_left, source_count, target_count;
+    bool untranslated, doubtful;
+    uint8_t finish; /* enum finish */
+    uint32_t length, word_count, link_count;
+    char text[]; /* [length] NUL-terminated; then the words, the links, and the amounts of both sides as strings */
 };
+
+/* [word_count] the words of its text. */
+static inline const struct outcome_place *outcome_words(const struct outcome *outcome) {
+    return (const void *)(outcome->text + (outcome->length / 4 + 1) * 4);
+}
+static inline const struct outcome_link *outcome_links(const struct outcome *outcome) {
+    return (const void *)(outcome_words(outcome) + outcome->word_count);
+}
 
 /* Judges a decoded sentence. first: what the first of two models made, or NULL. The results are in the arena, or the sentences'.
  * Returns -1 with ERROR_MEMORY. */
 int judgement_make(const struct request *request, const struct text *text, const struct sentence *sentence,
                    const struct sentence *first, struct arena *arena, struct judgement *out);
 
-/* The outcome of a decoded sentence, in one block to be freed. placed: with words and links. judgement: copied; NULL: none. Returns
- * NULL if memory is out. */
-struct outcome *outcome_make(const struct sentence *sentence, bool placed, const struct judgement *judgement,
-                             struct arena *scratch);
+/* What the warnings need to know of an outcome; the lists of amounts are in the arena. Returns -1 with ERROR_MEMORY. */
+int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct judgement *out);
+
+/* The outcome of a decoded sentence, in the arena; lock: held while that is used; NULL: nobody else uses it. placed: with words and
+ * links. judgement: copied; NULL: none. Returns NULL if memory is out. */
+struct outcome *outcome_make(const struct sentence *sentence, bool placed, const struct judgement *judgement, struct arena *arena,
+                             pthread_mutex_t *lock, struct arena *scratch);
 
 /* ---- lean requests ---- */
 

@@ -9,11 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARENA_BLOCK_BYTES = 16 * 1024 };
+/* OUTCOME_BLOCK_BYTES: so large that they lie apart from what sentences take and give back, which would be split up otherwise. */
+enum { ARENA_BLOCK_BYTES = 16 * 1024, OUTCOME_BLOCK_BYTES = 256 * 1024 };
 
 void request_init(struct request *request) {
     memset(request, 0, sizeof *request);
     arena_init(&request->arena, ARENA_BLOCK_BYTES);
+    arena_init(&request->outcomes, OUTCOME_BLOCK_BYTES);
+    pthread_mutex_init(&request->keeping, NULL);
     request->deadline_us = INT64_MAX;
     atomic_init(&request->pending, 0);
     atomic_init(&request->failed, false);
@@ -34,18 +37,16 @@ void request_done(struct request *request) {
                 sentence_done(pivot->second[j]);
         }
     }
-    for (size_t i = 0; i < request->job_count && request->lean; i++)
-        free(request->jobs[i].outcome);
     for (struct held_model *held = request->held; held; held = held->next)
         loaded_model_release(held->loaded);
     arena_done(&request->arena);
+    arena_done(&request->outcomes);
     kept_glossary_release(request->kept);
     loaded_model_release(request->loaded);
     model_set_release(request->models);
     request->texts = NULL;
     request->text_count = 0;
     request->failure = NULL;
-    request->lean = false;
     request->plan = NULL;
     request->question = NULL;
     request->key = NULL;
@@ -109,7 +110,7 @@ size_t request_answer_bytes(const struct request *request) {
 }
 
 size_t request_bytes(const struct request *request) {
-    size_t bytes = arena_bytes(&request->arena);
+    size_t bytes = arena_bytes(&request->arena) + arena_bytes(&request->outcomes);
     for (size_t i = 0; i < request->job_count && !request->lean; i++)
         bytes += arena_bytes(&request->jobs[i].sentence->arena);
     return bytes;

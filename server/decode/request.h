@@ -9,6 +9,7 @@
 
 #include "model/translator.h"
 #include "server/base/metrics.h"
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,8 +80,7 @@ struct job {
     struct span source;      /* the sentence's bytes within it */
     struct opaque_runs held; /* its runs, at their places in the text; in the request's arena */
     struct sentence *first;  /* what the first of two models has made, while the second decodes; NULL: there is none (yet) */
-    struct outcome
-        *outcome; /* what stays of the sentence (server/decode/outcome.h), malloc'ed; NULL: it has not ended, or failed */
+    struct outcome *outcome; /* what stays of the sentence (server/decode/outcome.h); NULL: it has not ended, or failed */
 };
 
 /* The first of two decodings of a text (server/decode/pivot.h); in the request's arena. */
@@ -166,6 +166,8 @@ struct request {
     uint32_t number;     /* distinguishes requests that share a seed, so that each samples independently */
     int64_t deadline_us; /* clock_us; INT64_MAX: none */
 
+    struct arena outcomes; /* of a lean request; workers share it, so they lock: */
+    pthread_mutex_t keeping;
     atomic_bool failed;    /* a sentence of a lean request has failed: the others need not be decoded. The reason: */
     struct error *failure; /* in the arena; the first one stays; valid once all jobs have ended */
     atomic_size_t pending; /* jobs not ended */

@@ -7,7 +7,6 @@
 #include "server/office/office.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 
 enum {
@@ -412,10 +411,11 @@ static int join(const struct text *text, const struct outcome *const *outcomes, 
         const struct outcome *outcome = outcomes[i];
         length += put_gap(joined + length, text, before, spans[i].begin);
         for (size_t k = 0; k < outcome->word_count; k++)
-            words[word_count++] = span_of(outcome->words[k], length);
-        for (size_t k = 0; k < outcome->link_count; k++)
-            links[link_count++] =
-                (struct html_link){span_of(outcome->links[k].source, 0), span_of(outcome->links[k].target, length)};
+            words[word_count++] = span_of(outcome_words(outcome)[k], length);
+        for (size_t k = 0; k < outcome->link_count; k++) {
+            const struct outcome_link *link = &outcome_links(outcome)[k];
+            links[link_count++] = (struct html_link){span_of(link->source, 0), span_of(link->target, length)};
+        }
         memcpy(joined + length, outcome->text, outcome->length);
         length += outcome->length;
         before = spans[i].end;
@@ -439,15 +439,13 @@ int document_translate(const struct text *text, struct arena *arena, struct html
     int result = outcomes && spans ? 0 : -1;
     for (size_t i = 0; i < text->count && result == 0; i++) {
         spans[i] = text->jobs ? text->jobs[i].source : text->sentences[i].source;
-        outcomes[i] = text->jobs ? text->jobs[i].outcome : outcome_make(&text->sentences[i], true, NULL, &scratch);
+        outcomes[i] = text->jobs ? text->jobs[i].outcome : outcome_make(&text->sentences[i], true, NULL, &made, NULL, &scratch);
         arena_reset(&scratch);
         if (!outcomes[i])
             result = -1;
     }
     if (result == 0)
         result = join(text, (const struct outcome *const *)outcomes, spans, arena, out);
-    for (size_t i = 0; outcomes && i < text->count && !text->jobs; i++)
-        free(outcomes[i]);
     arena_done(&scratch);
     arena_done(&made);
     return result;
