@@ -15,7 +15,8 @@ struct walk_part {
     const void *owner;
 };
 
-/* Adds the messages of a part, which need not outlive the call. Returns -1 with ERROR_INPUT, whose message names line and column, or ERROR_MEMORY. */
+/* Adds the messages of a part, which need not outlive the call. Returns -1 with ERROR_INPUT, whose message names line and column,
+ * or ERROR_MEMORY. */
 int walk_read(const struct walk_part *part, struct html_builder *builder, struct arena *scratch, struct error *err);
 /* Puts the part with its translations. messages: those of the part and of later ones, taken as they are read. bilingual: a
  * translation stands below its source. *accepted is set if tracked changes were accepted. Fails like walk_read. */
