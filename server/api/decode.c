@@ -539,11 +539,9 @@ static void check_size(const struct service *service, const char *field, const s
                  "fewer hypotheses (beam_size, n_best) or a smaller max_length",
                  field, bytes, most);
     else if (kept > service->options.request_memory)
-        api_fail(
-            reply, STATUS_TOO_LARGE, field,
-            "%s would need about %zu bytes of memory for its translation and alignment, and at most %zu are allowed: send it in "
-            "parts",
-            field, kept, service->options.request_memory);
+        api_fail(reply, STATUS_TOO_LARGE, field,
+                 "%s would need about %zu bytes of memory for its translation, and at most %zu are allowed: send it in parts",
+                 field, kept, service->options.request_memory);
     else if (least > service->options.max_reply_bytes)
         api_fail_length(service, least, reply);
 }

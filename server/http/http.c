@@ -32,11 +32,10 @@ enum {
     MUCH_BYTES = 4 << 20, /* a request that took this much returns it to the system */
 
     /* Memory that reading a request may take: READ_BYTES, READ_FACTOR times the longest body, and SENTENCE_BYTES for each sentence
-     * that it may have, or LEAN_BYTES if it is a document. Writing its answer may take ANSWER_FACTOR times the longest reply. */
+     * that it may have. Writing its answer may take ANSWER_FACTOR times the longest reply. */
     READ_BYTES = 24 << 20,
     READ_FACTOR = 8,
     SENTENCE_BYTES = 4 * 1024,
-    LEAN_BYTES = 1024,
     ANSWER_FACTOR = 2
 };
 
@@ -355,8 +354,7 @@ static void set_budget(struct exchange *exchange, size_t most_bytes) {
 
 static void set_reading_budget(struct exchange *exchange) {
     const struct service_options *options = &exchange->http->service->options;
-    size_t each = api_is_lasting(exchange->route) ? LEAN_BYTES : SENTENCE_BYTES;
-    set_budget(exchange, READ_BYTES + READ_FACTOR * options->max_body_bytes + each * most_sentences(exchange));
+    set_budget(exchange, READ_BYTES + READ_FACTOR * options->max_body_bytes + SENTENCE_BYTES * most_sentences(exchange));
 }
 
 /* Replaces the reply if the budget was exceeded while it was made. */
