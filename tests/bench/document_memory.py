@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The memory that a long document takes: tests/bench/document_memory.py [--alignd PROGRAM] [--model weights/en-fr] [--pages 10,100,1000] [--kinds txt,docx,stream]
+[--before PAGES] [--save FOLDER]
 
 Makes documents of 300 words a page from tests/bench/sentences.txt, five sentences a paragraph: txt, docx (each fifth paragraph has a word in bold), and txt as a stream
-of events. A daemon of two workers, which is started anew for each, translates them. Prints the sentences, the bytes of the largest part (the text, or the longest member
-of the archive), the seconds, and the peak of resident memory (VmHWM) above what the daemon had before its first request, in MB (10^6): the weights that a request reads
-for the first time count, too. --save FOLDER keeps the results.
+of events. A daemon of two workers, which is started anew for each and translates a text of PAGES first, translates them. Prints the sentences, the bytes of the largest
+part (the text, or the longest member of the archive), the seconds, and the peak of memory above what the daemon had before, in MB (10^6): of what is resident (VmHWM, with
+the parts of files such as weights that are read for the first time), and of its own alone (RssAnon, looked at every 50 ms). --save FOLDER keeps the results.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import itertools
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -93,14 +95,26 @@ class Server:
         except urllib.error.HTTPError as error:
             sys.exit(f"{name}: {error.read().decode()}")
 
-    def measure(self, name: str, file: bytes, stream: bool) -> tuple[float, float, bytes]:
-        """Seconds, the peak in MB above what it had before, and the reply."""
+    def measure(self, name: str, file: bytes, stream: bool) -> tuple[float, float, float, bytes]:
+        """Seconds, the peaks in MB above what it had before, and the reply."""
         time.sleep(1)  # loading gives memory back
-        idle = self.memory("VmRSS")
+        idle, idle_own = self.memory("VmRSS"), self.memory("RssAnon")
+        own, done = [idle_own], threading.Event()
+
+        def watch() -> None:
+            while not done.wait(0.05):
+                own.append(self.memory("RssAnon"))
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
         Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
         began = time.perf_counter()
-        reply = self.translate(name, file, stream)
-        return time.perf_counter() - began, self.memory("VmHWM") - idle, reply
+        try:
+            reply = self.translate(name, file, stream)
+        finally:
+            done.set()
+            watcher.join()
+        return time.perf_counter() - began, self.memory("VmHWM") - idle, max(own) - idle_own, reply
 
 
 def main() -> None:
@@ -109,16 +123,18 @@ def main() -> None:
     parser.add_argument("--model", default="weights/en-fr")
     parser.add_argument("--pages", default="10,100,1000")
     parser.add_argument("--kinds", default="txt,docx,stream")
+    parser.add_argument("--before", type=int, default=0, help="pages of a text that the daemon translates first, so that its workers have memory of their own")
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
     for kind, pages in itertools.product(options.kinds.split(","), map(int, options.pages.split(","))):
         server = Server(options.alignd, options.model)
+        if options.before > 0:
+            server.translate("before.txt", "\n".join(paragraphs(options.before)[0]).encode(), False)
         texts, count = paragraphs(pages)
         text = "\n".join(texts).encode()
         file, largest = docx(texts) if kind == "docx" else (text, len(text))
-        seconds, peak, reply = server.measure("pages.docx" if kind == "docx" else "pages.txt", file, kind == "stream")
-        print(f"{kind:6} {pages:5} pages {count:6} sentences, largest part {largest / 1e6:5.2f} MB: {seconds:6.1f} s, {peak:6.1f} MB above {server.memory('VmHWM') - peak:.1f}",
-              flush=True)
+        seconds, peak, own, reply = server.measure("pages.docx" if kind == "docx" else "pages.txt", file, kind == "stream")
+        print(f"{kind:6} {pages:5} pages {count:6} sentences, largest part {largest / 1e6:5.2f} MB: {seconds:6.1f} s, {peak:6.1f} MB, its own {own:6.1f} MB", flush=True)
         server.process.terminate()
         server.process.wait()
         if options.save:
