@@ -11,6 +11,7 @@ the parts of files such as weights that are read for the first time), and of its
 from __future__ import annotations
 
 import argparse
+import atexit
 import io
 import itertools
 import socket
@@ -67,6 +68,7 @@ class Server:
             self.address = f"127.0.0.1:{free.getsockname()[1]}"
         self.process = subprocess.Popen([alignd, "--model", model, "--listen", self.address, "--workers", "2", "--log-level", "error", "--max-body-bytes", "16777216",
                                          "--document-sentences", "100000", "--document-ms", "3600000", "--deadline-ms", "3600000"])
+        atexit.register(self.process.terminate)
         while not self.is_ready():
             time.sleep(0.01)
 
