@@ -261,14 +261,16 @@ bool translator_holds(const struct translator *translator) {
     return translator->holds;
 }
 
-/* The sentences that translator_prepare_text makes. */
+/* The sentences that are made of a text. */
 struct prepared {
     const struct translator *translator;
     const struct translator_text *text;
     const struct search_options *options;
     struct arena *arena;
+    const struct sentence_taker *taker; /* gets each, so that the list stays empty; NULL: nobody */
     struct sentence *items;
     size_t count, room, expected;
+    bool complete;        /* the runs that the model cannot read are held already */
     struct arena scratch; /* for the tokens of one sentence */
 };
 
@@ -332,8 +334,8 @@ static int tokenize(struct sentence *sentence, struct prepared *list, struct err
     struct tokenizer_reading how = reading_of(list, &sentence->held);
     if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch, &tokens, &count, err) != 0)
         return -1;
-    if (!sentence->verbatim && t->readable.unreadable && search_constrains(&sentence->options) &&
-        readable_hold(&t->readable, text, bytes, tokens, count, &how.held, &found, scratch, err) != 0)
+    bool finds = !sentence->verbatim && !list->complete && t->readable.unreadable && search_constrains(&sentence->options);
+    if (finds && readable_hold(&t->readable, text, bytes, tokens, count, &how.held, &found, scratch, err) != 0)
         return -1;
     if (found > 0) {
         if (numbers_write_runs(t->source_numbers, t->target_numbers, text, bytes, &how.held, scratch, err) != 0)
@@ -390,23 +392,10 @@ static void limit_target(struct sentence *sentence) {
     sentence->options.max_length = usual > least ? usual : least;
 }
 
-/* Sets what depends on the tokens, and appends the sentence to the list. */
-static int append(struct prepared *list, struct sentence *sentence, struct error *err) {
+/* Sets what depends on the tokens. */
+static int settle(const struct prepared *list, struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
-    if (list->count == list->room) { /* not arena_grow, which begins with room for 64: sentences are large, and often alone */
-        size_t least = list->expected < MOST_EXPECTED ? list->expected : MOST_EXPECTED,
-               room = list->room > 0 ? 2 * list->room : least;
-        struct sentence *grown = arena_alloc(list->arena, room, sizeof *grown);
-        if (!grown)
-            return error_memory(err);
-        if (list->count > 0)
-            memcpy(grown, list->items, list->count * sizeof *grown);
-        list->items = grown;
-        list->room = room;
-    }
-    if (!budget_add_sentence(list->arena->budget))
-        return error_memory(err);
 
     /* the output layer has room for the copies of a sentence within the limit; a part that cannot be cut may be longer */
     if (output_copies(&t->output)) {
@@ -429,7 +418,31 @@ static int append(struct prepared *list, struct sentence *sentence, struct error
             return error_memory(err);
         sentence->amounts->options = sentence->options;
     }
-    arena_limit(&sentence->arena, NULL); /* the sentence keeps what it has taken */
+    if (!list->taker)
+        arena_limit(&sentence->arena, NULL); /* the sentence keeps what it has taken */
+    return 0;
+}
+
+/* Appends the sentence to the list. */
+static int append(struct prepared *list, struct sentence *sentence, struct error *err) {
+    if (!list->taker &&
+        list->count == list->room) { /* not arena_grow, which begins with 64: sentences are large, and often alone */
+        size_t least = list->expected < MOST_EXPECTED ? list->expected : MOST_EXPECTED,
+               room = list->room > 0 ? 2 * list->room : least;
+        struct sentence *grown = arena_alloc(list->arena, room, sizeof *grown);
+        if (!grown)
+            return error_memory(err);
+        if (list->count > 0)
+            memcpy(grown, list->items, list->count * sizeof *grown);
+        list->items = grown;
+        list->room = room;
+    }
+    if (!budget_add_sentence(list->arena->budget))
+        return error_memory(err);
+    if (settle(list, sentence, err) != 0)
+        return -1;
+    if (list->taker)
+        return list->taker->take(list->taker->owner, sentence, err);
     list->items[list->count++] = *sentence;
     return 0;
 }
@@ -511,14 +524,14 @@ static int add_span(struct prepared *list, struct span span, struct error *err) 
     return result;
 }
 
-int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
-                            const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
-                            struct error *err) {
-    struct prepared list = {.translator = translator, .text = text, .options = options, .arena = arena};
-    struct opaque_runs held = reading_of(&list, &text->held).held;
+/* Makes the sentences of the list's text. */
+static int read_text(struct prepared *list, struct error *err) {
+    const struct translator_text *text = list->text;
+    struct opaque_runs held = reading_of(list, &text->held).held;
     struct span whole = {0, text->length}, *spans = &whole;
     size_t found = text->length > 0, next = 0, kept = 0;
-    if (text->split && segmenter_split(translator->segmenter, text->text, text->length, arena, &spans, &found, err) != 0)
+    if (text->split &&
+        segmenter_split(list->translator->segmenter, text->text, text->length, list->arena, &spans, &found, err) != 0)
         return -1;
     for (size_t i = 0; i < found; i++) { /* sentences seem to end within some runs, which must not be cut */
         while (next < held.count && held.all[next].end <= spans[i].begin)
@@ -529,19 +542,47 @@ int translator_prepare_text(const struct translator *translator, const struct tr
             spans[kept++] = spans[i];
     }
     int result = 0;
-    list.expected = kept;
-    arena_init(&list.scratch, SENTENCE_SCRATCH_BYTES);
-    arena_limit(&list.scratch, arena->budget);
+    list->expected = kept;
+    arena_init(&list->scratch, SENTENCE_SCRATCH_BYTES);
+    arena_limit(&list->scratch, list->arena->budget);
     for (size_t i = 0; i < kept && result == 0; i++)
-        result = add_span(&list, spans[i], err);
-    arena_done(&list.scratch);
-    while (result != 0 && list.count > 0)
-        sentence_done(&list.items[--list.count]);
-    if (result != 0)
+        result = add_span(list, spans[i], err);
+    arena_done(&list->scratch);
+    while (result != 0 && list->count > 0)
+        sentence_done(&list->items[--list->count]);
+    return result;
+}
+
+int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
+                            const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
+                            struct error *err) {
+    struct prepared list = {.translator = translator, .text = text, .options = options, .arena = arena};
+    if (read_text(&list, err) != 0)
         return -1;
     *sentences = list.items;
     *count = list.count;
     return 0;
+}
+
+int translator_read_text(const struct translator *translator, const struct translator_text *text,
+                         const struct search_options *options, const struct sentence_taker *taker, struct arena *arena,
+                         struct error *err) {
+    return read_text(&(struct prepared){.translator = translator, .text = text, .options = options, .arena = arena, .taker = taker},
+                     err);
+}
+
+int translator_prepare_again(const struct translator *translator, const struct translator_text *text, struct span span,
+                             const struct search_options *options, struct sentence *sentence, struct error *err) {
+    struct prepared list = {.translator = translator, .text = text, .options = options, .complete = true};
+    arena_init(&list.scratch, SENTENCE_SCRATCH_BYTES);
+    list.arena = &list.scratch;
+    int result = sentence_init(sentence, &list, span, err);
+    if (result == 0 && settle(&list, sentence, err) != 0) {
+        sentence_done(sentence);
+        result = -1;
+    }
+    arena_done(&list.scratch);
+    return result;
 }
 
 int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,

@@ -103,7 +103,19 @@ struct translator_text {
 int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
                             const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                             struct error *err);
-/* The same, verbatim, except that placeholders of programs are held. */
+/* The same one by one, for a caller that keeps few of them. take: gets each sentence in turn, and ends it unless it fails. */
+struct sentence_taker {
+    int (*take)(void *owner, struct sentence *sentence, struct error *err);
+    void *owner;
+};
+int translator_read_text(const struct translator *translator, const struct translator_text *text,
+                         const struct search_options *options, const struct sentence_taker *taker, struct arena *arena,
+                         struct error *err);
+/* Makes one of these sentences again, the same in all bits. span: its source; text->held: sentence.held, at their places in the
+ * text. */
+int translator_prepare_again(const struct translator *translator, const struct translator_text *text, struct span span,
+                             const struct search_options *options, struct sentence *sentence, struct error *err);
+/* The same as translator_prepare_text, verbatim, except that placeholders of programs are held. */
 int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err);

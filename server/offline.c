@@ -554,13 +554,14 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     request->variant = variant_of(work->options, &model->info);
     request->language = variant_source(&model->info, work->options->from);
     ask_translation(run, request);
-    request->split = request->aligns = true;
+    request->split = request->aligns = request->lean = true;
     request->texts = arena_zalloc(&request->arena, work->html.count, sizeof *request->texts);
     if (!request->texts)
         return error_memory(err);
     for (size_t i = 0; i < work->html.count; i++) {
-        request->texts[i].source = work->html.segments[i].text;
-        request->texts[i].source_length = work->html.segments[i].length;
+        const struct html_segment *segment = &work->html.segments[i];
+        request->texts[i] = (struct text){
+            .source = segment->text, .source_length = segment->length, .placed = html_is_placed(&work->html, segment)};
     }
     request->text_count = work->html.count;
     request->finish = document_finish;
@@ -572,12 +573,7 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     submit(run, request);
     while (sem_wait(&work->done) != 0) /* interrupted */
         ;
-    for (size_t i = 0; i < request->job_count; i++) {
-        const struct error *error = request->jobs[i].sentence->error;
-        if (error)
-            return error_set(err, error->code, "%s", error->message);
-    }
-    return 0;
+    return atomic_load(&request->failed) ? error_set(err, request->failure->code, "%s", request->failure->message) : 0;
 }
 
 static int print_document(struct work *work, FILE *out, struct error *err) {
@@ -589,7 +585,6 @@ static int print_document(struct work *work, FILE *out, struct error *err) {
     for (size_t i = 0; i < work->html.count; i++) {
         if (document_translate(&work->request.texts[i], arena, &translations[i]) != 0)
             return error_memory(err);
-        text_forget(&work->request.texts[i]);
     }
     char *text = document_write(&work->document, &work->html, translations, arena, &length, err);
     if (!text)

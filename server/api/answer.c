@@ -4,6 +4,7 @@
 #include "server/api/plan.h"
 #include "server/base/writer.h"
 #include "server/decode/events.h"
+#include "server/decode/outcome.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@ struct sentence_view {
     struct writer *out;
     bool apart; /* sentences have no offsets in the whole text */
 };
+
+static const char *const finish_reasons[] = {[FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
 
 static void put_pair(struct sentence_view *view, size_t source, size_t target) {
     writer_begin_array(view->out, NULL);
@@ -270,7 +273,6 @@ static void put_looks(struct sentence_view *view, enum looks_part part, size_t r
 
 /* Writes the members of one hypothesis. */
 static void put_hypothesis(struct sentence_view *view, const struct api_places *begin) {
-    static const char *const reasons[] = {[FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
     const struct sentence *sentence = view->sentence;
     const struct hypothesis *hypothesis = view->hypothesis;
     writer_string_of(view->out, "source_text", sentence_text(sentence), sentence_text_length(sentence));
@@ -279,7 +281,7 @@ static void put_hypothesis(struct sentence_view *view, const struct api_places *
         put_tokens(view);
     writer_number(view->out, "score", hypothesis->score);
     writer_number(view->out, "log_prob", hypothesis->log_prob);
-    writer_string(view->out, "finish_reason", reasons[hypothesis->finish]);
+    writer_string(view->out, "finish_reason", finish_reasons[hypothesis->finish]);
     if (sentence->options.strategy == &search_exact || sentence->options.approximates)
         writer_boolean(view->out, "optimal", hypothesis->finish != FINISH_BUDGET);
 
@@ -378,7 +380,21 @@ static void put_next(struct sentence_view *view, size_t i, const struct renderin
     at->target = place_after(at->target, rendering->text, strlen(rendering->text));
 }
 
+/* The same of a lean request, which includes nothing else. */
+static void put_outcome(const struct text *text, size_t i, struct writer *out) {
+    const struct job *job = &text->jobs[i];
+    writer_string_of(out, "source_text", text->source + job->source.begin, job->source.end - job->source.begin);
+    writer_string_of(out, "text", job->outcome->text, job->outcome->length);
+    writer_number(out, "score", job->outcome->score);
+    writer_number(out, "log_prob", job->outcome->log_prob);
+    writer_string(out, "finish_reason", finish_reasons[job->outcome->finish]);
+}
+
 void api_render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out) {
+    if (text->jobs) {
+        put_outcome(text, i, out);
+        return;
+    }
     struct arena arena;
     arena_init(&arena, SCRATCH_BYTES);
     struct sentence_view view = {.request = request, .include = request->include, .text = text, .arena = &arena, .out = out};
@@ -540,13 +556,18 @@ static size_t sentence_bytes(const struct request *request, const struct sentenc
     return bytes + (request->include & INCLUDE_BEAM ? branches * BRANCH_BYTES : 0);
 }
 
+/* The same for a sentence of a lean request, whose target counts as about as long as the source. */
+static size_t lean_bytes(const struct job *job) {
+    return OBJECT_BYTES + job->source.end - job->source.begin + 2 * job->tokens * TOKEN_BYTES;
+}
+
 bool api_is_large(const struct request *request) {
     const struct plan *plan = request->plan;
     size_t bytes = 0;
     for (size_t i = 0; plan && i < plan->count; i++)
         bytes += plan->items[i].length;
     for (size_t i = 0; i < request->job_count && bytes < LARGE_BYTES; i++)
-        bytes += sentence_bytes(request, request->jobs[i].sentence);
+        bytes += request->lean ? lean_bytes(&request->jobs[i]) : sentence_bytes(request, request->jobs[i].sentence);
     return bytes >= LARGE_BYTES;
 }
 

@@ -539,11 +539,9 @@ static void check_size(const struct service *service, const char *field, const s
                  "fewer hypotheses (beam_size, n_best) or a smaller max_length",
                  field, bytes, most);
     else if (kept > service->options.request_memory)
-        api_fail(
-            reply, STATUS_TOO_LARGE, field,
-            "%s would need about %zu bytes of memory for its translation and alignment, and at most %zu are allowed: send it in "
-            "parts",
-            field, kept, service->options.request_memory);
+        api_fail(reply, STATUS_TOO_LARGE, field,
+                 "%s would need about %zu bytes of memory for its translation, and at most %zu are allowed: send it in parts",
+                 field, kept, service->options.request_memory);
     else if (least > service->options.max_reply_bytes)
         api_fail_length(service, least, reply);
 }
@@ -582,8 +580,24 @@ void api_prepare(const struct service *service, const char *field, struct reques
         check_size(service, field, request, reply);
 }
 
+/* Says why the second of two models does not translate what the first has made. */
+static void fail_second(const struct request *request, const struct error *error, struct reply *reply) {
+    if (error->code == ERROR_MEMORY)
+        api_fail_memory(reply);
+    else
+        api_fail(reply, error->code == ERROR_LENGTH ? STATUS_TOO_LARGE : STATUS_INVALID, "text",
+                 "what model \"%.60s\" makes of the text cannot be translated further: %s", request->texts[0].model->info.name,
+                 error->message);
+}
+
 bool api_fail_decoded(const struct request *request, struct reply *reply) {
-    for (size_t i = 0; i < request->job_count; i++) {
+    if (atomic_load(&request->failed)) {
+        const struct error *failure = request->failure;
+        bool refused = failure->code == ERROR_LENGTH || failure->code == ERROR_INPUT;
+        (request->texts[0].second && refused ? fail_second : fail_internal)(request, failure, reply);
+        return true;
+    }
+    for (size_t i = 0; i < request->job_count && !request->lean; i++) {
         const struct error *error = request->jobs[i].sentence->error;
         if (!error)
             continue;
@@ -601,11 +615,6 @@ int api_go_on(struct request *request, struct reply *reply) {
     struct error error = {0};
     if (pivot_go_on(request, &error) == 0)
         return 0;
-    if (error.code == ERROR_MEMORY)
-        api_fail_memory(reply);
-    else
-        api_fail(reply, error.code == ERROR_LENGTH ? STATUS_TOO_LARGE : STATUS_INVALID, "text",
-                 "what model \"%.60s\" makes of the text cannot be translated further: %s", request->texts[0].model->info.name,
-                 error.message);
+    fail_second(request, &error, reply);
     return -1;
 }

@@ -281,6 +281,7 @@ static void start(const struct service *service, const struct call *call, enum d
                                 .markup = true};
     size_t most = scheduler_limits(service->scheduler)->jobs / QUEUE_SHARE, window = WORKER_WINDOW * service->options.workers;
     request->window = window < most ? window : most > 0 ? most : 1;
+    request->lean = true;
     struct order *order = order_create(request, &begun, reply);
     if (order && make_notes(order, &request->arena, reply) == 0 && read_order(service, call, dialect, order, request, reply) == 0)
         order_start(order, NULL, service, NULL, request, reply);
@@ -366,7 +367,6 @@ static const struct plan_answer *take_answer(struct request *request, struct rep
         return NULL;
     struct plan *plan = request->plan;
     bool warned = plan_warn(request) == 0;
-    plan->forgets = !request->events; /* a stream still reads the sentences */
     const struct plan_answers *answers = warned ? plan_answers(plan, &request->arena) : NULL;
     if (answers)
         return &answers->all[0];

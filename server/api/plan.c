@@ -377,6 +377,7 @@ static int make_texts(struct plan *plan, struct request *request) {
             bool segment = plan->markup || item->marked;
             text->source = segment ? item->html.segments[j].text : item->source;
             text->source_length = segment ? item->html.segments[j].length : item->length;
+            text->placed = segment && html_is_placed(&item->html, &item->html.segments[j]);
         }
     }
     request->text_count = count;
@@ -431,8 +432,6 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
     for (size_t i = 0; i < item->count; i++) {
         if (!translations || document_translate(&item->texts[i], arena, &translations[i]) != 0)
             return -1;
-        if (plan->forgets)
-            text_forget(&item->texts[i]);
     }
 
     size_t length;

@@ -46,7 +46,6 @@ struct plan {
     const struct order *order;              /* the languages it was made for */
     const char *pivot;                      /* as in struct service_options */
     const struct warnings *warnings;        /* set after its texts are decoded (plan_warn) */
-    bool forgets;                           /* writing a text frees its sentences: nobody reads them later */
 };
 
 /* The reason for refusing a request. */

@@ -4,7 +4,7 @@
 #include "model/translator.h"
 #include "server/api/languages.h"
 #include "server/api/plan.h"
-#include "server/decode/render.h"
+#include "server/decode/outcome.h"
 #include "server/models/catalog.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,13 +34,39 @@ struct warning *warnings_add(struct warnings *warnings, struct arena *arena, enu
     return warning;
 }
 
-/* The model that reads a text, and the one that writes its translation, which differs if two models translate it. */
-static const struct translator_info *reader_of(const struct request *request, const struct text *text) {
-    return text->model ? &text->model->info : &request->model->info;
+/* A text and the sum of what its sentences say. */
+struct judged {
+    const struct request *request;
+    const struct text *text;
+    struct judgement all; /* their sums; estimate: the lowest of those that are doubtful; without lists of amounts */
+    size_t doubtful;      /* how many are */
+};
+
+static int judge_sentence(const struct request *request, const struct text *text, size_t i, struct arena *arena,
+                          struct judgement *out) {
+    const struct sentence *first = text->pivot ? &text->pivot->first[i] : NULL;
+    return text->jobs ? outcome_judgement(text->jobs[i].outcome, arena, out)
+                      : judgement_make(request, text, &text->sentences[i], first, arena, out);
 }
 
-static const struct translator_info *writer_of(const struct request *request, const struct text *text) {
-    return text->second ? &text->second->info : reader_of(request, text);
+/* Returns -1 if memory is out. */
+static int judge(const struct request *request, const struct text *text, struct arena *arena, struct judged *out) {
+    struct judgement one, *all = &out->all;
+    *out = (struct judged){.request = request, .text = text, .all = {.estimate = 1}};
+    for (size_t i = 0; i < text->count; i++) {
+        if (judge_sentence(request, text, i, arena, &one) != 0)
+            return -1;
+        all->untranslated |= one.untranslated;
+        all->unknown += one.unknown;
+        all->tokens += one.tokens;
+        all->omission.tokens += one.omission.tokens;
+        all->omission.left += one.omission.left;
+        all->source_count += one.source_count;
+        all->target_count += one.target_count;
+        out->doubtful += one.doubtful;
+        all->estimate = one.doubtful && one.estimate < all->estimate ? one.estimate : all->estimate;
+    }
+    return 0;
 }
 
 /* ---- language ---- */
@@ -84,8 +110,10 @@ static int warn_of_language(const struct request *request, const char *source, c
     return warning->detail ? 0 : -1;
 }
 
-static int check_language(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
-    return warn_of_language(request, reader_of(request, text)->source, text->source, text->source_length, arena, warnings);
+static int check_language(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
+    const struct text *text = judged->text;
+    const struct served_model *reader = text->model ? text->model : judged->request->model;
+    return warn_of_language(judged->request, reader->info.source, text->source, text->source_length, arena, warnings);
 }
 
 /* ---- untranslated ---- */
@@ -99,29 +127,20 @@ static int warn_of_message(const char *text, size_t length, struct arena *arena,
                : -1;
 }
 
-static int check_untranslated(const struct request *request, const struct text *text, struct arena *arena,
-                              struct warnings *warnings) {
-    (void)request;
-    bool untranslated = false;
-    if (text->count == 0)
-        return warn_of_message(text->source, text->source_length, arena, warnings);
-    for (size_t i = 0; i < text->count; i++)
-        untranslated = untranslated || text->sentences[i].untranslated;
-    return !untranslated || warnings_add(warnings, arena, WARNING_UNTRANSLATED,
-                                         "a sentence was returned unchanged: the model can read none or few of its letters")
+static int check_untranslated(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
+    if (judged->text->count == 0)
+        return warn_of_message(judged->text->source, judged->text->source_length, arena, warnings);
+    return !judged->all.untranslated ||
+                   warnings_add(warnings, arena, WARNING_UNTRANSLATED,
+                                "a sentence was returned unchanged: the model can read none or few of its letters")
                ? 0
                : -1;
 }
 
-/* ---- unknown ---- */
+/* ---- unknown, shortened ---- */
 
-static int check_unknowns(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
-    (void)request;
-    size_t unknown = 0, tokens = 0;
-    for (size_t i = 0; i < text->count; i++) {
-        unknown += text->sentences[i].unknown;
-        tokens += sentence_own(&text->sentences[i]).end - sentence_own(&text->sentences[i]).begin;
-    }
+static int check_unknowns(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
+    size_t unknown = judged->all.unknown, tokens = judged->all.tokens;
     if (UNKNOWN_PARTS * unknown <= tokens)
         return 0;
     return warnings_add(warnings, arena, WARNING_UNKNOWN, "the model does not know %zu of the text's %zu tokens", unknown, tokens)
@@ -129,39 +148,12 @@ static int check_unknowns(const struct request *request, const struct text *text
                : -1;
 }
 
-/* ---- shortened ---- */
-
-/* Marks a sentence's own tokens that are parts of opaque runs. NULL: memory is out. */
-static bool *find_held(const struct sentence *sentence, struct arena *arena) {
-    struct span own = sentence_own(sentence);
-    bool *held = arena_zalloc(arena, own.end - own.begin + 1, sizeof *held);
-    for (size_t j = own.begin, run = 0; held && j < own.end; j++) {
-        while (run < sentence->held.count && sentence->held.all[run].end <= sentence->tokens[j].begin)
-            run++;
-        held[j - own.begin] = run < sentence->held.count && sentence->held.all[run].begin < sentence->tokens[j].end;
-    }
-    return held;
-}
-
-/* A logical form says less than its question, so only translations can leave something out. The best hypothesis of a sentence
- * counts, by its attention, even if the model has an alignment head: a warning must not depend on other fields of the request. */
-static int check_omissions(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
-    const struct translator_info *reader = reader_of(request, text), *writer = writer_of(request, text);
-    struct omission sum = {0};
-    if (!reader->attention || !reader->attention_trained || !writer->attention || !writer->attention_trained ||
-        !plan_translates(writer))
-        return 0;
-    for (size_t i = 0; i < text->count; i++) {
-        const struct sentence *sentence = &text->sentences[i];
-        const struct hypothesis *best = &sentence->hypotheses[0];
-        const bool *held = find_held(sentence, arena);
-        if (!held || omission_add(best->attention, best->length, sentence_own(sentence), held, arena, &sum, NULL) != 0)
-            return -1;
-    }
-    if (!omission_is_much(&sum))
+static int check_omissions(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
+    const struct omission *sum = &judged->all.omission;
+    if (!omission_is_much(sum))
         return 0;
     return warnings_add(warnings, arena, WARNING_SHORTENED, "much of the text may be left untranslated: %zu of its %zu tokens",
-                        sum.left, sum.tokens)
+                        sum->left, sum->tokens)
                ? 0
                : -1;
 }
@@ -187,42 +179,30 @@ static void put_numbers(struct writer *w, const struct warning *warning) {
     put_list(w, "target", lists->target, lists->target_count);
 }
 
-/* Counts the differences in a sentence; if the lists have room, also adds them there. */
-static void add_numbers(const struct sentence *sentence, struct number_lists *lists) {
-    const struct sentence_amounts *amounts = sentence->amounts;
-    for (size_t i = 0; amounts && i < amounts->source_count; i++, lists->source_count++)
-        if (lists->source)
-            lists->source[lists->source_count] = amounts->source[i];
-    for (size_t i = 0; amounts && i < amounts->target_count; i++, lists->target_count++)
-        if (lists->target)
-            lists->target[lists->target_count] = amounts->target[i];
+static void add_all(const char *const *strings, size_t count, const char **list, size_t *used) {
+    for (size_t i = 0; i < count; i++)
+        list[(*used)++] = strings[i];
 }
 
-/* If two models translate, differences between the first two languages count as well. */
-static void find_numbers(const struct text *text, struct number_lists *lists) {
-    lists->source_count = lists->target_count = 0;
-    for (size_t i = 0; i < text->count; i++) {
-        if (text->pivot)
-            add_numbers(&text->pivot->first[i], lists);
-        add_numbers(&text->sentences[i], lists);
-    }
-}
-
-static int check_numbers(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
-    (void)request;
-    struct number_lists found = {0};
-    find_numbers(text, &found);
-    if (found.source_count + found.target_count == 0)
+static int check_numbers(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
+    if (judged->all.source_count + judged->all.target_count == 0)
         return 0;
     struct warning *warning =
         warnings_add(warnings, arena, WARNING_NUMBERS, "the numbers in the translation differ from those in the text");
-    struct number_lists *lists = arena_alloc(arena, 1, sizeof *lists);
-    found.source = arena_alloc(arena, found.source_count, sizeof *found.source);
-    found.target = arena_alloc(arena, found.target_count, sizeof *found.target);
-    if (!warning || !lists || !found.source || !found.target)
+    struct number_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
+    const char **source = arena_alloc(arena, judged->all.source_count, sizeof *source);
+    const char **target = arena_alloc(arena, judged->all.target_count, sizeof *target);
+    if (!warning || !lists || !source || !target)
         return -1;
-    find_numbers(text, &found);
-    *lists = found;
+    for (size_t i = 0; i < judged->text->count; i++) {
+        struct judgement one;
+        if (judge_sentence(judged->request, judged->text, i, arena, &one) != 0)
+            return -1;
+        add_all(one.source, one.source_count, source, &lists->source_count);
+        add_all(one.target, one.target_count, target, &lists->target_count);
+    }
+    lists->source = source;
+    lists->target = target;
     warning->put = put_numbers;
     warning->detail = lists;
     return 0;
@@ -234,31 +214,20 @@ static void put_doubt(struct writer *w, const struct warning *warning) {
     writer_number(w, "quality", *(const double *)warning->detail);
 }
 
-/* The lowest estimate of the sentences counts: one wrong sentence makes a text wrong. A given translation and text that was
- * returned unchanged are not the model's own output. */
-static int check_doubt(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
-    (void)request;
-    size_t doubtful = 0;
-    double least = 1, estimate;
-    for (size_t i = 0; i < text->count; i++) {
-        const struct sentence *sentence = &text->sentences[i];
-        if (sentence->given || sentence->verbatim || !translator_doubts(sentence, &sentence->hypotheses[0], &estimate))
-            continue;
-        doubtful++;
-        least = estimate < least ? estimate : least;
-    }
-    if (doubtful == 0)
+/* The lowest estimate of the sentences counts: one wrong sentence makes a text wrong. */
+static int check_doubt(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
+    if (judged->doubtful == 0)
         return 0;
     struct warning *warning =
-        text->count == 1
+        judged->text->count == 1
             ? warnings_add(warnings, arena, WARNING_DOUBTFUL, "the translation is probably wrong: the model is not sure of it")
             : warnings_add(warnings, arena, WARNING_DOUBTFUL,
-                           "%zu of the %zu sentences are probably translated wrong: the model is not sure of them", doubtful,
-                           text->count);
+                           "%zu of the %zu sentences are probably translated wrong: the model is not sure of them",
+                           judged->doubtful, judged->text->count);
     double *detail = arena_alloc(arena, 1, sizeof *detail);
     if (!warning || !detail)
         return -1;
-    *detail = least;
+    *detail = judged->all.estimate;
     warning->put = put_doubt;
     warning->detail = detail;
     return 0;
@@ -270,7 +239,7 @@ static const struct {
     const char *name;
     /* Adds the code's warning of a text that has sentences, if it applies. Returns -1 if memory is out. NULL: another function adds
      * it. */
-    int (*check)(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings);
+    int (*check)(const struct judged *judged, struct arena *arena, struct warnings *warnings);
     bool optional; /* a request may switch it off with "warnings": false */
 } kinds[WARNING_CODES] = {
     [WARNING_LANGUAGE] = {"language", check_language, false}, [WARNING_UNTRANSLATED] = {"untranslated", check_untranslated, false},
@@ -282,10 +251,13 @@ static const struct {
 /* codes: a bit for each warning to check. */
 static int check_text(const struct request *request, const struct text *text, unsigned codes, struct arena *arena,
                       struct warnings *warnings) {
+    struct judged judged;
+    if (judge(request, text, arena, &judged) != 0)
+        return -1;
     for (size_t code = 0; code < WARNING_CODES; code++) {
         bool wanted = (text->count > 0 || code == WARNING_UNTRANSLATED) && codes & 1u << code && kinds[code].check &&
                       (request->warns || !kinds[code].optional);
-        if (wanted && kinds[code].check(request, text, arena, warnings) != 0)
+        if (wanted && kinds[code].check(&judged, arena, warnings) != 0)
             return -1;
     }
     return 0;

@@ -115,7 +115,7 @@ static void events_note(struct job *job) {
     struct events *events = job->request->events;
     struct feed *feed = &events->feeds[job - job->request->jobs];
     bool ended = job->done_us != 0;
-    size_t noted = ended ? feed->noted : note_token(feed, job->sentence);
+    size_t noted = ended || job->request->lean ? feed->noted : note_token(feed, job->sentence);
     if (!ended && noted <= feed->noted)
         return;
     pthread_mutex_lock(&events->lock);
@@ -144,7 +144,7 @@ int events_follow(struct request *request, const struct events_reader *reader) {
     for (size_t i = 0; i < request->text_count; i++) {
         first[i] = count;
         for (size_t j = 0; j < request->texts[i].count; j++, count++) {
-            feeds[count].job = sentence_job(&request->texts[i].sentences[j]);
+            feeds[count].job = &request->jobs[count]; /* jobs are in the order of the sentences */
             feeds[count].text = i;
         }
     }
@@ -234,9 +234,9 @@ static bool send_text(struct events *events, struct feed *feed, const struct hyp
 
 static bool send_token(struct events *events, struct event *event) {
     struct feed *feed = events->current;
-    const struct sentence *sentence = feed->job->sentence;
-    if (!sends_tokens(sentence))
+    if (feed->job->request->lean || !sends_tokens(feed->job->sentence))
         return false;
+    const struct sentence *sentence = feed->job->sentence;
     struct hypothesis all = {.tokens = feed->tokens,
                              .length = feed->known,
                              .log_probs = feed->log_probs,
@@ -265,7 +265,9 @@ static bool send_sentence(struct events *events, struct event *event) {
     events->current->done = events->current->over;
     const struct text *text = &events->request->texts[event->text];
     size_t *next = &events->next[event->text];
-    if (*next == text->count || !events->feeds[events->first[event->text] + *next].done || !text->sentences[*next].hypotheses)
+    if (*next == text->count || !events->feeds[events->first[event->text] + *next].done)
+        return false;
+    if (text->jobs ? !text->jobs[*next].outcome : !text->sentences[*next].hypotheses)
         return false;
     event->kind = EVENT_SENTENCE;
     event->sentence = (*next)++;

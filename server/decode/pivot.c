@@ -9,7 +9,7 @@
 bool pivot_goes_on(const struct request *request) {
     bool more = false;
     for (size_t i = 0; i < request->job_count; i++) {
-        if (!request->jobs[i].sentence->hypotheses)
+        if (request->lean || !request->jobs[i].sentence->hypotheses)
             return false;
     }
     for (size_t i = 0; i < request->text_count; i++)
@@ -17,27 +17,45 @@ bool pivot_goes_on(const struct request *request) {
     return more;
 }
 
-/* The translation of sentence i becomes a separate sentence; if it is blank, the source sentence does. */
-static int prepare_second(struct request *request, const struct text *text, size_t i, struct guard *guard, struct error *err) {
-    struct pivot *pivot = text->pivot;
+/* What the first model wrote becomes a separate sentence, in the arena; if it is blank, the source sentence does. */
+static int prepare_second(struct request *request, const struct text *text, const struct sentence *first, const char *written,
+                          struct guard *guard, struct glossary *glossary, struct arena *arena, struct sentence **second,
+                          struct error *err) {
     const struct translator *translator = text->second_loaded->translator;
-    const struct sentence *source = &pivot->first[i];
-    const char *written = pivot->renderings[i].text;
     const struct translator_text candidates[] = {
-        {written, strlen(written), {0}, false, request->verbatim},
-        {sentence_text(source), sentence_text_length(source), {0}, false, request->verbatim}};
-    struct sentence *sentence = NULL;
+        {.text = written, .length = strlen(written), .verbatim = request->verbatim},
+        {.text = sentence_text(first), .length = sentence_text_length(first), .verbatim = request->verbatim}};
     size_t count = 0;
+    *second = NULL;
     for (size_t c = 0; c < 2 && count == 0; c++) {
         struct translator_text candidate = candidates[c];
-        if (request_hold(request, translator, guard, &candidate, &request->arena, err) != 0 ||
-            translator_prepare_text(translator, &candidate, &request->search, &request->arena, &sentence, &count, err) != 0)
+        if (request_hold(request, translator, guard, &candidate, arena, err) != 0 ||
+            translator_prepare_text(translator, &candidate, &request->search, arena, second, &count, err) != 0)
             return -1;
     }
-    pivot->second[i] = sentence;
-    if (text->second_variant && translator_choose_variant(sentence, text->second_variant, err) != 0)
+    if (count == 0)
+        return error_set(err, ERROR_INPUT, "a sentence has no text");
+    if (text->second_variant && translator_choose_variant(*second, text->second_variant, err) != 0)
         return -1;
-    return translator_constrain(sentence, &request->glossary, err);
+    return translator_constrain(*second, glossary, err);
+}
+
+int pivot_prepare(struct request *request, const struct text *text, struct sentence *first, struct sentence **second,
+                  struct error *err) {
+    struct guard guard;
+    struct glossary glossary; /* the request's has the phrases of the first model, and is shared between workers */
+    struct rendering rendering;
+    *second = NULL;
+    glossary_init(&glossary, NULL, &first->arena);
+    int result = guard_open(&guard, request->protection, err);
+    if (result == 0)
+        result = translator_render(first, &first->hypotheses[0], &first->arena, &rendering, err);
+    if (result == 0)
+        result = prepare_second(request, text, first, rendering.text, &guard, &glossary, &first->arena, second, err);
+    guard_done(&guard);
+    if (result != 0 && *second)
+        sentence_done(*second);
+    return result;
 }
 
 static int go_on(struct request *request, struct text *text, struct guard *guard, struct error *err) {
@@ -61,7 +79,8 @@ static int go_on(struct request *request, struct text *text, struct guard *guard
     pivot->second = second;
     text->pivot = pivot;
     for (size_t i = 0; i < pivot->count; i++) {
-        if (prepare_second(request, text, i, guard, err) != 0)
+        if (prepare_second(request, text, &pivot->first[i], pivot->renderings[i].text, guard, &request->glossary, arena, &second[i],
+                           err) != 0)
             return -1;
     }
     return 0;
@@ -170,11 +189,11 @@ static struct token *find_tokens(const struct middle *middle, struct arena *aren
 }
 
 /* out is read only, and valid only as long as the two sentences exist. */
-static int compose_sentence(const struct pivot *pivot, size_t index, struct arena *arena, struct sentence *out) {
-    const struct sentence *first = &pivot->first[index], *second = pivot->second[index];
+static int compose_sentence(const struct sentence *first, const struct sentence *second, const struct rendering *rendering,
+                            struct arena *arena, struct sentence *out) {
     struct span read = sentence_own(first), own = sentence_own(second);
     bool first_end = read.end < first->length, second_end = own.end < second->length;
-    const struct middle middle = {first,     second,     &first->hypotheses[0], &pivot->renderings[index], read, own,
+    const struct middle middle = {first,     second,     &first->hypotheses[0], rendering, read, own,
                                   first_end, second_end, read.end + second_end};
     bool attends = first->search.source_length > 0 && second->search.source_length > 0;
     struct hypothesis *hypotheses = arena_alloc(arena, second->count, sizeof *hypotheses);
@@ -216,10 +235,17 @@ int pivot_compose(struct request *request, struct error *err) {
         if (!composed)
             return error_memory(err);
         for (size_t j = 0; j < text->count; j++) {
-            if (compose_sentence(pivot, j, &request->arena, &composed[j]) != 0)
+            if (compose_sentence(&pivot->first[j], pivot->second[j], &pivot->renderings[j], &request->arena, &composed[j]) != 0)
                 return error_memory(err);
         }
         text->sentences = composed;
     }
     return 0;
+}
+
+int pivot_join(const struct sentence *first, const struct sentence *second, struct arena *arena, struct sentence *out) {
+    struct rendering rendering;
+    return translator_render(first, &first->hypotheses[0], arena, &rendering, NULL) == 0
+               ? compose_sentence(first, second, &rendering, arena, out)
+               : -1;
 }

@@ -23,4 +23,14 @@ int pivot_go_on(struct request *request, struct error *err);
  * ERROR_MEMORY. */
 int pivot_compose(struct request *request, struct error *err);
 
+/* ---- one sentence of a lean request ---- */
+
+/* Makes a sentence of what the first model wrote, for the second; in the first one's arena, whose end it does not outlive. Fails
+ * like pivot_go_on. */
+int pivot_prepare(struct request *request, const struct text *text, struct sentence *first, struct sentence **second,
+                  struct error *err);
+/* Composes one of both once they are decoded. out is only read, and valid as long as they and the arena. Returns -1 with
+ * ERROR_MEMORY. */
+int pivot_join(const struct sentence *first, const struct sentence *second, struct arena *arena, struct sentence *out);
+
 #endif

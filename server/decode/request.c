@@ -6,15 +6,20 @@
 #include "server/models/catalog.h"
 #include <assert.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { ARENA_BLOCK_BYTES = 16 * 1024 };
+/* OUTCOME_BLOCK_BYTES: so large that they lie apart from what sentences take and give back, which would be split up otherwise. */
+enum { ARENA_BLOCK_BYTES = 16 * 1024, OUTCOME_BLOCK_BYTES = 256 * 1024 };
 
 void request_init(struct request *request) {
     memset(request, 0, sizeof *request);
     arena_init(&request->arena, ARENA_BLOCK_BYTES);
+    arena_init(&request->outcomes, OUTCOME_BLOCK_BYTES);
+    pthread_mutex_init(&request->keeping, NULL);
     request->deadline_us = INT64_MAX;
     atomic_init(&request->pending, 0);
+    atomic_init(&request->failed, false);
     atomic_init(&request->reason, CANCEL_NONE);
     atomic_init(&request->cancelled, false);
 }
@@ -25,7 +30,7 @@ void request_done(struct request *request) {
         /* A text that was decoded twice owns both parts, but not the composed result; a twin does not own the first part. */
         struct text *text = &request->texts[i];
         const struct pivot *pivot = text->pivot;
-        for (size_t j = 0; j < text->count; j++) {
+        for (size_t j = 0; j < text->count && text->sentences; j++) {
             if (!text->twin)
                 sentence_done(pivot ? &pivot->first[j] : &text->sentences[j]);
             if (pivot && pivot->second[j])
@@ -35,11 +40,13 @@ void request_done(struct request *request) {
     for (struct held_model *held = request->held; held; held = held->next)
         loaded_model_release(held->loaded);
     arena_done(&request->arena);
+    arena_done(&request->outcomes);
     kept_glossary_release(request->kept);
     loaded_model_release(request->loaded);
     model_set_release(request->models);
     request->texts = NULL;
     request->text_count = 0;
+    request->failure = NULL;
     request->plan = NULL;
     request->question = NULL;
     request->key = NULL;
@@ -48,13 +55,6 @@ void request_done(struct request *request) {
     request->loaded = NULL;
     request->models = NULL;
     request->model = NULL;
-}
-
-void text_forget(struct text *text) {
-    for (size_t i = 0; i < text->count && !text->pivot; i++) {
-        sentence_done(&text->sentences[i]);
-        text->sentences[i].hypotheses = NULL;
-    }
 }
 
 void request_cancel(struct request *request, enum cancel_reason reason) {
@@ -98,18 +98,20 @@ size_t request_decoding_bytes(const struct request *request) {
 }
 
 size_t request_answer_bytes(const struct request *request) {
-    enum { TOKEN_BYTES = 100, WEIGHT_BYTES = 2 * sizeof(float) }; /* a weight of attention and one of alignment */
+    /* of a sentence, of a token's text, and of its words and links where elements are placed; twice, since the document is written
+     * from them */
+    enum { SENTENCE_BYTES = 200, TOKEN_BYTES = 2 * 5, PLACED_BYTES = 2 * 24 };
     size_t bytes = 0;
-    if (request_window(request) == request->job_count)
-        return 0;
-    for (size_t i = 0; i < request->job_count; i++)
-        bytes += request->jobs[i].steps * (request->jobs[i].tokens * WEIGHT_BYTES + TOKEN_BYTES);
+    for (size_t i = 0; i < request->job_count && request->lean; i++) {
+        const struct job *job = &request->jobs[i];
+        bytes += SENTENCE_BYTES + job->steps * (job->text->placed ? TOKEN_BYTES + PLACED_BYTES : TOKEN_BYTES);
+    }
     return bytes;
 }
 
 size_t request_bytes(const struct request *request) {
-    size_t bytes = arena_bytes(&request->arena);
-    for (size_t i = 0; i < request->job_count; i++)
+    size_t bytes = arena_bytes(&request->arena) + arena_bytes(&request->outcomes);
+    for (size_t i = 0; i < request->job_count && !request->lean; i++)
         bytes += arena_bytes(&request->jobs[i].sentence->arena);
     return bytes;
 }
@@ -201,23 +203,38 @@ int request_hold(const struct request *request, const struct translator *transla
     return guard_find(guard, translator_scope(translator, text->verbatim), text->text, text->length, arena, &text->held, err);
 }
 
+/* Chooses the languages of a sentence that was just made. */
+static int choose_languages(const struct request *request, const struct text *text, struct sentence *sentence, struct error *err) {
+    const char *variant = text->model ? text->variant : request->variant;
+    const char *language = text->model ? text->language : request->language;
+    if (!variant)
+        return 0;
+    return language ? translator_choose_languages(sentence, language, variant, err)
+                    : translator_choose_variant(sentence, variant, err);
+}
+
+/* Finds what is held in a text, which is then ready to be read. */
+static int hold_text(struct request *request, const struct text *text, const struct translator *reader, struct guard *guard,
+                     struct arena *arena, struct translator_text *read, enum request_input *input, struct error *err) {
+    *read = (struct translator_text){
+        .text = text->source, .length = text->source_length, .split = request->split, .verbatim = request->verbatim};
+    *input = REQUEST_PROTECT;
+    if (check_time(request, err) != 0 || request_hold(request, reader, guard, read, arena, err) != 0)
+        return -1;
+    *input = REQUEST_TEXT;
+    return 0;
+}
+
 static int prepare_text(struct request *request, struct text *text, const struct translator *translator, struct guard *guard,
                         enum request_input *input, struct error *err) {
     const struct translator *reader = text->loaded ? text->loaded->translator : translator;
-    const char *variant = text->model ? text->variant : request->variant;
-    const char *language = text->model ? text->language : request->language;
-    struct translator_text read = {text->source, text->source_length, {0}, request->split, request->verbatim};
     struct search_options options = options_of(request, text);
-    *input = REQUEST_PROTECT;
-    if (check_time(request, err) != 0 || request_hold(request, reader, guard, &read, &request->arena, err) != 0)
+    struct translator_text read;
+    if (hold_text(request, text, reader, guard, &request->arena, &read, input, err) != 0 ||
+        translator_prepare_text(reader, &read, &options, &request->arena, &text->sentences, &text->count, err) != 0)
         return -1;
-
-    *input = REQUEST_TEXT;
-    if (translator_prepare_text(reader, &read, &options, &request->arena, &text->sentences, &text->count, err) != 0)
-        return -1;
-    for (size_t i = 0; variant && i < text->count; i++) {
-        if ((language ? translator_choose_languages(&text->sentences[i], language, variant, err)
-                      : translator_choose_variant(&text->sentences[i], variant, err)) != 0)
+    for (size_t i = 0; i < text->count; i++) {
+        if (choose_languages(request, text, &text->sentences[i], err) != 0)
             return -1;
     }
 
@@ -230,23 +247,6 @@ static int prepare_text(struct request *request, struct text *text, const struct
             return -1;
     }
     return 0;
-}
-
-int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err) {
-    struct guard guard;
-    *input = REQUEST_PROTECT;
-    int result = guard_open(&guard, request->protection, err);
-    for (size_t i = 0; result == 0 && i < request->text_count; i++) {
-        struct text *text = &request->texts[i];
-        if (text->twin) {
-            text->sentences = text->twin->sentences;
-            text->count = text->twin->count;
-        } else {
-            result = prepare_text(request, text, translator, &guard, input, err);
-        }
-    }
-    guard_done(&guard);
-    return result != 0 ? -1 : request_make_jobs(request, false, err);
 }
 
 /* ---- jobs ---- */
@@ -263,22 +263,26 @@ static void job_measure(struct job *job) {
     job->bytes = sentence_max_bytes(sentence);
 }
 
+/* Each job of a request samples on its own, by its number. */
+void job_set(struct job *job, struct sentence *sentence) {
+    struct request *request = job->request;
+    sentence->cancelled = &request->cancelled;
+    sentence->replace_unknowns = request->replace_unknowns;
+    sentence->wants_alignment = request->aligns;
+    sentence->owner = job;
+    sentence->options.sampling.stream = (uint64_t)request->number << 32 | (uint64_t)(job - request->jobs);
+    job->sentence = sentence;
+    job_measure(job);
+}
+
 /* True if the text has sentences for this decoding: a twin's are decoded by its model once, and the second decoding is only of
  * texts that have a second model. */
 static bool is_decoded(const struct text *text, bool second) {
     return second ? text->pivot != NULL : !text->twin;
 }
 
-/* Makes the job of a prepared sentence; number: of the job in the request, since each samples on its own. */
-static void job_init(struct job *job, struct request *request, struct sentence *sentence, const struct loaded_model *model,
-                     size_t number) {
-    sentence->cancelled = &request->cancelled;
-    sentence->replace_unknowns = request->replace_unknowns;
-    sentence->wants_alignment = request->aligns;
-    sentence->owner = job;
-    sentence->options.sampling.stream = (uint64_t)request->number << 32 | (uint64_t)number;
-    *job = (struct job){.request = request, .sentence = sentence, .model = model};
-    job_measure(job);
+static const struct loaded_model *first_model(const struct request *request, const struct text *text) {
+    return text->loaded ? text->loaded : request->loaded;
 }
 
 int request_make_jobs(struct request *request, bool second, struct error *err) {
@@ -288,16 +292,170 @@ int request_make_jobs(struct request *request, bool second, struct error *err) {
     struct job *jobs = arena_zalloc(&request->arena, count, sizeof *jobs);
     if (!jobs)
         return error_memory(err);
-    for (size_t i = 0; i < request->text_count; i++) {
-        const struct text *text = &request->texts[i];
-        const struct loaded_model *model = second ? text->second_loaded : text->loaded ? text->loaded : request->loaded;
-        for (size_t j = 0; is_decoded(text, second) && j < text->count; j++, made++)
-            job_init(&jobs[made], request, second ? text->pivot->second[j] : &text->sentences[j], model, made);
-    }
     request->jobs = jobs;
     request->job_count = count;
+    for (size_t i = 0; i < request->text_count; i++) {
+        const struct text *text = &request->texts[i];
+        const struct loaded_model *model = second ? text->second_loaded : first_model(request, text);
+        for (size_t j = 0; is_decoded(text, second) && j < text->count; j++, made++) {
+            jobs[made] = (struct job){.request = request, .model = model};
+            job_set(&jobs[made], second ? text->pivot->second[j] : &text->sentences[j]);
+        }
+    }
     return 0;
 }
+
+/* ---- lean requests: each sentence is made twice, to be measured and to be decoded ---- */
+
+/* The jobs while they are listed. */
+struct listing {
+    struct request *request;
+    struct text *text;
+    enum request_input *input;
+    struct job *jobs; /* [count] */
+    size_t count, room;
+    struct arena arena; /* of the list, which moves as it grows */
+};
+
+/* Copies a sentence's runs, which lie within it, as runs of its text. */
+static int keep_held(const struct sentence *sentence, struct arena *arena, struct opaque_runs *out) {
+    size_t count = sentence->held.count;
+    struct opaque_run *all = count > 0 ? arena_alloc(arena, count, sizeof *all) : NULL;
+    for (size_t i = 0; all && i < count; i++) {
+        const struct opaque_run *run = &sentence->held.all[i];
+        all[i] = (struct opaque_run){sentence->source.begin + run->begin, sentence->source.begin + run->end, run->kind, NULL};
+        if (run->written)
+            all[i].written = arena_copy(arena, run->written, strlen(run->written));
+    }
+    *out = (struct opaque_runs){all, count};
+    return arena_failed(arena) ? -1 : 0;
+}
+
+/* Lists the job of a sentence and ends the sentence. */
+static int list_sentence(void *owner, struct sentence *sentence, struct error *err) {
+    struct listing *listing = owner;
+    struct request *request = listing->request;
+    if (choose_languages(request, listing->text, sentence, err) != 0)
+        return -1;
+    *listing->input = REQUEST_GLOSSARY;
+    if (check_time(request, err) != 0 || translator_constrain(sentence, &request->glossary, err) != 0)
+        return -1;
+    *listing->input = REQUEST_TEXT;
+    struct job *jobs = arena_grow(&listing->arena, listing->jobs, listing->count, &listing->room, 1, sizeof *jobs);
+    struct job job = {.request = request,
+                      .sentence = sentence,
+                      .model = first_model(request, listing->text),
+                      .text = listing->text,
+                      .source = sentence->source};
+    if (!jobs || keep_held(sentence, &request->arena, &job.held) != 0)
+        return error_memory(err);
+    job_measure(&job);
+    job.sentence = NULL;
+    listing->jobs = jobs;
+    jobs[listing->count++] = job;
+    listing->text->count++;
+    sentence_done(sentence);
+    return 0;
+}
+
+static int list_text(struct listing *listing, struct text *text, struct guard *guard, struct arena *scratch, struct error *err) {
+    struct request *request = listing->request;
+    const struct translator *reader = first_model(request, text)->translator;
+    struct search_options options = options_of(request, text);
+    struct translator_text read;
+    const struct sentence_taker taker = {list_sentence, listing};
+    listing->text = text;
+    int result = hold_text(request, text, reader, guard, scratch, &read, listing->input, err);
+    if (result == 0)
+        result = translator_read_text(reader, &read, &options, &taker, scratch, err);
+    arena_reset(scratch);
+    return result;
+}
+
+static int list_jobs(struct request *request, struct guard *guard, enum request_input *input, struct error *err) {
+    struct listing listing = {.request = request, .input = input};
+    struct arena scratch;
+    int result = 0;
+    arena_init(&listing.arena, ARENA_BLOCK_BYTES);
+    arena_init(&scratch, ARENA_BLOCK_BYTES);
+    arena_limit(&listing.arena, request->arena.budget);
+    arena_limit(&scratch, request->arena.budget);
+    for (size_t i = 0; result == 0 && i < request->text_count; i++)
+        result = list_text(&listing, &request->texts[i], guard, &scratch, err);
+    arena_done(&scratch);
+    struct job *jobs = result == 0 ? arena_alloc(&request->arena, listing.count, sizeof *jobs) : NULL;
+    request->failure = arena_zalloc(&request->arena, 1, sizeof *request->failure);
+    if (jobs && request->failure) {
+        if (listing.count > 0)
+            memcpy(jobs, listing.jobs, listing.count * sizeof *jobs);
+        request->jobs = jobs;
+        request->job_count = listing.count;
+        for (size_t i = 0; i < request->text_count; i++) {
+            request->texts[i].jobs = jobs;
+            jobs += request->texts[i].count;
+        }
+    } else if (result == 0) {
+        result = error_memory(err);
+    }
+    arena_done(&listing.arena);
+    return result;
+}
+
+int job_open(struct job *job) {
+    struct request *request = job->request;
+    const struct text *text = job->text;
+    if (job->sentence || !request->lean)
+        return 0;
+    struct error error = {0};
+    struct search_options options = options_of(request, text);
+    const struct translator_text read = {
+        .text = text->source, .length = text->source_length, .held = job->held, .verbatim = request->verbatim};
+    struct sentence *sentence = atomic_load(&request->failed) ? NULL : malloc(sizeof *sentence);
+    if (!sentence) {
+        error_memory(&error);
+    } else if (translator_prepare_again(job->model->translator, &read, job->source, &options, sentence, &error) == 0) {
+        /* workers may share the glossary: its phrases were all found when the sentences were measured */
+        if (choose_languages(request, text, sentence, &error) == 0 &&
+            translator_constrain(sentence, &request->glossary, &error) == 0) {
+            job_set(job, sentence);
+            return 0;
+        }
+        sentence_done(sentence);
+    }
+    free(sentence);
+    request_fail(request, &error);
+    return -1;
+}
+
+void request_fail(struct request *request, const struct error *error) {
+    if (!atomic_exchange(&request->failed, true))
+        *request->failure = *error;
+}
+
+/* ---- all texts ---- */
+
+int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err) {
+    struct guard guard;
+    *input = REQUEST_PROTECT;
+    int result = guard_open(&guard, request->protection, err);
+    if (result == 0 && request->lean)
+        result = list_jobs(request, &guard, input, err);
+    for (size_t i = 0; result == 0 && i < request->text_count && !request->lean; i++) {
+        struct text *text = &request->texts[i];
+        if (text->twin) {
+            text->sentences = text->twin->sentences;
+            text->count = text->twin->count;
+        } else {
+            result = prepare_text(request, text, translator, &guard, input, err);
+        }
+    }
+    guard_done(&guard);
+    if (result != 0)
+        return -1;
+    return request->lean ? 0 : request_make_jobs(request, false, err);
+}
+
+/* ---- a job's end ---- */
 
 struct sentence *job_sentence(const struct job *job) {
     return job->second ? job->second : job->sentence;

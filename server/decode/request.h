@@ -9,6 +9,7 @@
 
 #include "model/translator.h"
 #include "server/base/metrics.h"
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,11 +57,13 @@ struct forced_step {
     size_t count;
 };
 
+struct outcome;
+
 /* One sentence to decode: waiting in the scheduler, then live in a worker's batch. */
 struct job {
     struct request *request;
-    struct sentence *sentence;
-    struct sentence *second; /* decoded in its place if the amounts of the first differ (model/amounts.h); NULL: not yet */
+    struct sentence *sentence; /* of a lean request: NULL except from job_open until outcome_take */
+    struct sentence *second;   /* decoded in its place if the amounts of the first differ (model/amounts.h); NULL: not yet */
     const struct loaded_model *model;
     size_t rows;    /* must be free before it is admitted */
     size_t tokens;  /* to be encoded */
@@ -71,6 +74,13 @@ struct job {
     struct job *next;  /* in the scheduler's queue, or in a list just taken from it */
     size_t live_index; /* place in its worker's list of live jobs */
     bool express;      /* admitted by the express lane (admission.h) */
+
+    /* of a lean request */
+    const struct text *text;
+    struct span source;      /* the sentence's bytes within it */
+    struct opaque_runs held; /* its runs, at their places in the text; in the request's arena */
+    struct sentence *first;  /* what the first of two models has made, while the second decodes; NULL: there is none (yet) */
+    struct outcome *outcome; /* what stays of the sentence (server/decode/outcome.h); NULL: it has not ended, or failed */
 };
 
 /* The first of two decodings of a text (server/decode/pivot.h); in the request's arena. */
@@ -97,8 +107,10 @@ struct text {
     double confidence;          /* confidence of the detection, 0 to 1 */
     struct text *twin;          /* an earlier text with the same first model, whose sentences it shares; NULL: none */
     struct pivot *pivot;        /* NULL: not decoded twice, or not yet */
-    struct sentence *sentences; /* [count] */
+    struct sentence *sentences; /* [count]; NULL: the request is lean */
+    struct job *jobs;           /* [count] of a lean request; otherwise NULL */
     size_t count;
+    bool placed; /* of a lean request: the words of the translation and their links are wanted */
 };
 
 /* A model that a request works with; in its arena. */
@@ -135,6 +147,7 @@ struct request {
     bool streamed; /* the answer is wanted piece by piece */
     bool warns;    /* the answer includes the warnings that cost time */
     bool accepted; /* answer it even if the daemon is draining */
+    bool lean; /* a document: its sentences are in memory only while they are decoded, one hypothesis of each, nothing is given */
     struct text *texts;
     size_t text_count;
     const char *target_name; /* of the field with their targets; static */
@@ -153,6 +166,10 @@ struct request {
     uint32_t number;     /* distinguishes requests that share a seed, so that each samples independently */
     int64_t deadline_us; /* clock_us; INT64_MAX: none */
 
+    struct arena outcomes; /* of a lean request; workers share it, so they lock: */
+    pthread_mutex_t keeping;
+    atomic_bool failed;    /* a sentence of a lean request has failed: the others need not be decoded. The reason: */
+    struct error *failure; /* in the arena; the first one stays; valid once all jobs have ended */
     atomic_size_t pending; /* jobs not ended */
     atomic_int reason;     /* enum cancel_reason; the first one stays */
     atomic_bool cancelled; /* true once reason is set; the request's sentences check it */
@@ -192,8 +209,8 @@ enum request_input {
  * done. */
 int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err);
 
-/* Makes a job of each prepared sentence: of those that the texts' models read, as request_prepare does, or of those of the second
- * decoding (server/decode/pivot.h). Returns -1 with ERROR_MEMORY. */
+/* Makes a job of each prepared sentence of a request that is not lean: of those that the texts' models read, as request_prepare
+ * does, or of those of the second decoding (server/decode/pivot.h). Returns -1 with ERROR_MEMORY. */
 int request_make_jobs(struct request *request, bool second, struct error *err);
 
 /* Makes the sentences leave at the next step. Thread-safe; only the first reason counts. */
@@ -201,9 +218,6 @@ void request_cancel(struct request *request, enum cancel_reason reason);
 enum cancel_reason request_reason(const struct request *request);
 /* Returns whether the request is cancelled; if its deadline has passed, it is cancelled now. Thread-safe. */
 bool request_is_over(struct request *request);
-
-/* Frees what the sentences of a text that was decoded and written have in memory; they may only be ended. The text has no twin. */
-void text_forget(struct text *text);
 
 /* Returns the bytes of memory that it holds now. */
 size_t request_bytes(const struct request *request);
@@ -220,9 +234,17 @@ size_t request_window(const struct request *request);
 size_t request_work(const struct request *request);
 /* Returns the most bytes that decoding one of its sentences takes. */
 size_t request_decoding_bytes(const struct request *request);
-/* Returns about how many bytes the translations of its sentences take with their alignment, which are kept until it is answered, if
- * they are as long as expected. 0: all of them fit into its window, so that the queue bounds them. */
+/* Returns about how many bytes stay of the sentences of a lean request until it is answered, if their translations are as long as
+ * expected; 0 for others, whose number the queue bounds. */
 size_t request_answer_bytes(const struct request *request);
+
+/* Makes the sentence of a lean request's job, which is about to be decoded. Returns -1 if that fails: the job must end. Other jobs
+ * have theirs. */
+int job_open(struct job *job);
+/* Makes this sentence the job's: it is decoded for it. */
+void job_set(struct job *job, struct sentence *sentence);
+/* Notes why a sentence of a lean request has failed. Thread-safe; the first reason counts. */
+void request_fail(struct request *request, const struct error *error);
 
 /* Returns the sentence that is decoded for the job now. */
 struct sentence *job_sentence(const struct job *job);

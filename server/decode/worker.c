@@ -1,6 +1,7 @@
 /* This module hides the round of a decoding thread: which jobs are live in it, and when they enter and leave its batches. */
 #include "server/decode/worker.h"
 #include "server/base/clock.h"
+#include "server/decode/outcome.h"
 #include "server/models/loaded_model.h"
 #include <assert.h>
 #include <pthread.h>
@@ -78,8 +79,10 @@ static size_t length_of(const struct job *job) {
 }
 
 static void end_job(struct job *job) {
+    const struct sentence *sentence = job->sentence;
     job->done_us = clock_us();
-    job->written = job->sentence->hypotheses ? job->sentence->hypotheses[0].length : 0;
+    job->written = sentence && sentence->hypotheses ? sentence->hypotheses[0].length : 0;
+    outcome_take(job);
     if (job->request->progress)
         job->request->progress(job);
     job_end(job);
@@ -201,23 +204,41 @@ static void admit_to(struct worker *worker, struct slot *slot, struct job *jobs)
     note_encoded(slot, clock_us() - began_us);
 }
 
-/* Jobs of cancelled requests come first in the list. They may have been claimed. When they end, their models must not be in use any
- * more, since the models may then be freed. */
+/* Makes the sentences of the jobs of lean requests. Jobs that have none, since it cannot be made or their request is cancelled, go
+ * to *ended. Returns the others, in their order. */
+static struct job *open_jobs(struct job *jobs, struct job **ended) {
+    struct job *fresh = NULL, **end = &fresh;
+    while (jobs) {
+        struct job *job = jobs;
+        jobs = job->next;
+        job->next = NULL;
+        if (request_reason(job->request) == CANCEL_NONE && job_open(job) == 0) {
+            *end = job;
+            end = &job->next;
+        } else {
+            job->next = *ended;
+            *ended = job;
+        }
+    }
+    return fresh;
+}
+
+/* Jobs that are not admitted may have been claimed. When they end, their models must not be in use any more, since the models may
+ * then be freed. */
 static void admit(struct worker *worker, struct job *jobs) {
-    struct job *fresh = jobs;
+    struct job *ended = NULL, *fresh = open_jobs(jobs, &ended);
     int64_t now_us = clock_us();
-    while (fresh && request_reason(fresh->request) != CANCEL_NONE)
-        fresh = fresh->next;
     for (struct job *job = fresh; job; job = job->next) {
         job->admitted_us = now_us;
         metrics_queued(worker->pool->options.metrics, job->model->metrics, job->request->priority, now_us - job->queued_us);
         add_live(worker, job);
     }
     admission_settle(worker->admission);
-    while (jobs != fresh) {
-        struct job *job = jobs;
-        jobs = job->next;
-        job->sentence->dropped = true;
+    while (ended) {
+        struct job *job = ended;
+        ended = job->next;
+        if (job->sentence)
+            job->sentence->dropped = true;
         job_gives_up(job);
         end_job(job);
     }
@@ -234,7 +255,7 @@ static void worker_finish(struct worker *worker, struct sentence *sentence) {
     size_t tokens = sentence->hypotheses ? sentence->hypotheses[0].length : 0;
     metrics_tokens(job->model->metrics, sentence->length, tokens, sentence->unknown);
     job->sentence->dropped |= sentence->dropped;
-    if (job_goes_on(job)) {
+    if (job_goes_on(job) || outcome_goes_on(job)) {
         if (scheduler_return(worker->pool->options.scheduler, job))
             return;
         job_gives_up(job);

@@ -3,7 +3,7 @@
 #include "server/documents/document.h"
 #include "model/base/utf8.h"
 #include "model/text/character.h"
-#include "server/decode/render.h"
+#include "server/decode/outcome.h"
 #include "server/office/office.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -383,85 +383,69 @@ char *document_write_text(const char *text, size_t length, const struct html *ht
 
 /* ---- translations with their words ---- */
 
-/* The words of a translation and their links while they are collected. */
-struct word_list {
-    struct span *words;      /* [count] */
-    struct html_link *links; /* [linked] a word has at most one link */
-    size_t count, linked, room, link_room;
-};
-
-static struct span shifted(struct span span, size_t by) {
-    return (struct span){by + span.begin, by + span.end};
+static struct span span_of(struct outcome_place place, size_t by) {
+    return (struct span){by + place.begin, by + place.end};
 }
 
-/* Adds the words of a sentence. Each is linked with the word that the alignment head gives it; models without one link it with its
- * best source word, after each source word got its share of the attention (server/decode/render.h). */
-static int add_words(const struct text *text, const struct rendered *rendered, size_t i, struct arena *scratch, struct arena *arena,
-                     struct word_list *list) {
-    const struct sentence *sentence = &text->sentences[i];
-    struct translator_info info = translator_info(sentence->translator);
-    struct word_sides sides;
-    struct word_matrix weights;
-    struct links found;
-    size_t first = list->count;
-    if (render_words(sentence, WORDS_UNICODE, &sentence->hypotheses[0], &rendered->sentences[i], scratch, &sides, NULL) != 0)
-        return -1;
-    struct span *words = arena_grow(arena, list->words, list->count, &list->room, sides.target.count, sizeof *words);
-    struct html_link *links = arena_grow(arena, list->links, list->linked, &list->link_room, sides.target.count, sizeof *links);
-    if (!words || !links)
-        return -1;
-    list->words = words;
-    list->links = links;
-    for (size_t word = 0; word < sides.target.count; word++)
-        words[list->count++] = shifted(sides.target.words[word], rendered->begins[i]);
-    if (!info.attention)
-        return 0;
+static size_t put_gap(char *to, const struct text *text, size_t begin, size_t end) {
+    memcpy(to, text->source + begin, end - begin);
+    return end - begin;
+}
 
-    if (links_find(sentence, &sides, scratch, &weights, NULL) != 0)
-        return -1;
-    links_prepare(links_kind_find(info.alignment_head ? "best" : "balanced"), &weights, true);
-    if (links_make(links_kind_find("best"), &weights, scratch, &found, NULL) != 0)
-        return -1;
-    for (size_t k = 0; k < found.count; k++) {
-        struct span source = sides.source.words[found.all[k].source];
-        links[list->linked++] = (struct html_link){shifted(source, sentence->source.begin), words[first + found.all[k].target]};
+/* Joins the outcomes of a text's sentences with the white space between them. spans [text->count]: their places in the source. */
+static int join(const struct text *text, const struct outcome *const *outcomes, const struct span *spans, struct arena *arena,
+                struct html_translation *out) {
+    size_t most = text->source_length + 1, word_count = 0, link_count = 0, length = 0, before = 0;
+    for (size_t i = 0; i < text->count; i++) {
+        most += outcomes[i]->length;
+        word_count += outcomes[i]->word_count;
+        link_count += outcomes[i]->link_count;
     }
-    return 0;
-}
-
-/* Copies what the writer needs into the arena, and nothing else: a document has thousands of texts. */
-static int keep_translation(const struct rendered *rendered, const struct word_list *list, struct arena *arena,
-                            struct html_translation *out) {
-    char *copy = arena_copy(arena, rendered->text, rendered->length);
-    struct span *words = arena_alloc(arena, list->count, sizeof *words);
-    struct html_link *links = arena_alloc(arena, list->linked, sizeof *links);
-    if (!copy || !words || !links)
+    char *joined = arena_alloc(arena, most, 1);
+    struct span *words = arena_alloc(arena, word_count, sizeof *words);
+    struct html_link *links = arena_alloc(arena, link_count, sizeof *links);
+    if (!joined || !words || !links)
         return -1;
-    if (list->count > 0)
-        memcpy(words, list->words, list->count * sizeof *words);
-    if (list->linked > 0)
-        memcpy(links, list->links, list->linked * sizeof *links);
-    *out = (struct html_translation){copy, rendered->length, words, list->count, links, list->linked};
+    word_count = link_count = 0;
+    for (size_t i = 0; i < text->count; i++) {
+        const struct outcome *outcome = outcomes[i];
+        length += put_gap(joined + length, text, before, spans[i].begin);
+        for (size_t k = 0; k < outcome->word_count; k++)
+            words[word_count++] = span_of(outcome_words(outcome)[k], length);
+        for (size_t k = 0; k < outcome->link_count; k++) {
+            const struct outcome_link *link = &outcome_links(outcome)[k];
+            links[link_count++] = (struct html_link){span_of(link->source, 0), span_of(link->target, length)};
+        }
+        memcpy(joined + length, outcome->text, outcome->length);
+        length += outcome->length;
+        before = spans[i].end;
+    }
+    length += put_gap(joined + length, text, before, text->source_length);
+    joined[length] = '\0';
+    if (segmenter_trim(joined, length).begin < length)
+        *out = (struct html_translation){joined, length, text->jobs && !text->placed ? NULL : words, word_count, links, link_count};
     return 0;
 }
 
 int document_translate(const struct text *text, struct arena *arena, struct html_translation *out) {
-    struct rendered rendered;
-    struct word_list list = {0};
-    struct arena made, scratch; /* scratch: for the weights between the words of one sentence */
+    struct arena made, scratch; /* scratch: for one sentence */
     *out = (struct html_translation){0};
     arena_init(&made, SCRATCH_BLOCK_BYTES);
     arena_init(&scratch, SCRATCH_BLOCK_BYTES);
     arena_limit(&made, arena->budget);
     arena_limit(&scratch, arena->budget);
-    int result = render_text(text, &made, &rendered, NULL);
-    bool blank = result == 0 && segmenter_trim(rendered.text, rendered.length).begin == rendered.length;
-    for (size_t i = 0; i < text->count && result == 0 && !blank; i++) {
-        result = add_words(text, &rendered, i, &scratch, &made, &list);
+    struct outcome **outcomes = arena_zalloc(&made, text->count, sizeof(struct outcome *));
+    struct span *spans = arena_alloc(&made, text->count, sizeof *spans);
+    int result = outcomes && spans ? 0 : -1;
+    for (size_t i = 0; i < text->count && result == 0; i++) {
+        spans[i] = text->jobs ? text->jobs[i].source : text->sentences[i].source;
+        outcomes[i] = text->jobs ? text->jobs[i].outcome : outcome_make(&text->sentences[i], true, NULL, &made, NULL, &scratch);
         arena_reset(&scratch);
+        if (!outcomes[i])
+            result = -1;
     }
-    if (result == 0 && !blank)
-        result = keep_translation(&rendered, &list, arena, out);
+    if (result == 0)
+        result = join(text, (const struct outcome *const *)outcomes, spans, arena, out);
     arena_done(&scratch);
     arena_done(&made);
     return result;

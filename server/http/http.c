@@ -10,6 +10,7 @@
 #include "server/http/guard.h"
 #include "server/http/headers.h"
 #include <assert.h>
+#include <malloc.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -417,6 +418,11 @@ static void run_rendering(void *owner) {
     struct exchange *exchange = owner;
     request_is_over(&exchange->request);
     set_budget(exchange, ANSWER_FACTOR * exchange->http->service->options.max_reply_bytes);
+    if (exchange->request.lean && request_bytes(&exchange->request) > MUCH_BYTES) {
+        let_others(exchange, true); /* what its sentences took is not needed any more, and writing takes other memory */
+        malloc_trim(0);
+        let_others(exchange, false);
+    }
     conclude(exchange);
 }
 

@@ -152,6 +152,10 @@ struct html_translation {
     size_t link_count;
 };
 
+/* True if html_write needs the words and links of the segment's translation: there is an element, a unit or a second part to be
+ * placed in it. */
+bool html_is_placed(const struct html *html, const struct html_segment *segment);
+
 /* translations [html->count]; a segment whose translation has text NULL stays as it is. The result is NUL-terminated and in the
  * arena. Returns NULL with ERROR_MEMORY. */
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,

@@ -698,3 +698,13 @@ int html_place(struct placer *placer, struct arena *arena) {
     }
     return 0;
 }
+
+bool html_is_placed(const struct html *html, const struct html_segment *segment) {
+    size_t parts = 0;
+    for (size_t i = segment->first; i < segment->end; i++) {
+        const struct html_piece *piece = &html->pieces[i];
+        if (piece->kind == PIECE_UNIT || (piece->kind == PIECE_OPEN && (!piece->part || ++parts > 1)))
+            return true;
+    }
+    return false;
+}

@@ -65,7 +65,8 @@ struct writing {
     const struct html *html;
     const struct html_translation *translations; /* [html->count] */
     struct html_buffer *out;
-    bool as_it_was; /* no value in a tag is rewritten */
+    struct arena *scratch; /* for one segment */
+    bool as_it_was;        /* no value in a tag is rewritten */
 };
 
 /* True if two codes are of one language, regardless of their regions. */
@@ -279,8 +280,8 @@ static void write_translation(const struct writing *writing, const struct html_s
     struct html_buffer *out = writing->out;
     struct placer placer = {.html = html, .segment = segment, .translation = translation};
     struct order *orders = NULL;
-    if (html_place(&placer, out->arena) == 0)
-        orders = arena_alloc(out->arena, placer.count, sizeof *orders);
+    if (html_place(&placer, writing->scratch) == 0)
+        orders = arena_alloc(writing->scratch, placer.count, sizeof *orders);
     if (!orders) {
         out->failed = true;
         return;
@@ -295,12 +296,14 @@ static void write_translation(const struct writing *writing, const struct html_s
     write_nodes(&scribe);
     if (segment->end - segment->first > 1 || html->pieces[segment->first].begin < html->pieces[segment->first].end)
         write_edge(out, &html->pieces[segment->end - 1], false);
+    arena_reset(writing->scratch);
 }
 
 /* A translation that equals its segment is not written. */
 static void write_below(const struct writing *writing, const struct html_segment *segment,
                         const struct html_translation *translation) {
-    const struct writing anew = {writing->html, writing->translations, writing->out, false};
+    struct writing anew = *writing;
+    anew.as_it_was = false;
     struct html_buffer *out = writing->out;
     size_t begin = out->length;
     for (size_t i = segment->first; i < segment->end; i++)
@@ -317,13 +320,32 @@ static void write_below(const struct writing *writing, const struct html_segment
         writing->html->below(out, writing->html, segment, true);
 }
 
-/* Bytes of a translation that count as one step of a budget. */
-enum { BYTES_OF_STEP = 16 };
+/* Bytes of a translation that count as one step of a budget; of what one segment is placed with, in general. */
+enum { BYTES_OF_STEP = 16, SCRATCH_BYTES = 16 * 1024 };
+
+/* About as long as the document will be, so that the buffer seldom grows: each time it does, it leaves a copy. */
+static size_t expected_bytes(const struct html *html, const struct html_translation *translations) {
+    size_t bytes = 1;
+    for (size_t i = 0; i < html->piece_count; i++) {
+        const struct html_piece *piece = &html->pieces[i];
+        bytes += piece->source && piece->shown_length == 0 ? piece->source_length : piece->length;
+    }
+    for (size_t i = 0; i < html->count; i++) {
+        size_t replaced = html->below ? 0 : html->segments[i].length, length = translations[i].length;
+        bytes += length > replaced ? length - replaced : 0;
+    }
+    return bytes;
+}
 
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err) {
-    struct html_buffer out = {.arena = arena};
-    const struct writing writing = {html, translations, &out, html->below != NULL};
+    struct html_buffer out = {.arena = arena, .capacity = expected_bytes(html, translations)};
+    struct arena scratch;
+    const struct writing writing = {html, translations, &out, &scratch, html->below != NULL};
+    out.bytes = arena_alloc(arena, out.capacity, 1);
+    out.failed = !out.bytes;
+    arena_init(&scratch, SCRATCH_BYTES);
+    arena_limit(&scratch, arena->budget);
     size_t segment = 0, segments = html->count - html->values;
     html_put(&out, "", 0);
     for (size_t i = 0; i < html->piece_count && !out.failed;) {
@@ -339,5 +361,6 @@ char *html_write(const struct html *html, const struct html_translation *transla
         }
         segment++;
     }
+    arena_done(&scratch);
     return html_take(&out, length, err);
 }

@@ -300,19 +300,27 @@ static struct walk_part part_of(const struct archive *archive, const struct part
         .bytes = bytes, .grammar = rule->grammar, .language = archive->document->language, .keeps = keeps, .owner = archive};
 }
 
+/* The part is unpacked again when it is written: until then only its text is kept. */
 static int read_part(struct archive *archive, const struct zip_member *member, const struct part_rule *rule,
-                     struct html_builder *builder) {
-    struct arena_mark mark = arena_mark(archive->arena);
+                     struct html_builder *builder, struct arena *scratch) {
     struct html_bytes bytes;
     struct error inner = {0};
-    if (zip_unpack(member, archive->arena, &bytes, archive->err) != 0)
+    if (zip_unpack(member, scratch, &bytes, archive->err) != 0)
         return -1;
-    if (!has_text(member->name, bytes, archive->arena->budget)) {
-        arena_release(archive->arena, mark);
+    if (!has_text(member->name, bytes, scratch->budget))
         return 0;
-    }
     const struct walk_part part = part_of(archive, rule, bytes);
-    return walk_read(&part, builder, &inner) == 0 ? 0 : fail_in(archive, member, &inner);
+    return walk_read(&part, builder, scratch, &inner) == 0 ? 0 : fail_in(archive, member, &inner);
+}
+
+/* Frees what a part took. */
+static void end_part(struct arena *scratch) {
+    bool slow = arena_bytes(scratch) > LARGE_SCRATCH_BYTES; /* the kernel frees 5 MB in a millisecond */
+    if (slow)
+        budget_away(scratch->budget, true);
+    arena_done(scratch);
+    if (slow)
+        budget_away(scratch->budget, false);
 }
 
 /* Text of a translation is marked, so that the paragraph is written again. */
@@ -326,15 +334,21 @@ int office_read(const struct office_document *document, struct arena *arena, str
                 struct error *err) {
     struct html_builder builder = {.arena = arena, .most = OFFICE_MOST_PIECES};
     struct archive archive;
+    struct arena scratch;
+    int result = 0;
     if (open_archive(&archive, document, arena, changes, err) != 0)
         return -1;
-    for (size_t i = 0; i < archive.zip.count; i++) {
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    arena_limit(&scratch, arena->budget);
+    for (size_t i = 0; i < archive.zip.count && result == 0; i++) {
         const struct zip_member *member = &archive.zip.members[i];
         const struct part_rule *rule = office_rule(document->family, member->name);
-        if (rule && rule->text && read_part(&archive, member, rule, &builder) != 0)
-            return -1;
+        if (rule && rule->text)
+            result = read_part(&archive, member, rule, &builder, &scratch);
+        end_part(&scratch);
     }
-    return html_build(&builder, mark_translated, out, err);
+    arena_limit(&scratch, NULL);
+    return result != 0 ? -1 : html_build(&builder, mark_translated, out, err);
 }
 
 /* What is unpacked and written of one part is freed before the next. A part that only states the language was not read before; one
@@ -380,14 +394,8 @@ char *office_write(const struct office_document *document, struct html_bytes wri
         const struct part_rule *rule = office_rule(document->family, member->name);
         if (rule)
             result = write_part(&archive, member, rule, &written, &scratch);
-        bool slow = arena_bytes(&scratch) > LARGE_SCRATCH_BYTES; /* the kernel frees 5 MB in a millisecond */
-        if (slow)
-            budget_away(arena->budget, true);
-        arena_done(&scratch);
-        if (slow)
-            budget_away(arena->budget, false);
+        end_part(&scratch);
     }
     arena_limit(&scratch, NULL);
-    arena_done(&scratch);
     return result == 0 ? zip_write(&archive.zip, arena, out_length, err) : NULL;
 }

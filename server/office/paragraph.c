@@ -315,6 +315,14 @@ static void end_format(struct reading *reading) {
     reading->formatted = false;
 }
 
+/* A copy in the builder's arena, since the part is not kept. */
+static struct html_bytes keep(struct html_bytes text, struct html_builder *builder) {
+    const char *copy = text.length > 0 ? arena_copy(builder->arena, text.start, text.length) : NULL;
+    if (text.length > 0 && !copy)
+        builder->failed = ERROR_MEMORY;
+    return copy ? (struct html_bytes){copy, text.length} : nothing;
+}
+
 static void read_text(struct reading *reading, size_t i) {
     const struct paragraph *paragraph = reading->paragraph;
     const struct inline_token *token = &paragraph->tokens[i];
@@ -327,7 +335,8 @@ static void read_text(struct reading *reading, size_t i) {
             reading->format = token->format;
         }
     }
-    html_add_text(reading->builder, token->text, token->text);
+    struct html_bytes text = keep(token->text, reading->builder);
+    html_add_text(reading->builder, text, text);
 }
 
 void paragraph_read(const struct paragraph *paragraph, struct html_builder *builder) {
@@ -346,7 +355,7 @@ void paragraph_read(const struct paragraph *paragraph, struct html_builder *buil
         if (token->kind == INLINE_UNIT)
             html_add_unit(builder, raw);
         else if (token->kind == INLINE_WORD)
-            html_add_word(builder, token->text, raw);
+            html_add_word(builder, keep(token->text, builder), raw);
         else if (token->kind == INLINE_BREAK)
             html_add_break(builder, raw);
         else if (token->kind == INLINE_OPEN)

@@ -577,12 +577,12 @@ static int walk_all(struct walk *walk) {
     return 0;
 }
 
-int walk_read(const struct walk_part *part, struct html_builder *builder, struct error *err) {
-    struct walk *walk = arena_zalloc(builder->arena, 1, sizeof *walk);
+int walk_read(const struct walk_part *part, struct html_builder *builder, struct arena *scratch, struct error *err) {
+    struct walk *walk = arena_zalloc(scratch, 1, sizeof *walk);
     if (!walk)
         return error_memory(err);
     walk->part = part;
-    walk->arena = builder->arena;
+    walk->arena = scratch;
     walk->err = err;
     walk->builder = builder;
     walk->root_language = nothing;

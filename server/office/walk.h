@@ -7,7 +7,7 @@
 #include "server/office/paragraph.h"
 
 struct walk_part {
-    struct html_bytes bytes; /* unpacked; outlives the html */
+    struct html_bytes bytes; /* unpacked */
     const struct grammar *grammar;
     const char *language; /* of the translation, a BCP 47 code */
     /* True for the text of a paragraph that others refer to by its words. NULL: there is none. */
@@ -15,8 +15,9 @@ struct walk_part {
     const void *owner;
 };
 
-/* Adds the messages of a part. Returns -1 with ERROR_INPUT, whose message names line and column, or ERROR_MEMORY. */
-int walk_read(const struct walk_part *part, struct html_builder *builder, struct error *err);
+/* Adds the messages of a part, which need not outlive the call. Returns -1 with ERROR_INPUT, whose message names line and column,
+ * or ERROR_MEMORY. */
+int walk_read(const struct walk_part *part, struct html_builder *builder, struct arena *scratch, struct error *err);
 /* Puts the part with its translations. messages: those of the part and of later ones, taken as they are read. bilingual: a
  * translation stands below its source. *accepted is set if tracked changes were accepted. Fails like walk_read. */
 int walk_write(const struct walk_part *part, struct html_bytes *messages, bool bilingual, struct arena *arena,

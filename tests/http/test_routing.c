@@ -1,5 +1,6 @@
 /* Which model of --models a request gets: by region, the nearest of several, or two in sequence. */
 #include "tests/http/models.h"
+#include "tests/http/sse.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
 #include <string.h>
@@ -154,6 +155,39 @@ START_TEST(two_models_meet_in_a_language) {
 }
 END_TEST
 
+/* A document goes through both, sentence by sentence, and so do the events of its stream. */
+START_TEST(two_models_translate_a_document) {
+#define DOCUMENT(fields)                                                                                                           \
+    fields "--XX\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\npt-BR\r\n"                                              \
+           "--XX\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nfr\r\n"                                                 \
+           "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nA boy plays. A dog "                  \
+           "runs.\n\r\n--XX--\r\n"
+    struct reply text, reply;
+    struct call call = {.path = "/documents", .body = DOCUMENT(""), .headers = {"Content-Type: multipart/form-data; boundary=XX"}};
+    models_start("--queue", "64");
+    models_translate(VIA ", 'include': []}", 200, &text);
+    const char *expected = text_at(text.json, "translations.0.text");
+    ck_assert_str_ne(expected, text_at(text.json, "translations.0.pivot_text"));
+    client_send(&models_served, &call, &reply);
+    ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body);
+    ck_assert_uint_eq(reply.length, strlen(expected) + 1); /* and a line end */
+    ck_assert_int_eq(strncmp(reply.body, expected, strlen(expected)), 0);
+    reply_done(&reply);
+
+    call.body = DOCUMENT("--XX\r\nContent-Disposition: form-data; name=\"stream\"\r\n\r\ntrue\r\n");
+    client_send(&models_served, &call, &reply);
+    struct sse sse = sse_read(reply.body);
+    ck_assert_uint_eq(sse_count(&sse, "sentence"), 2);
+    ck_assert_int_eq(strncmp(text_at(sse_last(&sse, "result"), "text"), expected, strlen(expected)), 0);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_str_eq(text_at(sse.events[i].data, "text"),
+                         text_at(text.json, i == 0 ? "translations.0.sentences.0.text" : "translations.0.sentences.1.text"));
+    sse_done(&sse);
+    reply_done(&reply);
+    reply_done(&text);
+}
+END_TEST
+
 START_TEST(two_models_in_other_dialects) {
     struct reply reply;
     models_start("--queue", "64");
@@ -256,6 +290,7 @@ Suite *routing_suite(void) {
     tcase_add_test(tcase, a_default_model);
     tcase_add_test(tcase, source_is_detected);
     tcase_add_test(tcase, two_models_meet_in_a_language);
+    tcase_add_test(tcase, two_models_translate_a_document);
     tcase_add_test(tcase, two_models_in_other_dialects);
     tcase_add_test(tcase, targets_share_the_first_decoding);
     tcase_add_test(tcase, what_two_models_cannot_do);

@@ -1,9 +1,9 @@
 /* From the body of a request to its sentences: errors name the field (api_decode_start), and valid requests become texts, options
  * and jobs. Then rendering, and the server's UTF-8. */
 #include "model/base/utf8.h"
-#include "server/api/api.h"
+#include "server/api/endpoint.h"
 #include "server/base/log.h"
-#include "server/decode/render.h"
+#include "server/decode/outcome.h"
 #include "tests/suites.h"
 #include <jansson.h>
 #include <stdio.h>
@@ -264,6 +264,82 @@ START_TEST(white_space_is_kept) {
 }
 END_TEST
 
+/* A lean request measures its sentences and drops them; each is the same when its job is opened, and only its outcome stays. */
+START_TEST(lean_sentences_are_made_again) {
+    static const char source[] = "A {name} of 12.5 dogs. Where is https://a.b/c?  Two.";
+    struct request lean;
+    struct text text = {.source = source, .source_length = sizeof source - 1, .placed = true};
+    enum request_input input;
+    char body[128];
+    snprintf(body, sizeof body, "{\"text\":\"%s\"}", source);
+    start(false, body);
+    ck_assert_uint_eq(reply.status, 0);
+    request_init(&lean);
+    lean.loaded = loaded_model_acquire(request.loaded);
+    lean.model = request.model;
+    lean.search = request.search;
+    lean.split = lean.lean = lean.replace_unknowns = true;
+    lean.texts = &text;
+    lean.text_count = 1;
+    ck_assert_int_eq(request_prepare(&lean, lean.loaded->translator, &input, NULL), 0);
+    ck_assert_uint_eq(lean.job_count, request.job_count);
+    ck_assert_uint_eq(request_work(&lean), request_work(&request));
+    decode();
+    struct batch *batch = batch_create(lean.loaded->translator, 16, NULL);
+    for (size_t i = 0; i < lean.job_count; i++) {
+        struct job *job = &lean.jobs[i];
+        const struct sentence *whole = request.jobs[i].sentence;
+        struct sentence *done[16];
+        struct rendering rendering;
+        ck_assert_ptr_null(job->sentence);
+        ck_assert_int_eq(job_open(job), 0);
+        ck_assert_uint_eq(job->sentence->source.begin, whole->source.begin);
+        ck_assert_uint_eq(job->sentence->source.end, whole->source.end);
+        ck_assert_uint_eq(job->sentence->length, whole->length);
+        for (size_t k = 0; k < whole->length; k++)
+            ck_assert_int_eq(job->sentence->tokens[k].id, whole->tokens[k].id);
+        ck_assert_uint_eq(job->sentence->held.count, whole->held.count);
+        ck_assert_uint_eq(job->sentence->options.max_length, whole->options.max_length);
+        batch_admit(batch, &job->sentence, 1);
+        while (batch_step(batch, done) == 0) {
+        }
+        outcome_take(job);
+        ck_assert_ptr_null(job->sentence);
+        ck_assert_int_eq(translator_render(whole, &whole->hypotheses[0], &request.arena, &rendering, NULL), 0);
+        ck_assert_str_eq(job->outcome->text, rendering.text);
+        ck_assert_double_eq(job->outcome->log_prob, whole->hypotheses[0].log_prob);
+        ck_assert_uint_gt(job->outcome->word_count, 0);
+    }
+    batch_free(batch);
+    request_done(&lean);
+}
+END_TEST
+
+/* After one has failed the others are not made, and the first reason stays. */
+START_TEST(lean_requests_fail_once) {
+    static const char source[] = "One. Two.";
+    struct request lean;
+    struct text text = {.source = source, .source_length = sizeof source - 1};
+    enum request_input input;
+    struct error error = {0};
+    start(false, "{\"text\":\"One.\"}");
+    request_init(&lean);
+    lean.loaded = loaded_model_acquire(request.loaded);
+    lean.search = request.search;
+    lean.split = lean.lean = true;
+    lean.texts = &text;
+    lean.text_count = 1;
+    ck_assert_int_eq(request_prepare(&lean, lean.loaded->translator, &input, NULL), 0);
+    error_set(&error, ERROR_LENGTH, "too long");
+    request_fail(&lean, &error);
+    ck_assert_int_eq(job_open(&lean.jobs[0]), -1);
+    ck_assert_int_eq(lean.failure->code, ERROR_LENGTH);
+    ck_assert_str_eq(lean.failure->message, "too long");
+    ck_assert(api_fail_decoded(&lean, &reply));
+    request_done(&lean);
+}
+END_TEST
+
 /* Words are sums over the pieces of the source and means over those of the target. */
 START_TEST(words_merge_pieces) {
     start(true, "{\"text\":\"Where station\",\"translation\":\"la maison\"}");
@@ -399,6 +475,8 @@ Suite *request_suite(void) {
     tcase_add_test(tcase, every_field);
     tcase_add_test(tcase, target_is_forced);
     tcase_add_test(tcase, white_space_is_kept);
+    tcase_add_test(tcase, lean_sentences_are_made_again);
+    tcase_add_test(tcase, lean_requests_fail_once);
     tcase_add_test(tcase, words_merge_pieces);
     tcase_add_test(tcase, a_long_run_in_a_token_is_one_word);
     tcase_add_test(tcase, short_runs_in_a_token_stay_apart);
