@@ -242,13 +242,70 @@ const char *plan_source(const struct plan *plan, size_t i) {
     return plan->guessed ? plan->items[i].guess.code : plan->order->source;
 }
 
+struct document plan_document(const struct plan *plan, const struct plan_item *item) {
+    const struct order *order = plan->order;
+    return (struct document){.format = plan->document,
+                             .source = item->source,
+                             .length = item->length,
+                             .language = order->targets[0],
+                             .bilingual = order->bilingual,
+                             .keys = order->keys,
+                             .notes = order->notes};
+}
+
+static int parse_item(const struct plan *plan, struct plan_item *item, struct arena *arena, struct error *err) {
+    int read = 0;
+    if (plan->document) {
+        struct document document = plan_document(plan, item);
+        read = document_read(&document, arena, &item->html, err);
+    } else if (plan->markup && plan->tags) {
+        read = html_parse_xml(item->source, item->length, plan->tags, arena, &item->html, err);
+    } else if (plan->markup) {
+        read = html_parse(item->source, item->length, arena, &item->html, err);
+    } else {
+        read = document_read_text(item->source, item->length, arena, &item->html, &item->marked, err);
+    }
+    if (read != 0)
+        return -1;
+    item->parsed = true;
+    if (plan->markup || item->marked)
+        item->count = item->html.count;
+    return 0;
+}
+
+static enum plan_refusal refusal_of(const struct error *err) {
+    return err->code == ERROR_INPUT ? PLAN_MARKUP : PLAN_MEMORY;
+}
+
+/* Guesses the language of an archive from its text, for which it is unpacked. */
+static enum plan_refusal guess_archive(struct plan *plan, struct request *request, struct plan_reason *reason) {
+    struct plan_item *item = &plan->items[0], *texts;
+    struct arena scratch;
+    if (parse_item(plan, item, &request->arena, &reason->error) != 0)
+        return refusal_of(&reason->error);
+    size_t count = item->html.count + 1; /* with an empty one, in case there is no text */
+    arena_init(&scratch, count * sizeof *texts);
+    texts = arena_zalloc(&scratch, count, sizeof *texts);
+    for (size_t i = 0; texts && i < count; i++) {
+        bool last = i == count - 1;
+        texts[i].source = last ? "" : item->html.segments[i].text;
+        texts[i].length = last ? 0 : item->html.segments[i].length;
+    }
+    if (texts)
+        item->guess = plan_detect(texts, count, false, request->models);
+    arena_done(&scratch);
+    return item->guess.code ? PLAN_OK : PLAN_MEMORY;
+}
+
 /* Guesses one language for all strings, or one for each. */
-static enum plan_refusal guess_sources(struct plan *plan, const struct model_set *models) {
+static enum plan_refusal guess_sources(struct plan *plan, struct request *request, struct plan_reason *reason) {
     size_t together = plan->apart ? 1 : plan->strings;
+    if (plan->document && plan->document->archive)
+        return guess_archive(plan, request, reason);
     for (size_t i = 0; i < plan->strings; i++) {
         struct plan_item *item = &plan->items[i];
         bool tags = (plan->markup && !plan->document) || html_is_marked((struct html_bytes){item->source, item->length});
-        item->guess = i % together == 0 ? plan_detect(item, together, tags, models) : plan->items[0].guess;
+        item->guess = i % together == 0 ? plan_detect(item, together, tags, request->models) : plan->items[0].guess;
         if (!item->guess.code)
             return PLAN_MEMORY;
     }
@@ -258,7 +315,7 @@ static enum plan_refusal guess_sources(struct plan *plan, const struct model_set
 enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct plan_reason *reason) {
     const struct order *order = plan->order;
     plan->guessed = !order->source || language_same(order->source, "auto");
-    enum plan_refusal refusal = plan->guessed ? guess_sources(plan, request->models) : PLAN_OK;
+    enum plan_refusal refusal = plan->guessed ? guess_sources(plan, request, reason) : PLAN_OK;
     if (refusal != PLAN_OK)
         return refusal;
 
@@ -305,38 +362,17 @@ size_t plan_characters(const struct plan *plan, size_t index) {
     return characters;
 }
 
-struct document plan_document(const struct plan *plan, const struct plan_item *item) {
-    const struct order *order = plan->order;
-    return (struct document){.format = plan->document,
-                             .source = item->source,
-                             .length = item->length,
-                             .language = order->targets[0],
-                             .bilingual = order->bilingual,
-                             .keys = order->keys,
-                             .notes = order->notes};
-}
-
 int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
     for (size_t i = 0; i < plan->count && (plan->markup || (!plan->aligned && !plan->verbatim)); i++) {
         struct plan_item *item = &plan->items[i];
-        int read = 0;
-        if (i >= plan->strings) { /* a string is read once for all its targets */
-            item->html = plan->items[i % plan->strings].html;
-            item->marked = plan->items[i % plan->strings].marked;
-        } else if (plan->document) {
-            struct document document = plan_document(plan, item);
-            read = document_read(&document, arena, &item->html, err);
-        } else if (plan->markup && plan->tags) {
-            read = html_parse_xml(item->source, item->length, plan->tags, arena, &item->html, err);
-        } else if (plan->markup) {
-            read = html_parse(item->source, item->length, arena, &item->html, err);
-        } else {
-            read = document_read_text(item->source, item->length, arena, &item->html, &item->marked, err);
-        }
-        if (read != 0)
+        const struct plan_item *same = &plan->items[i % plan->strings]; /* a string is read once for all its targets */
+        if (i >= plan->strings) {
+            item->html = same->html;
+            item->marked = same->marked;
+            item->count = same->count;
+        } else if (!item->parsed && parse_item(plan, item, arena, err) != 0) {
             return -1;
-        if (plan->markup || item->marked)
-            item->count = item->html.count;
+        }
     }
     return 0;
 }
@@ -386,7 +422,7 @@ static int make_texts(struct plan *plan, struct request *request) {
 
 enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason) {
     if (plan_parse(plan, &request->arena, &reason->error) != 0)
-        return reason->error.code == ERROR_INPUT ? PLAN_MARKUP : PLAN_MEMORY;
+        return refusal_of(&reason->error);
     for (size_t i = 0; i < plan->count; i++)
         reason->characters += plan_characters(plan, i);
     if (reason->characters > max_characters)

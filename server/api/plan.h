@@ -26,6 +26,7 @@ struct plan_item {
     const char *source_language, *target_language; /* the values of lang attributes */
     struct text *texts;                            /* [count] */
     size_t count;
+    bool parsed; /* html and count are set */
     bool marked; /* it is a text with marks (server/markup/build.h), which is handled like markup */
     struct html html;
 };
@@ -89,7 +90,8 @@ int plan_read(struct plan *plan, const json_t *strings, size_t count, struct are
 struct plan_guess plan_detect(const struct plan_item *items, size_t count, bool markup, const struct model_set *models);
 
 /* Chooses the model of each item by its pair of languages. In the plan's order, each string gets an item in each target. A model
- * for "en" accepts "en-US". Sets request->model to the first model of an item; NULL: no item has one. */
+ * for "en" accepts "en-US". An archive whose language is guessed is parsed. Sets request->model to the first model of an item;
+ * NULL: no item has one. */
 enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct plan_reason *reason);
 
 /* Makes texts of the request from the items, which may have max_characters together, not counting tags. */

@@ -105,8 +105,8 @@ END_TEST
 /* The model's own output: nothing is held, compared or reported. */
 START_TEST(verbatim) {
     struct reply reply;
-    client_ask(&served, "/translate", sentences[0], "'include': [], 'verbatim': true", 200, &reply);
-    ck_assert_ptr_null(strstr(text_at(reply.json, "translations.0.text"), "£"));
+    client_ask(&served, "/translate", "It costs £20 🎉.", "'include': [], 'verbatim': true", 200, &reply);
+    ck_assert_ptr_null(strstr(text_at(reply.json, "translations.0.text"), "🎉"));
     ck_assert_ptr_null(json_object_get(json_at(reply.json, "translations.0"), "warnings"));
     reply_done(&reply);
 }

@@ -246,17 +246,17 @@ static size_t make_archive(const char *name, const char *text, char *out) {
     return local + central + 22;
 }
 
-/* The body of a form, malloc'ed. first: a part of it before others, or "". */
-static char *archive_form(const char *name, const char *part, const char *text, const char *first, size_t *out_length) {
+#define FORM_FIELD(name, value) "--XX\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" value "\r\n"
+#define ENGLISH_TO_FRENCH       FORM_FIELD("source", "en") FORM_FIELD("target", "fr")
+
+/* The body of a form, malloc'ed. fields: its parts before the file. */
+static char *archive_form(const char *name, const char *part, const char *text, const char *fields, size_t *out_length) {
     static const char tail[] = "\r\n--XX--\r\n";
     size_t room = strlen(text) + 4096;
     char *archive = malloc(room), *body = malloc(2 * room);
     size_t length = make_archive(part, text, archive);
-    size_t head = (size_t)snprintf(body, room,
-                                   "%s--XX\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n"
-                                   "--XX\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nfr\r\n"
-                                   "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n\r\n",
-                                   first, name);
+    size_t head = (size_t)snprintf(body, room, "%s--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n\r\n",
+                                   fields, name);
     memcpy(body + head, archive, length);
     memcpy(body + head + length, tail, sizeof tail);
     *out_length = head + length + sizeof tail - 1;
@@ -264,23 +264,42 @@ static char *archive_form(const char *name, const char *part, const char *text, 
     return body;
 }
 
-static void upload_archive(const char *name, const char *part, const char *text, const char *first, struct reply *reply) {
+static void upload_archive(const char *name, const char *part, const char *text, const char *fields, struct reply *reply) {
     size_t length;
-    char *body = archive_form(name, part, text, first, &length);
+    char *body = archive_form(name, part, text, fields, &length);
     client_send(&served, &(struct call){.path = "/documents", .body = body, .length = length, .headers = {MULTIPART}}, reply);
     free(body);
 }
 
-#define STREAM          "--XX\r\nContent-Disposition: form-data; name=\"stream\"\r\n\r\ntrue\r\n"
+#define STREAM          FORM_FIELD("stream", "true")
 #define PARAGRAPH(text) "<w:p><w:r><w:t xml:space=\"preserve\">" text "</w:t></w:r></w:p>"
 #define WORDS(text)     "<w:document><w:p><w:r><w:t xml:space=\"preserve\">" text "</w:t></w:r></w:p></w:document>"
+
+/* The language of an archive is that of its text, not of its bytes. */
+START_TEST(archives_are_detected) {
+    static const char *const texts[] = {WORDS("Der Hund schl\u00e4ft im Garten."), WORDS("Le chien dort dans le jardin."),
+                                        WORDS("")};
+    struct daemon former = served;
+    daemon_start(&served, ARGUMENTS("--model", "weights/de-en", "--model", "weights/fr-en", "--deadline-ms", "60000"));
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct reply reply;
+        upload_archive("a.docx", "word/document.xml", texts[i], FORM_FIELD("target", "en"), &reply);
+        ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body);
+        ck_assert_msg(!strstr(texts[i], "n.") || memmem(reply.body, reply.length, "dog", 3), "%s: %s", texts[i],
+                      (const char *)memmem(reply.body, reply.length, "<w:t", 4));
+        reply_done(&reply);
+    }
+    daemon_stop(&served);
+    served = former;
+}
+END_TEST
 
 /* Archives go to and fro with all their bytes; in a stream they are in base64. */
 START_TEST(archives) {
     struct reply reply;
     char *french = translation(DOG), expected[256], value[HEADER_BYTES];
     snprintf(expected, sizeof expected, WORDS("%s"), french);
-    upload_archive("a.docx", "word/document.xml", WORDS(DOG), "", &reply);
+    upload_archive("a.docx", "word/document.xml", WORDS(DOG), ENGLISH_TO_FRENCH, &reply);
     ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body);
     ck_assert_mem_eq(reply.body, "PK\3\4", 4);
     ck_assert_ptr_nonnull(memmem(reply.body, reply.length, expected, strlen(expected)));
@@ -288,17 +307,17 @@ START_TEST(archives) {
     ck_assert_ptr_nonnull(strstr(value, "a.fr.docx"));
     reply_done(&reply);
 
-    upload_archive("a.docx", "word/document.xml", WORDS("12"), STREAM, &reply);
+    upload_archive("a.docx", "word/document.xml", WORDS("12"), ENGLISH_TO_FRENCH STREAM, &reply);
     ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body);
     ck_assert_msg(strstr(reply.body, "\"base64\":\"UEsDB") || strstr(reply.body, "\"base64\": \"UEsDB"), "%s", reply.body);
     reply_done(&reply);
 
-    upload_archive("a.odt", "word/document.xml", WORDS(DOG), "", &reply);
+    upload_archive("a.odt", "word/document.xml", WORDS(DOG), ENGLISH_TO_FRENCH, &reply);
     ck_assert_int_eq(reply.status, 400);
     ck_assert_str_eq(text_at(reply.json, "error"),
                      "file: the archive is not of the format OpenDocument: it has no part content.xml");
     reply_done(&reply);
-    upload_archive("a.docx", "word/document.xml", "<w:p>", "", &reply);
+    upload_archive("a.docx", "word/document.xml", "<w:p>", ENGLISH_TO_FRENCH, &reply);
     ck_assert_int_eq(reply.status, 400);
     ck_assert_str_eq(text_at(reply.json, "error"), "file: word/document.xml: line 1, column 6: missing end tag: w:p");
     reply_done(&reply);
@@ -451,8 +470,8 @@ static size_t decode_base64(char *text) {
 START_TEST(archives_streamed) {
     static const char text[] = "<w:document>" PARAGRAPH(DOG) PARAGRAPH(DOG " " DOG) "</w:document>";
     struct reply reply, plain;
-    upload_archive("a.docx", "word/document.xml", text, "", &plain);
-    upload_archive("a.docx", "word/document.xml", text, STREAM, &reply);
+    upload_archive("a.docx", "word/document.xml", text, ENGLISH_TO_FRENCH, &plain);
+    upload_archive("a.docx", "word/document.xml", text, ENGLISH_TO_FRENCH STREAM, &reply);
     ck_assert_int_eq(plain.status, 200);
     ck_assert_int_eq(reply.status, 200);
     struct sse sse = sse_read(reply.body);
@@ -561,7 +580,7 @@ static long send_large(bool archive, size_t padding, const char *message) {
     memset(at, 'x', padding);
     strcpy(at + padding, archive ? "-->" PARAGRAPH(DOG) "</w:document>" : "");
     if (archive)
-        upload_archive("a.docx", "word/document.xml", text, "", &reply);
+        upload_archive("a.docx", "word/document.xml", text, ENGLISH_TO_FRENCH, &reply);
     else
         upload("a.txt", "", text, FIELDS("source=en", "target=fr"), &reply);
     long status = reply.status;
@@ -599,7 +618,7 @@ static void leave(bool archive) {
         end = stpcpy(end, archive ? PARAGRAPH("a boy plays in the white snow") : "a boy plays in the white snow\n\n");
     stpcpy(end, archive ? "</w:document>" : "");
     size_t length = 0;
-    char *body = archive ? archive_form("a.docx", "word/document.xml", text, STREAM, &length)
+    char *body = archive ? archive_form("a.docx", "word/document.xml", text, ENGLISH_TO_FRENCH STREAM, &length)
                          : form("a.txt", "", text, FIELDS("target=fr", "stream=true"));
     struct flight *flight = flight_open(&served);
     struct reply reply;
@@ -1014,6 +1033,7 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, values_and_notes);
     tcase_add_test(cases, other_encodings);
     tcase_add_test(cases, archives);
+    tcase_add_test(cases, archives_are_detected);
     tcase_add_test(cases, refusals);
     tcase_add_test(cases, bodies_without_file);
     tcase_add_test(cases, long_document);
