@@ -392,7 +392,7 @@ START_TEST(attention_of_two_models) {
     struct outcome one, both;
     align_with(ARGUMENTS("--model", "weights/en-fr", "--links", "balanced"), source, target, &one);
     align_with(ARGUMENTS("--model", "weights/en-fr", "--model", "weights/fr-en", "--links", "balanced"), source, target, &both);
-    ck_assert_str_eq(one.out, "0-0 2-1 3-2 4-3 5-4\n\n\n");
+    ck_assert_str_eq(one.out, "0-0 2-1 3-2 4-3\n\n\n");
     ck_assert_str_eq(both.out, "0-0 2-1 3-2 4-3 5-4\n\n\n");
     ck_assert_int_eq(one.status | both.status, 0);
     outcome_done(&one);
@@ -402,12 +402,12 @@ END_TEST
 
 /* A compound has the links of both its words, of one model or of two. */
 START_TEST(attention_with_several_links) {
-    static const char source[] = "The kitchen window is open .\n", target[] = "Das K\u00fcchenfenster ist offen .\n";
+    static const char source[] = "The apple juice is cold .\n", target[] = "Der Apfelsaft ist kalt .\n";
     struct outcome best, one, both;
     align_with(ARGUMENTS("--model", "weights/en-de"), source, target, &best);
     align_with(ARGUMENTS("--model", "weights/en-de", "--links", "several"), source, target, &one);
     align_with(ARGUMENTS("--model", "weights/en-de", "--model", "weights/de-en", "--links", "several"), source, target, &both);
-    ck_assert_str_eq(best.out, "0-0 1-1 3-2 4-3 5-4\n");
+    ck_assert_str_eq(best.out, "0-0 2-1 3-2 4-3 5-4\n");
     ck_assert_str_eq(one.out, "0-0 1-1 2-1 3-2 4-3 5-4\n");
     ck_assert_str_eq(both.out, one.out);
     outcome_done(&best);
