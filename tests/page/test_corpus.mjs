@@ -75,7 +75,7 @@ test("corpus: sorted both ways, saved as it is sorted; a line is opened, drawn a
 }, REFUSED));
 
 test("corpus: a line of two sentences is asked about as a whole, until its text is translated anew", () => visit(link({ v: "corpus" }), async (page) => {
-  const [source, translation] = ["She left. He stayed.", "Elle est partie. Il est rest\u00e9."];
+  const [source, translation] = ["She left. He stayed.", "Elle s'en est all\u00e9e. Lui est rest\u00e9."];
   await page.locator("#corpus-file").waitFor({ state: "attached" });
   await give(page, `${source}\t${translation}\n`);
   await whole(page);
