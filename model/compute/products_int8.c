@@ -283,7 +283,7 @@ INLINE ivec load_group(const char *p) {
     return four - (ivec){0};
 }
 
-/* What a tile prefetches of the next panels: for each of its own groups of k so many lines, a compile-time constant as well. */
+/* The lines of the next panels that a tile prefetches: `lines`, a compile-time constant as well, for each of its groups of k. */
 struct ahead {
     const char *from;
     size_t lines;

@@ -277,23 +277,25 @@ static enum plan_refusal refusal_of(const struct error *err) {
     return err->code == ERROR_INPUT ? PLAN_MARKUP : PLAN_MEMORY;
 }
 
-/* Guesses the language of an archive from its text, for which it is unpacked. */
+/* Guesses the language of an archive from the beginning of its text, for which it is unpacked. */
 static enum plan_refusal guess_archive(struct plan *plan, struct request *request, struct plan_reason *reason) {
-    struct plan_item *item = &plan->items[0], *texts;
-    struct arena scratch;
+    enum { MOST_BYTES = 64 * 1024 };
+    struct plan_item *item = &plan->items[0], text = {0};
     if (parse_item(plan, item, &request->arena, &reason->error) != 0)
         return refusal_of(&reason->error);
-    size_t count = item->html.count + 1; /* with an empty one, in case there is no text */
-    arena_init(&scratch, count * sizeof *texts);
-    texts = arena_zalloc(&scratch, count, sizeof *texts);
-    for (size_t i = 0; texts && i < count; i++) {
-        bool last = i == count - 1;
-        texts[i].source = last ? "" : item->html.segments[i].text;
-        texts[i].length = last ? 0 : item->html.segments[i].length;
+    char *joined = malloc(MOST_BYTES);
+    if (!joined)
+        return PLAN_MEMORY;
+    for (size_t i = 0; i < item->html.count && text.length < MOST_BYTES; i++) {
+        const struct html_segment *segment = &item->html.segments[i];
+        size_t taken = utf8_clip(segment->text, segment->length, MOST_BYTES - text.length - 1);
+        memcpy(joined + text.length, segment->text, taken);
+        joined[text.length + taken] = '\n';
+        text.length += taken + 1;
     }
-    if (texts)
-        item->guess = plan_detect(texts, count, false, request->models);
-    arena_done(&scratch);
+    text.source = joined;
+    item->guess = plan_detect(&text, 1, false, request->models);
+    free(joined);
     return item->guess.code ? PLAN_OK : PLAN_MEMORY;
 }
 

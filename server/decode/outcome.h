@@ -1,11 +1,11 @@
-/* What stays of a decoded sentence: its translation as text, the words and links that place elements in it, and what warnings say
- * of it. A lean request keeps nothing else of its sentences, so a long document takes little more memory than its text. */
+/* The result of a decoded sentence: its translation as text, the words and links that place elements in it, and the data of its
+ * warnings. A lean request keeps nothing else of its sentences, so a long document takes little more memory than its text. */
 #ifndef ALIGND_OUTCOME_H
 #define ALIGND_OUTCOME_H
 
 #include "server/decode/render.h"
 
-/* What the warnings of a text need to know of a sentence (server/api/warnings.c). */
+/* The facts about a sentence that decide the warnings of its text (server/api/warnings.c). */
 struct judgement {
     bool untranslated;
     size_t unknown, tokens; /* of the text's own tokens */
@@ -47,7 +47,7 @@ static inline const struct outcome_link *outcome_links(const struct outcome *out
 int judgement_make(const struct request *request, const struct text *text, const struct sentence *sentence,
                    const struct sentence *first, struct arena *arena, struct judgement *out);
 
-/* What the warnings need to know of an outcome; the lists of amounts are in the arena. Returns -1 with ERROR_MEMORY. */
+/* Reads these facts from an outcome; the lists of amounts are in the arena. Returns -1 with ERROR_MEMORY. */
 int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct judgement *out);
 
 /* The outcome of a decoded sentence, in the arena; lock: held while that is used; NULL: nobody else uses it. placed: with words and

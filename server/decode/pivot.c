@@ -17,7 +17,7 @@ bool pivot_goes_on(const struct request *request) {
     return more;
 }
 
-/* What the first model wrote becomes a separate sentence, in the arena; if it is blank, the source sentence does. */
+/* Makes a separate sentence of the first model's translation, in the arena, or of the source sentence if that is blank. */
 static int prepare_second(struct request *request, const struct text *text, const struct sentence *first, const char *written,
                           struct guard *guard, struct glossary *glossary, struct arena *arena, struct sentence **second,
                           struct error *err) {

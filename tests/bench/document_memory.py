@@ -24,6 +24,8 @@ import urllib.request
 import zipfile
 from pathlib import Path
 
+import serving
+
 ROOT = Path(__file__).resolve().parents[2]
 WORDS, PARAGRAPH, BOUNDARY = 300, 5, "document-memory"
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -69,23 +71,7 @@ class Server:
         self.process = subprocess.Popen([alignd, "--model", model, "--listen", self.address, "--workers", "2", "--log-level", "error", "--max-body-bytes", "16777216",
                                          "--document-sentences", "100000", "--document-ms", "3600000", "--deadline-ms", "3600000"])
         atexit.register(self.process.terminate)
-        while not self.is_ready():
-            time.sleep(0.01)
-
-    def is_ready(self) -> bool:
-        try:
-            return urllib.request.urlopen(f"http://{self.address}/ready", timeout=60).status == 200
-        except urllib.error.HTTPError:
-            return False
-        except OSError:
-            if self.process.poll() is not None:
-                sys.exit("the daemon ended")
-            return False
-
-    def memory(self, name: str) -> float:
-        """MB of VmRSS or VmHWM."""
-        lines = dict(line.split(":", 1) for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines())
-        return int(lines[name].split()[0]) * 1024 / 1e6
+        serving.await_ready(self.process, self.address)
 
     def translate(self, name: str, file: bytes, stream: bool) -> bytes:
         parts = [f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
@@ -100,12 +86,12 @@ class Server:
     def measure(self, name: str, file: bytes, stream: bool) -> tuple[float, float, float, bytes]:
         """Seconds, the peaks in MB above what it had before, and the reply."""
         time.sleep(1)  # loading gives memory back
-        idle, idle_own = self.memory("VmRSS"), self.memory("RssAnon")
+        idle, idle_own = serving.memory(self.process, "VmRSS"), serving.memory(self.process, "RssAnon")
         own, done = [idle_own], threading.Event()
 
         def watch() -> None:
             while not done.wait(0.05):
-                own.append(self.memory("RssAnon"))
+                own.append(serving.memory(self.process, "RssAnon"))
 
         watcher = threading.Thread(target=watch)
         watcher.start()
@@ -116,7 +102,7 @@ class Server:
         finally:
             done.set()
             watcher.join()
-        return time.perf_counter() - began, self.memory("VmHWM") - idle, max(own) - idle_own, reply
+        return time.perf_counter() - began, serving.memory(self.process, "VmHWM") - idle, max(own) - idle_own, reply
 
 
 def main() -> None:

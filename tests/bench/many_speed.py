@@ -17,9 +17,10 @@ import statistics
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
+
+import serving
 
 PORT, SINGLE, TOGETHER, WARM = 18491, 8, 16, 2
 
@@ -46,24 +47,12 @@ class Server:
         began = time.perf_counter()
         self.process = subprocess.Popen([alignd, "--model", model, "--listen", f"127.0.0.1:{PORT}", "--workers", "1", "--log-level", "error", *flags],
                                         preexec_fn=lambda: os.sched_setaffinity(0, {core}))
-        while not self.is_ready():
-            time.sleep(0.01)
+        serving.await_ready(self.process, f"127.0.0.1:{PORT}")
         self.seconds = time.perf_counter() - began
-
-    def is_ready(self) -> bool:
-        try:
-            return urllib.request.urlopen(f"http://127.0.0.1:{PORT}/ready", timeout=60).status == 200
-        except urllib.error.HTTPError:
-            return False
-        except OSError:
-            if self.process.poll() is not None:
-                sys.exit("the daemon ended")
-            return False
 
     def resident(self) -> dict[str, float]:
         """MB of its own memory and of files."""
-        lines = dict(line.split(":", 1) for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines())
-        return {name: int(lines[name].split()[0]) * 1024 / 1e6 for name in ("RssAnon", "RssFile")}
+        return {name: serving.memory(self.process, name) for name in ("RssAnon", "RssFile")}
 
     def translate(self, texts: list[str]) -> int:
         """How many tokens the translations have."""
