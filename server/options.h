@@ -4,7 +4,7 @@
 #define ALIGND_OPTIONS_H
 
 #include "model/translator.h"
-#include "server/base/name_list.h"
+#include "server/base/strings.h"
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 #define ALIGND_SHIPPED_H
 
 #include "model/base/error.h"
-#include "server/base/name_list.h"
+#include "server/base/strings.h"
 #include "server/options.h"
 
 /* ---- the models that came with alignd ---- */

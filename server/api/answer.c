@@ -2,7 +2,7 @@
  * events of a stream. Scratch memory comes from an arena that is reset after each text. */
 #include "model/base/utf8.h"
 #include "server/api/plan.h"
-#include "server/base/writer.h"
+#include "server/base/strings.h"
 #include "server/decode/events.h"
 #include "server/decode/outcome.h"
 #include <stdint.h>

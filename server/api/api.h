@@ -7,7 +7,7 @@
 #include "server/api/kept_files.h"
 #include "server/api/keys.h"
 #include "server/base/metrics.h"
-#include "server/base/name_list.h"
+#include "server/base/strings.h"
 #include "server/decode/scheduler.h"
 #include "server/glossaries/glossaries.h"
 #include "server/models/catalog.h"

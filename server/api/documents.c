@@ -5,7 +5,7 @@
 #include "server/api/plan.h"
 #include "server/api/warnings.h"
 #include "server/base/clock.h"
-#include "server/base/hex.h"
+#include "server/base/strings.h"
 #include "server/documents/json_document.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define ALIGND_ENDPOINT_H
 
 #include "server/api/api.h"
-#include "server/base/writer.h"
+#include "server/base/strings.h"
 #include "server/decode/render.h"
 #include <jansson.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * two. */
 #include "server/api/fields.h"
 #include "server/api/languages.h"
-#include "server/base/writer.h"
+#include "server/base/strings.h"
 #include "server/decode/render.h"
 #include "server/models/variant.h"
 #include <errno.h>

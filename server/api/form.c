@@ -1,7 +1,7 @@
 /* Parses bodies of forms, urlencoded and multipart, into fields. Names and values are copied to the request's arena, and every
  * count is bounded. */
 #include "server/api/form.h"
-#include "server/base/hex.h"
+#include "server/base/strings.h"
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,7 @@
 /* Kept files: a list in order of arrival, under one lock, and a thread that removes expired files. */
 #include "server/api/kept_files.h"
 #include "server/base/clock.h"
-#include "server/base/hex.h"
+#include "server/base/strings.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

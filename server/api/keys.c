@@ -1,7 +1,7 @@
 /* Who may use the service, and how much of it. Only hashes of keys are stored, and a search takes the same time for all keys. */
 #include "server/api/keys.h"
 #include "model/base/file.h"
-#include "server/base/hex.h"
+#include "server/base/strings.h"
 #include <assert.h>
 #include <gnutls/crypto.h>
 #include <math.h>

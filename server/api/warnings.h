@@ -5,7 +5,7 @@
 #define ALIGND_WARNINGS_H
 
 #include "model/base/arena.h"
-#include "server/base/writer.h"
+#include "server/base/strings.h"
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 #include "server/get/download.h"
 #include "server/base/clock.h"
-#include "server/base/hex.h"
+#include "server/base/strings.h"
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>

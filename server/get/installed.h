@@ -3,7 +3,7 @@
 #define ALIGND_INSTALLED_H
 
 #include "model/base/error.h"
-#include "server/base/name_list.h"
+#include "server/base/strings.h"
 #include "server/models/manifest.h"
 #include <stdbool.h>
 #include <stdint.h>

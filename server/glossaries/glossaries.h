@@ -5,7 +5,7 @@
 #define ALIGND_GLOSSARIES_H
 
 #include "model/translator.h"
-#include "server/base/name_list.h"
+#include "server/base/strings.h"
 #include <stdatomic.h>
 #include <stdint.h>
 

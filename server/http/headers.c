@@ -1,5 +1,5 @@
 #include "server/http/headers.h"
-#include "server/base/hex.h"
+#include "server/base/strings.h"
 #include "server/http/body.h"
 #include <arpa/inet.h>
 #include <ctype.h>

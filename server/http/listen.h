@@ -4,7 +4,7 @@
 #define ALIGND_LISTEN_H
 
 #include "model/base/error.h"
-#include "server/base/name_list.h"
+#include "server/base/strings.h"
 #include <microhttpd.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -23,7 +23,7 @@
 #ifndef ALIGND_CATALOG_H
 #define ALIGND_CATALOG_H
 
-#include "server/base/name_list.h"
+#include "server/base/strings.h"
 #include "server/models/model_set.h"
 #include <stdbool.h>
 

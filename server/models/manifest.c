@@ -2,7 +2,7 @@
 #include "server/models/manifest.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
-#include "server/base/hex.h"
+#include "server/base/strings.h"
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>

@@ -10,7 +10,7 @@
 #define ALIGND_MANIFEST_H
 
 #include "model/base/error.h"
-#include "server/base/name_list.h"
+#include "server/base/strings.h"
 #include <stdbool.h>
 
 enum { SHA256_BYTES = 32, SHA256_DIGITS = 2 * SHA256_BYTES };

@@ -1,5 +1,5 @@
-/* server/base/writer: decimal numbers against printf, in the shape that jansson gives; each with every number of digits. */
-#include "server/base/writer.h"
+/* server/base/strings: decimal numbers against printf, in the shape that jansson gives; each with every number of digits. */
+#include "server/base/strings.h"
 #include "tests/suites.h"
 #include <float.h>
 #include <jansson.h>

@@ -1,6 +1,6 @@
-/* server/base/writer against jansson's dump: the same bytes; failures stick. */
+/* server/base/strings against jansson's dump: the same bytes; failures stick. */
 #include "model/translator.h"
-#include "server/base/writer.h"
+#include "server/base/strings.h"
 #include "tests/suites.h"
 #include <jansson.h>
 #include <math.h>

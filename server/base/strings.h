@@ -1,4 +1,14 @@
-/* The only writer of JSON: every reply goes into one growing buffer. The text is what jansson dumps with JSON_COMPACT and
+/* Strings that grow, and the notations that programs read: JSON, decimal numbers, hexadecimal digits and percent-encoding. */
+#ifndef ALIGND_STRINGS_H
+#define ALIGND_STRINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- JSON ----
+ *
+ * The only writer of JSON: every reply goes into one growing buffer. The text is what jansson dumps with JSON_COMPACT and
  * JSON_REAL_PRECISION(DECIMAL_DIGITS), byte for byte, without the tree and in a fraction of the time.
  *
  * Failures stick: once memory is out, the limit is reached, or a value is not JSON (a string that is not UTF-8, a number that is
@@ -7,12 +17,6 @@
  * Objects and arrays nest up to WRITER_DEPTH; the caller that begins one must end it, even after a failure. Every function that
  * writes a value takes its key: in an object a string without characters that need escapes; in an array and at the top level NULL.
  */
-#ifndef ALIGND_WRITER_H
-#define ALIGND_WRITER_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     WRITER_DEPTH = 64,
@@ -77,5 +81,33 @@ void writer_done(struct writer *w);
  * jansson does: 0.0, 1.0, 0.0800003, 8.67509e-5. Returns the end of the text, at most out + DECIMAL_BYTES(digits); does not write a
  * NUL. Takes a seventh of printf's time: 22 ns instead of 160. */
 char *decimal_write(char *out, double value, int digits);
+
+/* ---- digits of bytes: hexadecimal, and percent-encoding (RFC 3986) ---- */
+
+/* bytes: [count]. text: 2 x count digits and a NUL. */
+void hex_print(const unsigned char *bytes, size_t count, char *text);
+/* text: NUL-terminated. Returns false if it is not 2 x count hexadecimal digits. */
+bool hex_parse(const char *text, unsigned char *bytes, size_t count);
+
+/* ASCII letters and digits and "-._~" are copied; each other byte becomes "%" and two digits. out: room for three times the bytes
+ * and a NUL. */
+void percent_encode(const char *text, char *out);
+/* out: room for as many bytes and a NUL. A "%" that is not followed by two digits is copied. Returns the number of bytes. */
+size_t percent_decode(const char *text, size_t length, char *out);
+
+/* ---- lists: of an option's model folders, addresses or origins ---- */
+
+struct name_list {
+    char **names; /* [count], owned */
+    size_t count;
+};
+
+/* Appends a copy of length bytes. Returns -1 if memory is out. */
+int name_list_add(struct name_list *list, const char *name, size_t length);
+bool name_list_has(const struct name_list *list, const char *name);
+/* Removes the name if the list contains it. */
+void name_list_remove(struct name_list *list, const char *name);
+/* Frees the strings and empties the list. */
+void name_list_done(struct name_list *list);
 
 #endif
