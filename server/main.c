@@ -6,10 +6,10 @@
 #include "server/decode/worker.h"
 #include "server/get/fetch.h"
 #include "server/get/get.h"
-#include "server/get/installed.h"
 #include "server/health.h"
 #include "server/http/http.h"
 #include "server/model_commands.h"
+#include "server/models/folders.h"
 #include "server/offline.h"
 #include "server/options_parse.h"
 #include "server/shipped.h"
@@ -358,7 +358,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     const struct kept_files_limits kept = {(int64_t)options->keep_files_s * 1000000, KEPT_SENT_S * INT64_C(1000000), KEPT_FILES,
                                            options->keep_files_bytes};
     int result = -1;
-    char place[INSTALLED_PATH_BYTES];
+    char place[MODEL_PATH_BYTES];
     bool downloads = !options->offline && installed_place(models.directory, true, place, options->fetch ? err : NULL) == 0;
     if (options->fetch && (!downloads || installed_make(place, err) != 0))
         return -1;

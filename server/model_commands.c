@@ -3,8 +3,7 @@
 #include "model/translator.h"
 #include "server/base/clock.h"
 #include "server/get/get.h"
-#include "server/get/installed.h"
-#include "server/models/manifest.h"
+#include "server/models/folders.h"
 #include "server/shipped.h"
 #include <errno.h>
 #include <malloc.h>
@@ -15,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAR = 24, DRAW_US = 100 * 1000, LINE_US = 10 * 1000 * 1000, RATE_US = 500 * 1000, EXIT_ABSENT = 3, PATH_BYTES = 4096 };
+enum { BAR = 24, DRAW_US = 100 * 1000, LINE_US = 10 * 1000 * 1000, RATE_US = 500 * 1000, EXIT_ABSENT = 3 };
 /* Import packs models from this size on: smaller ones load at once anyway. */
 enum { PACKED_PARAMETERS = 30 * 1000 * 1000, MAPPED_BYTES = 128 * 1024 };
 
@@ -251,7 +250,7 @@ static int get_all(const struct options *options, const char *into, int *status,
 }
 
 int get_command(const struct options *options, int *status, struct error *err) {
-    char into[INSTALLED_PATH_BYTES];
+    char into[MODEL_PATH_BYTES];
     *status = EXIT_FAILURE;
     if (installed_place(options->into ? options->into : options->directory, true, into, err) != 0)
         return -1;
@@ -276,7 +275,7 @@ static void print_model(const struct installed *model, const char *from) {
 }
 
 int models_command(const struct options *options, int *status, struct error *err) {
-    char place[INSTALLED_PATH_BYTES];
+    char place[MODEL_PATH_BYTES];
     struct installed_list found = {NULL, 0};
     struct shipped shipped = {.directory = NULL};
     *status = EXIT_FAILURE;
@@ -302,7 +301,7 @@ int models_command(const struct options *options, int *status, struct error *err
 }
 
 int remove_command(const struct options *options, int *status, struct error *err) {
-    char place[INSTALLED_PATH_BYTES];
+    char place[MODEL_PATH_BYTES];
     *status = EXIT_FAILURE;
     if (installed_place(options->directory, true, place, err) != 0)
         return -1;
@@ -324,7 +323,7 @@ int remove_command(const struct options *options, int *status, struct error *err
 
 static int pack_folder(const struct translator_options *choices, struct integrity *integrity, const char *folder,
                        struct error *err) {
-    char sha256[SHA256_DIGITS + 1], path[PATH_BYTES];
+    char sha256[SHA256_DIGITS + 1], path[MODEL_PATH_BYTES];
     struct integrity_found found;
     if (integrity_check(integrity, folder, INTEGRITY_WHOLE, &found, err) != 0 || manifest_digest_weights(folder, sha256, err) != 0)
         return -1;

@@ -9,7 +9,7 @@
 #include "server/decode/worker.h"
 #include "server/documents/document.h"
 #include "server/documents/json_document.h"
-#include "server/models/loaded_model.h"
+#include "server/models/model_set.h"
 #include "server/models/variant.h"
 #include "server/outfile.h"
 #include <assert.h>

@@ -1,8 +1,7 @@
 #include "server/shipped.h"
 #include "model/translator.h"
 #include "server/api/languages.h"
-#include "server/get/installed.h"
-#include "server/models/manifest.h"
+#include "server/models/folders.h"
 #include "server/models/variant.h"
 #include <limits.h>
 #include <stdio.h>
@@ -93,17 +92,14 @@ int shipped_find(struct shipped *shipped, struct error *err) {
 
 /* The downloaded ones are usable without the others. */
 int models_find(struct shipped *shipped, struct error *err) {
-    char place[INSTALLED_PATH_BYTES];
+    char place[MODEL_PATH_BYTES];
     struct error inner = {0};
-    struct name_list found = {0};
     int result = shipped_find(shipped, &inner);
     if (installed_place(NULL, false, place, NULL) == 0 && !(shipped->downloaded = strdup(place))) {
         shipped_done(shipped);
         return error_memory(err);
     }
-    bool some = result == 0 || (inner.code != ERROR_MEMORY && shipped->downloaded &&
-                                model_folders_list(&found, shipped->downloaded, NULL) == 0 && found.count > 0);
-    name_list_done(&found);
+    bool some = result == 0 || (inner.code != ERROR_MEMORY && shipped->downloaded && model_folders_any(shipped->downloaded));
     if (result != 0 && some && !(shipped->directory = strdup(shipped->downloaded)))
         some = false;
     if (some)

@@ -3,7 +3,7 @@
 #include "model/base/utf8.h"
 #include "model/import/lists.h"
 #include "model/translator.h"
-#include "server/models/manifest.h"
+#include "server/models/folders.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -38,7 +38,7 @@ ROOMS = {
     "server/base": Room("model/base", "*"),
     "server/glossaries": Room("model/base model server/base", "glossaries"),
     "server/models": Room("model/base model server/base", "*"),
-    "server/get": Room("model/base model model/import server/base server/models", "get installed fetch"),  # downloads
+    "server/get": Room("model/base model model/import server/base server/models", "get fetch"),  # downloads
     "server/decode": Room("model/base model server/base server/glossaries server/models", "*"),
     "server/markup": Room("model/base model server/base", "markup build piece"),
     "server/office": Room("model/base model/text model server/markup", "office"),
@@ -55,9 +55,9 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "yaml.h": "model/import/mapping.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
     "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c model/import/tokens.c server/api/languages.c server/models/variant.c server/documents/icu_message.cc",
-    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/languages.c model/weights/safetensors.c server/api/* server/models/manifest.c server/get/*",
+    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/languages.c model/weights/safetensors.c server/api/* server/models/folders.c server/get/*",
     "microhttpd.h": "server/http/*",
-    "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/health.c server/api/keys.c server/models/manifest.c server/get/download.c",
+    "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/health.c server/api/keys.c server/models/folders.c server/get/download.c",
     "systemd/*": "server/http/listen.c server/main.c",
     "libxml/*": "server/markup/read.c",
     "cld2/*": "server/api/cld2.cc",

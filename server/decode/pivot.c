@@ -1,7 +1,7 @@
 /* This module hides that a translation went through a third language: it starts the second decoding and composes one from two. */
 #include "server/decode/pivot.h"
 #include "server/decode/render.h"
-#include "server/models/loaded_model.h"
+#include "server/models/model_set.h"
 #include <string.h>
 
 /* ---- the second decoding ---- */

@@ -2,7 +2,7 @@
 #include "server/decode/worker.h"
 #include "server/base/clock.h"
 #include "server/decode/outcome.h"
-#include "server/models/loaded_model.h"
+#include "server/models/model_set.h"
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,8 +3,7 @@
 #include "server/base/log.h"
 #include "server/base/metrics.h"
 #include "server/get/get.h"
-#include "server/get/installed.h"
-#include "server/models/manifest.h"
+#include "server/models/folders.h"
 #include <dirent.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -555,7 +554,7 @@ static void delete_remains(const char *directory) {
     const struct dirent *entry;
     DIR *open = opendir(directory);
     while (open && (entry = readdir(open)) != NULL) {
-        char path[INSTALLED_PATH_BYTES];
+        char path[MODEL_PATH_BYTES];
         int length = snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
         if (strncmp(entry->d_name, ".removed-", strlen(".removed-")) == 0 && length >= 0 && (size_t)length < sizeof path)
             model_folder_delete(path);

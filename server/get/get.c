@@ -1,9 +1,8 @@
 #include "server/get/get.h"
 #include "model/import/archive.h"
 #include "model/import/import.h"
-#include "server/get/installed.h"
 #include "server/get/sources.h"
-#include "server/models/manifest.h"
+#include "server/models/folders.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = INSTALLED_PATH_BYTES, ARENA_BYTES = 1 << 16, WAIT_STEP_US = 100 * 1000 };
+enum { ARENA_BYTES = 1 << 16, WAIT_STEP_US = 100 * 1000 };
 
 static const uint64_t MOST_MODEL_BYTES = UINT64_C(8) << 30;
 
@@ -41,13 +40,13 @@ struct job {
     struct arena arena;
     struct download_manner manner;
     struct plan plan;
-    char key[256];          /* of what is got: two jobs of one key and folder follow each other */
-    char work[PATH_BYTES];  /* INTO/.get, with the lists, locks, and a folder for each key */
-    char room[PATH_BYTES];  /* INTO/.get/KEY: */
-    char in[PATH_BYTES];    /* what is downloaded, */
-    char parts[PATH_BYTES]; /* what is unpacked of it, */
-    char out[PATH_BYTES];   /* and what becomes the model folder */
-    char lock_path[PATH_BYTES];
+    char key[256];                /* of what is got: two jobs of one key and folder follow each other */
+    char work[MODEL_PATH_BYTES];  /* INTO/.get, with the lists, locks, and a folder for each key */
+    char room[MODEL_PATH_BYTES];  /* INTO/.get/KEY: */
+    char in[MODEL_PATH_BYTES];    /* what is downloaded, */
+    char parts[MODEL_PATH_BYTES]; /* what is unpacked of it, */
+    char out[MODEL_PATH_BYTES];   /* and what becomes the model folder */
+    char lock_path[MODEL_PATH_BYTES];
     int lock;
     uint64_t before; /* bytes of the files that are there */
 };
@@ -72,12 +71,12 @@ static bool is_stopped(const struct job *job) {
     return job->options->stop && *job->options->stop;
 }
 
-__attribute__((format(printf, 2, 3))) static bool put_path(char path[PATH_BYTES], const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static bool put_path(char path[MODEL_PATH_BYTES], const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(path, PATH_BYTES, format, arguments);
+    int length = vsnprintf(path, MODEL_PATH_BYTES, format, arguments);
     va_end(arguments);
-    return length >= 0 && length < PATH_BYTES;
+    return length >= 0 && length < MODEL_PATH_BYTES;
 }
 
 static enum get_status fail_file(struct error *err, const char *path) {
@@ -250,7 +249,7 @@ static enum get_status download_all(struct job *job, struct error *err) {
     const uint64_t most = job->options->most_bytes ? job->options->most_bytes : MOST_MODEL_BYTES; /* all files together */
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_file *file = &plan->files[i];
-        char path[PATH_BYTES];
+        char path[MODEL_PATH_BYTES];
         bool there, archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE;
         if (!put_path(path, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : ""))
             return fail_file(err, job->in);
@@ -282,7 +281,7 @@ static enum get_status download_all(struct job *job, struct error *err) {
 
 /* The file may unpack to exactly the size that it states. */
 static enum get_status unpack(const struct job *job, const struct plan_file *file, struct error *err) {
-    char from[PATH_BYTES], to[PATH_BYTES], sha256[65];
+    char from[MODEL_PATH_BYTES], to[MODEL_PATH_BYTES], sha256[65];
     struct error inner = {0};
     struct stat now;
     if (!put_path(from, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : "") ||
@@ -352,7 +351,7 @@ static enum get_status import(struct job *job, struct error *err) {
     const struct get_options *o = job->options;
     bool archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE;
     const char *slash = strrchr(plan->detail, '/');
-    char path[PATH_BYTES], above[PATH_BYTES], *said = NULL;
+    char path[MODEL_PATH_BYTES], above[MODEL_PATH_BYTES], *said = NULL;
     struct error inner = {0};
     enum get_status status = GET_DONE;
     tell(job, (struct get_event){.kind = GET_IMPORTS});
@@ -405,7 +404,7 @@ static bool find_made(const struct job *job, char name[256]) {
 }
 
 static enum get_status publish(const struct job *job, struct got *got, struct error *err) {
-    char made[PATH_BYTES], folder[PATH_BYTES], name[256];
+    char made[MODEL_PATH_BYTES], folder[MODEL_PATH_BYTES], name[256];
     if (!find_made(job, name) || !put_path(made, "%s/%s", job->out, name) || !put_path(folder, "%s/%s", job->options->into, name))
         return fail_file(err, job->out);
     struct installed model;
@@ -447,7 +446,7 @@ static enum get_status publish(const struct job *job, struct got *got, struct er
 /* Everything under the lock. */
 static enum get_status get_locked(struct job *job, struct got *got, struct error *err) {
     const struct plan *plan = &job->plan;
-    char folder[PATH_BYTES], text[512];
+    char folder[MODEL_PATH_BYTES], text[512];
     if (!put_path(folder, "%s/%s", job->options->into, plan->name))
         return fail_file(err, job->options->into);
     if (find_asked(job, got) && !job->options->update)
@@ -549,14 +548,14 @@ bool get_is_url(const char *path) {
 
 /* Refuses, before anything is downloaded, a path that does not exist and a model folder that does. */
 static int check_paths(const struct import_options *import, struct error *err) {
-    char folder[PATH_BYTES];
+    char folder[MODEL_PATH_BYTES];
     for (size_t i = 0; i < import->path_count; i++)
         if (!get_is_url(import->paths[i]) && import_refuse(import->paths[i], err) != 0)
             return -1;
     bool fits = import->name                 ? put_path(folder, "%s/%s", import->into, import->name)
                 : import->from && import->to ? put_path(folder, "%s/%s-%s", import->into, import->from, import->to)
                                              : put_path(folder, "%s", "");
-    if (!fits || !*import->into || strlen(import->into) > PATH_BYTES / 2)
+    if (!fits || !*import->into || strlen(import->into) > MODEL_PATH_BYTES / 2)
         return error_set(err, ERROR_INPUT, "\"%.100s\": the path is empty or too long", import->into);
     return *folder && access(folder, F_OK) == 0 ? error_set(err, ERROR_INPUT, "%.400s: already exists", folder) : 0;
 }
@@ -620,7 +619,7 @@ static enum get_status import_locked(struct job *job, const struct import_option
 
 /* The number of characters of the longest beginning of the path that is a folder. */
 static size_t length_there(const char *path) {
-    char folder[PATH_BYTES];
+    char folder[MODEL_PATH_BYTES];
     size_t length = strlen(path);
     for (; length > 0; length--) {
         snprintf(folder, sizeof folder, "%.*s", (int)length, path);
@@ -632,7 +631,7 @@ static size_t length_there(const char *path) {
 
 /* Removes the folders at the end of the path that are empty, and were not there before. */
 static void unmake(const char *path, size_t length_before) {
-    char folder[PATH_BYTES];
+    char folder[MODEL_PATH_BYTES];
     snprintf(folder, sizeof folder, "%s", path);
     while (strlen(folder) > length_before && (rmdir(folder) == 0 || errno == ENOENT)) {
         char *slash = strrchr(folder, '/');
@@ -708,7 +707,7 @@ enum get_status get_list(const struct get_options *options, const char *what, vo
     if (status == GET_DONE)
         status = source_list(&sources, kind, &job->arena, &list, &count, err);
     for (size_t i = 0; status == GET_DONE && i < count; i++) {
-        char line[512], size[32] = "-", folder[PATH_BYTES];
+        char line[512], size[32] = "-", folder[MODEL_PATH_BYTES];
         if (!fits(list[i].pair, pattern))
             continue;
         if (list[i].bytes)

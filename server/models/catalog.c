@@ -10,7 +10,7 @@
 #include "server/models/catalog.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/models/manifest.h"
+#include "server/models/folders.h"
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -26,8 +26,7 @@ enum {
     ROOM_US = 1000 * 1000,       /* the time that a load waits for models in use */
     LOOK_US = 20 * 1000,         /* between two checks of conditions that are not signalled */
     MOST_LOOK_US = 1000 * 1000,  /* between two checks for idle models */
-    THREADS = 3,
-    PATH_BYTES = 4096
+    THREADS = 3
 };
 
 struct catalog {
@@ -724,9 +723,9 @@ static int move_away(struct catalog *catalog, struct served_model *model, const 
 }
 
 int catalog_evict(struct catalog *catalog, const char *folder, struct error *err) {
-    char moved[PATH_BYTES];
+    char moved[MODEL_PATH_BYTES];
     const char *name = strrchr(folder, '/'), *usual = catalog->options.usual;
-    if (!name || snprintf(moved, sizeof moved, "%.*s/.removed-XXXXXX", (int)(name - folder), folder) >= PATH_BYTES - 300)
+    if (!name || snprintf(moved, sizeof moved, "%.*s/.removed-XXXXXX", (int)(name - folder), folder) >= MODEL_PATH_BYTES - 300)
         return error_set(err, ERROR_FILE, "%.100s: the path is too long", folder);
     if (await_change(catalog, err) != 0)
         return -1;

@@ -1,7 +1,138 @@
-/* This module hides what a model in service consists of before it is loaded, and how long it lives. */
+/* This module hides how a model is made ready (it is opened and warmed up, and each worker gets a batch), what it consists of in
+ * service before it is loaded, and how long it lives. */
 #include "server/models/model_set.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- a model in memory ---- */
+
+enum { WARM_UP_TOKENS = 8, ARENA_BLOCK_BYTES = 4096, BATCH_BYTES = 64 * 1024, BATCH_ROW_BYTES = 256 };
+
+/* Decodes a text, so that the pages of the file that decoding needs are read before any request waits for them. */
+static int warm_up(const struct translator *translator, struct error *err) {
+    static const char text[] = "one two three";
+    const struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_length = WARM_UP_TOKENS};
+    struct arena arena;
+    arena_init(&arena, ARENA_BLOCK_BYTES);
+    struct sentence *sentences, *done[1];
+    size_t count;
+    int result = translator_prepare(translator, text, sizeof text - 1, false, &options, &arena, &sentences, &count, err);
+    struct batch *batch = result == 0 ? batch_create(translator, 1, err) : NULL;
+    result = batch ? 0 : -1;
+    for (size_t i = 0; batch && i < count; i++) {
+        struct sentence *sentence = &sentences[i];
+        batch_admit(batch, &sentence, 1);
+        while (batch_step(batch, done) == 0) {
+        }
+        if (sentence->error)
+            result = error_set(err, sentence->error->code, "%s", sentence->error->message);
+        sentence_done(sentence);
+    }
+    batch_free(batch);
+    arena_done(&arena);
+    return result;
+}
+
+static int make_batches(struct loaded_model *model, const struct loading *loading, struct error *err) {
+    model->batches = calloc(loading->workers, sizeof *model->batches);
+    if (!model->batches)
+        return error_memory(err);
+    model->workers = loading->workers;
+    for (size_t i = 0; i < model->workers; i++) {
+        struct worker_batch *slot = &model->batches[i];
+        slot->batch = batch_create(model->translator, loading->rows, err);
+        if (!slot->batch)
+            return -1;
+        slot->state = calloc(1, loading->state_bytes + 1); /* not NULL if that is 0 */
+        if (!slot->state)
+            return error_memory(err);
+        model->bytes += batch_bytes(slot->batch);
+    }
+    return 0;
+}
+
+static void loaded_model_free(struct loaded_model *model) {
+    for (size_t i = 0; i < model->workers; i++) {
+        batch_free(model->batches[i].batch);
+        free(model->batches[i].state);
+    }
+    free(model->batches);
+    translator_free(model->translator);
+    atomic_fetch_sub(model->taken, model->bytes);
+    free(model);
+}
+
+/* After an error, the model contains what was loaded before it. */
+static int model_load(struct loaded_model *model, const char *folder, const char *compute, const struct loading *loading,
+                      struct error *err) {
+    const struct translator_options choices = {.compute = compute ? compute : loading->compute,
+                                               .shortlist = loading->shortlist,
+                                               .half_past = loading->half_past,
+                                               .sha256 = model->files.sha256};
+    int64_t began_us = clock_us();
+    if (loading->integrity && integrity_check(loading->integrity, folder, loading->extent, &model->files, err) != 0)
+        return -1;
+    model->translator = translator_open(folder, &choices, err);
+    if (!model->translator)
+        return -1;
+    model->info = translator_info(model->translator);
+    size_t bytes = translator_bytes(model->translator);
+    if (warm_up(model->translator, err) != 0 || make_batches(model, loading, err) != 0)
+        return -1;
+    model->metrics = metrics_model(loading->metrics, model->info.name, err);
+    if (!model->metrics)
+        return -1;
+    model->bytes += bytes;
+    model->load_us = clock_us() - began_us;
+    return 0;
+}
+
+struct loaded_model *loaded_model_open(const char *folder, const char *compute, const struct loading *loading, struct error *err) {
+    struct loaded_model *model = calloc(1, sizeof *model);
+    if (!model) {
+        error_memory(err);
+        return NULL;
+    }
+    model->taken = loading->taken;
+    atomic_init(&model->references, 1);
+    int result = model_load(model, folder, compute, loading, err);
+    atomic_fetch_add(model->taken, model->bytes);
+    if (result != 0) {
+        loaded_model_free(model);
+        return NULL;
+    }
+    const struct translator_info *info = &model->info;
+    if (*info->unmapped)
+        log_event(LOG_WARN, "packed_ignored", log_text("model", info->name), log_text("folder", folder),
+                  log_text("compute", info->compute), log_text("reason", info->unmapped));
+    char mapped[48];
+    snprintf(mapped, sizeof mapped, "%zu/%zu", info->mapped, info->matrices);
+    log_event(LOG_INFO, "model_loaded", log_text("model", info->name), log_text("folder", folder),
+              log_count("parameters", info->parameters), log_text("compute", info->compute), log_text("mapped", mapped),
+              log_count("duration_ms", (size_t)(model->load_us / 1000)), log_count("bytes", model->bytes));
+    return model;
+}
+
+size_t loaded_model_estimate(const struct translator_card *card, const struct loading *loading) {
+    return translator_card_bytes(card, loading->compute) + loading->workers * (BATCH_BYTES + loading->rows * BATCH_ROW_BYTES);
+}
+
+struct loaded_model *loaded_model_acquire(struct loaded_model *model) {
+    atomic_fetch_add_explicit(&model->references, 1, memory_order_relaxed);
+    return model;
+}
+
+void loaded_model_release(struct loaded_model *model) {
+    if (model && atomic_fetch_sub_explicit(&model->references, 1, memory_order_acq_rel) == 1)
+        loaded_model_free(model);
+}
+
+bool loaded_model_used(const struct loaded_model *model) {
+    return atomic_load_explicit(&model->references, memory_order_acquire) > 1;
+}
 
 /* ---- a model in service ---- */
 

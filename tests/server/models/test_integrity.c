@@ -1,5 +1,5 @@
 /* server/models/manifest: files that match the manifest, and files that do not. */
-#include "server/models/manifest.h"
+#include "server/models/folders.h"
 #include "tests/suites.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,19 +1,20 @@
-/* This module hides how a model folder is found, and how its files beside the model are read and compared. */
-#include "server/models/manifest.h"
+/* This module hides where model folders are kept, and how their files beside the model are read, compared and changed. */
+#include "server/models/folders.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
-#include "server/base/strings.h"
+#include "model/translator.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <gnutls/crypto.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,18 +23,18 @@ enum {
     MAX_MANIFEST_BYTES = 1 << 20,
     MAX_ORIGIN_BYTES = 1 << 16,
     READ_BYTES = 1 << 16,
-    PATH_BYTES = 4096,
     SMALL_BYTES = 1 << 20, /* such a file is read in a few milliseconds */
-    DELETE_DEPTH = 16
+    MOST_DEPTH = 16,
+    MOST_HOME = 4000
 };
 
 /* name: the file's name in messages. */
-static int make_path(char path[PATH_BYTES], const char *folder, const char *name, struct error *err) {
-    int length = snprintf(path, PATH_BYTES, "%s/%s", folder, name);
-    return length >= 0 && length < PATH_BYTES ? 0 : error_set(err, ERROR_FILE, "%.100s: the path is too long", name);
+static int make_path(char path[MODEL_PATH_BYTES], const char *folder, const char *name, struct error *err) {
+    int length = snprintf(path, MODEL_PATH_BYTES, "%s/%s", folder, name);
+    return length >= 0 && length < MODEL_PATH_BYTES ? 0 : error_set(err, ERROR_FILE, "%.100s: the path is too long", name);
 }
 
-/* ---- folders ---- */
+/* ---- folders of model folders ---- */
 
 static int compare_names(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -46,16 +47,23 @@ int model_folders_list(struct name_list *list, const char *directory, struct err
     if (!open)
         return error_set(err, ERROR_FILE, "cannot open %s: %s", directory, strerror(errno));
     for (const struct dirent *entry; result == 0 && (entry = readdir(open)) != NULL;) {
-        char path[PATH_BYTES];
+        char path[MODEL_PATH_BYTES];
         struct stat status;
         int length = snprintf(path, sizeof path, "%s/%s/config.json", directory, entry->d_name);
-        if (entry->d_name[0] != '.' && length >= 0 && length < PATH_BYTES && stat(path, &status) == 0)
+        if (entry->d_name[0] != '.' && length >= 0 && length < MODEL_PATH_BYTES && stat(path, &status) == 0)
             result = name_list_add(list, path, (size_t)length - strlen("/config.json"));
     }
     closedir(open);
     if (list->count > former)
         qsort(list->names + former, list->count - former, sizeof *list->names, compare_names);
     return result == 0 ? 0 : error_memory(err);
+}
+
+bool model_folders_any(const char *directory) {
+    struct name_list found = {0};
+    bool has = model_folders_list(&found, directory, NULL) == 0 && found.count > 0;
+    name_list_done(&found);
+    return has;
 }
 
 static int delete_one(const char *path, const struct stat *status, int kind, struct FTW *place) {
@@ -67,7 +75,55 @@ static int delete_one(const char *path, const struct stat *status, int kind, str
 }
 
 void model_folder_delete(const char *folder) {
-    nftw(folder, delete_one, DELETE_DEPTH, FTW_DEPTH | FTW_PHYS);
+    nftw(folder, delete_one, MOST_DEPTH, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char machine_place[] = "/var/lib/alignd/models";
+
+/* True if the folder is there and may be written to, or can be made in the first of its parents that is there. */
+static bool may_write(const char *folder) {
+    char path[MODEL_PATH_BYTES];
+    snprintf(path, sizeof path, "%s", folder);
+    while (access(path, F_OK) != 0) {
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            return false;
+        *slash = '\0';
+    }
+    return access(path, W_OK | X_OK) == 0;
+}
+
+int installed_place(const char *given, bool writing, char path[MODEL_PATH_BYTES], struct error *err) {
+    const char *home = getenv("HOME");
+    char own[MODEL_PATH_BYTES] = "";
+    if (home && *home == '/' && home[1])
+        snprintf(own, sizeof own, "%.*s/.local/share/alignd/models", MOST_HOME, home);
+    bool machine = may_write(machine_place) || (!writing && model_folders_any(machine_place) && (!*own || !model_folders_any(own)));
+    const char *place = given && *given ? given : machine || !*own ? machine_place : own;
+    if (writing && place == machine_place && !machine)
+        return error_set(err, ERROR_INPUT, "%s may not be written to, and there is no home folder: give --into DIR", machine_place);
+    if (strlen(place) >= MODEL_PATH_BYTES || (place == own && strlen(home) > MOST_HOME))
+        return error_set(err, ERROR_INPUT, "%.100s...: the path of the models is too long", place);
+    snprintf(path, MODEL_PATH_BYTES, "%s", place);
+    for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';)
+        path[--length] = '\0';
+    return 0;
+}
+
+int installed_make(const char *folder, struct error *err) {
+    char path[MODEL_PATH_BYTES];
+    snprintf(path, sizeof path, "%s", folder);
+    for (char *at = path + 1;; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        char end = *at;
+        *at = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST && (errno != EROFS || access(path, F_OK) != 0))
+            return error_set(err, ERROR_FILE, "%.300s: %s", path, strerror(errno));
+        *at = end;
+        if (end == '\0')
+            return 0;
+    }
 }
 
 /* ---- origin.json ---- */
@@ -87,7 +143,7 @@ static void keep(const json_t *root, const char *key, char *out, size_t room) {
 
 struct model_origin model_origin_read(const char *folder) {
     struct model_origin origin = {.from = ""};
-    char path[PATH_BYTES], *bytes;
+    char path[MODEL_PATH_BYTES], *bytes;
     size_t size;
     if (make_path(path, folder, "origin.json", NULL) != 0 || file_read(path, MAX_ORIGIN_BYTES, &bytes, &size, NULL) != 0)
         return origin;
@@ -131,7 +187,7 @@ static int digest_file(const char *path, const atomic_bool *stop, unsigned char 
 }
 
 int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err) {
-    char path[PATH_BYTES];
+    char path[MODEL_PATH_BYTES];
     unsigned char bytes[SHA256_BYTES];
     if (make_path(path, folder, "model.safetensors", err) != 0 || digest_file(path, NULL, bytes, err) != 0)
         return -1;
@@ -241,7 +297,7 @@ static int refuse(const char *name, const char *problem, struct error *err) {
 
 /* Returns the manifest, NULL if the folder has none or if there is an error. */
 static json_t *read_manifest(const char *folder, struct error *err) {
-    char path[PATH_BYTES], *text;
+    char path[MODEL_PATH_BYTES], *text;
     size_t length;
     json_error_t problem;
     if (make_path(path, folder, "manifest.json", err) != 0 || (access(path, F_OK) != 0 && errno == ENOENT) ||
@@ -269,7 +325,7 @@ static int check_file(struct integrity *integrity, const char *folder, const cha
     const json_t *bytes = json_object_get(entry, "bytes");
     const char *digits = json_string_value(json_object_get(entry, "sha256"));
     unsigned char listed[SHA256_BYTES], sha256[SHA256_BYTES];
-    char path[PATH_BYTES];
+    char path[MODEL_PATH_BYTES];
     struct stat status;
     if (!*name || strchr(name, '/') || strcmp(name, "..") == 0 || strcmp(name, ".") == 0)
         return refuse(name, "not the name of a file in the folder", err);
@@ -324,7 +380,7 @@ int integrity_check(struct integrity *integrity, const char *folder, enum integr
 
 int manifest_update(const char *folder, const char *const *names, size_t count, struct error *err) {
     struct error inner = {0};
-    char path[PATH_BYTES], digits[SHA256_DIGITS + 1];
+    char path[MODEL_PATH_BYTES], digits[SHA256_DIGITS + 1];
     json_t *manifest = read_manifest(folder, &inner), *files = json_object_get(manifest, "files");
     if (inner.code != ERROR_NONE)
         return error_set(err, inner.code, "%s", inner.message);
@@ -353,5 +409,151 @@ int manifest_update(const char *folder, const char *const *names, size_t count, 
         result = file_replace_parts(path, parts, sizeof parts / sizeof *parts, err);
     }
     free(text);
+    return result;
+}
+
+/* ---- downloaded models ---- */
+
+static _Thread_local uint64_t counted; /* by nftw, which hands over nothing of the caller's */
+
+static int count_one(const char *path, const struct stat *status, int kind, struct FTW *place) {
+    (void)path;
+    (void)place;
+    if (kind == FTW_F && S_ISREG(status->st_mode))
+        counted += (uint64_t)status->st_size;
+    return 0;
+}
+
+/* Its time is when it was made. */
+static bool mark_path(const char *folder, char path[MODEL_PATH_BYTES]) {
+    int length = snprintf(path, MODEL_PATH_BYTES, "%s/on-demand", folder);
+    return length >= 0 && length < MODEL_PATH_BYTES;
+}
+
+int installed_mark(const char *folder, bool on_demand, struct error *err) {
+    char path[MODEL_PATH_BYTES];
+    int file = -1;
+    if (!mark_path(folder, path))
+        return error_set(err, ERROR_INPUT, "%.100s: the path is too long", folder);
+    if (on_demand && (file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) < 0)
+        return error_set(err, ERROR_FILE, "%.400s: %s", path, strerror(errno));
+    if (file >= 0)
+        close(file);
+    else if (unlink(path) != 0 && errno != ENOENT)
+        return error_set(err, ERROR_FILE, "%.400s: %s", path, strerror(errno));
+    return 0;
+}
+
+int installed_read(const char *folder, struct installed *out, struct error *err) {
+    struct translator_card *card = translator_card_read(folder, err);
+    if (!card)
+        return -1;
+    struct translator_info info = translator_card_info(card);
+    struct installed made = {.folder = strdup(folder)};
+    snprintf(made.source, sizeof made.source, "%s", info.source);
+    snprintf(made.target, sizeof made.target, "%s", info.target);
+    translator_card_free(card);
+    if (!made.folder)
+        return error_memory(err);
+    const char *slash = strrchr(made.folder, '/');
+    made.name = slash ? slash + 1 : made.folder;
+    made.origin = model_origin_read(folder);
+    counted = 0;
+    nftw(folder, count_one, MOST_DEPTH, FTW_PHYS);
+    made.bytes = counted;
+    char mark[MODEL_PATH_BYTES];
+    struct stat marked;
+    made.on_demand = mark_path(folder, mark) && stat(mark, &marked) == 0;
+    if (made.on_demand)
+        made.marked_us = (int64_t)marked.st_mtim.tv_sec * 1000000 + marked.st_mtim.tv_nsec / 1000;
+    *out = made;
+    return 0;
+}
+
+void installed_done(struct installed *model) {
+    free(model->folder);
+    model->folder = NULL;
+}
+
+int installed_list(const char *directory, struct installed_list *list, struct error *err) {
+    struct name_list found = {0};
+    struct error inner = {0};
+    int result = 0;
+    if (model_folders_list(&found, directory, &inner) != 0 && inner.code == ERROR_MEMORY)
+        result = error_memory(err);
+    for (size_t i = 0; result == 0 && i < found.count; i++) {
+        struct installed model, *models;
+        inner = (struct error){0};
+        if (installed_read(found.names[i], &model, &inner) != 0) {
+            result = inner.code == ERROR_MEMORY ? error_memory(err) : 0;
+            continue;
+        }
+        models = reallocarray(list->models, list->count + 1, sizeof *models);
+        if (models) {
+            list->models = models;
+            models[list->count++] = model;
+        } else {
+            installed_done(&model);
+            result = error_memory(err);
+        }
+    }
+    name_list_done(&found);
+    return result;
+}
+
+void installed_list_done(struct installed_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        installed_done(&list->models[i]);
+    free(list->models);
+    *list = (struct installed_list){NULL, 0};
+}
+
+/* The folder of this name, or the only one for the pair. */
+static const struct installed *find_installed(const struct installed_list *list, const char *name, struct error *err) {
+    const struct installed *found = NULL;
+    size_t count = 0;
+    char pair[80];
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->models[i].name, name) == 0)
+            return &list->models[i];
+    for (size_t i = 0; i < list->count; i++) {
+        snprintf(pair, sizeof pair, "%s-%s", list->models[i].source, list->models[i].target);
+        if (strcasecmp(pair, name) == 0) {
+            found = &list->models[i];
+            count++;
+        }
+    }
+    if (count == 1)
+        return found;
+    if (count > 1)
+        error_set(err, ERROR_INPUT, "\"%.60s\": %zu models are for these languages: give the name of one", name, count);
+    return NULL;
+}
+
+int installed_remove(const char *directory, const char *name, char **removed, struct error *err) {
+    struct installed_list list = {NULL, 0};
+    struct error inner = {0};
+    char gone[MODEL_PATH_BYTES];
+    if (installed_list(directory, &list, err) != 0) {
+        installed_list_done(&list);
+        return -1;
+    }
+    const struct installed *model = find_installed(&list, name, &inner);
+    int result = -1;
+    bool made = false;
+    int length = snprintf(gone, sizeof gone, "%s/.removed-XXXXXX", directory);
+    if (!model && inner.code != ERROR_NONE)
+        error_set(err, inner.code, "%s", inner.message);
+    else if (!model)
+        error_set(err, ERROR_INPUT, "%.300s has no model \"%.60s\"", directory, name);
+    else if (length < 0 || (size_t)length >= sizeof gone || !(made = mkdtemp(gone) != NULL) || rename(model->folder, gone) != 0)
+        error_set(err, ERROR_FILE, "%.300s: %s", model->folder, strerror(errno));
+    else if (!(*removed = strdup(model->name)))
+        error_memory(err);
+    else
+        result = 0;
+    if (made)
+        model_folder_delete(gone);
+    installed_list_done(&list);
     return result;
 }
