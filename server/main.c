@@ -6,7 +6,6 @@
 #include "server/decode/worker.h"
 #include "server/get/fetch.h"
 #include "server/get/get.h"
-#include "server/health.h"
 #include "server/http/http.h"
 #include "server/model_commands.h"
 #include "server/models/folders.h"

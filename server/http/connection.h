@@ -1,4 +1,5 @@
-/* Connections: their maximum number, the time that each may take for each stage, and which of them are cut off.
+/* Connections over libmicrohttpd: their maximum number, the time that each may take for each stage, which of them are cut off,
+ * their certificate, and the heads and replies in which the library is at fault.
  *
  * A request has read_timeout_ms to arrive completely, counted from its first line or from the beginning of the connection. A reply
  * has send_timeout_ms to be read. In between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd's own
@@ -12,18 +13,17 @@
 #ifndef ALIGND_CONNECTION_H
 #define ALIGND_CONNECTION_H
 
-#include "model/base/error.h"
-#include "server/base/metrics.h"
-#include "server/http/guard.h"
+#include "server/api/api.h"
 #include <gnutls/abstract.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct MHD_Connection;
 struct MHD_OptionItem;
+struct MHD_Response;
 struct tls;
 
-enum { CONNECTION_OPTIONS = 8, CONNECTION_IDLE_S = 60 };
+enum { CONNECTION_OPTIONS = 8, CONNECTION_IDLE_S = 60, CONNECTION_ARGUMENTS = 100 /* of a query string */ };
 
 /* ---- cutting off ---- */
 
@@ -96,9 +96,16 @@ void connections_stop(struct connections *connections);
  * outlive the daemon. */
 void connection_options(struct gate *gate, struct MHD_OptionItem *items);
 
-/* The gate through which the connection came in, and the first line of its request. NULL: memory was out when it was opened. */
+/* The gate through which the connection came in. NULL: memory was out when it was opened. */
 const struct gate *connection_gate(struct MHD_Connection *connection);
-const struct guard_line *connection_line(struct MHD_Connection *connection);
+
+/* Refuses heads that libmicrohttpd accepts but a proxy may read differently (RFC 9112, 11.2). Call this once the head is complete,
+ * in the first call of the handler, with its method and version. -1: the reply is set, and the connection must close. */
+int connection_check(struct MHD_Connection *connection, const char *method, const char *version, struct reply *reply);
+
+/* Calls libmicrohttpd's own MHD_queue_response, for our replies; connection.c defines another function of that name. Returns false
+ * if the reply is not queued. */
+bool connection_queue(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
 
 /* The stages of a request: its head is complete; it is complete and will be handled; a reply is being sent, which may take
  * answer_us until it is made plus the time to read it; everything is sent. */
@@ -127,9 +134,7 @@ void tls_free(struct tls *tls);
 /* Reads the files again, for new sessions. Returns -1 as tls_open does; the old ones then stay. Thread-safe. */
 int tls_reload(struct tls *tls, struct error *err);
 
-/* Gives the session this certificate. Call it before the handshake; it uses the session's user pointer. */
-void tls_serve(struct tls *tls, gnutls_session_t session);
-/* GnuTLS calls it for the certificate, from any thread, after tls_serve. */
+/* GnuTLS calls it for the certificate of a session, whose user pointer is the tls, from any thread. */
 gnutls_certificate_retrieve_function3 tls_retrieve;
 
 #endif

@@ -7,7 +7,6 @@
 #include "server/decode/events.h"
 #include "server/http/body.h"
 #include "server/http/connection.h"
-#include "server/http/guard.h"
 #include "server/http/headers.h"
 #include <assert.h>
 #include <malloc.h>
@@ -730,7 +729,7 @@ static enum MHD_Result queue(const struct exchange *exchange, const struct reply
     const char *origin = sent_header(exchange->connection, "Origin");
     const struct heading heading = {
         exchange->http->service, exchange->route, exchange->method, exchange->id, exchange->trace, origin, reply};
-    bool queued = headers_add(&heading, response) == 0 && guard_queue(exchange->connection, reply->status, response);
+    bool queued = headers_add(&heading, response) == 0 && connection_queue(exchange->connection, reply->status, response);
     MHD_destroy_response(response);
     return queued ? MHD_YES : MHD_NO;
 }
@@ -776,8 +775,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         *state = exchange = exchange_create(http, connection, path, method);
         if (!exchange)
             return MHD_NO;
-        if (guard_check(connection_line(connection), connection, method, version, &exchange->reply) == 0 &&
-            sent_length(connection, &exchange->reply) == 0)
+        if (connection_check(connection, method, version, &exchange->reply) == 0 && sent_length(connection, &exchange->reply) == 0)
             return MHD_YES;
         count_in_flight(exchange);
         return respond(exchange); /* without reading the rest */

@@ -1,4 +1,6 @@
-/* Connections come in through listening sockets: TCP, Unix, and those that systemd opened before it started the daemon. Each has
+/* Addresses, HOST:PORT or unix:PATH: the daemon listens on them, and `alignd health` asks there.
+ *
+ * Connections come in through listening sockets: TCP, Unix, and those that systemd opened before it started the daemon. Each has
  * its own libmicrohttpd daemon and thread. TCP sockets speak HTTPS if there is a certificate; Unix sockets never do. */
 #ifndef ALIGND_LISTEN_H
 #define ALIGND_LISTEN_H
@@ -74,5 +76,16 @@ const char *http_listeners_address(const struct http_listeners *listeners, size_
 void http_listeners_quiesce(struct http_listeners *listeners);
 /* Closes everything; no connection may be suspended. Accepts NULL. */
 void http_listeners_stop(struct http_listeners *listeners);
+
+/* ---- asking a running daemon, for health checks in containers that lack curl ---- */
+
+enum { HEALTH_TIMEOUT_MS = 5000 };
+
+/* Sends GET of path. addresses: in the form of --listen, HOST:PORT or unix:PATH; of several, separated by ',', the first counts. No
+ * host, or one that stands for every address, means this machine. https: a HOST:PORT speaks TLS. Its certificate is not verified,
+ * because a renewed or expired one is not a failure of the daemon, and nothing secret is sent. timeout_ms: for everything except
+ * resolving a name. Returns 0 if the reply's status is 200, or else -1 with ERROR_INPUT (not an address), ERROR_FILE (no
+ * connection, no TLS, no reply in time, or another status) or ERROR_MEMORY. */
+int health_ask(const char *addresses, const char *path, bool https, int timeout_ms, struct error *err);
 
 #endif

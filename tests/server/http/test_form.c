@@ -1,5 +1,5 @@
-/* server/form: the fields of urlencoded and multipart bodies, and where forms end. */
-#include "server/api/form.h"
+/* server/http/body: the fields of urlencoded and multipart bodies, and where forms end. */
+#include "server/http/body.h"
 #include "tests/suites.h"
 #include <stdio.h>
 #include <stdlib.h>

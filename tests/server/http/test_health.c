@@ -1,6 +1,6 @@
-/* server/health: healthy replies, and a deadline for all others. The daemon here is a script. */
+/* server/http/listen, health_ask: healthy replies, and a deadline for all others. The daemon here is a script. */
 #include "server/base/clock.h"
-#include "server/health.h"
+#include "server/http/listen.h"
 #include "tests/suites.h"
 #include <netinet/in.h>
 #include <pthread.h>
