@@ -3,6 +3,7 @@
  * length of the input. A document is one request. */
 #include "server/offline.h"
 #include "model/base/utf8.h"
+#include "server/api/languages.h"
 #include "server/base/clock.h"
 #include "server/decode/parameters.h"
 #include "server/decode/render.h"
@@ -10,7 +11,6 @@
 #include "server/documents/document.h"
 #include "server/documents/json_document.h"
 #include "server/models/model_set.h"
-#include "server/models/variant.h"
 #include "server/outfile.h"
 #include <assert.h>
 #include <errno.h>

@@ -2,7 +2,6 @@
 #include "model/translator.h"
 #include "server/api/languages.h"
 #include "server/models/folders.h"
-#include "server/models/variant.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,6 +11,14 @@
 
 /* ---- a sentence ---- */
 
+/* Where a sentence begins in the whole input and output. */
+struct api_place {
+    size_t bytes, units; /* UTF-8, UTF-16 */
+};
+struct api_places {
+    struct api_place source, target;
+};
+
 enum { SCRATCH_BYTES = 16 * 1024 };
 
 /* One hypothesis of one sentence, about to be written. */
@@ -390,7 +398,9 @@ static void put_outcome(const struct text *text, size_t i, struct writer *out) {
     writer_string(out, "finish_reason", finish_reasons[job->outcome->finish]);
 }
 
-void api_render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out) {
+/* Writes one sentence object of a text, without its braces. at: where sentence i - 1 ended, zeroed for the first; it moves to the
+ * end of this sentence. */
+static void render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out) {
     if (text->jobs) {
         put_outcome(text, i, out);
         return;
@@ -668,7 +678,7 @@ static int say(struct api_stream *stream, const struct event *event) {
         writer_number(&w, "log_prob", event->log_prob);
     } else {
         writer_count(&w, "left", --stream->left);
-        api_render_sentence(stream->request, &stream->request->texts[event->text], event->sentence, &stream->sent[event->text], &w);
+        render_sentence(stream->request, &stream->request->texts[event->text], event->sentence, &stream->sent[event->text], &w);
     }
     writer_end_object(&w);
     int result = event_end(stream, &w);

@@ -3,8 +3,7 @@
 #ifndef ALIGND_API_H
 #define ALIGND_API_H
 
-#include "server/api/cache.h"
-#include "server/api/kept_files.h"
+#include "server/api/kept.h"
 #include "server/api/keys.h"
 #include "server/base/metrics.h"
 #include "server/base/strings.h"

@@ -109,17 +109,6 @@ void api_render_text(struct request *request, const struct text *text, const str
 struct plan_item;
 void api_render_item(struct request *request, const struct plan_item *item, struct writer *out);
 
-/* Where a sentence begins in the whole input and output. */
-struct api_place {
-    size_t bytes, units; /* UTF-8, UTF-16 */
-};
-struct api_places {
-    struct api_place source, target;
-};
-/* Writes one sentence object of a text, without its braces. at: where sentence i - 1 ended, zeroed for the first; it moves to the
- * end of this sentence. */
-void api_render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out);
-
 /* ---- dialects ---- */
 
 /* A dialect defines what requests for a decoding endpoint look like and how they are answered. Several dialects may share a path;

@@ -5,7 +5,6 @@
 #include "server/api/languages.h"
 #include "server/base/strings.h"
 #include "server/decode/render.h"
-#include "server/models/variant.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

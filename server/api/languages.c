@@ -1,6 +1,8 @@
-/* Languages: ICU knows their names, CLD2 detects a text's language, and the confidence of a guess is a fit to its features. */
+/* This file hides what is known of languages: ICU and CLDR know their names and the likely script and region of a code, CLD2
+ * detects a text's language, and the confidence of a guess is a fit to its features. */
 #include "server/api/languages.h"
 #include "model/base/utf8.h"
+#include "model/translator.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +16,8 @@
 /* CLD2 accepts at most four expected languages. For a text of one or two words, expected languages outweigh the words themselves:
  * "Hello" is then French. */
 enum { MAX_EXPECTED = 4, SHORT_BYTES = 16, CODE_BYTES = 32 };
+
+/* ---- names and codes ---- */
 
 static char fold(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c == '_' ? '-' : c;
@@ -108,6 +112,92 @@ void language_preferred(const char *header, char code[LANGUAGE_CODE_BYTES]) {
 bool language_is_rtl(const char *code) {
     return uloc_isRightToLeft(code);
 }
+
+/* ---- variants ---- */
+
+/* A language with its likely script and region according to ICU. region: the code itself has the region. */
+struct language {
+    char language[ULOC_LANG_CAPACITY], script[ULOC_SCRIPT_CAPACITY], likely[ULOC_COUNTRY_CAPACITY];
+    bool region;
+};
+
+/* Returns false if it is not a language code. */
+static bool language_read(const char *code, struct language *out) {
+    /* Labels may name languages that codes include in wider ones (CLDR's aliases). */
+    static const struct {
+        const char *label, *wide;
+    } labels[] = {{"arb", "ar"}, {"azj", "az"}, {"cmn", "zh"}, {"ekk", "et"}, {"khk", "mn"}, {"lvs", "lv"},
+                  {"npi", "ne"}, {"pes", "fa"}, {"plt", "mg"}, {"swh", "sw"}, {"uzn", "uz"}, {"zsm", "ms"}};
+    char plain[ULOC_FULLNAME_CAPACITY], own[ULOC_LANG_CAPACITY], likely[ULOC_FULLNAME_CAPACITY], region[ULOC_COUNTRY_CAPACITY];
+    UErrorCode status = U_ZERO_ERROR;
+    uloc_getLanguage(code, own, sizeof own, &status);
+    uloc_getCountry(code, region, sizeof region, &status);
+    if (U_FAILURE(status) || status == U_STRING_NOT_TERMINATED_WARNING || strlen(own) < 2 || strlen(own) > 3)
+        return false;
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        if (strcmp(own, labels[i].label) == 0)
+            snprintf(own, sizeof own, "%s", labels[i].wide);
+    }
+    snprintf(plain, sizeof plain, "%s%s", own, code + strcspn(code, "-_"));
+    uloc_addLikelySubtags(plain, likely, sizeof likely, &status);
+    uloc_getLanguage(likely, out->language, sizeof out->language, &status);
+    uloc_getScript(likely, out->script, sizeof out->script, &status);
+    uloc_getCountry(likely, out->likely, sizeof out->likely, &status);
+    out->region = *region != '\0';
+    return U_SUCCESS(status);
+}
+
+/* Returns 0 for another language, 1 if the label has the language and no region, 2 if it has the region, too. */
+static int language_fits(const struct language *label, const struct language *asked) {
+    if (strcmp(label->language, asked->language) != 0 || strcmp(label->script, asked->script) != 0)
+        return 0;
+    if (label->region)
+        return strcmp(label->likely, asked->likely) == 0 ? 2 : 0;
+    return 1;
+}
+
+const char *variant_for(const struct translator_info *info, const char *code) {
+    struct language asked, label;
+    const char *known_as = translator_language(info, code);
+    if (known_as)
+        return known_as;
+    for (size_t i = 0; i < info->variant_count; i++)
+        if (language_same(info->variants[i], code))
+            return info->variants[i];
+    const char *best = NULL;
+    int most = 0;
+    bool known = info->variant_count > 0 && language_read(code, &asked);
+    for (size_t i = 0; known && i < info->variant_count; i++) {
+        int fits = language_read(info->variants[i], &label) ? language_fits(&label, &asked) : 0;
+        if (fits > most) {
+            best = info->variants[i];
+            most = fits;
+        }
+    }
+    return best;
+}
+
+const char *variant_source(const struct translator_info *info, const char *code) {
+    return info->languages && code ? variant_for(info, code) : NULL;
+}
+
+const char *variant_usual(const struct translator_info *info) {
+    return variant_for(info, info->target);
+}
+
+bool variant_must_be(const struct translator_info *info) {
+    return info->variant_count > 1;
+}
+
+void variant_code(const char *variant, char code[VARIANT_CODE_BYTES]) {
+    struct language language;
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t length = language_read(variant, &language) ? uloc_toLanguageTag(variant, code, VARIANT_CODE_BYTES, true, &status) : 0;
+    if (length <= 0 || length >= VARIANT_CODE_BYTES || U_FAILURE(status))
+        snprintf(code, VARIANT_CODE_BYTES, "%s", variant);
+}
+
+/* ---- detection ---- */
 
 /* "en" from a detector matches "en-GB" of a model. */
 static bool is_language(const char *code, const char *detected) {

@@ -1,11 +1,13 @@
-/* Languages: their names and codes, and detection of a text's language. */
+/* Languages: their names and codes, the labels that models have for them, and detection of a text's language. */
 #ifndef ALIGND_LANGUAGES_H
 #define ALIGND_LANGUAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { LANGUAGE_NAME_BYTES = 64, LANGUAGE_CODE_BYTES = 16 };
+enum { LANGUAGE_NAME_BYTES = 64, LANGUAGE_CODE_BYTES = 16, VARIANT_CODE_BYTES = 64 };
+
+/* ---- names and codes ---- */
 
 /* The English name of a BCP-47 code: "French"; the code itself if it has no name. */
 void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]);
@@ -27,6 +29,29 @@ bool language_widen(char *code);
  * Wider codes ("pt" for "pt-BR": 1) are nearer than narrower ones ("pt-BR" for "pt"). LANGUAGE_FAR: another language. */
 enum { LANGUAGE_NARROWER = 16, LANGUAGE_FAR = 32 };
 int language_distance(const char *has, const char *asked);
+
+/* ---- variants: the labels of a model of several target languages ---- */
+
+struct translator_info;
+
+/* Returns the variant of this name or for this language, as the model's string; NULL: the model has none. Case is ignored, and
+ * codes of two and three letters (ISO 639) are equivalent: "pt-BR" is pt_br before por, "sr" srp_Cyrl, "zh" cmn_Hans. */
+const char *variant_for(const struct translator_info *info, const char *code);
+
+/* The language of a source among those of a model of many languages, as variant_for finds it; NULL: it has none of them, or is of
+ * one pair. */
+const char *variant_source(const struct translator_info *info, const char *code);
+
+/* Returns the variant for a request that names none: that of the model's own target, or NULL. */
+const char *variant_usual(const struct translator_info *info);
+
+/* Returns whether the model has several variants, so that a request must name one of them. */
+bool variant_must_be(const struct translator_info *info);
+
+/* Sets code to the variant as a BCP-47 code ("fr" for fra), or to the variant itself if it has no code. */
+void variant_code(const char *variant, char code[VARIANT_CODE_BYTES]);
+
+/* ---- detection ---- */
 
 /* The terms of the confidence in a guess; python3 -m weights.evaluation.detection fits their weights. */
 enum language_feature {

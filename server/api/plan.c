@@ -242,7 +242,7 @@ const char *plan_source(const struct plan *plan, size_t i) {
     return plan->guessed ? plan->items[i].guess.code : plan->order->source;
 }
 
-struct document plan_document(const struct plan *plan, const struct plan_item *item) {
+static struct document document_of(const struct plan *plan, const struct plan_item *item) {
     const struct order *order = plan->order;
     return (struct document){.format = plan->document,
                              .source = item->source,
@@ -256,7 +256,7 @@ struct document plan_document(const struct plan *plan, const struct plan_item *i
 static int parse_item(const struct plan *plan, struct plan_item *item, struct arena *arena, struct error *err) {
     int read = 0;
     if (plan->document) {
-        struct document document = plan_document(plan, item);
+        struct document document = document_of(plan, item);
         read = document_read(&document, arena, &item->html, err);
     } else if (plan->markup && plan->tags) {
         read = html_parse_xml(item->source, item->length, plan->tags, arena, &item->html, err);
@@ -475,7 +475,7 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
     size_t length;
     const char *written;
     if (plan->document) {
-        struct document document = plan_document(plan, item);
+        struct document document = document_of(plan, item);
         written = document_write(&document, &html, translations, arena, &length, NULL);
     } else {
         written = plan->markup ? html_write(&html, translations, arena, &length, NULL)

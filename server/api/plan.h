@@ -4,8 +4,8 @@
 #define ALIGND_PLAN_H
 
 #include "server/api/endpoint.h"
+#include "server/api/languages.h"
 #include "server/documents/document.h"
-#include "server/models/variant.h"
 
 /* A likely language of a text. */
 struct plan_guess {
@@ -96,9 +96,6 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
 
 /* Makes texts of the request from the items, which may have max_characters together, not counting tags. */
 enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason);
-
-/* The item's document. */
-struct document plan_document(const struct plan *plan, const struct plan_item *item);
 
 /* Parses items that are markup, and texts with marks. Returns -1 with ERROR_INPUT or ERROR_MEMORY. */
 int plan_parse(struct plan *plan, struct arena *arena, struct error *err);

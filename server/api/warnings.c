@@ -263,7 +263,8 @@ static int check_text(const struct request *request, const struct text *text, un
     return 0;
 }
 
-int warnings_of_text(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+static int warnings_of_text(const struct request *request, const struct text *text, struct arena *arena,
+                            struct warnings *warnings) {
     return check_text(request, text, ~0u, arena, warnings);
 }
 

@@ -46,8 +46,6 @@ struct warnings {
 __attribute__((format(printf, 4, 5))) struct warning *warnings_add(struct warnings *warnings, struct arena *arena,
                                                                    enum warning_code code, const char *format, ...);
 
-/* Adds the warnings of a decoded text. Returns -1 if memory is out. */
-int warnings_of_text(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings);
 /* Adds the warnings of all texts of a decoded plan. The language of markup is judged by all its segments together, since a title or
  * a name is often in another language. */
 int warnings_of_plan(const struct request *request, const struct plan *plan, struct arena *arena, struct warnings *warnings);

@@ -182,7 +182,7 @@ struct request {
     void (*progress)(struct job *job);
     struct events *events; /* events that progress notes for the reader of a stream; NULL: not streamed */
 
-    const char *question;     /* key of its answer in the cache (server/api/cache.h), in the arena; NULL: it is not cached */
+    const char *question;     /* key of its answer in the cache (server/api/kept.h), in the arena; NULL: it is not cached */
     struct model_wait *wait;  /* set while it has no jobs but waits for its model */
     struct fetch_wait *fetch; /* set while it has no jobs but waits for a model that is downloaded */
     struct reload *reload;    /* set while it has no jobs but waits for the models to be reloaded */

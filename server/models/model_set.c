@@ -116,7 +116,8 @@ struct loaded_model *loaded_model_open(const char *folder, const char *compute, 
     return model;
 }
 
-size_t loaded_model_estimate(const struct translator_card *card, const struct loading *loading) {
+/* Returns roughly the bytes that a model of this card takes. */
+static size_t loaded_model_estimate(const struct translator_card *card, const struct loading *loading) {
     return translator_card_bytes(card, loading->compute) + loading->workers * (BATCH_BYTES + loading->rows * BATCH_ROW_BYTES);
 }
 

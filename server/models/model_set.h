@@ -51,8 +51,6 @@ struct loading {
 /* Loads the folder and decodes a few words, so that the first request finds the model warm. compute: NULL: the loading's. The
  * caller gets a reference. Returns NULL with an error that does not name the folder. */
 struct loaded_model *loaded_model_open(const char *folder, const char *compute, const struct loading *loading, struct error *err);
-/* Returns roughly the bytes that a model of this card takes. */
-size_t loaded_model_estimate(const struct translator_card *card, const struct loading *loading);
 
 struct loaded_model *loaded_model_acquire(struct loaded_model *model);
 /* Accepts NULL. */

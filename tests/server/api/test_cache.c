@@ -1,6 +1,6 @@
 /* server/cache: entries that are kept or evicted, and no client gets another client's answer. Meant to run under ThreadSanitizer
  * too. */
-#include "server/api/cache.h"
+#include "server/api/kept.h"
 #include "tests/suites.h"
 #include <pthread.h>
 #include <stdio.h>

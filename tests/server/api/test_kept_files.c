@@ -1,5 +1,5 @@
 /* server/api/kept_files: files are found unchanged until they have expired, or younger ones need their space. */
-#include "server/api/kept_files.h"
+#include "server/api/kept.h"
 #include "tests/suites.h"
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,16 +1,47 @@
-/* Files that wait to be fetched (LibreTranslate's /translate_file, DeepL's /v2/document). Each has a name that cannot be guessed
- * and is removed after a while, whether or not anybody asks for it. A file that has been sent completely is kept for a shorter
- * time, since the server cannot know whether it arrived. Number and bytes are bounded: files that have been sent are removed first,
- * then the oldest. An order is a file that is still being made or could not be made; it is found by its id and a key.
- * Thread-safe. */
-#ifndef ALIGND_KEPT_FILES_H
-#define ALIGND_KEPT_FILES_H
+/* Replies and files that are kept in memory for later requests, within a number of bytes. Thread-safe. */
+#ifndef ALIGND_KEPT_H
+#define ALIGND_KEPT_H
 
 #include "model/base/error.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- answers, by question ----
+ *
+ * The least recently used answers are evicted first. Questions are compared as a whole. */
+
+struct cache;
+
+/* capacity: bytes of all questions and answers, including overhead. NULL if memory is out. */
+struct cache *cache_create(size_t capacity);
+/* Accepts NULL. */
+void cache_free(struct cache *cache);
+
+/* A question, and the epoch of the models that answer it. When a later epoch appears, after a reload, the cache drops all answers
+ * of earlier epochs and keeps no more of them. */
+struct question {
+    const char *bytes; /* [length] */
+    size_t length;
+    size_t epoch;
+};
+
+/* Returns a copy of the cached answer, malloc'ed and NUL-terminated, or NULL if there is none or memory is out. mark: the number
+ * that was kept with it; may be NULL. */
+char *cache_find(struct cache *cache, const struct question *question, unsigned *mark);
+/* Keeps a copy and replaces an older one. Does nothing if the entry is larger than the cache or if memory is out. */
+void cache_keep(struct cache *cache, const struct question *question, const char *answer, unsigned mark);
+
+/* Bytes in use. */
+size_t cache_bytes(struct cache *cache);
+
+/* ---- files ----
+ *
+ * Files that wait to be fetched (LibreTranslate's /translate_file, DeepL's /v2/document). Each has a name that cannot be guessed
+ * and is removed after a while, whether or not anybody asks for it. A file that has been sent completely is kept for a shorter
+ * time, since the server cannot know whether it arrived. Number and bytes are bounded: files that have been sent are removed first,
+ * then the oldest. An order is a file that is still being made or could not be made; it is found by its id and a key. */
 
 struct kept_files;
 

@@ -1,5 +1,6 @@
 /* Maps language codes to variants. */
-#include "server/models/variant.h"
+#include "model/translator.h"
+#include "server/api/languages.h"
 #include "tests/suites.h"
 #include <string.h>
 

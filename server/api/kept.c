@@ -1,16 +1,159 @@
-/* Kept files: a list in order of arrival, under one lock, and a thread that removes expired files. */
-#include "server/api/kept_files.h"
+/* This file hides which answers and files stay in memory when it is full. */
+#include "server/api/kept.h"
 #include "server/base/clock.h"
 #include "server/base/strings.h"
+#include <assert.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/random.h>
 
-struct entry {
-    struct entry *next;
+/* ---- answers, by question ---- */
+
+enum { NODE_BYTES = 64 }; /* roughly the overhead of the tree and of malloc for an entry */
+
+struct cached {
+    TAILQ_ENTRY(cached) order;
+    struct question question;
+    const char *answer; /* NUL-terminated, after the question */
+    unsigned mark;
+    size_t bytes; /* charged against the capacity */
+    char data[];
+};
+
+TAILQ_HEAD(cached_list, cached);
+
+/* A balanced tree instead of a hash table, so that nobody can choose questions that make it slow. */
+struct cache {
+    size_t capacity; /* constant */
+
+    pthread_mutex_t lock;     /* guards everything below */
+    void *tree;               /* entries by question (tsearch) */
+    struct cached_list order; /* the same entries, least recently used first */
+    size_t bytes, epoch;
+};
+
+struct cache *cache_create(size_t capacity) {
+    struct cache *cache = calloc(1, sizeof *cache);
+    if (!cache)
+        return NULL;
+    cache->capacity = capacity;
+    TAILQ_INIT(&cache->order);
+    pthread_mutex_init(&cache->lock, NULL);
+    return cache;
+}
+
+static int compare_questions(const void *a, const void *b) {
+    const struct question *x = &((const struct cached *)a)->question, *y = &((const struct cached *)b)->question;
+    if (x->length != y->length)
+        return x->length < y->length ? -1 : 1;
+    return memcmp(x->bytes, y->bytes, x->length);
+}
+
+static void drop(struct cache *cache, struct cached *entry) {
+    tdelete(entry, &cache->tree, compare_questions);
+    TAILQ_REMOVE(&cache->order, entry, order);
+    cache->bytes -= entry->bytes;
+    free(entry);
+}
+
+static void shrink_to(struct cache *cache, size_t bytes) {
+    while (cache->bytes > bytes)
+        drop(cache, TAILQ_FIRST(&cache->order));
+}
+
+void cache_free(struct cache *cache) {
+    if (!cache)
+        return;
+    shrink_to(cache, 0);
+    assert(TAILQ_EMPTY(&cache->order));
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+/* False if the question belongs to an epoch that has passed. */
+static bool enter_epoch(struct cache *cache, size_t epoch) {
+    if (epoch > cache->epoch) {
+        shrink_to(cache, 0);
+        cache->epoch = epoch;
+    }
+    return epoch == cache->epoch;
+}
+
+static struct cached *find_cached(const struct cache *cache, const struct question *question) {
+    const struct cached key = {.question = *question};
+    void *const *node = tfind(&key, &cache->tree, compare_questions);
+    return node ? *node : NULL;
+}
+
+char *cache_find(struct cache *cache, const struct question *question, unsigned *mark) {
+    char *answer = NULL;
+    pthread_mutex_lock(&cache->lock);
+    struct cached *entry = enter_epoch(cache, question->epoch) ? find_cached(cache, question) : NULL;
+    if (entry) {
+        TAILQ_REMOVE(&cache->order, entry, order);
+        TAILQ_INSERT_TAIL(&cache->order, entry, order);
+        answer = strdup(entry->answer);
+        if (mark)
+            *mark = entry->mark;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return answer;
+}
+
+static struct cached *make_entry(const struct question *question, const char *answer, unsigned mark) {
+    size_t answer_bytes = strlen(answer) + 1, bytes = sizeof(struct cached) + question->length + answer_bytes;
+    struct cached *entry = malloc(bytes);
+    if (!entry)
+        return NULL;
+    memcpy(entry->data, question->bytes, question->length);
+    memcpy(entry->data + question->length, answer, answer_bytes);
+    entry->question = *question;
+    entry->question.bytes = entry->data;
+    entry->answer = entry->data + question->length;
+    entry->mark = mark;
+    entry->bytes = bytes + NODE_BYTES;
+    return entry;
+}
+
+/* False if memory is out; the caller still owns the entry. */
+static bool cache_insert(struct cache *cache, struct cached *entry) {
+    struct cached *former = find_cached(cache, &entry->question);
+    if (former)
+        drop(cache, former);
+    shrink_to(cache, cache->capacity - entry->bytes);
+    if (!tsearch(entry, &cache->tree, compare_questions))
+        return false;
+    TAILQ_INSERT_TAIL(&cache->order, entry, order);
+    cache->bytes += entry->bytes;
+    return true;
+}
+
+void cache_keep(struct cache *cache, const struct question *question, const char *answer, unsigned mark) {
+    struct cached *entry = make_entry(question, answer, mark);
+    if (!entry)
+        return;
+    pthread_mutex_lock(&cache->lock);
+    bool done = entry->bytes <= cache->capacity && enter_epoch(cache, question->epoch) && cache_insert(cache, entry);
+    pthread_mutex_unlock(&cache->lock);
+    if (!done)
+        free(entry);
+}
+
+size_t cache_bytes(struct cache *cache) {
+    pthread_mutex_lock(&cache->lock);
+    size_t bytes = cache->bytes;
+    pthread_mutex_unlock(&cache->lock);
+    return bytes;
+}
+
+/* ---- files: a list in order of arrival, under one lock, and a thread that removes expired files ---- */
+
+struct kept_entry {
+    struct kept_entry *next;
     int64_t until_us;
     bool sent;                                  /* sent completely at least once */
     char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES]; /* key: the key of an order; "": not an order */
@@ -23,17 +166,17 @@ struct entry {
 struct kept_files {
     struct kept_files_limits limits;
     pthread_t thread;
-    pthread_mutex_t lock;  /* guards what follows */
-    pthread_cond_t wake;   /* signals a new first entry, or the end */
-    struct entry *oldest;  /* oldest first */
-    struct entry **newest; /* the link to which the next entry is appended */
+    pthread_mutex_t lock;       /* guards what follows */
+    pthread_cond_t wake;        /* signals a new first entry, or the end */
+    struct kept_entry *oldest;  /* oldest first */
+    struct kept_entry **newest; /* the link to which the next entry is appended */
     size_t count, bytes;
     bool stopped;
 };
 
 /* Removes the entry at *link. This and all functions below require the lock. */
-static void remove_entry(struct kept_files *files, struct entry **link) {
-    struct entry *entry = *link;
+static void remove_entry(struct kept_files *files, struct kept_entry **link) {
+    struct kept_entry *entry = *link;
     *link = entry->next;
     if (!*link)
         files->newest = link;
@@ -44,8 +187,8 @@ static void remove_entry(struct kept_files *files, struct entry **link) {
 }
 
 /* The link to the entry of this id; a link to NULL if there is none. */
-static struct entry **find_link(struct kept_files *files, const char *id) {
-    struct entry **link = &files->oldest;
+static struct kept_entry **find_link(struct kept_files *files, const char *id) {
+    struct kept_entry **link = &files->oldest;
     while (*link && strcmp((*link)->id, id) != 0)
         link = &(*link)->next;
     return link;
@@ -53,7 +196,7 @@ static struct entry **find_link(struct kept_files *files, const char *id) {
 
 /* Removes the oldest entry that has been sent or, if there is none, the oldest. */
 static void make_room(struct kept_files *files) {
-    struct entry **link = &files->oldest;
+    struct kept_entry **link = &files->oldest;
     while (*link && !(*link)->sent)
         link = &(*link)->next;
     remove_entry(files, *link ? link : &files->oldest);
@@ -62,7 +205,7 @@ static void make_room(struct kept_files *files) {
 /* Removes expired entries and returns when the next one will expire. */
 static int64_t remove_expired(struct kept_files *files) {
     int64_t now_us = clock_us(), next_us = INT64_MAX;
-    for (struct entry **link = &files->oldest; *link;) {
+    for (struct kept_entry **link = &files->oldest; *link;) {
         if ((*link)->until_us <= now_us) {
             remove_entry(files, link);
             continue;
@@ -72,8 +215,6 @@ static int64_t remove_expired(struct kept_files *files) {
     }
     return next_us;
 }
-
-/* ---- the thread ---- */
 
 static void *kept_files_run(void *argument) {
     struct kept_files *files = argument;
@@ -126,8 +267,6 @@ void kept_files_free(struct kept_files *files) {
     release(files);
 }
 
-/* ---- files ---- */
-
 static int make_id(char id[KEPT_ID_BYTES]) {
     unsigned char random[(KEPT_ID_BYTES - 1) / 2];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
@@ -147,7 +286,7 @@ static char *copy_text(const char *text, size_t length) {
 }
 
 /* Appends the entry, which it takes over, after making room for it. entry NULL: memory is out. */
-static int add_entry(struct kept_files *files, struct entry *entry, char id[KEPT_ID_BYTES], struct error *err) {
+static int add_entry(struct kept_files *files, struct kept_entry *entry, char id[KEPT_ID_BYTES], struct error *err) {
     if (!entry || make_id(entry->id) != 0) {
         if (entry)
             free(entry->text);
@@ -172,7 +311,7 @@ int kept_files_add(struct kept_files *files, const struct kept_file *file, const
                    struct error *err) {
     if (file->length > files->limits.bytes)
         return error_set(err, ERROR_LENGTH, "the file is larger than the space for kept files");
-    struct entry *entry = calloc(1, sizeof *entry);
+    struct kept_entry *entry = calloc(1, sizeof *entry);
     if (entry) {
         entry->order.state = KEPT_READY;
         entry->file = *file;
@@ -190,7 +329,7 @@ static char *copy_file(struct kept_files *files, const char *id, const char *key
     char *copy = NULL;
     pthread_mutex_lock(&files->lock);
     remove_expired(files);
-    const struct entry *entry = *find_link(files, id);
+    const struct kept_entry *entry = *find_link(files, id);
     bool found = entry && entry->text && strcmp(entry->key, key) == 0;
     if (found && (copy = copy_text(entry->text, entry->file.length)) != NULL)
         *out = entry->file;
@@ -206,11 +345,9 @@ char *kept_files_find(struct kept_files *files, const char *id, struct kept_file
     return copy_file(files, id, "", out, err);
 }
 
-/* ---- orders ---- */
-
 int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t total, size_t characters, char id[KEPT_ID_BYTES],
                      char key[KEPT_ID_BYTES], struct error *err) {
-    struct entry *entry = calloc(1, sizeof *entry);
+    struct kept_entry *entry = calloc(1, sizeof *entry);
     if (!entry || make_id(entry->key) != 0) {
         free(entry);
         return error_memory(err);
@@ -224,7 +361,7 @@ int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t
 /* Gives an order its text, which it takes over. NULL: the order has failed for the reason in message. */
 static void end_order(struct kept_files *files, const char *id, const struct kept_file *file, char *text, const char *message) {
     pthread_mutex_lock(&files->lock);
-    struct entry *entry = *find_link(files, id);
+    struct kept_entry *entry = *find_link(files, id);
     while (entry && text && files->bytes + file->length > files->limits.bytes) {
         make_room(files);
         entry = *find_link(files, id); /* making room may have removed this order */
@@ -256,7 +393,7 @@ void kept_files_fail(struct kept_files *files, const char *id, const char *messa
 bool kept_files_look(struct kept_files *files, const char *id, const char *key, struct kept_order *out) {
     pthread_mutex_lock(&files->lock);
     remove_expired(files);
-    const struct entry *entry = *find_link(files, id);
+    const struct kept_entry *entry = *find_link(files, id);
     bool found = entry && *key && strcmp(entry->key, key) == 0;
     if (found) {
         *out = entry->order;
@@ -275,7 +412,7 @@ char *kept_files_fetch(struct kept_files *files, const char *id, const char *key
 
 void kept_files_remove(struct kept_files *files, const char *id) {
     pthread_mutex_lock(&files->lock);
-    struct entry **link = find_link(files, id);
+    struct kept_entry **link = find_link(files, id);
     if (*link)
         remove_entry(files, link);
     pthread_mutex_unlock(&files->lock);
@@ -284,7 +421,7 @@ void kept_files_remove(struct kept_files *files, const char *id) {
 void kept_files_sent(struct kept_files *files, const char *id) {
     int64_t until_us = clock_us() + files->limits.sent_us;
     pthread_mutex_lock(&files->lock);
-    struct entry *entry = *find_link(files, id);
+    struct kept_entry *entry = *find_link(files, id);
     if (entry && !entry->sent) {
         entry->sent = true;
         entry->until_us = until_us < entry->until_us ? until_us : entry->until_us;
