@@ -1,8 +1,10 @@
-/* DeepL's dialect, version 2 of its API: POST /v2/translate, its languages and usage. Unknown fields are ignored, since newer
- * clients send fields of later versions. */
+/* DeepL's dialect: POST /v2/translate, its languages and usage, and the calls for glossaries. Unknown fields are ignored, since
+ * newer clients send fields of later versions. */
 #include "server/api/languages.h"
 #include "server/api/plan.h"
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -239,5 +241,641 @@ void api_deepl_usage(const struct service *service, const struct call *call, str
     writer_integer(&w, "character_count", (int64_t)(daily > 0 ? count.today : count.total));
     writer_integer(&w, "character_limit", daily > 0 ? (int64_t)daily : NO_LIMIT);
     writer_end_object(&w);
+    api_reply_json(reply, &w);
+}
+
+/* ---- glossaries: dictionaries ----
+ *
+ * Glossaries that a client makes belong to its key and are kept (server/glossaries/glossaries.h). Version 2 of its API has
+ * glossaries for one pair of languages. Version 3 has glossaries of several dictionaries, each for one pair; they are stored here
+ * as glossaries that share an id. */
+
+enum { MOST_DICTIONARIES = 64, TRIES = 16 };
+
+/* Dictionaries [count] with references held. */
+struct dictionaries {
+    struct kept_glossary *all[MOST_DICTIONARIES];
+    size_t count;
+};
+
+static void dictionaries_done(struct dictionaries *dictionaries) {
+    for (size_t i = 0; i < dictionaries->count; i++)
+        kept_glossary_release(dictionaries->all[i]);
+    dictionaries->count = 0;
+}
+
+/* A key sees its own glossaries, and those of --glossary that are for a pair of languages. */
+static bool is_seen(const struct kept_glossary *glossary, const char *owner) {
+    const struct glossary_about *about = &glossary->about;
+    return about->fixed ? *about->source != '\0' : strcmp(about->owner, owner) == 0;
+}
+
+/* True if both are dictionaries of one glossary. */
+static bool are_one(const struct kept_glossary *a, const struct kept_glossary *b) {
+    return a->about.fixed == b->about.fixed && strcmp(a->about.id, b->about.id) == 0 && strcmp(a->about.owner, b->about.owner) == 0;
+}
+
+/* The first dictionary of the i-th one's glossary, and the next one after it; 0: there is none. */
+static size_t first_of(struct kept_glossary *const *all, size_t i) {
+    size_t first = 0;
+    while (!are_one(all[first], all[i]))
+        first++;
+    return first;
+}
+
+static size_t next_of(struct kept_glossary *const *all, size_t count, size_t i) {
+    size_t next = i + 1;
+    while (next < count && !are_one(all[next], all[i]))
+        next++;
+    return next < count ? next : 0;
+}
+
+static void release_all(struct kept_glossary **all, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        kept_glossary_release(all[i]);
+    free(all);
+}
+
+static bool has_pair(const struct kept_glossary *glossary, const char *source, const char *target) {
+    return language_same(glossary->about.source, source) && language_same(glossary->about.target, target);
+}
+
+static struct kept_glossary *find_pair(const struct dictionaries *dictionaries, const char *source, const char *target) {
+    for (size_t i = 0; i < dictionaries->count; i++)
+        if (has_pair(dictionaries->all[i], source, target))
+            return dictionaries->all[i];
+    return NULL;
+}
+
+/* Finds the dictionaries of the glossary that the path names; there is at least one. -1: the reply is set. */
+static int find_all(const struct service *service, const struct call *call, const struct request *request,
+                    struct dictionaries *found, struct reply *reply) {
+    size_t index, count, length;
+    const char *id = api_path_part(api_find(call->path, "GET", &index), call->path, &length);
+    struct kept_glossary **all = glossaries_all(service->glossaries, &count);
+    found->count = 0;
+    if (!all) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    for (size_t i = 0; i < count && found->count < MOST_DICTIONARIES; i++) {
+        const struct glossary_about *about = &all[i]->about;
+        if (strlen(about->id) == length && memcmp(about->id, id, length) == 0 && is_seen(all[i], api_glossary_owner(request)) &&
+            (found->count == 0 || are_one(found->all[0], all[i])))
+            found->all[found->count++] = kept_glossary_acquire(all[i]);
+    }
+    release_all(all, count);
+    if (found->count > 0)
+        return 0;
+    api_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
+    return -1;
+}
+
+/* True if the call is of version 3. */
+static bool is_multilingual(const struct call *call) {
+    return strncmp(call->path, "/v3/", 4) == 0;
+}
+
+/* ---- glossaries: answers ---- */
+
+static void put_time(struct writer *w, int64_t ms) {
+    char text[32], whole[24];
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm broken;
+    gmtime_r(&seconds, &broken);
+    strftime(whole, sizeof whole, "%Y-%m-%dT%H:%M:%S", &broken);
+    snprintf(text, sizeof text, "%s.%03dZ", whole, (int)(ms % 1000));
+    writer_string(w, "creation_time", text);
+}
+
+static void put_glossary(struct writer *w, const struct kept_glossary *glossary) {
+    const struct glossary_about *about = &glossary->about;
+    writer_begin_object(w, NULL);
+    writer_strings(w, "glossary_id", about->id, "name", about->name, "source_lang", about->source, "target_lang", about->target,
+                   NULL);
+    writer_boolean(w, "ready", true);
+    put_time(w, about->created_ms);
+    writer_count(w, "entry_count", glossary->lexicon.count);
+    writer_end_object(w);
+}
+
+static void put_about(struct writer *w, const struct kept_glossary *glossary) {
+    writer_begin_object(w, NULL);
+    writer_strings(w, "source_lang", glossary->about.source, "target_lang", glossary->about.target, NULL);
+    writer_count(w, "entry_count", glossary->lexicon.count);
+    writer_end_object(w);
+}
+
+/* Writes the i-th of all [count] with those that share its id. */
+static void put_multilingual(struct writer *w, struct kept_glossary *const *all, size_t count, size_t i) {
+    writer_begin_object(w, NULL);
+    writer_strings(w, "glossary_id", all[i]->about.id, "name", all[i]->about.name, NULL);
+    writer_begin_array(w, "dictionaries");
+    put_about(w, all[i]);
+    for (size_t next = i; (next = next_of(all, count, next)) > 0;)
+        put_about(w, all[next]);
+    writer_end_array(w);
+    put_time(w, all[i]->about.created_ms);
+    writer_end_object(w);
+}
+
+/* Version 2 does not list glossaries of several dictionaries. */
+void api_deepl_glossaries(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    size_t count;
+    struct kept_glossary **all = glossaries_all(service->glossaries, &count);
+    if (!all) {
+        api_fail_memory(reply);
+        return;
+    }
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_begin_array(&w, "glossaries");
+    for (size_t i = 0; i < count; i++) {
+        if (!is_seen(all[i], api_glossary_owner(request)) || first_of(all, i) != i)
+            continue;
+        if (is_multilingual(call))
+            put_multilingual(&w, all, count, i);
+        else if (!next_of(all, count, i))
+            put_glossary(&w, all[i]);
+    }
+    writer_end_array(&w);
+    writer_end_object(&w);
+    release_all(all, count);
+    api_reply_json(reply, &w);
+}
+
+static void reply_glossary(struct reply *reply, unsigned status, const struct dictionaries *dictionaries, bool multilingual) {
+    struct writer w = {.most = SIZE_MAX};
+    if (multilingual)
+        put_multilingual(&w, dictionaries->all, dictionaries->count, 0);
+    else
+        put_glossary(&w, dictionaries->all[0]);
+    api_reply_status(reply, status, &w);
+}
+
+void api_deepl_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    struct dictionaries found;
+    if (find_all(service, call, request, &found, reply) == 0)
+        reply_glossary(reply, STATUS_OK, &found, is_multilingual(call));
+    dictionaries_done(&found);
+}
+
+/* Writes a line of TSV; the last line has no line feed. */
+static void put_entry(struct writer *w, const char *source, const char *target) {
+    if (w->length > 0)
+        writer_put(w, "\n", 1);
+    writer_put(w, source, strlen(source));
+    writer_put(w, "\t", 1);
+    writer_put(w, target, strlen(target));
+}
+
+/* Writes the entries as TSV. */
+static void put_entries(struct writer *w, const struct lexicon *lexicon) {
+    for (size_t i = 0; i < lexicon->count; i++)
+        put_entry(w, lexicon->entries[i].source, lexicon->entries[i].target);
+}
+
+void api_deepl_entries(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    struct dictionaries found;
+    if (find_all(service, call, request, &found, reply) != 0)
+        return;
+    struct writer w = {.most = SIZE_MAX};
+    put_entries(&w, &found.all[0]->lexicon);
+    dictionaries_done(&found);
+    api_reply_json(reply, &w);
+    if (reply->status == STATUS_OK)
+        reply->content_type = "text/tab-separated-values; charset=utf-8";
+}
+
+/* Reads the pair of languages in the query string. -1: the reply is set. */
+static int read_pair(const struct call *call, const char **source, const char **target, struct reply *reply) {
+    const struct api_field *from = dialect_sent(call, "source_lang"), *to = dialect_sent(call, "target_lang");
+    if (!from || !to)
+        return api_refuse(reply, from ? "target_lang" : "source_lang", "%s is missing", from ? "target_lang" : "source_lang");
+    *source = from->value;
+    *target = to->value;
+    return 0;
+}
+
+static void fail_pair(struct reply *reply) {
+    api_fail(reply, STATUS_NOT_FOUND, NULL, "No dictionary found for language pair");
+}
+
+void api_deepl_dictionary_entries(const struct service *service, const struct call *call, struct request *request,
+                                  struct reply *reply) {
+    struct dictionaries found = {.count = 0};
+    const char *source, *target;
+    if (read_pair(call, &source, &target, reply) != 0 || find_all(service, call, request, &found, reply) != 0)
+        return;
+    const struct kept_glossary *one = find_pair(&found, source, target);
+    struct writer w = {.most = SIZE_MAX}, entries = {.most = SIZE_MAX};
+    if (one) {
+        put_entries(&entries, &one->lexicon);
+        writer_begin_object(&w, NULL);
+        writer_begin_array(&w, "dictionaries");
+        writer_begin_object(&w, NULL);
+        writer_strings(&w, "source_lang", one->about.source, "target_lang", one->about.target, NULL);
+        size_t length = entries.length;
+        char *text = writer_take(&entries);
+        if (text)
+            writer_string_of(&w, "entries", text, length);
+        else
+            writer_fail(&w);
+        free(text);
+        writer_string(&w, "entries_format", "tsv");
+        writer_end_object(&w);
+        writer_end_array(&w);
+        writer_end_object(&w);
+        api_reply_json(reply, &w);
+    } else {
+        fail_pair(reply);
+    }
+    dictionaries_done(&found);
+}
+
+/* ---- glossaries: requests ---- */
+
+/* Converts JSON or a form, whose fields "dictionaries[0].source_lang" are those of an array's objects. NULL: the reply is set. */
+static json_t *load_change(const struct call *call, struct reply *reply) {
+    bool form = api_is_form(call);
+    if (form && api_check_fields(call, reply) != 0)
+        return NULL;
+    json_t *root = form ? order_load(call, reply) : api_load(call, reply), *all = json_array();
+    for (size_t i = 0; root && form && i < call->field_count; i++) {
+        const struct api_field *field = &call->fields[i];
+        size_t number;
+        int at = 0;
+        if (sscanf(field->name, "dictionaries[%4zu].%n", &number, &at) < 1 || at == 0 || number >= MOST_DICTIONARIES)
+            continue;
+        while (json_array_size(all) <= number && json_array_append_new(all, json_object()) == 0)
+            ;
+        json_object_set_new(json_array_get(all, number), field->name + at, json_stringn(field->value, field->length));
+    }
+    if (root && json_array_size(all) > 0)
+        json_object_set(root, "dictionaries", all);
+    json_decref(all);
+    if (!root || !api_lacked_memory())
+        return root;
+    json_decref(root);
+    api_fail_memory(reply);
+    return NULL;
+}
+
+/* Copies a language code in lower case. */
+static int read_code(const json_t *root, const char *field, char code[GLOSSARY_CODE_BYTES], struct reply *reply) {
+    const char *value;
+    if (order_string(root, field, &value, reply) != 0)
+        return -1;
+    if (!value)
+        return api_refuse(reply, field, "%s is missing", field);
+    size_t length = strlen(value);
+    for (size_t i = 0; i < length && i < GLOSSARY_CODE_BYTES - 1; i++) {
+        if (!isalnum((unsigned char)value[i]) && value[i] != '-')
+            return api_refuse(reply, field, "%s must be a language code, got \"%.60s\"", field, value);
+        code[i] = (char)tolower((unsigned char)value[i]);
+    }
+    return length < GLOSSARY_CODE_BYTES ? 0 : api_refuse(reply, field, "%s must be a language code, got \"%.60s\"", field, value);
+}
+
+/* The name is part of a line of the file, so it may not contain control characters. */
+static int read_name(const json_t *root, char name[GLOSSARY_NAME_BYTES], struct reply *reply) {
+    const char *value;
+    if (order_string(root, "name", &value, reply) != 0)
+        return -1;
+    if (!value)
+        return api_refuse(reply, "name", "name is missing");
+    for (const char *c = value; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            return api_refuse(reply, "name", "name must have no control characters");
+    if (snprintf(name, GLOSSARY_NAME_BYTES, "%s", value) >= GLOSSARY_NAME_BYTES)
+        return api_refuse(reply, "name", "name must have at most %d bytes, got %zu", GLOSSARY_NAME_BYTES - 1, strlen(value));
+    return 0;
+}
+
+/* One of the models must read the first language and one must write the second; otherwise nothing could ever use the glossary. */
+static int check_languages(const struct glossary_about *about, const struct model_set *models, struct reply *reply) {
+    bool source = !models, target = !models; /* while models load, their languages are unknown */
+    for (size_t i = 0; models && i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        if (!plan_translates(info))
+            continue;
+        source |= language_distance(info->source, about->source) < LANGUAGE_FAR;
+        target |= variant_for(info, about->target) || language_distance(info->target, about->target) < LANGUAGE_FAR;
+    }
+    if (!source)
+        return api_refuse(reply, "source_lang", "Value for source_lang not supported: no model reads \"%s\"", about->source);
+    return target ? 0
+                  : api_refuse(reply, "target_lang", "Value for target_lang not supported: no model writes \"%s\"", about->target);
+}
+
+/* Reads the languages and entries of an object. begun: its owner and name. NULL: the reply is set. */
+static struct kept_glossary *read_dictionary(const json_t *root, const struct glossary_about *begun, const struct request *request,
+                                             struct reply *reply) {
+    struct glossary_about about = *begun;
+    const char *entries, *format;
+    struct error error = {0};
+    if (read_code(root, "source_lang", about.source, reply) != 0 || read_code(root, "target_lang", about.target, reply) != 0 ||
+        check_languages(&about, request->models, reply) != 0 || order_string(root, "entries_format", &format, reply) != 0 ||
+        order_string(root, "entries", &entries, reply) != 0)
+        return NULL;
+    bool csv = format && strcmp(format, "csv") == 0;
+    if (format && !csv && strcmp(format, "tsv") != 0) {
+        api_fail(reply, STATUS_INVALID, "entries_format", "entries_format must be tsv or csv, got \"%.60s\"", format);
+        return NULL;
+    }
+    if (!entries) {
+        api_fail(reply, STATUS_INVALID, "entries", "entries is missing");
+        return NULL;
+    }
+    struct kept_glossary *glossary =
+        kept_glossary_create(&about, entries, strlen(entries), csv ? GLOSSARY_CSV : GLOSSARY_TSV, &error);
+    if (!glossary && error.code == ERROR_MEMORY)
+        api_fail_memory(reply);
+    else if (!glossary)
+        api_fail(reply, STATUS_INVALID, "entries", "entries: %s", error.message);
+    return glossary;
+}
+
+/* Reads the member "dictionaries". -1: the reply is set. */
+static int read_dictionaries(const json_t *root, const struct glossary_about *about, const struct request *request,
+                             struct dictionaries *out, struct reply *reply) {
+    const json_t *array = json_object_get(root, "dictionaries");
+    size_t count = json_array_size(array);
+    if (array && !json_is_array(array))
+        return api_refuse(reply, "dictionaries", "dictionaries must be an array of objects, got %s", api_type_name(array));
+    if (count > MOST_DICTIONARIES)
+        return api_refuse(reply, "dictionaries", "a glossary may have at most %d dictionaries, got %zu", MOST_DICTIONARIES, count);
+    for (size_t i = 0; i < count; i++) {
+        struct kept_glossary *one = read_dictionary(json_array_get(array, i), about, request, reply);
+        if (!one)
+            return -1;
+        bool twice = find_pair(out, one->about.source, one->about.target) != NULL;
+        out->all[out->count++] = one;
+        if (twice)
+            return api_refuse(reply, "dictionaries", "dictionaries contains two dictionaries from \"%s\" to \"%s\"",
+                              one->about.source, one->about.target);
+    }
+    return 0;
+}
+
+/* ---- glossaries: changes ---- */
+
+/* True if clients may not change glossaries; the reply is then set. */
+static bool keeps_none(const struct service *service, struct reply *reply) {
+    if (glossaries_keep(service->glossaries))
+        return false;
+    api_fail(reply, STATUS_FORBIDDEN, NULL, "the server was started without --glossaries and cannot keep glossaries");
+    return true;
+}
+
+/* A full store stays full, so that retrying is useless; a file that cannot be written may soon be writable. */
+static void fail_change(enum glossaries_verdict verdict, const struct error *error, struct reply *reply) {
+    if (verdict == GLOSSARIES_FULL) {
+        api_fail_coded(reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, error->message);
+    } else if (verdict == GLOSSARIES_UNKNOWN) {
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
+    } else {
+        api_fail(reply, STATUS_UNAVAILABLE, NULL, "cannot write the glossaries");
+        reply->retry_after_s = 10;
+    }
+}
+
+/* Makes a glossary of one dictionary, or of several. */
+void api_deepl_make_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    bool multilingual = is_multilingual(call);
+    struct glossary_about about = {.fixed = false};
+    struct dictionaries made = {.count = 0};
+    struct error error = {0};
+    json_t *root = keeps_none(service, reply) ? NULL : load_change(call, reply);
+    snprintf(about.owner, sizeof about.owner, "%s", api_glossary_owner(request));
+    if (root && read_name(root, about.name, reply) == 0) {
+        int result = 0;
+        enum glossaries_verdict verdict = GLOSSARIES_FAILED;
+        if (glossaries_name(&about, &error) == 0) {
+            verdict = GLOSSARIES_DONE;
+            if (multilingual)
+                result = read_dictionaries(root, &about, request, &made, reply);
+            else if ((made.all[0] = read_dictionary(root, &about, request, reply)) != NULL)
+                made.count = 1;
+            else
+                result = -1;
+        }
+        if (result == 0 && verdict == GLOSSARIES_DONE && made.count == 0)
+            result = api_refuse(reply, "dictionaries", "dictionaries is missing");
+        if (result == 0 && verdict == GLOSSARIES_DONE)
+            verdict = glossaries_change(service->glossaries, NULL, 0, made.all, made.count, &error);
+        if (result == 0 && verdict == GLOSSARIES_DONE)
+            reply_glossary(reply, STATUS_CREATED, &made, multilingual);
+        else if (result == 0)
+            fail_change(verdict, &error, reply);
+    }
+    dictionaries_done(&made);
+    json_decref(root);
+}
+
+void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
+                               struct reply *reply) {
+    struct dictionaries found;
+    struct error error = {0};
+    if (keeps_none(service, reply) || find_all(service, call, request, &found, reply) != 0)
+        return;
+    if (found.all[0]->about.fixed) {
+        api_fail(reply, STATUS_FORBIDDEN, NULL, "this glossary belongs to the server and cannot be deleted");
+    } else {
+        enum glossaries_verdict verdict =
+            glossaries_remove(service->glossaries, found.all[0]->about.id, api_glossary_owner(request), &error);
+        if (verdict == GLOSSARIES_DONE)
+            reply->status = STATUS_NO_CONTENT;
+        else
+            fail_change(verdict, &error, reply);
+    }
+    dictionaries_done(&found);
+}
+
+static int compare_phrases(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Merges entries: those of old that `with` does not replace, then those of with; NULL: all entries of old. about: the new one's
+ * description. NULL: the reply is set. */
+static struct kept_glossary *merge(const struct kept_glossary *old, const struct kept_glossary *with,
+                                   const struct glossary_about *about, struct reply *reply) {
+    size_t count = with ? with->lexicon.count : 0;
+    const char **phrases = calloc(count + 1, sizeof *phrases);
+    struct writer w = {.most = SIZE_MAX};
+    struct error error = {0};
+    for (size_t i = 0; phrases && i < count; i++)
+        phrases[i] = with->lexicon.entries[i].source;
+    if (phrases)
+        qsort(phrases, count, sizeof *phrases, compare_phrases);
+    else
+        writer_fail(&w);
+    for (size_t i = 0; phrases && i < old->lexicon.count; i++) {
+        const struct glossary_entry *entry = &old->lexicon.entries[i];
+        if (!bsearch(&entry->source, phrases, count, sizeof *phrases, compare_phrases))
+            put_entry(&w, entry->source, entry->target);
+    }
+    if (with)
+        put_entries(&w, &with->lexicon);
+    free(phrases);
+    size_t length = w.length;
+    char *text = writer_take(&w);
+    struct kept_glossary *merged = text ? kept_glossary_create(about, text, length, GLOSSARY_TSV, &error) : NULL;
+    free(text);
+    if (!merged && error.code == ERROR_INPUT)
+        api_fail(reply, STATUS_INVALID, "entries", "entries: %s", error.message);
+    else if (!merged)
+        api_fail_memory(reply);
+    return merged;
+}
+
+/* A change of a glossary. */
+struct change {
+    const char *name;                 /* NULL: the name does not change */
+    const struct dictionaries *given; /* their entries are added to those of the same pair, or replace them */
+    bool replaces;
+    const char *source, *target; /* the pair of a dictionary to remove; NULL: none */
+};
+
+/* Collects the dictionaries that change: old receives those of now that are removed, made those that replace them. -1: the reply is
+ * set. */
+static int plan_change(const struct dictionaries *now, const struct change *change, struct dictionaries *old,
+                       struct dictionaries *made, struct reply *reply) {
+    struct glossary_about about = now->all[0]->about;
+    if (change->name)
+        snprintf(about.name, sizeof about.name, "%s", change->name);
+    if (change->source && !find_pair(now, change->source, change->target)) {
+        fail_pair(reply);
+        return -1;
+    }
+    for (size_t i = 0; i < now->count; i++) {
+        struct kept_glossary *one = now->all[i];
+        const struct kept_glossary *given = find_pair(change->given, one->about.source, one->about.target);
+        bool goes = change->source && has_pair(one, change->source, change->target);
+        if (goes || given || change->name)
+            old->all[old->count++] = kept_glossary_acquire(one);
+        if (goes || (given && change->replaces) || (!given && !change->name))
+            continue;
+        snprintf(about.source, sizeof about.source, "%s", one->about.source);
+        snprintf(about.target, sizeof about.target, "%s", one->about.target);
+        struct kept_glossary *merged = merge(one, given, &about, reply);
+        if (!merged)
+            return -1;
+        made->all[made->count++] = merged;
+    }
+    for (size_t i = 0; i < change->given->count; i++) {
+        struct kept_glossary *one = change->given->all[i];
+        bool merged = !change->replaces && find_pair(now, one->about.source, one->about.target);
+        if (merged)
+            continue;
+        if (made->count == MOST_DICTIONARIES)
+            return api_refuse(reply, "dictionaries", "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
+        snprintf(about.source, sizeof about.source, "%s", one->about.source);
+        snprintf(about.target, sizeof about.target, "%s", one->about.target);
+        struct kept_glossary *added = merge(one, NULL, &about, reply);
+        if (!added)
+            return -1;
+        made->all[made->count++] = added;
+    }
+    return now->count - old->count + made->count <= MOST_DICTIONARIES
+               ? 0
+               : api_refuse(reply, "dictionaries", "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
+}
+
+/* Tries again if another client has changed the glossary in the meantime. True: done; otherwise the reply is set. */
+static bool change_glossary(const struct service *service, const struct call *call, const struct request *request,
+                            const struct change *change, struct reply *reply) {
+    enum glossaries_verdict verdict = GLOSSARIES_UNKNOWN;
+    struct error error = {0};
+    for (size_t i = 0; i < TRIES && verdict == GLOSSARIES_UNKNOWN; i++) {
+        struct dictionaries now, old = {.count = 0}, made = {.count = 0};
+        int result = find_all(service, call, request, &now, reply);
+        if (result == 0 && now.all[0]->about.fixed) {
+            api_fail(reply, STATUS_FORBIDDEN, NULL, "this glossary belongs to the server and cannot be changed");
+            result = -1;
+        }
+        if (result == 0)
+            result = plan_change(&now, change, &old, &made, reply);
+        if (result == 0)
+            verdict = glossaries_change(service->glossaries, old.all, old.count, made.all, made.count, &error);
+        dictionaries_done(&made);
+        dictionaries_done(&old);
+        dictionaries_done(&now);
+        if (result != 0)
+            return false;
+    }
+    if (verdict != GLOSSARIES_DONE)
+        fail_change(verdict, &error, reply);
+    return verdict == GLOSSARIES_DONE;
+}
+
+void api_deepl_change_multilingual(const struct service *service, const struct call *call, struct request *request,
+                                   struct reply *reply) {
+    struct glossary_about about = {.fixed = false};
+    struct dictionaries given = {.count = 0};
+    struct change change = {.given = &given};
+    json_t *root = keeps_none(service, reply) ? NULL : load_change(call, reply);
+    if (root && json_object_get(root, "name"))
+        change.name = about.name;
+    if (root && (!change.name || read_name(root, about.name, reply) == 0) &&
+        read_dictionaries(root, &about, request, &given, reply) == 0 && change_glossary(service, call, request, &change, reply))
+        api_deepl_glossary(service, call, request, reply);
+    dictionaries_done(&given);
+    json_decref(root);
+}
+
+void api_deepl_set_dictionary(const struct service *service, const struct call *call, struct request *request,
+                              struct reply *reply) {
+    const struct glossary_about about = {.fixed = false};
+    struct dictionaries given = {.count = 0};
+    json_t *root = keeps_none(service, reply) ? NULL : load_change(call, reply);
+    struct kept_glossary *one = root ? read_dictionary(root, &about, request, reply) : NULL;
+    if (one) {
+        given.all[given.count++] = one;
+        if (change_glossary(service, call, request, &(struct change){.given = &given, .replaces = true}, reply)) {
+            struct writer w = {.most = SIZE_MAX};
+            put_about(&w, one);
+            api_reply_json(reply, &w);
+        }
+    }
+    dictionaries_done(&given);
+    json_decref(root);
+}
+
+/* Removing the last dictionary removes the glossary. */
+void api_deepl_remove_dictionary(const struct service *service, const struct call *call, struct request *request,
+                                 struct reply *reply) {
+    static const struct dictionaries none = {.count = 0};
+    struct change change = {.given = &none};
+    if (!keeps_none(service, reply) && read_pair(call, &change.source, &change.target, reply) == 0 &&
+        change_glossary(service, call, request, &change, reply))
+        reply->status = STATUS_NO_CONTENT;
+}
+
+/* ---- glossaries: languages ---- */
+
+void api_deepl_glossary_pairs(const struct service *service, const struct call *call, struct request *request,
+                              struct reply *reply) {
+    (void)service;
+    (void)call;
+    struct plan_codes sources, targets;
+    if (api_is_loading(request, reply))
+        return;
+    bool failed = plan_languages(request->models, true, false, &request->arena, &sources) != 0;
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_begin_array(&w, "supported_languages");
+    for (size_t i = 0; !failed && i < sources.count; i++) {
+        failed = plan_targets(request->models, sources.all[i], "none", &request->arena, &targets) != 0;
+        for (size_t j = 0; !failed && j < targets.count; j++) {
+            writer_begin_object(&w, NULL);
+            writer_strings(&w, "source_lang", sources.all[i], "target_lang", targets.all[j], NULL);
+            writer_end_object(&w);
+        }
+    }
+    writer_end_array(&w);
+    writer_end_object(&w);
+    if (failed)
+        writer_fail(&w);
     api_reply_json(reply, &w);
 }
