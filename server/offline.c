@@ -1,10 +1,10 @@
 /* Hides how a batch run keeps the workers busy. Lines go through a ring: this thread reads and prepares them, the workers decode,
  * and a writer prints in order. A line's place in the ring is free again once the line is written, so memory is bounded for any
  * length of the input. A document is one request. */
-#include "server/offline.h"
 #include "model/base/utf8.h"
 #include "server/api/languages.h"
 #include "server/base/clock.h"
+#include "server/commands.h"
 #include "server/decode/parameters.h"
 #include "server/decode/render.h"
 #include "server/decode/worker.h"

@@ -1,3 +1,4 @@
+/* This file hides which options there are, what they are called, and how their values are written. */
 #include "server/options.h"
 #include "server/decode/parameters.h"
 #include <assert.h>

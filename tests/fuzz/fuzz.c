@@ -1,7 +1,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "server/api/api.h"
 #include "server/base/log.h"
-#include "server/options_parse.h"
+#include "server/options.h"
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* server/offline: the progress line of a run over time. */
-#include "server/offline.h"
+#include "server/commands.h"
 #include "tests/suites.h"
 
 static const struct {

@@ -1,5 +1,5 @@
-/* server/options_parse and its helpers: precedence, ranges, and error messages. */
-#include "server/options_parse.h"
+/* server/options: precedence, ranges, and error messages. */
+#include "server/options.h"
 #include "tests/suites.h"
 #include <stdio.h>
 #include <stdlib.h>
