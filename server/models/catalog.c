@@ -457,9 +457,8 @@ static int add_folders(const struct catalog *catalog, struct model_set *models, 
 /* True if a model that was downloaded is for the same languages, or has the same name. */
 static bool is_replaced(const struct model_set *models, const struct served_model *model) {
     for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *with = &models->all[i]->info, *is = &model->info;
-        if (strcmp(with->name, is->name) == 0 || (models->all[i]->card && strcmp(with->source, is->source) == 0 &&
-                                                  strcmp(with->target, is->target) == 0 && strcmp(with->task, is->task) == 0))
+        const struct served_model *with = models->all[i];
+        if (strcmp(with->info.name, model->info.name) == 0 || (with->card && served_model_same(with, model)))
             return true;
     }
     return false;
@@ -468,9 +467,7 @@ static bool is_replaced(const struct model_set *models, const struct served_mode
 /* Adds the models of the folders that the downloaded ones in the set do not replace. */
 static int add_others(const struct catalog *catalog, struct model_set *models, const struct name_list *folders, struct error *err) {
     struct model_set *downloaded = model_set_create(0, NULL);
-    int result = downloaded ? 0 : error_memory(err);
-    for (size_t i = 0; result == 0 && i < models->count; i++)
-        result = model_set_add(downloaded, served_model_acquire(models->all[i]), err);
+    int result = downloaded ? model_set_add_all(downloaded, models, NULL, err) : error_memory(err);
     for (size_t i = 0; result == 0 && i < folders->count; i++) {
         struct served_model *model = served_model_read(folders->names[i], false, &catalog->loading, catalog->metrics, err);
         if (!model) {
@@ -589,11 +586,7 @@ static void end_change(struct catalog *catalog) {
 static int change_set(struct catalog *catalog, const struct served_model *without, struct served_model *with, bool keeps,
                       struct error *err) {
     struct model_set *former = catalog_acquire(catalog), *models = model_set_create(former->generation + 1, catalog->metrics);
-    int result = models ? 0 : error_memory(err);
-    for (size_t i = 0; result == 0 && i < former->count; i++) {
-        if (former->all[i] != without)
-            result = model_set_add(models, served_model_acquire(former->all[i]), err);
-    }
+    int result = models ? model_set_add_all(models, former, without, err) : error_memory(err);
     if (result == 0 && with)
         result = model_set_add(models, served_model_acquire(with), err);
     if (result == 0 && with && keeps && !name_list_has(&catalog->added, with->folder) &&
@@ -632,9 +625,7 @@ static const struct served_model *find_replaced(const struct catalog *catalog, c
     const struct served_model *found = model_set_find_name(models, with->info.name);
     for (size_t i = 0; !found && catalog->options.downloads && i < models->count; i++) {
         const struct served_model *model = models->all[i];
-        bool shipped = name_list_has(catalog->options.folders, model->folder);
-        if (shipped && strcmp(model->info.source, with->info.source) == 0 && strcmp(model->info.target, with->info.target) == 0 &&
-            strcmp(model->info.task, with->info.task) == 0)
+        if (name_list_has(catalog->options.folders, model->folder) && served_model_same(model, with))
             found = model;
     }
     return found;

@@ -215,6 +215,11 @@ void served_model_release(struct served_model *model) {
     free(model);
 }
 
+bool served_model_same(const struct served_model *a, const struct served_model *b) {
+    const struct translator_info *x = &a->info, *y = &b->info;
+    return strcmp(x->source, y->source) == 0 && strcmp(x->target, y->target) == 0 && strcmp(x->task, y->task) == 0;
+}
+
 /* ---- a set of models ---- */
 
 struct model_set *model_set_create(size_t generation, struct metrics *metrics) {
@@ -266,6 +271,15 @@ int model_set_add(struct model_set *models, struct served_model *model, struct e
         models->all[models->count++] = model;
     else
         served_model_release(model);
+    return result;
+}
+
+int model_set_add_all(struct model_set *models, const struct model_set *from, const struct served_model *without,
+                      struct error *err) {
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < from->count; i++)
+        if (from->all[i] != without)
+            result = model_set_add(models, served_model_acquire(from->all[i]), err);
     return result;
 }
 

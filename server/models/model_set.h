@@ -93,6 +93,8 @@ struct served_model *served_model_read(const char *folder, bool broken, const st
 struct served_model *served_model_acquire(struct served_model *model);
 /* Accepts NULL. */
 void served_model_release(struct served_model *model);
+/* Returns whether both models have the same task and languages. */
+bool served_model_same(const struct served_model *a, const struct served_model *b);
 
 /* Deletes the folder of an evicted model. path: .removed-XXXXXX/NAME, which goes with the folder that it is in; it is changed. */
 void model_delete_moved(char *path);
@@ -120,6 +122,9 @@ struct model_set *model_set_create(size_t generation, struct metrics *metrics);
 /* Adds a model while nobody else knows the set, and takes over the reference to it, also on failure. Returns -1 with ERROR_INPUT
  * (another model has its name) or ERROR_MEMORY. */
 int model_set_add(struct model_set *models, struct served_model *model, struct error *err);
+/* Adds the models of another set, except this one (NULL: all of them), in the same way. */
+int model_set_add_all(struct model_set *models, const struct model_set *from, const struct served_model *without,
+                      struct error *err);
 /* NULL: the set has no such model. */
 struct served_model *model_set_find_name(const struct model_set *models, const char *name);
 struct served_model *model_set_find_folder(const struct model_set *models, const char *folder);
