@@ -38,8 +38,8 @@ struct translator_info;
  * codes of two and three letters (ISO 639) are equivalent: "pt-BR" is pt_br before por, "sr" srp_Cyrl, "zh" cmn_Hans. */
 const char *variant_for(const struct translator_info *info, const char *code);
 
-/* The language of a source among those of a model of many languages, as variant_for finds it; NULL: it has none of them, or is of
- * one pair. */
+/* The language of a source among those of a model of many languages, as variant_for finds it; NULL: the model lacks it, or has one
+ * pair. */
 const char *variant_source(const struct translator_info *info, const char *code);
 
 /* Returns the variant for a request that names none: that of the model's own target, or NULL. */
