@@ -27,6 +27,9 @@ enum { GATHER_ROWS = 16, GATHER_STEPS = 4 };
 /* At most ENCODE_TOKENS are encoded together: this bounds scratch memory, and how long an admission delays the other rows. */
 enum { ENCODE_TOKENS = 512 };
 
+/* Large enough for a group of a small model, so that groups of different sizes use the same memory: the kernel gives what is touched. */
+enum { ENCODING_BYTES = 16 << 20 };
+
 /* A block for the answer of a sentence has at most this many bytes, unless one of its arrays is larger: hypotheses may share rows.
  */
 enum { MOST_ANSWER_BYTES = 32 * 1024 };
@@ -102,7 +105,7 @@ struct batch *batch_create(const struct translator *translator, size_t max_rows,
     batch->max_rows = max_rows;
     batch->part_work = PART_WORK;
     arena_init(&batch->arena, 64 * 1024);
-    arena_init(&batch->encodings, 1024 * 1024);
+    arena_init(&batch->encodings, ENCODING_BYTES);
     arena_init(&batch->scratch, 1024 * 1024);
     if (batch_allocate(batch) == 0)
         return batch;
@@ -146,9 +149,8 @@ size_t batch_sentences(const struct batch *batch) {
 
 /* ---- admission: encoding ---- */
 
-/* Makes a group of the first sentences that wait, with room for their encoding. */
+/* Makes a group of the first sentences that wait. */
 static int take_group(struct batch *batch) {
-    const struct translator *t = batch->translator;
     struct encoding *e = &batch->encoding;
     struct arena *arena = &batch->encodings;
     do
@@ -156,11 +158,6 @@ static int take_group(struct batch *batch) {
     while (e->n < batch->waiting_count && e->tokens + batch->waiting[e->n]->length <= ENCODE_TOKENS);
     e->ids = arena_alloc(arena, e->tokens, sizeof *e->ids);
     e->lengths = arena_alloc(arena, e->n, sizeof *e->lengths);
-    e->keys = arena_alloc(arena, e->tokens * t->decoder.shape.key, sizeof(float));
-    e->values = arena_alloc(arena, e->tokens * t->decoder.shape.value, sizeof(float));
-    e->copy_keys = arena_alloc(arena, e->tokens * t->output.key.out, sizeof(float));
-    e->copy_gates = arena_alloc(arena, e->tokens * t->output.gate_context.out, sizeof(float));
-    e->states = arena_alloc(arena, e->n * t->decoder.shape.state, sizeof(float));
     if (arena_failed(arena))
         return -1;
     for (size_t i = 0, at = 0; i < e->n; i++) {
@@ -169,6 +166,19 @@ static int take_group(struct batch *batch) {
             e->ids[at++] = batch->waiting[i]->tokens[j].id;
     }
     return 0;
+}
+
+/* Makes room for what the decoder and the output layer remember of the group: where the encoder has put its own work. */
+static int make_memory(struct batch *batch) {
+    const struct translator *t = batch->translator;
+    struct encoding *e = &batch->encoding;
+    struct arena *arena = &batch->encodings;
+    e->keys = arena_alloc(arena, e->tokens * t->decoder.shape.key, sizeof(float));
+    e->values = arena_alloc(arena, e->tokens * t->decoder.shape.value, sizeof(float));
+    e->copy_keys = arena_alloc(arena, e->tokens * t->output.key.out, sizeof(float));
+    e->copy_gates = arena_alloc(arena, e->tokens * t->output.gate_context.out, sizeof(float));
+    e->states = arena_alloc(arena, e->n * t->decoder.shape.state, sizeof(float));
+    return arena_failed(arena) ? -1 : 0;
 }
 
 enum outcome { FAILED = -1, DONE, MORE };
@@ -194,6 +204,10 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
                 return FAILED;
             if (!encoder_advance(&t->encoder, e->parts, work))
                 return MORE;
+        }
+        if (make_memory(batch) != 0) {
+            error_memory(err);
+            return FAILED;
         }
         output_keys(&t->output, e->encoded.annotations, e->tokens, e->copy_keys, e->copy_gates);
         for (size_t i = 0; i < e->n; i++)

@@ -88,36 +88,33 @@ bool text_goes_on(const char *text, size_t length) {
 /* ---- plain text ---- */
 
 void text_add_lines(struct html_builder *builder, struct html_bytes text, text_lead *lead, const struct html_marking *marking) {
-    struct html_bytes last = nothing, pending = nothing; /* the last line of the sentence, and blank text after it */
-    size_t parts = 0;                                    /* lines of the sentence */
+    struct html_bytes last = nothing; /* line of the sentence */
+    const char *end = text.start + text.length, *added = text.start;
+    size_t parts = 0; /* lines of the sentence */
     struct line line = {.next = text.start};
     for (bool more = true; more;) {
-        more = line_next(&line, text.start + text.length);
+        more = line_next(&line, end);
         struct html_bytes says = more ? line_trimmed(&line) : nothing;
         size_t bullet = says.length > 0 ? lead(says.start, says.length) : 0;
         bool continues = parts > 0 && parts < MOST_LINES && says.length > 0 && bullet == 0 &&
                          !text_ends_sentence(last.start, last.length) && text_goes_on(says.start, says.length);
         if (continues) {
-            html_end_part(builder, bytes_between(pending.start, says.start));
+            html_end_part(builder, bytes_between(added, says.start));
         } else if (parts > 0) {
             html_end_part(builder, nothing);
-            html_add_break(builder, pending);
             parts = 0;
         }
-        if (says.length == 0) {
-            if (more)
-                html_add_break(builder, bytes_between(line.begin, line.next));
+        if (says.length == 0)
             continue;
-        }
-        says = bytes_between(says.start + bullet, says.start + says.length);
+        last = bytes_between(says.start + bullet, says.start + says.length);
         if (!continues)
-            html_add_break(builder, bytes_between(line.begin, says.start));
-        last = says;
-        pending = bytes_between(says.start + says.length, line.next);
+            html_add_break(builder, bytes_between(added, last.start));
+        added = last.start + last.length;
         parts++;
         html_add_part(builder);
-        html_add_marked(builder, says, marking);
+        html_add_marked(builder, last, marking);
     }
+    html_add_break(builder, bytes_between(added, end));
 }
 
 int txt_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
