@@ -434,6 +434,11 @@ def test_an_update_for_the_device_is_that_of_the_processor(corpora: Path, recipe
     assert (again.out / "joint.spm").read_bytes() == (trainee.out / "joint.spm").read_bytes()
     again.place()
     assert again.validation() == pytest.approx(trainee.validation(), abs=0.01)  # kept as float16
+    export.export(trainee.out, tmp_path / "models" / trainee.name, "float32")
+    exported = graphs.Trainee(recipe, corpora, tmp_path / "exported", tmp_path, start=tmp_path / "models", device="cpu")
+    assert exported.before["tokens"] == line["tokens"] and exported.before["gpu_seconds"] == 5
+    exported.place()
+    assert exported.validation() == pytest.approx(again.validation(), abs=1e-3)
 
 
 def test_rows_for_the_device() -> None:

@@ -104,14 +104,16 @@ def test_french_and_german_articles() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(first_things.SECOND.glob("*.tsv")), ids=lambda path: path.stem)
-def test_the_second_fifty_share_no_sentence_with_the_phrases(path: Path) -> None:
+def test_no_phrase_is_much_like_one_of_the_second_fifty(path: Path) -> None:
     things = first_things.read(path.stem, first_things.SECOND)
     assert len(things) == len({thing.text for thing in things}) == 50
     assert not {thing.text for thing in things} & {thing.text for thing in first_things.read(path.stem)}
     flip = path.stem.endswith("-en")
     pair = "-".join(path.stem.split("-")[::-1]) if flip else path.stem
-    known = {"".join(filter(str.isalnum, source.lower())) for source, _ in mixture.phrases(pair, flip).pairs}
-    assert not [thing.text for thing in things if "".join(filter(str.isalnum, thing.text.lower())) in known]
+    things_words = [set(re.findall(r"\w+", thing.text.lower())) for thing in things]
+    for source, _ in mixture.phrases(pair, flip).pairs:
+        words = set(re.findall(r"\w+", source.lower()))
+        assert not [text for text in things_words if len(text) > 2 and len(words & text) >= 0.6 * len(words | text) or words == text], source
 
 
 def test_the_steps_after_a_run_are_those_of_the_card(tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ NAME = "back-translated"
 SHORTEST, LONGEST = 4, 45  # words
 # By pair: the pair that the English sides are of, and at most how many of each source.
 TAKEN = {
-    "en-de": ("en-fr", {"cds-blog": 10_000, "canada-web": 10_000, "canada-services": 10_000, "httpd-docs": 10_000, "react-docs": 10_000, "frc-docs": 10_000,
-                        "rust-book": 10_000, "wesnoth": 10_000, "canada-laws": 25_000, "novels-gutenberg": 130_000}),
-    "en-fr": ("en-de", {"ding-phrases": 30_000, "novels-gutenberg": 50_000, "package-descriptions": 5_000, "cwa-app": 2_000}),
+    "en-de": ("en-fr", {"tatoeba": 90_000, "cds-blog": 10_000, "canada-web": 10_000, "canada-services": 10_000, "httpd-docs": 5_000, "react-docs": 5_000,
+                        "frc-docs": 5_000, "wesnoth": 10_000, "novels-gutenberg": 40_000}),
+    "en-fr": ("en-de", {"tatoeba": 90_000, "ding-phrases": 30_000, "novels-gutenberg": 40_000, "cwa-app": 2_000}),
 }
 
 

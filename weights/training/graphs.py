@@ -30,7 +30,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from ..model import tokenizer
+from ..model import folder, safetensors, tokenizer
 from ..model.network import Model
 from ..model.tokenizer import BOS
 from . import broad, methods, mixture
@@ -127,11 +127,20 @@ def corpora(root: Path, pair: str, path: Path) -> mixture.Cache:
     return mixture.cache(root, pair, path)
 
 
+def begun(start: Path) -> dict:
+    """What a run folder's best.pt holds, or the same of an exported model."""
+    if (start / "best.pt").exists():
+        return torch.load(start / "best.pt", map_location="cpu")
+    metadata = safetensors.read(start / "model.safetensors")[1]
+    seen = {key: int(metadata.get(key, "0").removeprefix("step ")) for key in ("epoch", "tokens", "gpu_seconds")}
+    return {"model": folder.read(start)[0].state_dict()} | seen
+
+
 class Trainee:
     """One recipe's model on the device, with everything of it in flat tensors: weights, gradients, moments and the average."""
 
     def __init__(self, recipe: Path, root: Path, runs: Path, caches: Path, start: Path | None = None, device: str = "cuda") -> None:
-        """start: the folder of the run folders that this run starts from."""
+        """start: the folder of the run or model folders that this run starts from."""
         self.config, self.training = broad.load_recipe(recipe)
         self.pair, self.flip = self.training["pair"], broad.is_flipped(self.config, self.training)
         self.name, self.device = self.config["name"], device
@@ -147,7 +156,7 @@ class Trainee:
         self.stream = mixture.Mixture(kept, self.pair, self.flip, self.training["seed"], side, self.config["limits"]["max_source_tokens"],
                                       weights=self.training["weights"], hides=self.training["hiding"])
         self.held_out = mixture.held_out(root, self.pair, self.flip)
-        self.before = torch.load(start / self.name / "best.pt", map_location="cpu") if start else None
+        self.before = begun(start / self.name) if start else None
         self.pools: list[Pool] = []
         self.losses: list[float] = []
 
@@ -297,7 +306,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of all corpora and links")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run folders")
     parser.add_argument("--caches", type=Path, help="where the normalised corpora are kept; default: --out")
-    parser.add_argument("--from", type=Path, dest="start", metavar="RUNS", help="start from the weights of these run folders")
+    parser.add_argument("--from", type=Path, dest="start", metavar="FOLDERS", help="start from the weights of these run or model folders")
     parser.add_argument("--learning-rate", type=float, help="the highest, instead of the recipe's")
     parser.add_argument("--seconds", type=float, required=True, help="of training, from the first update")
     parser.add_argument("--processes", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="that make examples")

@@ -34,7 +34,7 @@ PHRASES = Path(__file__).parent.parent / "corpora" / "phrases"
 CACHE_VERSION = 1
 LONGEST = 60       # words of a side
 JOINED = 0.12      # of examples are two or three neighbours
-PHRASES_SHARE = 0.05
+PHRASES_SHARE = 0.1
 
 
 class Source(NamedTuple):
@@ -317,11 +317,18 @@ class Phrases:
 
 
 def phrases(pair: str, flip: bool) -> Phrases:
-    path = PHRASES / f"{pair}.tsv"
-    found = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")] if path.exists() else []
-    languages = pair.split("-")
-    found = [tuple(normalise(text, language) for text, language in zip(line, languages, strict=True)) for line in found]
-    return Phrases([(b, a) for a, b in found] if flip else found, languages[::-1] if flip else languages)
+    """Of all files whose name ends with both languages, such as home.en-fr-de.tsv, in which each column is one language; those in one-way/ only if the first
+    language is the source."""
+    source, target = pair.split("-")[::-1] if flip else pair.split("-")
+    found = []
+    for path in sorted(PHRASES.rglob("*.tsv")):
+        languages = path.stem.split(".")[-1].split("-")
+        if source in languages and target in languages and (path.parent == PHRASES or source == languages[0]):
+            for line in path.read_text(encoding="utf-8").splitlines():
+                if line and not line.startswith("#"):
+                    columns = dict(zip(languages, line.split("\t"), strict=True))
+                    found.append((normalise(columns[source], source), normalise(columns[target], target)))
+    return Phrases(found, [source, target])
 
 
 def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> None:
