@@ -142,7 +142,7 @@ $(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
-$(BUILD)/gibbs: $(GIBBS_OBJECTS) $(BUILD)/model/base/error.o
+$(BUILD)/gibbs: $(GIBBS_OBJECTS) $(BUILD)/model/base/arena.o
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lm
 

@@ -14,7 +14,6 @@
 #include "model/base/arena.h"
 #include "model/base/error.h"
 #include "model/base/file.h"
-#include "model/base/reserve.h"
 #include "model/batch.h"
 #include "model/ending.h"
 #include "model/glossary.h"

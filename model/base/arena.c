@@ -1,8 +1,12 @@
-/* This file hides how memory is divided and limited: the blocks of an arena, and when a budget looks at its bounds. */
+/* This file hides how memory is divided and limited: the blocks of an arena, when a budget looks at its bounds, and what happens
+ * when memory is out, which is an error like any other. */
 #include "model/base/arena.h"
 #include <assert.h>
 #include <stdalign.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +15,34 @@
 enum { ALIGNMENT = 64, CLOCK_STEPS = 128, FIRST_ITEMS = 64 };
 /* A copy to memory that was never written takes about this many steps for this many bytes. */
 enum { COPY_BYTES = 64 * 1024, COPY_STEPS = 16 };
+
+/* ---- errors ---- */
+
+int error_set(struct error *err, enum error_code code, const char *format, ...) {
+    if (err == NULL || err->code != ERROR_NONE)
+        return -1;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(err->message, sizeof err->message, format, arguments);
+    va_end(arguments);
+    err->code = code;
+    return -1;
+}
+
+int error_memory(struct error *err) {
+    return error_set(err, ERROR_MEMORY, "out of memory");
+}
+
+const void *table_find(const void *rows, size_t count, size_t size, const char *key, const char *name, struct error *err) {
+    for (const char *row = rows, *end = row + count * size; row < end; row += size) {
+        const char *own;
+        memcpy(&own, row, sizeof own);
+        if (strcmp(own, name) == 0)
+            return row;
+    }
+    error_set(err, ERROR_FORMAT, "%s: %s is not known", key, name);
+    return NULL;
+}
 
 /* ---- budgets ---- */
 
@@ -232,4 +264,39 @@ size_t arena_bytes(const struct arena *arena) {
     for (const struct arena_block *block = arena->first; block; block = block->next)
         bytes += block->capacity;
     return bytes;
+}
+
+/* ---- the reserve ---- */
+
+static void *_Atomic reserve;
+
+int reserve_fill(struct error *err) {
+    if (atomic_load(&reserve))
+        return 0;
+    void *block = malloc(RESERVE_BYTES);
+    if (!block)
+        return error_memory(err);
+    free(atomic_exchange(&reserve, block)); /* another thread may have been faster */
+    return 0;
+}
+
+bool reserve_release(void) {
+    void *block = atomic_exchange(&reserve, NULL);
+    free(block);
+    return block != NULL;
+}
+
+void *reserve_alloc(size_t bytes) {
+    return reserve_realloc(NULL, bytes);
+}
+
+void *reserve_realloc(void *block, size_t bytes) {
+    /* A realloc that fails leaves the block alone, but gcc 14 would warn of a use after free. It cannot follow a volatile pointer.
+     */
+    void *volatile kept = block;
+    void *made;
+    do
+        made = realloc(kept, bytes);
+    while (!made && bytes > 0 && reserve_release());
+    return made;
 }

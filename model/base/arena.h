@@ -1,7 +1,9 @@
-/* Arenas, which hold the many small objects of an input, and budgets, which limit their memory and time. */
+/* Memory: arenas, which hold the many small objects of an input; budgets, which limit their memory and time; and a reserve for
+ * libraries that do not survive a failed allocation. */
 #ifndef ALIGND_ARENA_H
 #define ALIGND_ARENA_H
 
+#include "model/base/error.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -96,5 +98,21 @@ void arena_reset(struct arena *arena);
 void arena_trim(struct arena *arena);
 /* The total size of all blocks, used or not. */
 size_t arena_bytes(const struct arena *arena);
+
+/* ---- the reserve ----
+ * Some libraries do not survive a failed allocation: SentencePiece frees messages that are half made, ICU uses iterators with
+ * missing parts, libxml2 leaks the parts of a parser that it cannot finish, jansson aborts if it cannot lengthen a string.
+ * Therefore a block of RESERVE_BYTES is reserved. When an allocation of such a library fails, the block goes back to the heap and
+ * the allocation is tried again. There is one reserve for the process; it is thread-safe. */
+
+enum { RESERVE_BYTES = 256 * 1024 };
+
+/* Called before each call of such a library: makes sure that the block exists, or returns -1 with ERROR_MEMORY. */
+int reserve_fill(struct error *err);
+/* Gives the block back to the heap. False: there was no block. */
+bool reserve_release(void);
+/* malloc and realloc that fall back on the block. */
+void *reserve_alloc(size_t bytes);
+void *reserve_realloc(void *block, size_t bytes);
 
 #endif

@@ -1,6 +1,9 @@
-/* An error is a code and a message. The first error wins; every function that takes a struct error accepts NULL. */
+/* An error is a code and a message. The first error wins; every function that takes a struct error accepts NULL. The
+ * functions are in arena.c. */
 #ifndef ALIGND_ERROR_H
 #define ALIGND_ERROR_H
+
+#include <stddef.h>
 
 enum error_code {
     ERROR_NONE = 0,
@@ -23,5 +26,12 @@ __attribute__((format(printf, 3, 4))) int error_set(struct error *err, enum erro
 
 /* Sets ERROR_MEMORY and the message "out of memory". Returns -1. */
 int error_memory(struct error *err);
+
+/* ---- tables of names ----
+ * Rows that begin with their name, a const char *: kinds of cells, scores, windows, outputs and so on. */
+
+/* Returns the row of this name, or NULL with ERROR_FORMAT, "KEY: NAME is not known". */
+const void *table_find(const void *rows, size_t count, size_t size, const char *key, const char *name, struct error *err);
+#define TABLE_FIND(table, key, name, err) table_find(table, sizeof(table) / sizeof *(table), sizeof *(table), key, name, err)
 
 #endif

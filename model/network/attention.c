@@ -1,6 +1,5 @@
 /* Hides how scores become weights: the formulas of scores and windows, the slopes of many heads, the alignment head. */
 #include "model/network/attention.h"
-#include "model/base/table.h"
 
 #include <assert.h>
 #include <math.h>

@@ -9,7 +9,6 @@
  * W c + b, and so is not part of the values.
  *
  * A row's state: each layer's h (and LSTM's c); with coverage the sum of its attention to each token; with input feeding h~ [O]. */
-#include "model/base/table.h"
 #include "model/network/attention.h"
 #include "model/network/decoder.h"
 #include "model/network/layers.h"

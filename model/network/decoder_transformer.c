@@ -2,7 +2,6 @@
  * Hides what a layer knows of the words before: its mixer, which may keep a state or look back on a past. The memory holds keys and
  * values of all layers' cross-attention, layer l's from l d on; a row's state and past hold those of all layers' mixers in the same
  * way. */
-#include "model/base/table.h"
 #include "model/network/attention.h"
 #include "model/network/decoder.h"
 #include "model/network/transformer.h"

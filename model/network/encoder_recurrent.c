@@ -1,7 +1,6 @@
 /* The recurrent encoder: stacked layers in one direction or both, h_j = [forward; backward]. Hides how the layers stand on each
  * other, and how sentences of different lengths step together. Residual (GNMT, Wu et al. 2016): from the second layer up, a layer's
  * output is its h plus its input if the two have the same size; its recurrence and its final state are h alone. */
-#include "model/base/table.h"
 #include "model/network/encoder.h"
 #include "model/network/layers.h"
 

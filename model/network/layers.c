@@ -1,6 +1,5 @@
 /* Hides how normalised vectors and recurrent cells are loaded and computed. */
 #include "model/network/layers.h"
-#include "model/base/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

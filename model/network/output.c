@@ -1,6 +1,5 @@
 /* Hides how copying competes with the vocabulary, and how words without an id are represented. */
 #include "model/network/output.h"
-#include "model/base/table.h"
 
 #include <assert.h>
 #include <float.h>

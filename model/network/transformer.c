@@ -1,6 +1,5 @@
 /* Hides where a block normalises, how positions are represented, and which activations there are. */
 #include "model/network/transformer.h"
-#include "model/base/table.h"
 
 #include <math.h>
 #include <stdio.h>

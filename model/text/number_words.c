@@ -1,5 +1,5 @@
 /* Hides how a language writes and names numbers: ICU's data, and the words of everyday language that ICU lacks. */
-#include "model/base/reserve.h"
+#include "model/base/arena.h"
 #include "model/text/character.h"
 #include "model/text/numbers.h"
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
 extern "C" {
 #include "model/text/pattern.h"
-#include "model/base/reserve.h"
+#include "model/base/arena.h"
 }
 #pragma GCC diagnostic pop
 #include <ctime>

@@ -1,8 +1,8 @@
 /* Hides which pieces of its source vocabulary a model can read, and how it reads the others. The folder's opaque.json and ICU's
  * letters of the language decide. */
 #include "model/text/readable.h"
+#include "model/base/arena.h"
 #include "model/base/file.h"
-#include "model/base/reserve.h"
 #include "model/text/character.h"
 
 #include <errno.h>

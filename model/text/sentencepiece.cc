@@ -14,8 +14,8 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
 extern "C" {
+#include "model/base/arena.h"
 #include "model/base/file.h"
-#include "model/base/reserve.h"
 #include "model/text/tokenizer.h"
 }
 #pragma GCC diagnostic pop

@@ -1,7 +1,6 @@
 /* Hides how a text is read: the steps that change it before the vocabulary's method splits it, and how tokens are mapped back to
  * the bytes of the original text. */
 #include "model/text/tokenizer.h"
-#include "model/base/table.h"
 #include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "model/text/segmenter.h"

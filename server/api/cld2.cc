@@ -1,7 +1,10 @@
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow" /* in C, arena_mark is the name of a struct and of a function */
 extern "C" {
-#include "model/base/reserve.h"
+#include "model/base/arena.h"
 #include "server/api/languages.h"
 }
+#pragma GCC diagnostic pop
 #include <climits>
 #include <cstdint>
 #include <cstdio> /* cld2's header uses it and does not say so: this goes first */

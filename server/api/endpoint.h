@@ -11,7 +11,7 @@
 
 /* True, once, if jansson has lacked memory on this thread. What it read then may be incomplete and look complete. */
 bool api_lacked_memory(void);
-/* json_loadb with reserved memory (model/base/reserve.h): jansson aborts if it cannot lengthen the string that it is reading. */
+/* json_loadb with reserved memory (model/base/arena.h): jansson aborts if it cannot lengthen the string that it is reading. */
 json_t *api_load_json(const char *text, size_t length, size_t flags, json_error_t *error);
 
 /* Sets a JSON reply from the writer's text, which it takes over; 503 if the writer has failed. */

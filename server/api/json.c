@@ -1,6 +1,6 @@
 /* JSON bodies and replies, and errors: the status, code and message of each, and the dialect in which it is written. jansson reads
  * what clients send with reserved memory, since it does not always report that memory was out. */
-#include "model/base/reserve.h"
+#include "model/base/arena.h"
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include <math.h>

@@ -3,7 +3,7 @@
 #pragma GCC diagnostic ignored "-Wshadow" /* in C, arena_mark is the name of a struct and of a function */
 extern "C" {
 #include "server/documents/icu_message.h"
-#include "model/base/reserve.h"
+#include "model/base/arena.h"
 }
 #pragma GCC diagnostic pop
 #include <climits>

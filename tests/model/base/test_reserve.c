@@ -1,5 +1,5 @@
-/* model/base/reserve.h: the reserve exists until an allocation needs it. */
-#include "model/base/reserve.h"
+/* model/base/arena.h: the reserve exists until an allocation needs it. */
+#include "model/base/arena.h"
 #include "tests/suites.h"
 #include <stdint.h>
 #include <stdlib.h>

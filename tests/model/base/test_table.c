@@ -1,5 +1,5 @@
-/* model/base/table.h: rows are found by their name. */
-#include "model/base/table.h"
+/* model/base/error.h: rows are found by their name. */
+#include "model/base/error.h"
 #include "tests/suites.h"
 
 static const struct {
