@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_JSON_BYTES = 1 << 26, MOST_WORDS = 1 << 20, MANY_MARKED = 10 };
+enum { MOST_LIST_BYTES = 1 << 26, MOST_WORDS = 1 << 20, MANY_MARKED = 10 };
 static const double USUAL_EPSILON = 1e-5;
 
 /* ---- which files ---- */
@@ -48,16 +48,6 @@ bool ctranslate2_is(const char *path, struct arena *arena) {
     return locate(path, arena, &folder, &package);
 }
 
-static int read_json(const char *path, struct arena *arena, json_t **out, struct error *err) {
-    char *text;
-    size_t length;
-    json_error_t problem;
-    if (source_read(path, MOST_JSON_BYTES, arena, &text, &length, err) != 0)
-        return -1;
-    *out = json_loadb(text, length, 0, &problem);
-    return *out ? 0 : error_set(err, ERROR_FORMAT, "%s: line %d: %s", path, problem.line, problem.text);
-}
-
 /* Argos's names of languages that others call differently. */
 static const char *language_of(const json_t *metadata, const char *key, struct arena *arena) {
     static const char *const others[][2] = {{"zt", "zh-Hant"}, {"pb", "pt-BR"}};
@@ -74,7 +64,7 @@ static int read_metadata(struct ctranslate2_parts *parts, struct arena *arena, s
     json_t *root;
     if (!path)
         return error_memory(err);
-    if (read_json(path, arena, &root, err) != 0)
+    if (source_json(path, path, arena, &root, err) != 0)
         return -1;
     const char *type = json_string_value(json_object_get(root, "type"));
     const char *prefix = json_string_value(json_object_get(root, "target_prefix"));
@@ -162,7 +152,7 @@ int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct aren
     json_t *root = NULL;
     if (!path)
         return error_memory(err);
-    if (source_exists(path) && read_json(path, arena, &root, err) != 0)
+    if (source_exists(path) && source_json(path, path, arena, &root, err) != 0)
         return -1;
     struct ctranslate2_settings made = {.unknown = token_of(root, "unk_token", "<unk>", arena),
                                         .begin = token_of(root, "bos_token", "<s>", arena),
@@ -193,7 +183,7 @@ int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct aren
 static int read_array(struct tokens *tokens, struct arena *arena, struct error *err) {
     json_t *root, *value;
     size_t i;
-    if (read_json(tokens->path, arena, &root, err) != 0)
+    if (source_json(tokens->path, tokens->path, arena, &root, err) != 0)
         return -1;
     tokens->count = json_array_size(root);
     tokens->list = arena_alloc(arena, tokens->count + 1, sizeof *tokens->list);
@@ -212,7 +202,7 @@ static int read_array(struct tokens *tokens, struct arena *arena, struct error *
 static int read_lines(struct tokens *tokens, struct arena *arena, struct error *err) {
     char *text;
     size_t length, lines = 0, returns = 0;
-    if (source_read(tokens->path, MOST_JSON_BYTES, arena, &text, &length, err) != 0)
+    if (source_read(tokens->path, MOST_LIST_BYTES, arena, &text, &length, err) != 0)
         return -1;
     if (strlen(text) != length)
         return error_set(err, ERROR_FORMAT, "%s: contains a NUL", tokens->path);

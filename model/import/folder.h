@@ -2,9 +2,9 @@
 #ifndef ALIGND_IMPORT_FOLDER_H
 #define ALIGND_IMPORT_FOLDER_H
 
-#include "model/import/origin.h"
 #include "model/import/parts.h"
 #include "model/import/shortlist_import.h"
+#include "model/import/source.h"
 #include "model/import/tensors.h"
 
 /* A model about to be written. */

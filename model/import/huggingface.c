@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_JSON_BYTES = 1 << 26, MOST_SIZE = 1 << 24, MOST_BEAM = 32, MOST_PARTS = 256, MOST_TENSORS = 10000 };
+enum { MOST_SIZE = 1 << 24, MOST_BEAM = 32, MOST_PARTS = 256, MOST_TENSORS = 10000 };
 enum { MOST_SPECIAL = 4096, MOST_WORDS = 1 << 20 };
 /* The first position of M2M-100; its padding token would have the one before. */
 enum { MANY_OFFSET = 2 };
@@ -56,15 +56,7 @@ struct converter {
 /* name: the name in messages. */
 static int read_json(const char *folder, const char *name, struct arena *arena, json_t **out, struct error *err) {
     const char *path = path_join(arena, folder, name);
-    char *text;
-    size_t length;
-    json_error_t problem;
-    if (!path)
-        return error_memory(err);
-    if (source_read(path, MOST_JSON_BYTES, arena, &text, &length, err) != 0)
-        return -1;
-    *out = json_loadb(text, length, 0, &problem);
-    return *out ? 0 : error_set(err, ERROR_FORMAT, "%s: line %d: %s", name, problem.line, problem.text);
+    return path ? source_json(path, name, arena, out, err) : error_memory(err);
 }
 
 /* The value as a message shows it, in the arena. */

@@ -1,10 +1,10 @@
 #include "model/import/import.h"
 #include "model/base/utf8.h"
-#include "model/import/archive.h"
 #include "model/import/ctranslate2.h"
 #include "model/import/folder.h"
 #include "model/import/huggingface.h"
 #include "model/import/marian.h"
+#include "model/import/source.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -345,7 +345,7 @@ static int convert_marian(struct import *import, struct parts *parts, const char
                 fprintf(import->said, "dropped: %s, %s\n", dropped[d].name, dropped[d].what);
             }
     if (result == 0) {
-        struct marian_sizes sizes = (options.transformer ? marian_transformer : marian_recurrent)(&c->tensors, &options, &sections);
+        struct marian_sizes sizes = marian_convert(&c->tensors, &options, &sections);
         tensors_check_left(&c->tensors, "unknown, so the options do not describe this model");
         result = c->tensors.failed ? -1 : read_vocabularies(parts, sizes, &import->arena, sides, err);
     }

@@ -5,7 +5,7 @@
 #define ALIGND_IMPORT_H
 
 #include "model/base/error.h"
-#include "model/import/origin.h"
+#include "model/import/source.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,6 @@
 #include "model/import/tensors.h"
 #include "model/weights/safetensors.h"
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

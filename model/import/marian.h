@@ -1,10 +1,11 @@
-/* Marian's and Nematus's models: their options, checked, and their tensors. */
+/* Marian's and Nematus's models: their container, their options, checked, and their tensors. */
 #ifndef ALIGND_IMPORT_MARIAN_H
 #define ALIGND_IMPORT_MARIAN_H
 
-#include "model/import/mapping.h"
 #include "model/import/tensors.h"
-#include <jansson.h>
+
+/* Opens a .bin; errors as those of the other readers (tensors.h). */
+int marian_bin_open(const char *path, struct arena *arena, struct container *out, struct error *err);
 
 enum { OPTION_ROWS_MOST = 64 };
 
@@ -54,7 +55,6 @@ struct marian_sizes {
 
 /* Plans all tensors. sections: encoder, decoder, attention and output of config.json, as far as the model determines them; a new
  * object, the caller's, NULL after an error, which the tensors hold. */
-struct marian_sizes marian_recurrent(struct tensors *tensors, const struct marian_options *options, json_t **sections);
-struct marian_sizes marian_transformer(struct tensors *tensors, const struct marian_options *options, json_t **sections);
+struct marian_sizes marian_convert(struct tensors *tensors, const struct marian_options *options, json_t **sections);
 
 #endif

@@ -2,11 +2,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <jansson.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { MOST_FILES = 10000, MOST_TEXT_BYTES = 1 << 22, HEAD_LINES = 40 };
 
@@ -18,15 +16,6 @@ struct listing {
     const char **names; /* [count] */
     size_t count;
 };
-
-const char *path_join(struct arena *arena, const char *folder, const char *name) {
-    return import_say(arena, "%s/%s", folder, name);
-}
-
-bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
 
 static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);

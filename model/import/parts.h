@@ -3,7 +3,7 @@
 #ifndef ALIGND_IMPORT_PARTS_H
 #define ALIGND_IMPORT_PARTS_H
 
-#include "model/import/mapping.h"
+#include "model/import/source.h"
 
 /* The origin of a model, as far as the files beside it name it; "" if they do not. */
 struct origin {
@@ -29,10 +29,6 @@ struct parts {
     bool guided;                 /* its attention was trained to align */
     const char *source, *target; /* languages by the names of the files; NULL: unknown */
 };
-
-/* Appends a component to a path. NULL if memory is out, which the arena remembers. */
-const char *path_join(struct arena *arena, const char *folder, const char *name);
-bool is_folder(const char *path);
 
 /* Finds the parts of these paths [count]: one folder, or a model's file and perhaps some of those that it needs; the others are
  * searched for beside the model. shown: the folder's name in messages. Returns -1 with ERROR_FILE or ERROR_FORMAT and a message

@@ -1,14 +1,20 @@
+/* This file hides how untrusted files are read: whether they are there and whole, how archives are unpacked (by libarchive), and
+ * how JSON and YAML are parsed (by jansson and libyaml). */
 #include "model/import/source.h"
 #include "model/base/utf8.h"
+#include <archive.h>
+#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <yaml.h>
 
-static const char LFS_POINTER[] = "version https://git-lfs.github.com/spec/";
+/* ---- messages and paths ---- */
 
 int import_interrupted(import_stop stop, struct error *err) {
     return stop && *stop ? error_set(err, ERROR_INPUT, "interrupted") : 0;
@@ -38,6 +44,39 @@ const char *import_thousands(struct arena *arena, uint64_t number) {
     const char *copy = arena_copy(arena, grouped, at);
     return copy ? copy : "";
 }
+
+const char *path_join(struct arena *arena, const char *folder, const char *name) {
+    return import_say(arena, "%s/%s", folder, name);
+}
+
+bool is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool source_exists(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+const char *source_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool source_ends(const char *name, const char *ending) {
+    size_t length = strlen(name), end = strlen(ending);
+    return length >= end && memcmp(name + length - end, ending, end) == 0;
+}
+
+bool source_begins(const char *name, const char *beginning) {
+    return strncmp(name, beginning, strlen(beginning)) == 0;
+}
+
+/* ---- files ---- */
+
+static const char LFS_POINTER[] = "version https://git-lfs.github.com/spec/";
+
+enum { MOST_JSON_BYTES = 1 << 26 };
 
 int source_open(const char *path, uint64_t *size, struct error *err) {
     struct stat status;
@@ -145,20 +184,459 @@ int source_text_mended(const char *path, size_t most, struct arena *arena, char 
     return 0;
 }
 
-bool source_exists(const char *path) {
-    return access(path, F_OK) == 0;
+int source_json(const char *path, const char *shown, struct arena *arena, json_t **out, struct error *err) {
+    char *text;
+    size_t length;
+    json_error_t problem;
+    if (source_read(path, MOST_JSON_BYTES, arena, &text, &length, err) != 0)
+        return -1;
+    *out = json_loadb(text, length, 0, &problem);
+    return *out ? 0 : error_set(err, ERROR_FORMAT, "%s: line %d: %s", shown, problem.line, problem.text);
 }
 
-const char *source_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+/* ---- archives ---- */
+
+enum { BLOCK_BYTES = 1 << 16, NAME_BYTES = 512, MOST_DEPTH = 4, PATH_BYTES = 4096 };
+
+const struct archive_limits archive_usual = {5000, UINT64_C(16) << 30, 200};
+
+/* An archive that is read from beginning to end. */
+struct reader {
+    const char *path;
+    struct archive *archive;
+    const struct archive_limits *limits;
+    import_stop stop;
+    size_t members;
+    uint64_t size, bytes; /* of the archive; of its contents so far */
+};
+
+static int fail(const struct reader *reader, const char *name, const char *why, struct error *err) {
+    return *name ? error_set(err, ERROR_FORMAT, "%s: %s: %s", reader->path, name, why)
+                 : error_set(err, ERROR_FORMAT, "%s: %s", reader->path, why);
 }
 
-bool source_ends(const char *name, const char *ending) {
-    size_t length = strlen(name), end = strlen(ending);
-    return length >= end && memcmp(name + length - end, ending, end) == 0;
+static const char *reason(const struct reader *reader) {
+    const char *text = archive_error_string(reader->archive);
+    return text ? text : "it is damaged";
 }
 
-bool source_begins(const char *name, const char *beginning) {
-    return strncmp(name, beginning, strlen(beginning)) == 0;
+static bool has_magic(const unsigned char *start, size_t size, const char *magic, size_t at, size_t length) {
+    return size >= at + length && memcmp(start + at, magic, length) == 0;
+}
+
+int archive_kind_of(const char *path, enum archive_kind *kind, struct error *err) {
+    unsigned char start[512];
+    uint64_t size;
+    int file = source_open(path, &size, err);
+    if (file < 0)
+        return -1;
+    size_t count = size < sizeof start ? (size_t)size : sizeof start;
+    int result = source_read_at(file, 0, start, count, path, err);
+    close(file);
+    if (result != 0)
+        return -1;
+    bool packed = has_magic(start, count, "\x1f\x8b", 0, 2) || has_magic(start, count, "\x28\xb5\x2f\xfd", 0, 4);
+    bool tar = source_ends(path, ".tar.gz") || source_ends(path, ".tgz") || source_ends(path, ".tar.zst");
+    *kind = has_magic(start, count, "PK\x03\x04", 0, 4) || has_magic(start, count, "PK\x05\x06", 0, 4) ? ARCHIVE_ZIP
+            : has_magic(start, count, "ustar", 257, 5) || (packed && tar)                              ? ARCHIVE_TAR
+            : packed                                                                                   ? ARCHIVE_COMPRESSED
+                                                                                                       : ARCHIVE_NONE;
+    return 0;
+}
+
+/* raw: the file is not an archive but one compressed file. */
+static int open_reader(struct reader *reader, bool raw, struct error *err) {
+    int file = source_open(reader->path, &reader->size, err);
+    if (file < 0)
+        return -1;
+    close(file);
+    struct archive *archive = archive_read_new();
+    if (!archive)
+        return error_memory(err);
+    archive_read_support_filter_gzip(archive);
+    archive_read_support_filter_zstd(archive);
+    if (raw) {
+        archive_read_support_format_raw(archive);
+    } else {
+        archive_read_support_format_zip_seekable(archive); /* by its directory at the end, without which it is torn */
+        archive_read_support_format_tar(archive);
+    }
+    reader->archive = archive;
+    if (archive_read_open_filename(archive, reader->path, BLOCK_BYTES) == ARCHIVE_OK)
+        return 0;
+    fail(reader, "", reason(reader), err);
+    archive_read_free(archive);
+    return -1;
+}
+
+/* Finds the next member that is a file. Returns 1, 0 at the end, or -1 with ERROR_FORMAT. name: its path without a leading "./". */
+static int next_file(struct reader *reader, char name[NAME_BYTES], struct error *err) {
+    struct archive_entry *entry;
+    for (;;) {
+        if (import_interrupted(reader->stop, err) != 0)
+            return -1;
+        int status = archive_read_next_header(reader->archive, &entry);
+        if (status == ARCHIVE_EOF)
+            return 0;
+        if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
+            return fail(reader, "", reason(reader), err);
+        if (++reader->members > reader->limits->members)
+            return error_set(err, ERROR_FORMAT, "%s: has more than %zu members", reader->path, reader->limits->members);
+        const char *path = archive_entry_pathname_utf8(entry);
+        if (!path)
+            path = archive_entry_pathname(entry);
+        if (!path || !*path || strlen(path) >= NAME_BYTES || !utf8_valid(path, strlen(path)))
+            return fail(reader, "", "a member's name is empty, too long or not UTF-8", err);
+        while (strncmp(path, "./", 2) == 0)
+            path += 2;
+        snprintf(name, NAME_BYTES, "%s", path);
+        if (archive_entry_hardlink(entry) || archive_entry_symlink(entry))
+            return fail(reader, name, "is a link, and only files and folders are unpacked", err);
+        if (archive_entry_filetype(entry) == AE_IFDIR)
+            continue;
+        if (archive_entry_filetype(entry) != AE_IFREG)
+            return fail(reader, name, "is neither a file nor a folder", err);
+        return 1;
+    }
+}
+
+static int write_all(int file, const char *bytes, size_t count, const char *path, struct error *err) {
+    while (count > 0) {
+        ssize_t written = write(file, bytes, count);
+        if (written < 0 && errno != EINTR)
+            return error_set(err, ERROR_FILE, "%s: cannot be unpacked: %s", path, strerror(errno));
+        bytes += written > 0 ? written : 0;
+        count -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+/* Appends the member's contents to the file. */
+static int copy_content(struct reader *reader, const char *name, int file, uint64_t *bytes, struct error *err) {
+    char block[BLOCK_BYTES];
+    uint64_t ratio = reader->limits->ratio, most = reader->limits->bytes;
+    if (reader->size < UINT64_MAX / ratio && reader->size * ratio + ARCHIVE_FREE_BYTES < most)
+        most = reader->size * ratio + ARCHIVE_FREE_BYTES;
+    *bytes = 0;
+    for (;;) {
+        la_ssize_t count = archive_read_data(reader->archive, block, sizeof block);
+        if (count < 0)
+            return error_set(err, ERROR_FORMAT, "%s: %s%scannot be unpacked: %s", reader->path, name, *name ? ": " : "",
+                             reason(reader));
+        if (count == 0)
+            return 0;
+        *bytes += (uint64_t)count;
+        reader->bytes += (uint64_t)count;
+        if (reader->bytes > most)
+            return error_set(err, ERROR_FORMAT, "%s: its contents are larger than %llu bytes", reader->path,
+                             (unsigned long long)most);
+        if (write_all(file, block, (size_t)count, reader->path, err) != 0 || import_interrupted(reader->stop, err) != 0)
+            return -1;
+    }
+}
+
+/* Makes the folders that lead to the member. A name of several components must not leave the folder. */
+static int make_folders(const struct reader *reader, const char *folder, const char *name, struct error *err) {
+    char path[PATH_BYTES];
+    size_t depth = 0;
+    if (*name == '/')
+        return fail(reader, name, "is an absolute path", err);
+    for (const char *part = name;;) {
+        size_t length = strcspn(part, "/");
+        if (length == 0 || (length == 1 && *part == '.') || (length == 2 && memcmp(part, "..", 2) == 0))
+            return fail(reader, name, "is empty or leads out of the folder", err);
+        for (size_t i = 0; i < length; i++)
+            if ((unsigned char)part[i] < ' ' || part[i] == '\\' || part[i] == 127)
+                return fail(reader, name, "has a character that names must not have", err);
+        if (part[length] == '\0')
+            return 0;
+        if (++depth > MOST_DEPTH)
+            return fail(reader, name, "lies in too many folders", err);
+        part += length + 1;
+        int printed = snprintf(path, sizeof path, "%s/%.*s", folder, (int)(part - name - 1), name);
+        if (printed < 0 || (size_t)printed >= sizeof path)
+            return fail(reader, name, "is too long", err);
+        if (mkdir(path, 0700) != 0 && errno != EEXIST)
+            return error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+    }
+}
+
+static int unpack_file(struct reader *reader, const char *folder, const char *name, struct error *err) {
+    char path[PATH_BYTES];
+    uint64_t bytes;
+    if (make_folders(reader, folder, name, err) != 0)
+        return -1;
+    int printed = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (printed < 0 || (size_t)printed >= sizeof path)
+        return fail(reader, name, "is too long", err);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0)
+        return fail(reader, name, errno == EEXIST || errno == EISDIR || errno == ENOTDIR ? "occurs twice" : strerror(errno), err);
+    int result = copy_content(reader, name, file, &bytes, err);
+    return close(file) == 0 || result != 0 ? result : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+}
+
+int archive_unpack(const char *path, const char *folder, const struct archive_limits *limits, import_stop stop, struct error *err) {
+    struct reader reader = {.path = path, .limits = limits, .stop = stop};
+    char name[NAME_BYTES];
+    if (open_reader(&reader, false, err) != 0)
+        return -1;
+    int result, found = 0;
+    while ((result = next_file(&reader, name, err)) == 1 && (result = unpack_file(&reader, folder, name, err)) == 0)
+        found = 1;
+    archive_read_free(reader.archive);
+    return result == 0 && !found ? error_set(err, ERROR_FORMAT, "%s: is empty", path) : result;
+}
+
+int archive_expand(const char *path, const char *out, const struct archive_limits *limits, import_stop stop, struct error *err) {
+    struct reader reader = {.path = path, .limits = limits, .stop = stop};
+    char name[NAME_BYTES];
+    uint64_t bytes;
+    if (open_reader(&reader, true, err) != 0)
+        return -1;
+    int result = -1, file = open(out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0)
+        error_set(err, ERROR_FILE, "%s: %s", out, strerror(errno));
+    else if ((result = next_file(&reader, name, err)) == 1 && archive_filter_code(reader.archive, 0) == ARCHIVE_FILTER_NONE)
+        result = fail(&reader, "", "cannot be unpacked: its beginning is damaged", err);
+    else if (result == 1)
+        result = copy_content(&reader, "", file, &bytes, err);
+    else if (result == 0)
+        result = fail(&reader, "", "cannot be unpacked: it is empty", err);
+    if (file >= 0 && close(file) != 0 && result == 0)
+        result = error_set(err, ERROR_FILE, "%s: %s", out, strerror(errno));
+    archive_read_free(reader.archive);
+    return result;
+}
+
+/* A file without a name, which is gone when it is closed. */
+static int open_nameless(const char *work, struct error *err) {
+    char path[PATH_BYTES];
+    int file = open(work, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file >= 0)
+        return file;
+    int printed = snprintf(path, sizeof path, "%s/spool-XXXXXX", work); /* a file system without O_TMPFILE */
+    if (printed > 0 && (size_t)printed < sizeof path && (file = mkostemp(path, O_CLOEXEC)) >= 0) {
+        unlink(path);
+        return file;
+    }
+    return error_set(err, ERROR_FILE, "%s: %s", work, strerror(errno));
+}
+
+int archive_spool(const char *path, const char *work, const struct archive_limits *limits, struct arena *arena, import_stop stop,
+                  struct archive_members *out, struct error *err) {
+    struct reader reader = {.path = path, .limits = limits, .stop = stop};
+    struct archive_members found = {.spool = -1};
+    char name[NAME_BYTES];
+    size_t room = 0;
+    if (open_reader(&reader, false, err) != 0)
+        return -1;
+    int result = -1;
+    found.spool = open_nameless(work, err);
+    for (uint64_t at = 0; found.spool >= 0 && (result = next_file(&reader, name, err)) == 1;) {
+        struct archive_member *member = arena_grow(arena, found.members, found.count, &room, 1, sizeof *member);
+        if (!member) {
+            result = error_memory(err);
+            break;
+        }
+        found.members = member;
+        member = &found.members[found.count++];
+        *member = (struct archive_member){.name = arena_copy(arena, name, strlen(name)), .at = at};
+        result = member->name ? copy_content(&reader, name, found.spool, &member->bytes, err) : error_memory(err);
+        if (result != 0)
+            break;
+        at += member->bytes;
+    }
+    archive_read_free(reader.archive);
+    if (result != 0 && found.spool >= 0)
+        close(found.spool);
+    if (result == 0)
+        *out = found;
+    return result;
+}
+
+/* ---- YAML ---- */
+
+enum { SHOWN_ITEMS = 20 };
+
+struct parsing {
+    yaml_parser_t parser;
+    struct arena *arena;
+    struct mapping found;
+    size_t room;
+    struct error *err;
+};
+
+static int refuse(struct parsing *parsing, const yaml_event_t *event, const char *what) {
+    return error_set(parsing->err, ERROR_FORMAT, "line %zu: %s", event->start_mark.line + 1, what);
+}
+
+/* The next event, which the caller deletes. */
+static int next_event(struct parsing *parsing, yaml_event_t *event) {
+    if (yaml_parser_parse(&parsing->parser, event))
+        return 0;
+    const yaml_parser_t *parser = &parsing->parser;
+    if (parser->error == YAML_MEMORY_ERROR)
+        return error_memory(parsing->err);
+    return error_set(parsing->err, ERROR_FORMAT, "line %zu: cannot be read: %s",
+                     (parser->error == YAML_READER_ERROR ? parser->mark.line : parser->problem_mark.line) + 1,
+                     parser->problem ? parser->problem : "it is damaged");
+}
+
+/* A scalar's text; NULL after an error. The event is deleted. */
+static const char *take_scalar(struct parsing *parsing, yaml_event_t *event) {
+    const char *text = (const char *)event->data.scalar.value, *copy = NULL;
+    size_t length = event->data.scalar.length;
+    if (event->data.scalar.anchor)
+        refuse(parsing, event, "anchors are not read");
+    else if (strlen(text) != length)
+        refuse(parsing, event, "a NUL");
+    else if (!(copy = arena_copy(parsing->arena, text, length)))
+        error_memory(parsing->err);
+    yaml_event_delete(event);
+    return copy;
+}
+
+static int read_list(struct parsing *parsing, struct mapping_pair *pair) {
+    size_t room = 0;
+    for (;;) {
+        yaml_event_t event;
+        if (next_event(parsing, &event) != 0)
+            return -1;
+        if (event.type == YAML_SEQUENCE_END_EVENT) {
+            yaml_event_delete(&event);
+            return 0;
+        }
+        if (event.type != YAML_SCALAR_EVENT) {
+            refuse(parsing, &event, "only lists of plain values are read");
+            yaml_event_delete(&event);
+            return -1;
+        }
+        const char *item = take_scalar(parsing, &event);
+        const char **items = item ? arena_grow(parsing->arena, pair->items, pair->count, &room, 1, sizeof *items) : NULL;
+        if (!item)
+            return -1;
+        if (!items)
+            return error_memory(parsing->err);
+        pair->items = items;
+        pair->items[pair->count++] = item;
+    }
+}
+
+/* Returns 1 at the end of the mapping. */
+static int read_pair(struct parsing *parsing) {
+    yaml_event_t event;
+    struct mapping_pair pair = {0};
+    if (next_event(parsing, &event) != 0)
+        return -1;
+    if (event.type == YAML_MAPPING_END_EVENT) {
+        yaml_event_delete(&event);
+        return 1;
+    }
+    if (event.type != YAML_SCALAR_EVENT) {
+        refuse(parsing, &event, "a key must be a plain value");
+        yaml_event_delete(&event);
+        return -1;
+    }
+    if (!(pair.key = take_scalar(parsing, &event)) || next_event(parsing, &event) != 0)
+        return -1;
+    if (event.type == YAML_SCALAR_EVENT) {
+        if (!(pair.value = take_scalar(parsing, &event)))
+            return -1;
+    } else {
+        int result =
+            event.type == YAML_SEQUENCE_START_EVENT ? 0 : refuse(parsing, &event, "only plain values and lists of them are read");
+        yaml_event_delete(&event);
+        if (result != 0 || read_list(parsing, &pair) != 0)
+            return -1;
+    }
+    struct mapping_pair *pairs =
+        arena_grow(parsing->arena, parsing->found.pairs, parsing->found.count, &parsing->room, 1, sizeof *pairs);
+    if (!pairs)
+        return error_memory(parsing->err);
+    parsing->found.pairs = pairs;
+    pairs[parsing->found.count++] = pair;
+    return 0;
+}
+
+static int read_document(struct parsing *parsing) {
+    int result = 0;
+    for (bool done = false; result == 0 && !done;) {
+        yaml_event_t event;
+        if (next_event(parsing, &event) != 0)
+            return -1;
+        switch (event.type) {
+        case YAML_STREAM_START_EVENT:
+        case YAML_DOCUMENT_START_EVENT:
+        case YAML_DOCUMENT_END_EVENT:
+            break;
+        case YAML_STREAM_END_EVENT:
+            done = true;
+            break;
+        case YAML_MAPPING_START_EVENT:
+            if (parsing->found.pairs)
+                result = refuse(parsing, &event, "only one mapping is read");
+            while (result == 0)
+                result = read_pair(parsing);
+            result = result == 1 ? 0 : result;
+            break;
+        default:
+            result = refuse(parsing, &event, "a mapping of keys and values is expected here");
+        }
+        yaml_event_delete(&event);
+    }
+    return result;
+}
+
+static int by_key(const void *a, const void *b) {
+    const struct mapping_pair *const *one = a, *const *other = b;
+    return strcmp((*one)->key, (*other)->key);
+}
+
+static int refuse_twins(const struct parsing *parsing) {
+    size_t count = parsing->found.count;
+    const struct mapping_pair **sorted = malloc((count + 1) * sizeof *sorted);
+    if (!sorted)
+        return error_memory(parsing->err);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &parsing->found.pairs[i];
+    qsort(sorted, count, sizeof *sorted, by_key);
+    int result = 0;
+    for (size_t i = 1; i < count && result == 0; i++)
+        if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0)
+            result = error_set(parsing->err, ERROR_FORMAT, "'%s' occurs twice", sorted[i]->key);
+    free(sorted);
+    return result;
+}
+
+int mapping_read(const char *text, size_t length, struct arena *arena, struct mapping *out, struct error *err) {
+    struct parsing parsing = {.arena = arena, .err = err};
+    if (!yaml_parser_initialize(&parsing.parser))
+        return error_memory(err);
+    yaml_parser_set_encoding(&parsing.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parsing.parser, (const unsigned char *)text, length);
+    int result = read_document(&parsing);
+    yaml_parser_delete(&parsing.parser);
+    if (result == 0)
+        result = refuse_twins(&parsing);
+    if (result == 0)
+        *out = parsing.found;
+    return result;
+}
+
+const struct mapping_pair *mapping_find(const struct mapping *mapping, const char *key) {
+    for (size_t i = 0; i < mapping->count; i++)
+        if (strcmp(mapping->pairs[i].key, key) == 0)
+            return &mapping->pairs[i];
+    return NULL;
+}
+
+const char *mapping_shown(struct arena *arena, const struct mapping_pair *pair) {
+    if (pair->value)
+        return pair->value;
+    const char *text = "[";
+    for (size_t i = 0; i < pair->count && i < SHOWN_ITEMS && text; i++)
+        text = import_say(arena, "%s%s%s", text, i ? ", " : "", pair->items[i]);
+    text = text ? import_say(arena, "%s%s]", text, pair->count > SHOWN_ITEMS ? ", ..." : "") : NULL;
+    return text ? text : "";
 }

@@ -4,7 +4,6 @@
 #define ALIGND_IMPORT_TOKENS_H
 
 #include "model/import/source.h"
-#include <jansson.h>
 
 struct tokens {
     const char *path;  /* of the file, in messages */

@@ -1,6 +1,6 @@
 #include "model/import/vocabulary.h"
 #include "model/base/utf8.h"
-#include "model/import/mapping.h"
+#include "model/import/source.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #define ALIGND_IMPORT_VOCABULARY_H
 
 #include "model/import/source.h"
-#include <jansson.h>
 
 /* One side's, as a model folder holds it. */
 struct vocabulary {

@@ -1,6 +1,6 @@
 #include "server/get/get.h"
-#include "model/import/archive.h"
 #include "model/import/import.h"
+#include "model/import/source.h"
 #include "server/get/sources.h"
 #include "server/models/folders.h"
 #include <dirent.h>

@@ -2,7 +2,7 @@
 #ifndef ALIGND_TESTS_FOREIGN_H
 #define ALIGND_TESTS_FOREIGN_H
 
-#include "model/import/stored.h"
+#include "model/import/tensors.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A folder for what is unpacked, empty at each call. */

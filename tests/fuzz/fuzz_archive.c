@@ -1,5 +1,5 @@
 /* Zips and tar archives: nothing is unpacked outside the folder, which a file beside it would show; and compressed files. */
-#include "model/import/archive.h"
+#include "model/import/source.h"
 #include "tests/fuzz/foreign.h"
 #include <dirent.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef ALIGND_TESTS_MAKING_H
 #define ALIGND_TESTS_MAKING_H
 
-#include "model/import/stored.h"
+#include "model/import/tensors.h"
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -1,6 +1,5 @@
 /* The readers of foreign containers: what they read, and each way in which a file can be damaged. */
-#include "model/import/archive.h"
-#include "model/import/mapping.h"
+#include "model/import/marian.h"
 #include "tests/model/import/making.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"

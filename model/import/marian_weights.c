@@ -1,10 +1,106 @@
-/* The recurrent models of Marian (type s2s) and Nematus (types nematus and amun). In the file matrices are [in, out]; ours are
- * [out, in]. GRU: gates r, z in W, U, b, the candidate in Wx, Ux, bx. Its bias stands beside r * (h Ux) in cells that are not
- * `final`, inside it in those that are: the decoder's first layer from its second cell on. LSTM: blocks f, i, c, o. */
+/* This file hides the tensors of Marian's and Nematus's models: their names, and how ours are put together from them. In the file
+ * matrices are [in, out], and vectors [n] or [1, n]; ours are [out, in], and [n]. */
 #include "model/import/marian.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* ---- names ---- */
+/* How the cells of a recurrent model are normalised. */
+enum norms { NORM_NONE, NORM_LAYER, NORM_GATES };
+static const char *const norm_names[] = {"none", "layer", "gates"};
+
+struct converter {
+    struct tensors *tensors;
+    const struct marian_options *options;
+    size_t embedding, hidden; /* both are d in a transformer */
+    enum norms norm;
+    bool before; /* norms come before each block */
+};
+
+/* The factor of the inputs of a product with this matrix before they are rounded to int8; 0: the file does not have it. */
+static float multiplier_of(struct tensors *tensors, const char *matrix) {
+    struct name own = named("%s_QuantMultA", matrix);
+    const struct stored *found = tensors_find(tensors, own.text);
+    float value = 0;
+    if (found)
+        tensors_drop(tensors, own.text);
+    else if (strcmp(matrix, "Wemb") == 0)
+        found = stored_find(tensors->from, "none_QuantMultA");
+    if (!found || tensors->failed)
+        return 0;
+    struct error inner = {0};
+    if (stored_count(found) != 1 || (found->kind == STORED_OTHER) || stored_numbers(found, 0, 1, &value, &inner) != 0 ||
+        value <= 0) {
+        tensors_fail(tensors, "%s: must be one positive number", found->name);
+        return 0;
+    }
+    return value;
+}
+
+/* The int8 of a transformer is kept unchanged, since rounding it again would change it. */
+static void keep_given(struct converter *c, struct made *made, const struct stored *from, const char *multiplier) {
+    if (!c->options->transformer || !from || !from->quantised)
+        return;
+    made->given = from;
+    made->input_scale = multiplier ? multiplier_of(c->tensors, multiplier) : 0;
+}
+
+/* [in, out] in the file -> [out, in] */
+static void weight(struct converter *c, const char *theirs, const char *ours, size_t inputs, size_t outputs) {
+    const struct stored *from = tensors_matrix(c->tensors, theirs, inputs, outputs);
+    keep_given(c, tensors_transpose(c->tensors, ours, from, inputs, outputs), from, theirs);
+}
+
+static void vector(struct converter *c, const char *theirs, const char *ours, size_t size) {
+    tensors_copy_vector(c->tensors, ours, tensors_vector(c->tensors, theirs, size), size);
+}
+
+/* ---- words ---- */
+
+/* Embeddings [V, embedding]. multiplied: they are the output layer's matrix, too. */
+static size_t table(struct converter *c, const char *theirs, const char *ours, bool multiplied) {
+    size_t rows = tensors_rows(c->tensors, theirs);
+    const struct stored *from = tensors_matrix(c->tensors, theirs, rows, c->embedding);
+    keep_given(c, tensors_copy(c->tensors, ours, from, rows, c->embedding), from, multiplied ? theirs : NULL);
+    return rows;
+}
+
+static struct marian_sizes embeddings(struct converter *c) {
+    struct marian_sizes sizes;
+    bool multiplied = marian_ties(c->options);
+    if (marian_shares(c->options)) {
+        sizes.source = sizes.target = table(c, "Wemb", "decoder.embedding", multiplied);
+    } else {
+        sizes.source = table(c, "encoder_Wemb", "encoder.embedding", false);
+        sizes.target = table(c, "decoder_Wemb", "decoder.embedding", multiplied);
+    }
+    return sizes;
+}
+
+/* Newer files have the matrix as [out, in] under another name. */
+static void output(struct converter *c, size_t vocabulary) {
+    const char *theirs = c->options->transformer ? "decoder_ff_logit_out" : "decoder_ff_logit_l2";
+    struct name older = named("%s_W", theirs), newer = named("%s_Wt", theirs);
+    if (marian_on(c->options, "output-omit-bias"))
+        tensors_make_vector(c->tensors, "output.bias", vocabulary);
+    else
+        vector(c, named("%s_b", theirs).text, "output.bias", vocabulary);
+    if (marian_ties(c->options))
+        return;
+    if (tensors_find(c->tensors, older.text)) {
+        weight(c, older.text, "output.weight", c->embedding, vocabulary);
+        return;
+    }
+    const struct stored *from = tensors_matrix(c->tensors, newer.text, vocabulary, c->embedding);
+    tensors_copy(c->tensors, "output.weight", from, vocabulary, c->embedding);
+    if (c->options->transformer && from && from->quantised)
+        tensors_fail(c->tensors, "%s: is int8, which Marian reads in a different order than it writes it", from->name);
+}
+
+/* ---- recurrent models ----
+ * Marian's of type s2s, and Nematus's of types nematus and amun. GRU: gates r, z in W, U, b, the candidate in Wx, Ux, bx. Its bias
+ * stands beside r * (h Ux) in cells that are not `final`, inside it in those that are: the decoder's first layer from its second
+ * cell on. LSTM: blocks f, i, c, o. */
 
 /* Nematus's names, which types amun and nematus keep in their files, are asked for under those of type s2s. */
 static void rename_one(struct tensors *tensors, const char *theirs, const char *ours) {
@@ -84,16 +180,6 @@ static const struct cell {
              {"gru-nematus", "gru", {{"", 2}, {"x", 1}}, 3, {0, 1, 2}, 1},
              {"lstm", "lstm", {{"", 4}}, 4, {1, 0, 2, 3}, 0},
              {"tanh", "rnn", {{"", 1}}, 1, {0}, 0}};
-
-enum norms { NORM_NONE, NORM_LAYER, NORM_GATES };
-static const char *const norm_names[] = {"none", "layer", "gates"};
-
-struct converter {
-    struct tensors *tensors;
-    const struct marian_options *options;
-    size_t embedding, hidden;
-    enum norms norm;
-};
 
 /* One cell. */
 struct place {
@@ -210,7 +296,7 @@ static void one_cell(struct converter *c, const struct cell *cell, struct place 
 /* ---- the encoder ---- */
 
 /* Two stacks, each of which reads itself; with bi-unidirectional, one above the first layer, which reads both directions of it. */
-static void encoder(struct converter *c) {
+static void recurrent_encoder(struct converter *c) {
     const struct cell *cell = cell_of(c, "enc-cell");
     bool together = strcmp(marian_option(c->options, "enc-type"), "bi-unidirectional") == 0;
     size_t depth = marian_number(c->options, "enc-depth"), cell_depth = marian_number(c->options, "enc-cell-depth");
@@ -246,7 +332,7 @@ static size_t annotation(const struct converter *c) {
 
 /* ---- the decoder ---- */
 
-static void decoder(struct converter *c) {
+static void recurrent_decoder(struct converter *c) {
     const struct cell *cell = cell_of(c, "dec-cell");
     size_t base = marian_number(c->options, "dec-cell-base-depth"), high = marian_number(c->options, "dec-cell-high-depth");
     size_t depth = marian_number(c->options, "dec-depth");
@@ -263,12 +349,9 @@ static void decoder(struct converter *c) {
         }
 }
 
-static void vector(struct converter *c, const char *theirs, const char *ours, size_t size) {
-    tensors_copy_vector(c->tensors, ours, tensors_vector(c->tensors, theirs, size), size);
-}
-
 /* The bias of a product, and the gain and shift of its norm. Theirs have a number at the end of their names, ours a letter. */
-static void dense(struct converter *c, const char *theirs, const char *number, const char *ours, const char *letter, size_t size) {
+static void bias_and_norm(struct converter *c, const char *theirs, const char *number, const char *ours, const char *letter,
+                          size_t size) {
     struct name bias = named("%sbias%s", ours, letter), gain = named("%sgain%s", ours, letter),
                 shift = named("%sshift%s", ours, letter);
     struct name their_bias = named("%sb%s", theirs, number);
@@ -292,7 +375,7 @@ static void start(struct converter *c) {
         struct name ours = named("decoder.initial.%zu.", i);
         tensors_transpose(c->tensors, named("%sweight", ours.text).text,
                           tensors_matrix(c->tensors, "decoder_ff_state_W", annotation(c), c->hidden), annotation(c), c->hidden);
-        dense(c, "decoder_ff_state_", "", ours.text, "", c->hidden);
+        bias_and_norm(c, "decoder_ff_state_", "", ours.text, "", c->hidden);
     }
 }
 
@@ -343,31 +426,10 @@ static void readout(struct converter *c) {
         return;
     }
     for (size_t i = 0; i < 3; i++)
-        dense(c, theirs, named("%zu", i).text, "readout.", letters[i], size);
+        bias_and_norm(c, theirs, named("%zu", i).text, "readout.", letters[i], size);
 }
 
-/* ---- words ---- */
-
-static size_t table(struct converter *c, const char *theirs, const char *ours) {
-    size_t rows = tensors_rows(c->tensors, theirs);
-    tensors_copy(c->tensors, ours, tensors_matrix(c->tensors, theirs, rows, c->embedding), rows, c->embedding);
-    return rows;
-}
-
-static void output(struct converter *c, size_t vocabulary) {
-    static const char older[] = "decoder_ff_logit_l2_W", newer[] = "decoder_ff_logit_l2_Wt";
-    vector(c, "decoder_ff_logit_l2_b", "output.bias", vocabulary);
-    if (marian_ties(c->options))
-        return;
-    if (tensors_find(c->tensors, older))
-        tensors_transpose(c->tensors, "output.weight", tensors_matrix(c->tensors, older, c->embedding, vocabulary), c->embedding,
-                          vocabulary);
-    else
-        tensors_copy(c->tensors, "output.weight", tensors_matrix(c->tensors, newer, vocabulary, c->embedding), vocabulary,
-                     c->embedding);
-}
-
-static json_t *sections_of(const struct converter *c, size_t attention_size) {
+static json_t *recurrent_sections(const struct converter *c, size_t attention_size) {
     size_t below = marian_number(c->options, "enc-depth"), above = marian_number(c->options, "dec-depth");
     bool skips = marian_on(c->options, "skip");
     const char *stack = stack_of(c), *norm = norm_names[c->norm];
@@ -391,29 +453,179 @@ static json_t *sections_of(const struct converter *c, size_t attention_size) {
                      (int)marian_ties(c->options));
 }
 
-struct marian_sizes marian_recurrent(struct tensors *tensors, const struct marian_options *options, json_t **sections) {
+static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes) {
+    const char *type = marian_option(c->options, "type");
+    bool normal = marian_on(c->options, "layer-normalization");
+    c->norm = !normal ? NORM_NONE : strcmp(type, "nematus") == 0 ? NORM_GATES : NORM_LAYER;
+    if (strcmp(type, "s2s") != 0)
+        rename_nematus(c->tensors, c->options);
+    recurrent_encoder(c);
+    recurrent_decoder(c);
+    start(c);
+    size_t attention_size = attention(c);
+    readout(c);
+    *sizes = embeddings(c);
+    output(c, sizes->target);
+    return c->tensors->failed ? NULL : recurrent_sections(c, attention_size);
+}
+
+/* ---- transformers ----
+ * A block's norm has the name of its last matrix: that of attention is `..._Wo_ln_scale`, also in models without such a matrix,
+ * that of the feed-forward `..._ffn_ffn_ln_scale`; `_pre` follows the names of those before a block. */
+
+/* The matrix theirs_W<end> and the bias theirs_b<end>. */
+static void dense(struct converter *c, const char *theirs, const char *end, const char *ours, size_t inputs, size_t outputs) {
+    weight(c, named("%s_W%s", theirs, end).text, named("%s.weight", ours).text, inputs, outputs);
+    vector(c, named("%s_b%s", theirs, end).text, named("%s.bias", ours).text, outputs);
+}
+
+static void block_norm(struct converter *c, const char *theirs, const char *ours, bool before) {
+    const char *end = before ? "_pre" : "";
+    vector(c, named("%s_ln_scale%s", theirs, end).text, named("%s.norm.gain", ours).text, c->hidden);
+    vector(c, named("%s_ln_bias%s", theirs, end).text, named("%s.norm.shift", ours).text, c->hidden);
+}
+
+static void heads(struct converter *c, const char *theirs, const char *ours) {
+    static const char *const parts[][2] = {{"q", "query"}, {"k", "key"}, {"v", "value"}};
+    struct name output = named("%s.output", ours);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        dense(c, theirs, parts[i][0], named("%s.%s", ours, parts[i][1]).text, c->hidden, c->hidden);
+    if (marian_on(c->options, "transformer-no-projection")) {
+        tensors_make(c->tensors, named("%s.weight", output.text).text, c->hidden, c->hidden)->identity = true;
+        tensors_make_vector(c->tensors, named("%s.bias", output.text).text, c->hidden);
+    } else {
+        dense(c, theirs, "o", output.text, c->hidden, c->hidden);
+    }
+    block_norm(c, named("%s_Wo", theirs).text, ours, c->before);
+}
+
+static void filter(struct converter *c, const char *theirs, const char *ours, size_t middle) {
+    dense(c, theirs, "1", named("%s.input", ours).text, c->hidden, middle);
+    dense(c, theirs, "2", named("%s.output", ours).text, middle, c->hidden);
+    block_norm(c, named("%s_ffn", theirs).text, ours, c->before);
+}
+
+/* ---- the mixers ---- */
+
+static void self_attention(struct converter *c, const char *theirs, const char *ours) {
+    heads(c, named("%s_self", theirs).text, named("%s.self", ours).text);
+}
+
+static void ssru(struct converter *c, const char *theirs, const char *ours) {
+    weight(c, named("%s_rnn_W", theirs).text, named("%s.ssru.candidate.weight", ours).text, c->hidden, c->hidden);
+    dense(c, named("%s_rnn", theirs).text, "f", named("%s.ssru.forget", ours).text, c->hidden, c->hidden);
+    block_norm(c, named(c->before ? "%s_rnn" : "%s_rnn_ffn", theirs).text, named("%s.ssru", ours).text, c->before);
+}
+
+/* Size of the feed-forward of average attention; 0: it has none. */
+static size_t average_filter(const struct converter *c) {
+    return marian_number(c->options, "transformer-aan-depth") == 2 ? marian_number(c->options, "transformer-dim-aan") : 0;
+}
+
+static void average(struct converter *c, const char *theirs, const char *ours) {
+    size_t middle = average_filter(c);
+    struct name aan = named("%s_aan", theirs), to = named("%s.average", ours);
+    if (middle)
+        dense(c, aan.text, "1", named("%s.input", to.text).text, c->hidden, middle);
+    if (middle && middle != c->hidden)
+        dense(c, aan.text, "2", named("%s.output", to.text).text, middle, c->hidden);
+    if (!marian_on(c->options, "transformer-aan-nogate")) {
+        dense(c, aan.text, "i", named("%s.gate.input", to.text).text, c->hidden, c->hidden);
+        dense(c, aan.text, "f", named("%s.gate.output", to.text).text, c->hidden, c->hidden);
+    }
+    block_norm(c, named("%s_ffn", aan.text).text, to.text, c->before);
+}
+
+static const struct mixer {
+    const char *theirs, *ours;
+    void (*convert)(struct converter *c, const char *theirs, const char *ours);
+} mixers[] = {
+    {"self-attention", "self_attention", self_attention}, {"rnn", "ssru", ssru}, {"average-attention", "average", average}};
+
+/* ---- the stacks ---- */
+
+static void transformer_encoder(struct converter *c, size_t middle) {
+    size_t depth = marian_number(c->options, "enc-depth");
+    for (size_t i = 1; i <= depth; i++) {
+        heads(c, named("encoder_l%zu_self", i).text, named("encoder.layers.%zu.self", i - 1).text);
+        filter(c, named("encoder_l%zu_ffn", i).text, named("encoder.layers.%zu.filter", i - 1).text, middle);
+    }
+    if (c->before)
+        block_norm(c, "encoder_top", "encoder", false);
+}
+
+static void transformer_decoder(struct converter *c, const struct mixer *mixer, size_t middle) {
+    size_t depth = marian_number(c->options, "dec-depth");
+    for (size_t i = 0; i < depth; i++) {
+        struct name theirs = named("decoder_l%zu", c->options->tied_layers[i]), ours = named("decoder.layers.%zu", i);
+        mixer->convert(c, theirs.text, ours.text);
+        heads(c, named("%s_context", theirs.text).text, named("%s.cross", ours.text).text);
+        filter(c, named("%s_ffn", theirs.text).text, named("%s.filter", ours.text).text, middle);
+    }
+    if (c->before)
+        block_norm(c, "decoder_top", "decoder", false);
+}
+
+static json_t *stack_section(const struct converter *c, size_t layers, size_t middle) {
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}", "layers", (int)layers, "embedding", (int)c->hidden, "hidden",
+                     (int)c->hidden, "heads", (int)marian_number(c->options, "transformer-heads"), "filter", (int)middle,
+                     "activation", marian_option(c->options, "transformer-ffn-activation"), "norm", c->options->norm, "positions",
+                     "sinusoidal", "embedding_scale", 1);
+}
+
+static json_t *transformer_sections(const struct converter *c, const struct mixer *mixer, size_t encoder_filter,
+                                    size_t decoder_filter) {
+    const char *layer = marian_option(c->options, "transformer-guided-alignment-layer");
+    json_t *kind = json_pack("{s:s}", "type", "transformer"), *style = json_pack("{s:s}", "style", "transformer");
+    json_t *below = stack_section(c, marian_number(c->options, "enc-depth"), encoder_filter);
+    json_t *above = stack_section(c, marian_number(c->options, "dec-depth"), decoder_filter);
+    int failed = json_object_update(kind, below) | json_object_update(style, above);
+    failed |= json_object_set_new(kind, "embedding_shared", json_boolean(marian_shares(c->options)));
+    failed |= json_object_set_new(style, "first_input", json_string("zero"));
+    failed |= json_object_set_new(style, "mixer", json_string(mixer->ours));
+    if (strcmp(mixer->ours, "average") == 0) {
+        failed |= json_object_set_new(style, "average_filter", json_integer((json_int_t)average_filter(c)));
+        failed |=
+            json_object_set_new(style, "average_activation", json_string(marian_option(c->options, "transformer-aan-activation")));
+        failed |= json_object_set_new(style, "average_gate", json_boolean(!marian_on(c->options, "transformer-aan-nogate")));
+    }
+    failed |= json_object_set_new(style, "alignment_layer", json_integer(strcmp(layer, "last") == 0 ? 0 : strtol(layer, NULL, 10)));
+    failed |= json_object_set_new(style, "alignment_head", json_integer(0));
+    json_decref(below);
+    json_decref(above);
+    json_t *sections = failed ? NULL
+                              : json_pack("{s:O, s:O, s:n, s:{s:b}}", "encoder", kind, "decoder", style, "attention", "output",
+                                          "tied", (int)marian_ties(c->options));
+    json_decref(kind);
+    json_decref(style);
+    return sections;
+}
+
+static json_t *convert_transformer(struct converter *c, struct marian_sizes *sizes) {
+    size_t middle = marian_number(c->options, "transformer-dim-ffn");
+    size_t upper = marian_number(c->options, "transformer-decoder-dim-ffn");
+    const struct mixer *mixer = mixers;
+    while (strcmp(mixer->theirs, marian_option(c->options, "transformer-decoder-autoreg")) != 0)
+        mixer++; /* the table of options allows these three alone */
+    c->before = strcmp(c->options->norm, "pre") == 0;
+    if (tensors_find(c->tensors, "Wpos"))
+        tensors_fail(c->tensors,
+                     "Wpos: learned positions are not supported: Marian reads the first of them in every step of a translation");
+    upper = upper ? upper : middle;
+    transformer_encoder(c, middle);
+    transformer_decoder(c, mixer, upper);
+    *sizes = embeddings(c);
+    output(c, sizes->target);
+    return c->tensors->failed ? NULL : transformer_sections(c, mixer, middle, upper);
+}
+
+struct marian_sizes marian_convert(struct tensors *tensors, const struct marian_options *options, json_t **sections) {
     struct converter c = {.tensors = tensors,
                           .options = options,
                           .embedding = marian_number(options, "dim-emb"),
-                          .hidden = marian_number(options, "dim-rnn")};
-    bool nematus = strcmp(marian_option(options, "type"), "nematus") == 0;
-    c.norm = !marian_on(options, "layer-normalization") ? NORM_NONE : nematus ? NORM_GATES : NORM_LAYER;
-    if (strcmp(marian_option(options, "type"), "s2s") != 0)
-        rename_nematus(tensors, options);
-    encoder(&c);
-    decoder(&c);
-    start(&c);
-    size_t attention_size = attention(&c);
-    readout(&c);
+                          .hidden = marian_number(options, options->transformer ? "dim-emb" : "dim-rnn")};
     struct marian_sizes sizes;
-    if (marian_shares(options)) {
-        sizes.source = sizes.target = table(&c, "Wemb", "decoder.embedding");
-    } else {
-        sizes.source = table(&c, "encoder_Wemb", "encoder.embedding");
-        sizes.target = table(&c, "decoder_Wemb", "decoder.embedding");
-    }
-    output(&c, sizes.target);
-    *sections = tensors->failed ? NULL : sections_of(&c, attention_size);
+    *sections = (options->transformer ? convert_transformer : convert_recurrent)(&c, &sizes);
     if (!tensors->failed && !*sections) {
         tensors->failed = true;
         error_memory(tensors->err);
