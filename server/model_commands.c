@@ -2,7 +2,7 @@
  * of a folder change. */
 #include "model/base/utf8.h"
 #include "model/import/import.h"
-#include "model/import/lists.h"
+#include "model/import/folder.h"
 #include "model/translator.h"
 #include "server/base/clock.h"
 #include "server/commands.h"

@@ -1,4 +1,4 @@
-#include "model/import/ctranslate2_files.h"
+#include "model/import/transformers.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,37 @@
-/* The model folder that is written: config.json with its defaults, the weights, the tokenizer's files, the card, the manifest. */
+/* The model folder that is written: config.json with its defaults, the weights, the tokenizer's files, the shortlist, the card, the
+ * manifest. */
 #ifndef ALIGND_IMPORT_FOLDER_H
 #define ALIGND_IMPORT_FOLDER_H
 
 #include "model/import/parts.h"
-#include "model/import/shortlist_import.h"
-#include "model/import/source.h"
-#include "model/import/tensors.h"
+#include "model/import/vocabulary.h"
+
+/* ---- what lies beside a model ----
+ * Marian's lexical shortlists, which become shortlist.safetensors (model/weights/shortlist.h), and Bergamot's quality models, which
+ * become quality.safetensors (model/weights/weights.h). */
+
+struct shortlist_import {
+    int32_t *always, *offsets, *targets; /* in the arena */
+    size_t always_count, offset_count, target_count;
+};
+
+struct shortlist_options {
+    const struct ids *source, *target;
+    bool one_list;      /* source and target have one vocabulary: each word is on its own list */
+    size_t first, best; /* for text: the number of first ids that are on every list, and of targets of each source word */
+};
+
+/* Binary (lex.50.50.s2t.bin) or text (lex.s2t), by the first bytes and the name. Returns -1 with ERROR_FILE or ERROR_FORMAT;
+ * messages begin with the path. */
+int shortlist_import(const char *path, const struct shortlist_options *options, struct arena *arena, struct shortlist_import *out,
+                     struct error *err);
+
+enum { QUALITY_WEIGHTS = 5 };
+/* weights: of the mean and the least log-probability of a word's tokens, of how many there are, of the sentence's mean; and a
+ * constant. */
+int quality_import(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS], struct error *err);
+
+/* ---- the folder ---- */
 
 /* A model about to be written. */
 struct conversion {
@@ -27,12 +53,13 @@ struct conversion {
 
 /* Frees what it owns. Accepts NULL. */
 void conversion_done(struct conversion *conversion);
+/* Adds the languages of a model of many, a section of config.json that becomes the conversion's, with lists of target ids for them.
+ * -1 with ERROR_MEMORY. */
+int conversion_add_languages(struct conversion *conversion, json_t *languages, const struct tokens *target, struct arena *arena,
+                             struct error *err);
 
 /* Fills in the defaults of weights/config.def. -1 with ERROR_MEMORY. */
 int config_fill(json_t *config, struct error *err);
-
-/* The text of config.json, whose numbers have as few digits as they need: malloc'ed; NULL if memory is out. */
-char *config_text(const json_t *config);
 
 /* Writes the files into the folder, which exists and is empty, each to the disk. weights: bytes of model.safetensors. -1 with
  * ERROR_FILE, ERROR_FORMAT (the configuration cannot be built, or a tensor cannot be read) or ERROR_MEMORY. */
@@ -43,5 +70,12 @@ int folder_write(const char *folder, struct conversion *conversion, struct arena
 int folder_publish(const char *folder, const char *out, struct error *err);
 /* Removes the folder with its content. */
 void folder_remove(const char *folder);
+
+/* Gives a language of the model, by its code in config.json, a list of its own with these ids [count]: tensor list.CODE of
+ * shortlist.safetensors, which is made if it is not there, and languages.CODE.list of config.json. A list of this name is replaced,
+ * all others stay. Each file is replaced at once, shortlist.safetensors first, so that a reader finds the list that config.json
+ * names; manifest.json is the caller's. One caller at a time for a folder. Returns -1 with ERROR_INPUT (the model has no such
+ * language, or another one uses a list of this name), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+int lists_put(const char *folder, const char *code, const int32_t *ids, size_t count, struct error *err);
 
 #endif

@@ -1,5 +1,4 @@
-#include "model/import/huggingface.h"
-#include "model/import/tokens.h"
+#include "model/import/transformers.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,14 +113,14 @@ static int check_config(const json_t *config, bool *many, struct arena *arena, s
 
 /* ---- tensors ---- */
 
-static int open_file(const char *path, const struct huggingface_options *options, struct arena *arena, struct container *out,
+static int open_file(const char *path, const struct transformer_options *options, struct arena *arena, struct container *out,
                      struct error *err) {
     return source_ends(path, ".safetensors") ? safetensors_container(path, arena, out, err)
                                              : pickle_open(path, options->work, arena, options->stop, out, err);
 }
 
 /* Adds the tensors that the index says are in this file. */
-static int add_part(const char *folder, const char *file, const json_t *map, const struct huggingface_options *options,
+static int add_part(const char *folder, const char *file, const json_t *map, const struct transformer_options *options,
                     struct arena *arena, struct container *whole, struct error *err) {
     const char *path = path_join(arena, folder, file);
     if (!path)
@@ -139,7 +138,7 @@ static int add_part(const char *folder, const char *file, const json_t *map, con
 }
 
 /* A model in several files, by its index: weight_map, from tensors to files of the folder. */
-static int open_parts(const char *folder, const char *index, const struct huggingface_options *options, struct arena *arena,
+static int open_parts(const char *folder, const char *index, const struct transformer_options *options, struct arena *arena,
                       struct container *out, struct error *err) {
     json_t *root, *place;
     const char *name, *files[MOST_PARTS];
@@ -182,7 +181,7 @@ static int open_parts(const char *folder, const char *index, const struct huggin
     return result;
 }
 
-static int open_weights(const char *folder, const struct huggingface_options *options, struct arena *arena, struct container *out,
+static int open_weights(const char *folder, const struct transformer_options *options, struct arena *arena, struct container *out,
                         struct error *err) {
     static const char *const files[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                         "pytorch_model.bin.index.json"};
@@ -514,15 +513,9 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
         return error_set(
             err, ERROR_FORMAT,
             "tokenizer_config.json and special_tokens_map.json name no tokens of languages, such as __fr__ or fra_Latn");
-    if (tokens_lists(&numbered.tokens, languages, arena, &out->lists, &out->list_count, err) != 0) {
-        json_decref(languages);
-        return -1;
-    }
-    out->vocabulary = size;
-    int failed = json_object_set_new(out->config, "languages", languages);
-    failed |= json_object_set_new(out->config, "source", json_string("mul"));
-    failed |= json_object_set_new(out->config, "target", json_string("mul"));
-    return failed ? error_memory(err) : tokenizer_files_of(&side, &side, &out->tokenizer, err);
+    return conversion_add_languages(out, languages, &numbered.tokens, arena, err) == 0
+               ? tokenizer_files_of(&side, &side, &out->tokenizer, err)
+               : -1;
 }
 
 /* ---- the configuration ---- */
@@ -558,7 +551,7 @@ static json_t *search_of(const char *folder, const struct converter *c, struct a
     return search;
 }
 
-static int add_sections(const char *folder, const struct converter *c, const struct huggingface_options *options, bool guided,
+static int add_sections(const char *folder, const struct converter *c, const struct transformer_options *options, bool guided,
                         struct arena *arena, struct conversion *out, struct error *err) {
     json_t *encoder = section_of(c, "encoder"), *decoder = section_of(c, "decoder");
     int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(c->shared));
@@ -597,7 +590,7 @@ static int marian_sizes(struct converter *c, struct arena *arena, size_t *source
     return 0;
 }
 
-int huggingface_convert(const char *folder, const struct huggingface_options *options, struct arena *arena, struct conversion *out,
+int huggingface_convert(const char *folder, const struct transformer_options *options, struct arena *arena, struct conversion *out,
                         struct error *err) {
     json_t *config = NULL;
     const char *card;

@@ -1,10 +1,7 @@
 #include "model/import/import.h"
 #include "model/base/utf8.h"
-#include "model/import/ctranslate2.h"
-#include "model/import/folder.h"
-#include "model/import/huggingface.h"
 #include "model/import/marian.h"
-#include "model/import/source.h"
+#include "model/import/transformers.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -391,7 +388,7 @@ static int convert_huggingface(struct import *import, const char *folder, const 
     if (!shown)
         return error_memory(err);
     origin_languages(stem(shown, &import->arena), &import->arena, &source, &target);
-    const struct huggingface_options options = {.name = shown,
+    const struct transformer_options options = {.name = shown,
                                                 .work = import->work,
                                                 .preparation = o->preparation,
                                                 .alignment = o->alignment,
@@ -405,7 +402,7 @@ static int convert_huggingface(struct import *import, const char *folder, const 
 static int convert_ctranslate2(struct import *import, const char **name, struct error *err) {
     const struct import_options *o = import->options;
     struct ctranslate2_parts parts;
-    const struct ctranslate2_options options = {.preparation = o->preparation ? o->preparation : "none", .alignment = o->alignment};
+    const struct transformer_options options = {.preparation = o->preparation, .alignment = o->alignment};
     if (ctranslate2_find(import->paths, o->path_count, &import->arena, &parts, err) != 0)
         return -1;
     if (import->inner && strcmp(parts.name, import->inner) != 0)

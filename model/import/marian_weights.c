@@ -373,8 +373,7 @@ static void start(struct converter *c) {
     size_t depth = marian_number(c->options, "dec-depth");
     for (size_t i = 0; i < depth; i++) {
         struct name ours = named("decoder.initial.%zu.", i);
-        tensors_transpose(c->tensors, named("%sweight", ours.text).text,
-                          tensors_matrix(c->tensors, "decoder_ff_state_W", annotation(c), c->hidden), annotation(c), c->hidden);
+        weight(c, "decoder_ff_state_W", named("%sweight", ours.text).text, annotation(c), c->hidden);
         bias_and_norm(c, "decoder_ff_state_", "", ours.text, "", c->hidden);
     }
 }
@@ -396,9 +395,8 @@ static size_t attention(struct converter *c) {
     }
     if (c->norm != NORM_LAYER)
         vector(c, "decoder_b_att", "attention.key.bias", size);
-    tensors_transpose(c->tensors, "attention.key.weight", tensors_matrix(c->tensors, "decoder_Wc_att", inputs, size), inputs, size);
-    tensors_transpose(c->tensors, "attention.query.weight", tensors_matrix(c->tensors, "decoder_W_comb_att", c->hidden, size),
-                      c->hidden, size);
+    weight(c, "decoder_Wc_att", "attention.key.weight", inputs, size);
+    weight(c, "decoder_W_comb_att", "attention.query.weight", c->hidden, size);
     vector(c, "decoder_U_att", "attention.energy", size);
     return size;
 }

@@ -1,8 +1,9 @@
-/* Vocabularies of foreign models: YAML (.yml), JSON (.json), SentencePiece (.spm, .model), anything else one word a line. */
+/* Vocabularies of foreign models: YAML (.yml), JSON (.json), SentencePiece (.spm, .model), anything else one word a line; and the
+ * tokens of a model, some of which stand for languages. */
 #ifndef ALIGND_IMPORT_VOCABULARY_H
 #define ALIGND_IMPORT_VOCABULARY_H
 
-#include "model/import/source.h"
+#include "model/import/tensors.h"
 
 /* One side's, as a model folder holds it. */
 struct vocabulary {
@@ -48,5 +49,32 @@ struct ids {
 int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out, struct error *err);
 /* Returns false if it lacks the piece. */
 bool ids_find(const struct ids *ids, const char *piece, size_t length, uint32_t *id);
+
+/* ---- tokens ----
+ * The tokens of a model in the order of their ids, as its files list them. */
+
+struct tokens {
+    const char *path;  /* of the file, in messages */
+    const char **list; /* [count], with room for one more */
+    size_t count;
+};
+
+/* alignd's lists hold no token twice, none that is empty and none with white space: such a token, which no text becomes, gets
+ * another spelling. -1 with ERROR_MEMORY. */
+int tokens_respell(struct tokens *tokens, struct arena *arena, struct error *err);
+/* path: a SentencePiece file that cuts text. At least half of its pieces, or of the tokens, must be the same. -1 with ERROR_FILE,
+ * ERROR_FORMAT or ERROR_MEMORY. */
+int tokens_check_pieces(const struct tokens *tokens, const char *path, struct arena *arena, struct error *err);
+/* The languages of a model of many, by tokens that both sides have, such as __fr__ (M2M-100) and fra_Latn (NLLB-200):
+ * config.json's section, a new object, the caller's; *out NULL: it has no such tokens. */
+int tokens_languages(const struct tokens *source, const struct tokens *target, struct arena *arena, json_t **out,
+                     struct error *err);
+
+/* Lists of target ids by script, for the languages of tokens_languages, which get their lists' names: pieces of the language's
+ * script, pieces without a script such as digits, and the usual pieces of plain Latin letters, which names have. A language that
+ * is written in several scripts has no list, unless its token names the script. lists [count], each with its ids: tensors
+ * list.NAME, and always, which is empty. -1 with ERROR_MEMORY. */
+int tokens_lists(const struct tokens *target, json_t *languages, struct arena *arena, struct ready **lists, size_t *count,
+                 struct error *err);
 
 #endif

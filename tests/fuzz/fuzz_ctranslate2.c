@@ -1,6 +1,6 @@
 /* CTranslate2's model.bin: every number of every variable can be read, and the model is planned as far as its flags and names
  * allow, beside a vocabulary of nine tokens. */
-#include "model/import/ctranslate2.h"
+#include "model/import/transformers.h"
 #include "tests/fuzz/foreign.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ctranslate2_parts parts;
     const char *paths[] = {folder};
     FUZZ_CHECK(conversion.config && ctranslate2_find(paths, 1, &arena, &parts, &inner) == 0);
-    const struct ctranslate2_options options = {.preparation = "none"};
+    const struct transformer_options options = {.preparation = "none"};
     int result = ctranslate2_convert(&parts, &options, &arena, &conversion, &inner);
     FUZZ_CHECK(result == 0 || inner.message[0] != '\0');
     FUZZ_CHECK(result != 0 || error.code == ERROR_NONE); /* what is not read is not converted */
