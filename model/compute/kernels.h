@@ -5,7 +5,6 @@
 #ifndef ALIGND_KERNELS_H
 #define ALIGND_KERNELS_H
 
-#include "model/compute/ranked.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -136,6 +135,12 @@ struct block_kernels {
 };
 
 /* ---- all other operations ---- */
+
+/* One of the best tokens of a row. */
+struct ranked {
+    int token;
+    float logit;
+};
 
 /* Statistics of one row of logits. */
 struct row_summary {

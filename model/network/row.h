@@ -15,7 +15,7 @@
 #ifndef ALIGND_ROW_H
 #define ALIGND_ROW_H
 
-#include "model/compute/ranked.h"
+#include "model/compute/kernels.h"
 #include <stddef.h>
 
 struct copies;

@@ -1,6 +1,5 @@
 /* config.json, and its section of languages. */
 #include "model/weights/config.h"
-#include "model/weights/languages.h"
 #include "tests/fuzz/fuzz.h"
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "model/import/transformers.h"
 #include "model/text/tokenizer.h"
 #include "model/translator.h"
-#include "model/weights/languages.h"
+#include "model/weights/config.h"
 #include "tests/model/import/making.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
