@@ -1,8 +1,8 @@
 /* Replaces the marks at the end of a hypothesis by tokens of the target language, with the rows of the tokens that stood there. */
 #include "model/ending.h"
+#include "model/base/utf8.h"
 #include "model/model.h"
 #include "model/rendering.h"
-#include "model/text/character.h"
 #include <string.h>
 
 enum {

@@ -1,8 +1,8 @@
 /* Finds phrases and held runs in a source text and makes them constraints of a search. */
 #include "model/glossary.h"
+#include "model/base/utf8.h"
 #include "model/model.h"
 #include "model/network/output.h"
-#include "model/text/character.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

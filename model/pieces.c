@@ -1,7 +1,7 @@
 /* This file hides how the list of a language is chosen: by counts of pieces, and which pieces any word can be spelled with. */
 #include "model/pieces.h"
+#include "model/base/utf8.h"
 #include "model/model.h"
-#include "model/text/character.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Renders a hypothesis as text, finds the words of its tokens, and estimates its quality. */
 #include "model/rendering.h"
+#include "model/base/utf8.h"
 #include "model/glossary.h"
 #include "model/model.h"
 #include "model/network/output.h"
-#include "model/text/character.h"
 #include <math.h>
 #include <string.h>
 

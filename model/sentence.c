@@ -1,9 +1,9 @@
 /* Splits a text into sentences that the network can read, holds runs, tokenizes each sentence, and accepts the parts of the
  * translation that a caller gives. */
 #include "model/sentence.h"
+#include "model/base/utf8.h"
 #include "model/model.h"
 #include "model/network/output.h"
-#include "model/text/character.h"
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>

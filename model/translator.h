@@ -14,6 +14,7 @@
 #include "model/base/arena.h"
 #include "model/base/error.h"
 #include "model/base/file.h"
+#include "model/base/utf8.h"
 #include "model/batch.h"
 #include "model/ending.h"
 #include "model/glossary.h"
@@ -21,12 +22,11 @@
 #include "model/rendering.h"
 #include "model/search/search.h"
 #include "model/sentence.h"
-#include "model/text/character.h"
 #include <stdbool.h>
 #include <stddef.h>
 
 struct translator;
-struct model_languages; /* model/weights/languages.h */
+struct model_languages; /* model/weights/config.h */
 
 /* The facts that GET /models shows. The translator owns the strings. */
 struct translator_info {

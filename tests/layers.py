@@ -28,9 +28,9 @@ class Room(NamedTuple):
 ROOMS = {
     "model/base": Room("", "*"),
     "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
-    "model/text": Room("model/base", "character numbers opaque pattern readable segmenter tokenizer"),
-    "model/compute": Room("model/base", "kernels matrix ranked"),
-    "model/weights": Room("model/base model/compute", "config languages safetensors shortlist weights"),
+    "model/text": Room("model/base", "numbers opaque pattern readable segmenter tokenizer"),
+    "model/compute": Room("model/base", "kernels matrix"),
+    "model/weights": Room("model/base model/compute", "config safetensors shortlist weights"),
     "model/import": Room("model/base model/weights", "import source folder"),  # foreign folders become model folders
     "model/network": Room("model/base model/text model/compute model/weights", "attention decoder encoder output row"),
     "model/search": Room("model/base model/compute model/network", "search"),
@@ -54,8 +54,8 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "archive*.h": "model/import/source.c",
     "yaml.h": "model/import/source.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
-    "unicode/*": "model/text/segmenter.c model/text/character.c model/text/number*.c model/text/opaque.c model/text/readable.c model/import/vocabulary.c server/api/languages.c server/documents/icu_message.cc",
-    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/languages.c model/weights/safetensors.c server/api/* server/models/folders.c server/get/*",
+    "unicode/*": "model/base/utf8.c model/text/segmenter.c model/text/number*.c model/text/opaque.c model/text/readable.c model/import/vocabulary.c server/api/languages.c server/documents/icu_message.cc",
+    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* server/models/folders.c server/get/*",
     "microhttpd.h": "server/http/*",
     "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/http/listen.c server/api/keys.c server/models/folders.c server/get/download.c",
     "systemd/*": "server/http/listen.c server/main.c",

@@ -489,13 +489,9 @@ static int by_size_and_name(const void *a, const void *b) {
 /* Bytes that are not UTF-8, as a file's name may have, become U+FFFD. */
 static void write_string(FILE *out, const char *text) {
     fputc('"', out);
-    for (size_t left = strlen(text), length; left > 0; text += length, left -= length) {
-        bool valid;
-        length = utf8_first(text, left, &valid);
-        uint32_t point = (unsigned char)*text;
-        for (size_t i = 1; i < length; i++)
-            point = (i == 1 ? point & (0x7fu >> length) : point) << 6 | ((unsigned char)text[i] & 0x3f);
-        point = valid ? point : 0xfffd;
+    for (size_t length = strlen(text), next = 0; next < length;) {
+        int32_t character = character_next(text, length, &next);
+        uint32_t point = character < 0 ? 0xfffd : (uint32_t)character;
         if (point == '"' || point == '\\')
             fprintf(out, "\\%c", (char)point);
         else if (point >= ' ' && point < 127)

@@ -565,23 +565,13 @@ static bool script_of(const char *token, char name[5]) {
     return known;
 }
 
-/* The first character of a text, which takes *step bytes; -1: it is not UTF-8. */
-static int32_t first_of(const char *text, size_t size, size_t *step) {
-    bool valid;
-    *step = utf8_first(text, size, &valid);
-    int32_t character = *step == 1 ? (unsigned char)*text : (unsigned char)*text & 0x7f >> *step;
-    for (size_t i = 1; i < *step; i++)
-        character = character << 6 | ((unsigned char)text[i] & 0x3f);
-    return valid ? character : -1;
-}
-
 /* The characters of a piece: whether each has one of these scripts, or none; plain: all letters are ASCII's. */
 static bool has_scripts(const char *piece, const UScriptCode *scripts, size_t count, bool *plain, size_t *length) {
     bool all = true;
     *plain = true;
     *length = 0;
-    for (size_t size = strlen(piece), step; size > 0; size -= step, piece += step, (*length)++) {
-        int32_t character = first_of(piece, size, &step);
+    for (size_t size = strlen(piece), next = 0; next < size; (*length)++) {
+        int32_t character = character_next(piece, size, &next);
         UErrorCode status = U_ZERO_ERROR;
         UScriptCode script = character < 0 ? USCRIPT_UNKNOWN : uscript_getScript(character, &status);
         bool own = script == USCRIPT_COMMON || script == USCRIPT_INHERITED || script == USCRIPT_UNKNOWN;

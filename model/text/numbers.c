@@ -1,7 +1,7 @@
-/* Reads amounts: a text is split into numbers, words, signs and marks, and the pieces around each number and number word that
- * belong to it are found. */
+/* This file hides what is an amount, and which amounts are equal. A text is split into numbers, words, signs and marks; the pieces
+ * around each number and number word that belong to it are found; and the amounts of two texts are paired. */
 #include "model/text/numbers.h"
-#include "model/text/character.h"
+#include "model/base/utf8.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unicode/uchar.h>
@@ -822,5 +822,129 @@ int numbers_read(const struct number_words *words, const char *text, size_t leng
     }
     share_with_next(&reader);
     *out = (struct amounts){reader.amounts, reader.amount_count};
+    return 0;
+}
+
+/* ---- comparing ---- */
+
+static int compare_amounts(const void *left, const void *right) {
+    const struct amount *a = *(const struct amount *const *)left, *b = *(const struct amount *const *)right;
+    if (a->value.mantissa != b->value.mantissa)
+        return a->value.mantissa < b->value.mantissa ? -1 : 1;
+    if (a->value.exponent != b->value.exponent)
+        return a->value.exponent < b->value.exponent ? -1 : 1;
+    if (a->negative != b->negative)
+        return a->negative ? -1 : 1;
+    return a->sign < b->sign ? -1 : a->sign > b->sign;
+}
+
+static bool same_value(struct number_value a, struct number_value b) {
+    return a.mantissa == b.mantissa && a.exponent == b.exponent;
+}
+
+static bool may_mean(const struct amount *amount, struct number_value value) {
+    return same_value(amount->value, value) || (amount->other.mantissa > 0 && same_value(amount->other, value));
+}
+
+static bool values_agree(const struct amount *a, const struct amount *b) {
+    int left = number_integer(a->value), right = number_integer(b->value);
+    if (may_mean(a, b->value) || may_mean(b, a->value))
+        return true;
+    if (left < 0 || right < 0)
+        return false;
+    int hour_left = left - a->half, hour_right = right - b->half; /* halb 8 is half past 7 */
+    if ((a->clock || b->clock || a->half || b->half) && left <= 24 && right <= 24 && (hour_left - hour_right) % 12 == 0)
+        return true;
+    return (a->decade || b->decade || a->abbreviated || b->abbreviated) && left % 100 == right % 100;
+}
+
+static bool agree(const struct amount *a, const struct amount *b) {
+    bool negative = a->negative == b->negative || a->perhaps_negative || b->perhaps_negative;
+    bool sign = (a->sign == 0 && b->sign == 0) || (a->sign & b->sign) || (a->sign == 0 && (a->shared & b->sign)) ||
+                (b->sign == 0 && (b->shared & a->sign));
+    return negative && sign && values_agree(a, b);
+}
+
+/* The amounts of one side; paired: has found its equal. */
+struct side {
+    const struct amount **all; /* [count] sorted */
+    bool *paired;
+    size_t count;
+};
+
+static bool sort_side(const struct amounts *amounts, bool weak, struct arena *arena, struct side *side) {
+    *side = (struct side){arena_alloc(arena, amounts->count, sizeof *side->all), arena_zalloc(arena, amounts->count, 1), 0};
+    if (side->all == NULL || side->paired == NULL)
+        return false;
+    for (size_t i = 0; i < amounts->count; i++)
+        if (amounts->all[i].weak == weak)
+            side->all[side->count++] = &amounts->all[i];
+    if (side->count > 0)
+        qsort(side->all, side->count, sizeof(const struct amount *), compare_amounts);
+    return true;
+}
+
+/* Pairs amounts that are equal in value and sign. */
+static void pair_equals(struct side *left, struct side *right) {
+    for (size_t i = 0, j = 0; i < left->count && j < right->count;) {
+        if (left->paired[i] || right->paired[j]) {
+            bool step = left->paired[i];
+            i += step;
+            j += !step;
+            continue;
+        }
+        int order = compare_amounts(&left->all[i], &right->all[j]);
+        if (order == 0)
+            left->paired[i] = right->paired[j] = true;
+        i += order <= 0;
+        j += order >= 0;
+    }
+}
+
+/* Pairs amounts that agree in another way, among so few of the rest that the square of their number costs nothing. */
+static void pair_others(struct side *left, struct side *right) {
+    size_t tried = 0;
+    for (size_t i = 0; i < left->count && tried < NUMBERS_SHOWN; i++) {
+        if (left->paired[i])
+            continue;
+        tried++;
+        size_t other = 0;
+        for (size_t j = 0; j < right->count && other < 2 * NUMBERS_SHOWN && !left->paired[i]; j++) {
+            other += !right->paired[j];
+            if (!right->paired[j] && agree(left->all[i], right->all[j]))
+                left->paired[i] = right->paired[j] = true;
+        }
+    }
+}
+
+static int compare_spans(const void *left, const void *right) {
+    const struct span *a = left, *b = right;
+    return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* Lists the rest, in the order of the text. Nobody needs to say minutes of zero. */
+static size_t list_left(const struct side *side, struct span shown[NUMBERS_SHOWN]) {
+    size_t count = 0;
+    for (size_t i = 0; i < side->count && count < NUMBERS_SHOWN; i++)
+        if (!side->paired[i] && !(side->all[i]->minute && side->all[i]->value.mantissa == 0))
+            shown[count++] = side->all[i]->span;
+    qsort(shown, count, sizeof *shown, compare_spans);
+    return count;
+}
+
+int numbers_compare(const struct amounts *source, const struct amounts *target, struct arena *arena, struct number_difference *out,
+                    struct error *err) {
+    struct side strong[2], weak[2];
+    if (!sort_side(source, false, arena, &strong[0]) || !sort_side(target, false, arena, &strong[1]) ||
+        !sort_side(source, true, arena, &weak[0]) || !sort_side(target, true, arena, &weak[1]))
+        return error_memory(err);
+    pair_equals(&strong[0], &strong[1]);
+    pair_others(&strong[0], &strong[1]);
+    pair_equals(&strong[0], &weak[1]);
+    pair_equals(&weak[0], &strong[1]);
+    pair_others(&strong[0], &weak[1]);
+    pair_others(&strong[1], &weak[0]);
+    out->source_count = list_left(&strong[0], out->source);
+    out->target_count = list_left(&strong[1], out->target);
     return 0;
 }

@@ -95,7 +95,7 @@ size_t number_words_key(char key[NUMBER_WORDS_KEY], size_t used, const char *wor
 /* NULL if the table lacks the key. */
 const struct number_word *number_words_find(const struct number_words *words, const char *key, size_t length);
 
-/* ---- amounts (numbers.c reads them, numbers_compare.c compares and writes them) ---- */
+/* ---- amounts (numbers.c reads and compares them, number_words.c writes them) ---- */
 
 /* True if the text has a digit. */
 bool numbers_any(const char *text, size_t length);

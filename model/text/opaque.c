@@ -2,7 +2,7 @@
  * a place ends. Runs are found in one pass, in time proportional to the bytes passed, because the length of each notation is
  * bounded. */
 #include "model/text/opaque.h"
-#include "model/text/character.h"
+#include "model/base/utf8.h"
 #include <stdint.h>
 #include <string.h>
 #include <unicode/uchar.h>

@@ -3,7 +3,7 @@
 #include "model/text/readable.h"
 #include "model/base/arena.h"
 #include "model/base/file.h"
-#include "model/text/character.h"
+#include "model/base/utf8.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -2,7 +2,7 @@
  * ordinals with a full stop are not in its rules, and elided articles are parts of the next word. */
 #include "model/text/segmenter.h"
 #include "model/base/arena.h"
-#include "model/text/character.h"
+#include "model/base/utf8.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -2,9 +2,8 @@
  *
  * Reading a text takes four steps, each of which keeps track of the bytes that it changes, so that every offset is one of the
  * caller's text: opaque runs are hidden behind a private-use character, the text is prepared as the model's training data was,
- * a text in capitals becomes small letters, and the vocabulary's own method cuts it (tokenizer.c). SentencePiece is reached
- * through sentencepiece.cc; vocabulary.c has the tokenizers whose vocabulary is a list. A tokenizer is immutable after opening and
- * therefore thread-safe. */
+ * a text in capitals becomes small letters, and the vocabulary's own method cuts it. SentencePiece is reached through
+ * sentencepiece.cc. A tokenizer is immutable after opening and therefore thread-safe. */
 #ifndef ALIGND_TOKENIZER_H
 #define ALIGND_TOKENIZER_H
 
@@ -169,8 +168,7 @@ struct tokenizer_kind {
                   struct error *err);
     int (*decode)(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text, struct error *err);
 };
-extern const struct tokenizer_kind tokenizer_sentencepiece, tokenizer_words, tokenizer_characters;
-extern const struct tokenizer_kind tokenizer_numbered; /* SentencePiece cuts, a list gives the ids (options.pieces) */
+extern const struct tokenizer_kind tokenizer_sentencepiece; /* in sentencepiece.cc; the others are in tokenizer.c */
 
 /* Hands each piece of a SentencePiece file to take, in the order of ids, until it returns other than 0. Returns -1 with ERROR_FILE,
  * ERROR_FORMAT or ERROR_MEMORY, or because take did, which has set err. */

@@ -2,7 +2,6 @@
  * words in the form that html_write takes. */
 #include "server/documents/document.h"
 #include "model/base/utf8.h"
-#include "model/text/character.h"
 #include "server/decode/outcome.h"
 #include "server/office/office.h"
 #include <stdarg.h>

@@ -2,7 +2,6 @@
  * notation, whose branches are sentences; and lists of messages whose translations are put in place later. */
 #include "server/documents/format.h"
 #include "model/base/utf8.h"
-#include "model/text/character.h"
 #include <ctype.h>
 #include <strings.h>
 

@@ -3,7 +3,7 @@
  * were written. In messages in ICU's notation the texts of their branches are translated, in vue-i18n's "a | b | c" each
  * alternative. */
 #include "server/documents/json_document.h"
-#include "model/text/character.h"
+#include "model/base/utf8.h"
 #include "server/documents/format.h"
 #include <ctype.h>
 #include <stdio.h>

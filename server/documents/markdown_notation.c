@@ -1,7 +1,7 @@
 /* How Markdown is written: notation that is skipped, notation of other tools that is kept, and text that must not read as
  * notation. */
 #include "server/documents/markdown_notation.h"
-#include "model/text/character.h"
+#include "model/base/utf8.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

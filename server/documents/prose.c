@@ -1,7 +1,7 @@
 /* Decides which strings of a data file are language, and which are for programs. The rule goes from certain to doubtful: it looks
  * first at the whole string (markup without text, a regular expression, CSS, a command), then at its words. A string is language as
  * soon as one of its words is, unless it is a single word in a place where programs have theirs. */
-#include "model/text/character.h"
+#include "model/base/utf8.h"
 #include "server/documents/json_document.h"
 #include <strings.h>
 

@@ -1,7 +1,6 @@
 /* Reads tags and texts in their order, and checks that tags nest. */
 #include "server/office/xml_scan.h"
 #include "model/base/utf8.h"
-#include "model/text/character.h"
 #include "server/markup/build.h"
 #include "server/markup/piece.h"
 #include <strings.h>

@@ -1,7 +1,6 @@
 /* A streamed request: two sentences or more are decoded step by step while its events are written. Bytes: search, length, what to
  * include, when the reader reads; then the text. */
 #include "model/base/utf8.h"
-#include "model/text/character.h"
 #include "server/api/api.h"
 #include "server/decode/events.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,7 +1,6 @@
-/* model/text, and model/character beneath it. */
+/* model/text, and model/base/utf8.h beneath it. */
 #include "model/base/utf8.h"
 #include "model/model.h"
-#include "model/text/character.h"
 #include "model/translator.h"
 #include "tests/suites.h"
 #include <stdint.h>

@@ -6,7 +6,7 @@ mark, U+FFED, on each side where it touches its neighbour (of two that touch, th
 characters: one token a character; U+2581 stands for white space between them.
 Both read a vocabulary file: UTF-8, one token a line, whose id is the line's number from 0. `lowercase` folds their pieces, character by character.
 <unk>, <s> and </s> stand anywhere in a vocabulary, which needs the last two only where its model does; those trained here have them at 0, 1
-and 2, and PyTorch's searches (weights/model/search.py) need them there. model/text/vocabulary.c does the same; tests/data/plain_tokens.json
+and 2, and PyTorch's searches (weights/model/search.py) need them there. model/text/tokenizer.c does the same; tests/data/plain_tokens.json
 holds both to it.
 """
 
@@ -166,7 +166,7 @@ class SentencePiece(Tokenizer):
 
 
 class Numbered(SentencePiece):
-    """Its pieces, numbered by a list (model/text/vocabulary.c): it may lack some of them, and have others."""
+    """Its pieces, numbered by a list (model/text/tokenizer.c): it may lack some of them, and have others."""
 
     def __init__(self, path: Path, options: dict) -> None:
         super().__init__(path, options)

@@ -1,4 +1,4 @@
-#include "model/text/character.h"
+#include "model/base/utf8.h"
 #include "model/text/segmenter.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"

@@ -1,5 +1,5 @@
 /* model/tokenizer, model/sentencepiece and model/spm_file, with two vocabularies of 200 pieces and with files made by hand. */
-#include "model/text/character.h"
+#include "model/base/utf8.h"
 #include "model/text/tokenizer.h"
 #include "tests/files.h"
 #include "tests/suites.h"

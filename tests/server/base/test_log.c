@@ -1,6 +1,5 @@
 /* server/base/log: each event is one line that can be read back, for any values. */
 #include "model/base/utf8.h"
-#include "model/text/character.h"
 #include "server/base/log.h"
 #include "tests/suites.h"
 #include <fcntl.h>
