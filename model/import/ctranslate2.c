@@ -1,4 +1,5 @@
-/* This file hides CTranslate2's model.bin: how it lies in the file, the tensors of a TransformerSpec, and what its flags say. */
+/* This file hides CTranslate2's models: the files model.bin, config.json and the vocabularies, the tensors of a TransformerSpec,
+ * and what its flags say. */
 #include "model/base/utf8.h"
 #include "model/import/transformers.h"
 #include <math.h>
@@ -234,6 +235,215 @@ int ctranslate2_open(const char *path, struct arena *arena, struct container *ou
     }
     *out = found;
     return 0;
+}
+
+/* ---- config.json ---- */
+
+static const double USUAL_EPSILON = 1e-5;
+
+static const char *token_of(const json_t *root, const char *key, const char *usual, struct arena *arena) {
+    const char *text = json_string_value(json_object_get(root, key));
+    return arena_copy(arena, text ? text : usual, strlen(text ? text : usual));
+}
+
+int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct arena *arena, struct ctranslate2_settings *out,
+                              struct error *err) {
+    const char *path = path_join(arena, parts->folder, "config.json");
+    json_t *root = NULL;
+    if (!path)
+        return error_memory(err);
+    if (source_exists(path) && source_json(path, path, arena, &root, err) != 0)
+        return -1;
+    struct ctranslate2_settings made = {.unknown = token_of(root, "unk_token", "<unk>", arena),
+                                        .begin = token_of(root, "bos_token", "<s>", arena),
+                                        .end = token_of(root, "eos_token", "</s>", arena),
+                                        .eos = json_is_true(json_object_get(root, "add_source_eos")),
+                                        .epsilon = USUAL_EPSILON};
+    const char *start = token_of(root, "decoder_start_token", "", arena);
+    const json_t *epsilon = json_object_get(root, "layer_norm_epsilon");
+    int result = arena_failed(arena) ? error_memory(err) : 0;
+    if (result == 0 && json_is_true(json_object_get(root, "add_source_bos")))
+        result = error_set(err, ERROR_FORMAT, "%s: add_source_bos true is not supported: no model of alignd reads <s>", path);
+    if (json_is_number(epsilon))
+        made.epsilon = json_number_value(epsilon);
+    if (result == 0 && !(made.epsilon >= 1e-12 && made.epsilon <= 0.1))
+        result = error_set(err, ERROR_FORMAT, "%s: layer_norm_epsilon must be between 1e-12 and 0.1, got %g", path, made.epsilon);
+    if (result == 0) {
+        /* quickmt's programs add </s> themselves, and their files have these names */
+        made.eos |= parts->segmenters[0] && source_ends(parts->segmenters[0], ".spm.model");
+        made.first_input = !*start || strcmp(start, made.begin) == 0 ? "bos" : strcmp(start, made.end) == 0 ? "eos" : NULL;
+        *out = made;
+    }
+    json_decref(root);
+    return result;
+}
+
+/* ---- vocabularies ---- */
+
+enum { MOST_LIST_BYTES = 1 << 26, MOST_WORDS = 1 << 20, MANY_MARKED = 10 };
+
+static int read_array(struct tokens *tokens, struct arena *arena, struct error *err) {
+    json_t *root, *value;
+    size_t i;
+    if (source_json(tokens->path, tokens->path, arena, &root, err) != 0)
+        return -1;
+    tokens->count = json_array_size(root);
+    tokens->list = arena_alloc(arena, tokens->count + 1, sizeof *tokens->list);
+    int result = !json_is_array(root) ? error_set(err, ERROR_FORMAT, "%s: is not an array of strings", tokens->path) : 0;
+    json_array_foreach(root, i, value) {
+        if (result == 0 && !json_is_string(value))
+            result = error_set(err, ERROR_FORMAT, "%s: element %zu is not a string", tokens->path, i);
+        if (result == 0 && tokens->list)
+            tokens->list[i] = arena_copy(arena, json_string_value(value), json_string_length(value));
+    }
+    json_decref(root);
+    return result == 0 && arena_failed(arena) ? error_memory(err) : result;
+}
+
+/* A carriage return at the end of every line belongs to the lines' ends, otherwise to the tokens. */
+static int read_lines(struct tokens *tokens, struct arena *arena, struct error *err) {
+    char *text;
+    size_t length, lines = 0, returns = 0;
+    if (source_read(tokens->path, MOST_LIST_BYTES, arena, &text, &length, err) != 0)
+        return -1;
+    if (strlen(text) != length)
+        return error_set(err, ERROR_FORMAT, "%s: contains a NUL", tokens->path);
+    for (size_t i = 0; i < length; i++) {
+        lines += text[i] == '\n';
+        returns += text[i] == '\n' && i > 0 && text[i - 1] == '\r';
+    }
+    lines += length > 0 && text[length - 1] != '\n';
+    tokens->list = arena_alloc(arena, lines + 1, sizeof *tokens->list);
+    if (!tokens->list)
+        return error_memory(err);
+    for (char *line = text, *end; tokens->count < lines; line = end + 1) {
+        size_t size = strcspn(line, "\n");
+        end = line + size;
+        *end = '\0';
+        if (returns == lines && size > 0)
+            end[-1] = '\0';
+        tokens->list[tokens->count++] = line;
+    }
+    return 0;
+}
+
+/* NAME_vocabulary.json or .txt. Returns 1: there is neither. */
+static int read_tokens(const char *folder, const char *name, struct arena *arena, struct tokens *out, struct error *err) {
+    const char *json = path_join(arena, folder, import_say(arena, "%s_vocabulary.json", name));
+    const char *lines = path_join(arena, folder, import_say(arena, "%s_vocabulary.txt", name));
+    if (!json || !lines)
+        return error_memory(err);
+    *out = (struct tokens){.path = source_exists(json) ? json : lines};
+    if (!source_exists(out->path))
+        return 1;
+    return out->path == json ? read_array(out, arena, err) : read_lines(out, arena, err);
+}
+
+/* The model's own three tokens get alignd's names. */
+static int respell(struct tokens *tokens, const struct ctranslate2_settings *settings, struct arena *arena, struct error *err) {
+    const char *const special[][2] = {{settings->unknown, "<unk>"}, {settings->begin, "<s>"}, {settings->end, "</s>"}};
+    for (size_t s = 0; s < 3; s++) {
+        if (strcmp(special[s][0], special[s][1]) == 0)
+            continue;
+        for (size_t i = 0; i < tokens->count; i++)
+            tokens->list[i] = strcmp(tokens->list[i], special[s][1]) == 0   ? "" /* another token of this name */
+                              : strcmp(tokens->list[i], special[s][0]) == 0 ? special[s][1]
+                                                                            : tokens->list[i];
+    }
+    return tokens_respell(tokens, arena, err);
+}
+
+/* size: how many tokens the model has. Without <unk> in the list, it is one more. */
+static int check_size(struct tokens *tokens, size_t size, struct arena *arena, struct error *err) {
+    bool known = false;
+    for (size_t i = 0; i < tokens->count; i++)
+        known |= strcmp(tokens->list[i], "<unk>") == 0;
+    if (!known)
+        tokens->list[tokens->count++] = "<unk>";
+    if (tokens->count == size)
+        return 0;
+    return error_set(err, ERROR_FORMAT, "%s: has %s tokens, the model %s", tokens->path, import_thousands(arena, tokens->count),
+                     import_thousands(arena, size));
+}
+
+/* Without a SentencePiece file tokens are separated by white space, which pieces are not. */
+static int refuse_pieces(const struct tokens *tokens, struct error *err) {
+    static const char *const marks[][2] = {
+        {"\xe2\x96\x81", "are SentencePiece's, but no SentencePiece file lies beside the model: name it"},
+        {"\xef\xbf\xad", "are cut by OpenNMT's Tokenizer, and such models cannot be converted"},
+        {"@@", "are BPE pieces, and such models cannot be converted"}};
+    for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
+        size_t found = 0;
+        for (size_t i = 0; i < tokens->count; i++)
+            found += m == 0   ? source_begins(tokens->list[i], marks[m][0])
+                     : m == 1 ? source_begins(tokens->list[i], marks[m][0]) || source_ends(tokens->list[i], marks[m][0])
+                              : source_ends(tokens->list[i], marks[m][0]);
+        if (found > MANY_MARKED)
+            return error_set(err, ERROR_FORMAT, "%s: its tokens %s", tokens->path, marks[m][1]);
+    }
+    return 0;
+}
+
+int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena, json_t **out, struct tokens *target,
+                               struct error *err) {
+    struct tokens sides[2];
+    int shared = read_tokens(parts->folder, "shared", arena, &sides[0], err);
+    *out = NULL;
+    if (shared == 0)
+        sides[1] = sides[0];
+    else if (shared < 0 || read_tokens(parts->folder, "source", arena, &sides[0], err) != 0 ||
+             read_tokens(parts->folder, "target", arena, &sides[1], err) != 0)
+        return err->code != ERROR_NONE ? -1 : 0; /* that they are missing is said when they are read */
+    *target = sides[1];
+    return tokens_languages(&sides[0], &sides[1], arena, out, err);
+}
+
+static int read_vocabulary(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings,
+                           struct tokens *tokens, size_t side, size_t size, struct arena *arena, struct vocabulary *out,
+                           struct error *err) {
+    struct vocabulary list;
+    bool ended = false;
+    if (respell(tokens, settings, arena, err) != 0 || check_size(tokens, size, arena, err) != 0)
+        return -1;
+    for (size_t i = 0; i < tokens->count; i++)
+        ended |= strcmp(tokens->list[i], "</s>") == 0;
+    if (!ended && (side == 1 || settings->eos))
+        return error_set(err, ERROR_FORMAT, "%s: %s is missing", tokens->path, settings->end);
+    if (vocabulary_of_words(tokens->path, tokens->list, tokens->count, arena, &list, err) != 0)
+        return -1;
+    struct error other = {0};
+    bool fits = parts->segmenters[side] && tokens_check_pieces(tokens, parts->segmenters[side], arena, &other) == 0;
+    if (!parts->segmenters[side] || (!fits && parts->guessed)) {
+        *out = list;
+        return refuse_pieces(tokens, err);
+    }
+    if (!fits)
+        return error_set(err, other.code, "%s", other.message);
+    return vocabulary_segmented(parts->segmenters[side], &list, arena, out, err);
+}
+
+int ctranslate2_read_words(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings, size_t source,
+                           size_t target, struct arena *arena, struct tokenizer_files *out, struct error *err) {
+    static const char *const names[] = {"source", "target"};
+    const size_t sizes[] = {source, target};
+    struct vocabulary sides[2];
+    struct tokens tokens;
+    int shared = read_tokens(parts->folder, "shared", arena, &tokens, err);
+    if (shared < 0)
+        return -1;
+    for (size_t side = 0; side < 2; side++) {
+        if ((side == 1 || shared == 1) &&
+            read_tokens(parts->folder, shared == 0 ? "shared" : names[side], arena, &tokens, err) != 0)
+            return err->code != ERROR_NONE
+                       ? -1
+                       : error_set(err, ERROR_FORMAT, "%s: has no %s_vocabulary.json or .txt", parts->folder, names[side]);
+        if (tokens.count > MOST_WORDS)
+            return error_set(err, ERROR_FORMAT, "%s: a vocabulary must have at most %d tokens, got %zu", tokens.path, MOST_WORDS,
+                             tokens.count);
+        if (read_vocabulary(parts, settings, &tokens, side, sizes[side], arena, &sides[side], err) != 0)
+            return -1;
+    }
+    return tokenizer_files_of(&sides[0], &sides[1], out, err);
 }
 
 /* ---- conversion ----

@@ -1,3 +1,5 @@
+/* This file hides Hugging Face's folders of MarianMT, M2M-100 and NLLB-200: what config.json may say, the names of tensors, and how
+ * their vocabularies number tokens. */
 #include "model/import/transformers.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+/* This file hides the steps of an import: unpacking, finding out whose model it is, converting, and publishing the folder or
+ * removing every trace; and how errors name the paths that the user knows. */
 #include "model/import/import.h"
 #include "model/base/utf8.h"
 #include "model/import/marian.h"

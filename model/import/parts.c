@@ -1,3 +1,5 @@
+/* This file hides how models are handed around: which files a model of each family has, how they are called, and which files beside
+ * them say whose model it is. */
 #include "model/import/parts.h"
 #include <dirent.h>
 #include <errno.h>
@@ -16,6 +18,17 @@ struct listing {
     const char **names; /* [count] */
     size_t count;
 };
+
+/* The folder of a file; "." if its path has none. */
+static const char *folder_of(const char *path, struct arena *arena) {
+    const char *slash = strrchr(path, '/');
+    return slash ? arena_copy(arena, path, slash == path ? 1 : (size_t)(slash - path)) : ".";
+}
+
+static bool has(const char *folder, const char *name, struct arena *arena) {
+    const char *path = path_join(arena, folder, name);
+    return path && source_exists(path);
+}
 
 static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -427,10 +440,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     if (!folder && !parts.model)
         return error_set(err, ERROR_INPUT, "%s: is not a model: neither .npz nor .bin, nor a folder with one", paths[0]);
     bool whole = folder != NULL, named = lists_named + spms_named > 0;
-    const char *slash = whole ? NULL : strrchr(parts.model, '/');
-    parts.folder = whole   ? folder
-                   : slash ? arena_copy(arena, parts.model, slash == parts.model ? 1 : (size_t)(slash - parts.model))
-                           : ".";
+    parts.folder = whole ? folder : folder_of(parts.model, arena);
     if (!parts.folder || list_folder(parts.folder, arena, &listing, err) != 0 ||
         (!parts.model && find_model(&listing, arena, &parts.model, err) != 0))
         return parts.folder ? -1 : error_memory(err);
@@ -468,6 +478,128 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     const char *metadata = path_join(arena, parts.folder, "metadata.json");
     if (metadata && source_exists(metadata))
         read_metadata(metadata, arena, &parts);
+    *out = parts;
+    return arena_failed(arena) ? error_memory(err) : 0;
+}
+
+/* ---- CTranslate2's folders, and packages of Argos ---- */
+
+static bool is_model(const char *folder, struct arena *arena) {
+    static const char *const files[] = {"shared_vocabulary.json",  "shared_vocabulary.txt",   "source_vocabulary.json",
+                                        "source_vocabulary.txt",   "vocabulary.json",         "vocabulary.txt",
+                                        "source_1_vocabulary.txt", "source_1_vocabulary.json"};
+    bool beside = false;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        beside |= has(folder, files[i], arena);
+    return beside && has(folder, "model.bin", arena);
+}
+
+/* folder, package: as in struct ctranslate2_parts. */
+static bool locate(const char *path, struct arena *arena, const char **folder, const char **package) {
+    *package = NULL;
+    *folder = is_folder(path) ? path : strcmp(source_name(path), "model.bin") == 0 ? folder_of(path, arena) : NULL;
+    if (!*folder)
+        return false;
+    if (has(*folder, "metadata.json", arena) && has(*folder, "model/model.bin", arena)) {
+        *package = *folder;
+        *folder = path_join(arena, *folder, "model");
+        return *folder != NULL;
+    }
+    return is_model(*folder, arena);
+}
+
+bool ctranslate2_is(const char *path, struct arena *arena) {
+    const char *folder, *package;
+    return locate(path, arena, &folder, &package);
+}
+
+/* Argos's names of languages that others call differently. */
+static const char *language_of(const json_t *metadata, const char *key, struct arena *arena) {
+    static const char *const others[][2] = {{"zt", "zh-Hant"}, {"pb", "pt-BR"}};
+    const char *code = json_string_value(json_object_get(metadata, key));
+    for (size_t i = 0; code && i < sizeof others / sizeof *others; i++)
+        if (strcmp(code, others[i][0]) == 0)
+            return others[i][1];
+    return code && *code ? arena_copy(arena, code, strlen(code)) : NULL;
+}
+
+/* An Argos package's metadata.json. */
+static int read_argos(struct ctranslate2_parts *parts, struct arena *arena, struct error *err) {
+    const char *path = path_join(arena, parts->package, "metadata.json");
+    json_t *root;
+    if (!path)
+        return error_memory(err);
+    if (source_json(path, path, arena, &root, err) != 0)
+        return -1;
+    const char *type = json_string_value(json_object_get(root, "type"));
+    const char *prefix = json_string_value(json_object_get(root, "target_prefix"));
+    int result = !json_is_object(root) ? error_set(err, ERROR_FORMAT, "%s: is not an object", path) : 0;
+    if (result == 0 && type && strcmp(type, "translate") != 0)
+        result = error_set(err, ERROR_FORMAT,
+                           "%s: is a package of the type %.60s: only those of the type translate can be imported", path, type);
+    parts->source = language_of(root, "from_code", arena);
+    parts->target = language_of(root, "to_code", arena);
+    parts->prefix = prefix && *prefix ? arena_copy(arena, prefix, strlen(prefix)) : NULL;
+    json_decref(root);
+    return result == 0 && arena_failed(arena) ? error_memory(err) : result;
+}
+
+/* The SentencePiece files of a folder; false: it has none. */
+static bool find_segmenters(const char *folder, struct arena *arena, const char *out[2]) {
+    static const char *const pairs[][2] = {{"source.spm", "target.spm"},
+                                           {"src.spm.model", "tgt.spm.model"},
+                                           {"joint.spm", "joint.spm"},
+                                           {"joint.spm.model", "joint.spm.model"},
+                                           {"sentencepiece.model", "sentencepiece.model"},
+                                           {"sentencepiece.bpe.model", "sentencepiece.bpe.model"},
+                                           {"spm.128k.model", "spm.128k.model"},
+                                           {"flores200_sacrebleu_tokenizer_spm.model", "flores200_sacrebleu_tokenizer_spm.model"},
+                                           {"spm.model", "spm.model"},
+                                           {"source.model", "target.model"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (!has(folder, pairs[i][0], arena) || !has(folder, pairs[i][1], arena))
+            continue;
+        out[0] = path_join(arena, folder, pairs[i][0]);
+        out[1] = path_join(arena, folder, pairs[i][1]);
+        return true;
+    }
+    return false;
+}
+
+int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena, struct ctranslate2_parts *out,
+                     struct error *err) {
+    static const char *const bpe[] = {"bpe.model", "source.bpe", "target.bpe", "bpe.codes"};
+    struct ctranslate2_parts parts = {.folder = NULL};
+    size_t named = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool spm = source_ends(paths[i], ".spm") || source_ends(paths[i], ".model");
+        if (!parts.folder && ctranslate2_is(paths[i], arena)) {
+            if (!locate(paths[i], arena, &parts.folder, &parts.package))
+                return error_memory(err);
+        } else if (spm && named < 2) {
+            parts.segmenters[named++] = paths[i];
+        } else {
+            return error_set(err, ERROR_INPUT,
+                             "%s: cannot be used beside a CTranslate2 model, only one or two SentencePiece files can", paths[i]);
+        }
+    }
+    if (named == 1)
+        parts.segmenters[1] = parts.segmenters[0];
+    const char *around = parts.package ? parts.package : parts.folder;
+    if (parts.package && read_argos(&parts, arena, err) != 0)
+        return -1;
+    for (size_t i = 0; named == 0 && i < sizeof bpe / sizeof *bpe; i++)
+        if (has(around, bpe[i], arena))
+            return error_set(err, ERROR_FORMAT,
+                             "%s: has %s: models of BPE pieces cannot be converted, only those of SentencePiece and of words",
+                             around, bpe[i]);
+    if (named == 0 && !find_segmenters(parts.folder, arena, parts.segmenters)) {
+        const char *outer = parts.package ? parts.package : path_join(arena, parts.folder, "..");
+        parts.guessed = outer && find_segmenters(outer, arena, parts.segmenters) && !parts.package;
+    }
+    if (named == 0 && !parts.segmenters[0] && parts.package)
+        return error_set(err, ERROR_FORMAT, "%s: has no sentencepiece.model", parts.package);
+    parts.name = source_name(around);
     *out = parts;
     return arena_failed(arena) ? error_memory(err) : 0;
 }

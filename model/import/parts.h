@@ -1,5 +1,6 @@
 /* The parts of a model as it is handed around: an unpacked OPUS-MT package, the files of a Firefox (Bergamot) pair, a
- * translateLocally folder, or files that are named one by one. Finds the role of each file, and the model's origin. */
+ * translateLocally folder, files that are named one by one, or a folder of Hugging Face or CTranslate2. Finds the role of each
+ * file, and the model's origin. */
 #ifndef ALIGND_IMPORT_PARTS_H
 #define ALIGND_IMPORT_PARTS_H
 
@@ -49,5 +50,25 @@ bool origin_guided(const char *model, bool bergamot, const struct mapping *train
 /* Languages by a folder's or file's name, such as opus-mt-de-en or model.enfr.intgemm.alphas.bin. False: the name does not contain
  * them. */
 bool origin_languages(const char *name, struct arena *arena, const char **source, const char **target);
+
+/* ---- CTranslate2 ----
+ * Models (OpenNMT/CTranslate2) of an encoder and a decoder: a folder of model.bin, vocabularies and perhaps config.json; and
+ * packages of Argos Translate and LibreTranslate, which hold such a folder with a SentencePiece model beside it. */
+
+/* Where the parts of a model lie. */
+struct ctranslate2_parts {
+    const char *folder;          /* of model.bin */
+    const char *package;         /* an Argos package's, which has metadata.json; NULL: it is none */
+    const char *name;            /* as its card names it */
+    const char *source, *target; /* languages by metadata.json; NULL: it does not say */
+    const char *prefix;          /* pieces that begin every translation; NULL: none */
+    const char *segmenters[2];   /* SentencePiece files; NULL: tokens are separated by white space */
+    bool guessed;                /* they lie in the folder around the model's, and may be another's */
+};
+
+/* True if the path is such a folder or package, or its model.bin. */
+bool ctranslate2_is(const char *path, struct arena *arena);
+/* paths [count]: the model, and perhaps SentencePiece files that are named. -1 with ERROR_FORMAT or ERROR_FILE. */
+int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena, struct ctranslate2_parts *out, struct error *err);
 
 #endif

@@ -33,24 +33,7 @@ int huggingface_convert(const char *folder, const struct transformer_options *op
                         struct error *err);
 
 /* ---- CTranslate2 ----
- * Models (OpenNMT/CTranslate2) of an encoder and a decoder: a folder of model.bin, vocabularies and perhaps config.json; and
- * packages of Argos Translate and LibreTranslate, which hold such a folder with a SentencePiece model beside it. */
-
-/* Where the parts of a model lie. */
-struct ctranslate2_parts {
-    const char *folder;          /* of model.bin */
-    const char *package;         /* an Argos package's, which has metadata.json; NULL: it is none */
-    const char *name;            /* as its card names it */
-    const char *source, *target; /* languages by metadata.json; NULL: it does not say */
-    const char *prefix;          /* pieces that begin every translation; NULL: none */
-    const char *segmenters[2];   /* SentencePiece files; NULL: tokens are separated by white space */
-    bool guessed;                /* they lie in the folder around the model's, and may be another's */
-};
-
-/* True if the path is such a folder or package, or its model.bin. */
-bool ctranslate2_is(const char *path, struct arena *arena);
-/* paths [count]: the model, and perhaps SentencePiece files that are named. -1 with ERROR_FORMAT or ERROR_FILE. */
-int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena, struct ctranslate2_parts *out, struct error *err);
+ * Models of an encoder and a decoder, whose files ctranslate2_find (parts.h) has found. */
 
 struct ctranslate2_settings {
     const char *unknown, *begin, *end; /* tokens, as this model calls <unk>, <s> and </s> */
