@@ -81,13 +81,12 @@ bool file_same(const char *path, const char *other, size_t most) {
 
 /* ---- writing ---- */
 
-static int write_all(int descriptor, const struct file_part *part) {
-    const char *bytes = part->bytes;
-    for (size_t size = part->size; size > 0;) {
-        ssize_t count = write(descriptor, bytes, size);
+int file_write_all(int descriptor, const void *bytes, size_t size) {
+    for (const char *next = bytes; size > 0;) {
+        ssize_t count = write(descriptor, next, size);
         if (count < 0 && errno != EINTR)
             return -1;
-        bytes += count > 0 ? count : 0;
+        next += count > 0 ? count : 0;
         size -= count > 0 ? (size_t)count : 0;
     }
     return 0;
@@ -99,7 +98,7 @@ static int write_file(const char *path, const struct file_part *parts, size_t co
         return error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(errno));
     int result = 0;
     for (size_t i = 0; result == 0 && i < count; i++)
-        result = write_all(descriptor, &parts[i]);
+        result = file_write_all(descriptor, parts[i].bytes, parts[i].size);
     if (result == 0)
         result = fsync(descriptor);
     int reason = errno;

@@ -20,6 +20,9 @@ int file_read(const char *path, size_t most, char **bytes, size_t *size, struct 
 /* True if both files can be read and hold the same bytes, at most `most`. */
 bool file_same(const char *path, const char *other, size_t most);
 
+/* Writes all of the bytes where the descriptor stands. -1: errno says why. */
+int file_write_all(int descriptor, const void *bytes, size_t size);
+
 /* Some of a file's bytes. */
 struct file_part {
     const void *bytes; /* [size] */

@@ -83,7 +83,8 @@ static bool listed(const char *list, const char *value) {
     return false;
 }
 
-int config_fill(json_t *config, struct error *err) {
+/* Fills in the defaults of weights/config.def. */
+static int config_fill(json_t *config, struct error *err) {
     int failed = 0;
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         if (!json_object_get(config, sections[i]))
@@ -523,15 +524,9 @@ static int write_file(const char *folder, const char *name, const char *bytes, s
     int file = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
     if (!path)
         return error_memory(err);
-    bool written = file >= 0;
-    while (written && count > 0) {
-        ssize_t done = write(file, bytes, count);
-        written = done >= 0 || errno == EINTR;
-        bytes += done > 0 ? done : 0;
-        count -= done > 0 ? (size_t)done : 0;
-    }
-    written = written && fsync(file) == 0;
-    int result = written ? 0 : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+    int result = file >= 0 && file_write_all(file, bytes, count) == 0 && fsync(file) == 0
+                     ? 0
+                     : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
     if (file >= 0)
         close(file);
     return result;

@@ -58,9 +58,6 @@ void conversion_done(struct conversion *conversion);
 int conversion_add_languages(struct conversion *conversion, json_t *languages, const struct tokens *target, struct arena *arena,
                              struct error *err);
 
-/* Fills in the defaults of weights/config.def. -1 with ERROR_MEMORY. */
-int config_fill(json_t *config, struct error *err);
-
 /* Writes the files into the folder, which exists and is empty, each to the disk. weights: bytes of model.safetensors. -1 with
  * ERROR_FILE, ERROR_FORMAT (the configuration cannot be built, or a tensor cannot be read) or ERROR_MEMORY. */
 int folder_write(const char *folder, struct conversion *conversion, struct arena *arena, import_stop stop, uint64_t *weights,

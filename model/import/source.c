@@ -1,6 +1,7 @@
 /* This file hides how untrusted files are read: whether they are there and whole, how archives are unpacked (by libarchive), and
  * how JSON and YAML are parsed (by jansson and libyaml). */
 #include "model/import/source.h"
+#include "model/base/file.h"
 #include "model/base/utf8.h"
 #include <archive.h>
 #include <archive_entry.h>
@@ -300,17 +301,6 @@ static int next_file(struct reader *reader, char name[NAME_BYTES], struct error 
     }
 }
 
-static int write_all(int file, const char *bytes, size_t count, const char *path, struct error *err) {
-    while (count > 0) {
-        ssize_t written = write(file, bytes, count);
-        if (written < 0 && errno != EINTR)
-            return error_set(err, ERROR_FILE, "%s: cannot be unpacked: %s", path, strerror(errno));
-        bytes += written > 0 ? written : 0;
-        count -= written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
-
 /* Appends the member's contents to the file. */
 static int copy_content(struct reader *reader, const char *name, int file, uint64_t *bytes, struct error *err) {
     char block[BLOCK_BYTES];
@@ -330,7 +320,9 @@ static int copy_content(struct reader *reader, const char *name, int file, uint6
         if (reader->bytes > most)
             return error_set(err, ERROR_FORMAT, "%s: its contents are larger than %llu bytes", reader->path,
                              (unsigned long long)most);
-        if (write_all(file, block, (size_t)count, reader->path, err) != 0 || import_interrupted(reader->stop, err) != 0)
+        if (file_write_all(file, block, (size_t)count) != 0)
+            return error_set(err, ERROR_FILE, "%s: cannot be unpacked: %s", reader->path, strerror(errno));
+        if (import_interrupted(reader->stop, err) != 0)
             return -1;
     }
 }

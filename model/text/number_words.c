@@ -122,7 +122,8 @@ number_sign number_sign_of(int32_t character) {
     return character == 0x2030 ? NUMBER_PERMILLE : sign;
 }
 
-int32_t number_symbol_of(number_sign sign) {
+/* A symbol of this sign; 0 if it has none or may be several. */
+static int32_t number_symbol_of(number_sign sign) {
     for (size_t i = 0; i < FAMILIES; i++)
         if (sign == (number_sign)1 << i)
             return families[i].symbols[0];
@@ -547,10 +548,6 @@ void number_words_free(struct number_words *words) {
     arena_done(&words->arena);
     free(words->table);
     free(words);
-}
-
-size_t number_words_bytes(const struct number_words *words) {
-    return words ? sizeof *words + words->size * sizeof *words->table + arena_bytes(&words->arena) : 0;
 }
 
 /* ---- writing an amount ---- */

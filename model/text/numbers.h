@@ -50,8 +50,6 @@ typedef uint64_t number_sign;
 #define NUMBER_PERMILLE ((number_sign)1 << 63)
 /* The sign of a currency's symbol such as U+20AC; 0 for other characters. */
 number_sign number_sign_of(int32_t character);
-/* A symbol of this sign; 0 if it has none or may be several. */
-int32_t number_symbol_of(number_sign sign);
 
 struct number_word {
     const char *key; /* as number_words_key writes it */
@@ -87,7 +85,6 @@ struct number_words {
  * thread-safe. Returns -1 with ERROR_MEMORY or ERROR_FILE. */
 int number_words_open(const char *language, struct number_words **words, struct error *err);
 void number_words_free(struct number_words *words); /* accepts NULL */
-size_t number_words_bytes(const struct number_words *words);
 
 /* Appends a word to a key of used bytes: in small letters, without soft hyphens and full stops, with a space between words. Returns
  * the bytes used, or 0 if the word does not fit. */
