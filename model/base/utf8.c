@@ -1,5 +1,4 @@
-/* This file hides how UTF-8 encodes a character: which bytes begin one and which continue it. ICU has the properties of characters.
- */
+/* This file hides how UTF-8 encodes a character; ICU has the properties of characters. */
 #include "model/base/utf8.h"
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>

@@ -2,7 +2,6 @@
  * tokens name languages. */
 #include "model/import/vocabulary.h"
 #include "model/base/utf8.h"
-#include "model/import/tensors.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
