@@ -1,8 +1,381 @@
-/* Hides which kind of decoder a model has. */
+/* Hides which kind of decoder a model has, and what a layer of a transformer's decoder knows of the words before: its mixer, which
+ * may keep a state or look back on a past. Recurrent decoders are in decoder_recurrent.c. */
 #include "model/network/decoder.h"
+#include "model/network/attention.h"
+#include "model/network/layers.h"
 
 #include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+void decoder_embed(const struct decoder *decoder, int token, float *x) {
+    size_t size = decoder->shape.input;
+    token = token == DECODER_FIRST ? decoder->first : token;
+    assert(token == DECODER_FIRST || (token >= 0 && (size_t)token < decoder->vocabulary));
+    if (token == DECODER_FIRST)
+        memset(x, 0, size * sizeof *x);
+    else
+        weights_row(&decoder->embedding, (size_t)token, x);
+}
+
+/* ---- the transformer's decoder ----
+ * Layers of a mixer, cross-attention and a feed-forward, each a block (model/network/layers.h). The memory holds keys and values of
+ * all layers' cross-attention, layer l's from l d on; a row's state and past hold those of all layers' mixers in the same way. */
+
+struct mixer;
+struct step;
+
+/* state, past: vectors of d that a row carries, and that a step adds to its past, in each layer. LAYER is "decoder.layers.N". */
+struct mixer_kind {
+    const char *name;
+    size_t state, past;
+    void (*init)(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *layer,
+                 struct weights *weights, struct error *err);
+    void (*run)(const struct mixer *mixer, const struct step *step);
+};
+
+/* The parameters of one layer's mixer; those that its kind does not have stay zeroed. */
+struct mixer {
+    struct heads self;
+    struct linear candidate, forget;
+    size_t average_filter; /* a; 0: none */
+    const struct activation *activation;
+    struct linear input, output, gate_input, gate_output;
+    struct norm norm; /* of ssru and average */
+};
+
+struct layer {
+    struct mixer mixer;
+    struct heads cross;
+    struct filter filter;
+};
+
+struct transformer {
+    struct stack stack;
+    const struct mixer_kind *mixer;
+    size_t count, annotation;               /* layers; D */
+    size_t wide;                            /* the widest middle of a feed-forward */
+    size_t alignment_layer, alignment_head; /* the attention that is shown; both from 0 */
+    struct layer layers[CONFIG_MAX_LAYERS];
+};
+
+/* One step of R rows, in one of its layers. */
+struct step {
+    const struct stack *stack;
+    const struct row *rows;
+    size_t count;         /* R */
+    size_t layer;         /* the one in progress */
+    size_t state, past;   /* where its numbers begin in a row's state, and in what a step adds */
+    float *x;             /* [R, d] updated */
+    float *u, *q, *k, *v; /* [R, d] scratch */
+    float *wide;          /* [R, the widest middle of a feed-forward] */
+    float *weights;       /* [H, the most entries that a row looks at] */
+};
+
+/* ---- self-attention: heads over all that the layer has read so far (Vaswani et al. 2017) ---- */
+
+static void init_self(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *layer,
+                      struct weights *weights, struct error *err) {
+    char name[PARAMETER_BYTES];
+    (void)config;
+    snprintf(name, sizeof name, "%s.self", layer);
+    heads_init(&mixer->self, stack, name, stack->size, weights, err);
+}
+
+/* Writes x [d] from number `at` on of what a step adds to its past. */
+static void keep(const struct stack *stack, const float *x, size_t at, float *added) {
+    if (stack->half)
+        stack->kernels->blocks->halve(x, stack->size, (uint16_t *)(void *)added + at);
+    else
+        memcpy(added + at, x, stack->size * sizeof *x);
+}
+
+static void run_self(const struct mixer *mixer, const struct step *s) {
+    const struct stack *stack = s->stack;
+    const struct heads *self = &mixer->self;
+    size_t size = stack->size;
+    const float *read = block_read(stack, &self->norm, s->count, s->x, s->u);
+    linear_apply(&self->query, read, size, s->count, s->q, size);
+    linear_apply(&self->key, read, size, s->count, s->k, size);
+    linear_apply(&self->value, read, size, s->count, s->v, size);
+    for (size_t r = 0; r < s->count; r++) { /* the row's own key and value are the last of its past */
+        const struct row *row = &s->rows[r];
+        size_t seen = stack->heads.count * (row->step + 1);
+        keep(stack, s->k + r * size, s->past, row->added);
+        keep(stack, s->v + r * size, s->past + size, row->added);
+        heads_look(stack->kernels, &stack->heads,
+                   &(struct gaze){.query = s->q + r * size,
+                                  .keys = {.path = row->past, .offset = s->past, .half = stack->half},
+                                  .values = {.path = row->past, .offset = s->past + size, .half = stack->half},
+                                  .count = row->step + 1,
+                                  .position = row->step,
+                                  .alibi = stack->positions.alibi,
+                                  .weights = row->looks.self ? row->looks.self + s->layer * seen : s->weights,
+                                  .context = s->u + r * size});
+    }
+    linear_apply(&self->output, s->u, size, s->count, s->q, size);
+    block_add(stack, &self->norm, s->count, s->q, s->x);
+}
+
+/* ---- ssru (Kim et al. 2019): z = W x, g = sigmoid(W_f x + b_f), c_t = g c_{t-1} + (1 - g) z, F = max(c_t, 0); c_{-1} = 0 ---- */
+
+static void init_ssru(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *layer,
+                      struct weights *weights, struct error *err) {
+    char name[PARAMETER_BYTES];
+    (void)config;
+    snprintf(name, sizeof name, "%s.ssru", layer);
+    block_linear(&mixer->candidate, name, "candidate", stack->size, stack->size, false, weights, err);
+    block_linear(&mixer->forget, name, "forget", stack->size, stack->size, true, weights, err);
+    block_norm(&mixer->norm, stack, name, weights, err);
+}
+
+static void run_ssru(const struct mixer *mixer, const struct step *s) {
+    const struct stack *stack = s->stack;
+    size_t size = stack->size;
+    const float *read = block_read(stack, &mixer->norm, s->count, s->x, s->u);
+    linear_apply(&mixer->candidate, read, size, s->count, s->q, size);
+    linear_apply(&mixer->forget, read, size, s->count, s->k, size);
+    for (size_t r = 0; r < s->count; r++)
+        stack->kernels->blocks->ssru(s->k + r * size, size, s->rows[r].state + s->state, s->q + r * size);
+    block_add(stack, &mixer->norm, s->count, s->q, s->x);
+}
+
+/* ---- average (Zhang et al. 2018) ---- */
+
+/* m_t = (t m_{t-1} + x_t) / (t + 1); y = W_2 act(W_1 m + b_1) + b_2, or act(W_1 m + b_1) if that has d rows, or m; F = sigmoid(W_i
+ * x + b_i) x + sigmoid(W_f y + b_f) y, or y. With norm "pre" y is made of LN(m), and x stays as it is. */
+static void init_average(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *layer,
+                         struct weights *weights, struct error *err) {
+    char name[PARAMETER_BYTES];
+    size_t size = stack->size, filter = config->average_filter;
+    snprintf(name, sizeof name, "%s.average", layer);
+    mixer->average_filter = filter;
+    mixer->activation = activation_find("decoder.average_activation", config->average_activation, err);
+    if (!mixer->activation)
+        weights_fail(weights);
+    if (filter > 0)
+        block_linear(&mixer->input, name, "input", filter, size, true, weights, err);
+    if (filter > 0 && filter != size)
+        block_linear(&mixer->output, name, "output", size, filter, true, weights, err);
+    if (config->average_gate) {
+        block_linear(&mixer->gate_input, name, "gate.input", size, size, true, weights, err);
+        block_linear(&mixer->gate_output, name, "gate.output", size, size, true, weights, err);
+    }
+    block_norm(&mixer->norm, stack, name, weights, err);
+}
+
+static void run_average(const struct mixer *mixer, const struct step *s) {
+    const struct stack *stack = s->stack;
+    size_t size = stack->size, count = s->count, filter = mixer->average_filter;
+    float *y = s->q;
+    for (size_t r = 0; r < count; r++) {
+        const float *x = s->x + r * size;
+        float *mean = s->rows[r].state + s->state, before = (float)s->rows[r].step;
+        for (size_t i = 0; i < size; i++)
+            mean[i] = (mean[i] * before + x[i]) / (before + 1);
+        memcpy(y + r * size, mean, size * sizeof *y);
+    }
+    if (stack->pre)
+        norm_apply(&mixer->norm, stack->kernels, count, y, size);
+    if (filter > 0) {
+        linear_apply(&mixer->input, y, size, count, s->wide, filter);
+        mixer->activation->apply(stack->kernels, s->wide, count * filter);
+        if (mixer->output.out)
+            linear_apply(&mixer->output, s->wide, filter, count, y, size);
+        else
+            memcpy(y, s->wide, count * size * sizeof *y);
+    }
+    if (mixer->gate_input.out) {
+        linear_apply(&mixer->gate_input, s->x, size, count, s->k, size);
+        linear_apply(&mixer->gate_output, y, size, count, s->v, size);
+        for (size_t r = 0; r < count; r++) /* each alone, so that its bits do not depend on its place among the others */
+            stack->kernels->blocks->mix(s->k + r * size, s->x + r * size, s->v + r * size, size, y + r * size);
+    }
+    block_add(stack, &mixer->norm, count, y, s->x);
+}
+
+static const struct mixer_kind mixers[] = {
+    {"self_attention", 0, 2, init_self, run_self},
+    {"ssru", 1, 0, init_ssru, run_ssru},
+    {"average", 1, 0, init_average, run_average},
+};
+
+/* ---- one step ---- */
+
+static void run_cross(const struct decoder *decoder, const struct heads *cross, const struct step *s) {
+    const struct transformer *own = decoder->own;
+    const struct stack *stack = s->stack;
+    size_t size = stack->size, at = s->layer * size, heads = stack->heads.count;
+    const float *read = block_read(stack, &cross->norm, s->count, s->x, s->u);
+    linear_apply(&cross->query, read, size, s->count, s->q, size);
+    for (size_t r = 0; r < s->count; r++) {
+        const struct row *row = &s->rows[r];
+        const struct memory *memory = row->memory;
+        float *weights = row->looks.cross ? row->looks.cross + s->layer * heads * memory->length : s->weights;
+        heads_look(stack->kernels, &stack->heads,
+                   &(struct gaze){.query = s->q + r * size,
+                                  .keys = {.first = memory->keys + at, .distance = decoder->shape.key},
+                                  .values = {.first = memory->values + at, .distance = decoder->shape.value},
+                                  .count = memory->length,
+                                  .forced = row->forced,
+                                  .weights = weights,
+                                  .context = s->u + r * size});
+        if (s->layer == own->alignment_layer)
+            memcpy(row->attention, weights + own->alignment_head * memory->length, memory->length * sizeof *row->attention);
+    }
+    linear_apply(&cross->output, s->u, size, s->count, s->q, size);
+    block_add(stack, &cross->norm, s->count, s->q, s->x);
+}
+
+static void run_layers(const struct decoder *decoder, struct step *step) {
+    const struct transformer *own = decoder->own;
+    const struct stack *stack = step->stack;
+    size_t size = stack->size, count = step->count;
+    for (size_t r = 0; r < count; r++) {
+        const struct row *row = &step->rows[r];
+        float *x = step->x + r * size;
+        decoder_embed(decoder, row->token, x);
+        if (row->input)
+            memcpy(row->input, x, size * sizeof *x);
+        stack_enter(stack, row->step, x);
+    }
+    for (size_t l = 0; l < own->count; l++) {
+        const struct layer *layer = &own->layers[l];
+        step->layer = l;
+        step->state = l * own->mixer->state * size;
+        step->past = l * own->mixer->past * size;
+        own->mixer->run(&layer->mixer, step);
+        run_cross(decoder, &layer->cross, step);
+        filter_run(&layer->filter, stack, count, step->x, step->u, step->q, step->wide);
+    }
+    stack_leave(stack, count, step->x);
+
+    /* The readout is the output of the top layer. */
+    memcpy(step->rows->readout, step->x, count * size * sizeof *step->x);
+    for (size_t r = 0; r < count; r++)
+        if (step->rows[r].top)
+            memcpy(step->rows[r].top, step->x + r * size, size * sizeof *step->x);
+}
+
+static int transformer_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
+                            struct error *err) {
+    const struct transformer *own = decoder->own;
+    size_t vectors = count * own->stack.size, most = 0;
+    for (size_t r = 0; r < count; r++) {
+        size_t longest = rows[r].memory->length > rows[r].step + 1 ? rows[r].memory->length : rows[r].step + 1;
+        most = longest > most ? longest : most;
+    }
+    struct arena_mark mark = arena_mark(arena);
+    struct step step = {.stack = &own->stack,
+                        .rows = rows,
+                        .count = count,
+                        .x = arena_alloc(arena, vectors, sizeof(float)),
+                        .u = arena_alloc(arena, vectors, sizeof(float)),
+                        .q = arena_alloc(arena, vectors, sizeof(float)),
+                        .k = arena_alloc(arena, vectors, sizeof(float)),
+                        .v = arena_alloc(arena, vectors, sizeof(float)),
+                        .wide = arena_alloc(arena, count * own->wide, sizeof(float)),
+                        .weights = arena_alloc(arena, own->stack.heads.count * most, sizeof(float))};
+    bool failed = arena_failed(arena);
+    if (!failed)
+        run_layers(decoder, &step);
+    arena_release(arena, mark);
+    return failed ? error_memory(err) : 0;
+}
+
+/* ---- a sentence ---- */
+
+static int transformer_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                             struct arena *arena, float *states, struct error *err) {
+    (void)encoded, (void)lengths, (void)arena, (void)err;
+    memset(states, 0, n * decoder->shape.state * sizeof *states);
+    return 0;
+}
+
+static int transformer_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count,
+                                struct arena *arena, float *keys, float *values, struct error *err) {
+    const struct transformer *own = decoder->own;
+    const float *annotations = encoded->annotations + first * own->annotation;
+    size_t all = decoder->shape.key;
+    (void)arena, (void)err;
+    for (size_t l = 0; l < own->count; l++) {
+        const struct heads *cross = &own->layers[l].cross;
+        linear_apply(&cross->key, annotations, own->annotation, count, keys + l * own->stack.size, all);
+        linear_apply(&cross->value, annotations, own->annotation, count, values + l * own->stack.size, all);
+    }
+    return 0;
+}
+
+/* ---- loading ---- */
+
+static bool transformer_has(const char *style) {
+    return strcmp(style, "transformer") == 0;
+}
+
+static int transformer_init(struct decoder *decoder, const struct model_config *config, struct weights *weights,
+                            struct error *err) {
+    const struct decoder_config *c = &config->decoder;
+    const struct mixer_kind *mixer = TABLE_FIND(mixers, "decoder.mixer", c->mixer, err);
+    struct transformer *own = decoder->own = mixer ? calloc(1, sizeof *own) : NULL;
+    if (!own)
+        return mixer ? error_memory(err) : -1;
+    own->mixer = mixer;
+    own->count = c->layers;
+    own->annotation = config_annotation_size(config);
+    own->wide = c->average_filter > c->blocks.filter ? c->average_filter : c->blocks.filter;
+    own->alignment_layer = c->alignment_layer > 0 ? c->alignment_layer - 1 : c->layers - 1;
+    own->alignment_head = c->alignment_head;
+    stack_init(&own->stack, "decoder", &c->blocks, c->hidden, config_target_positions(config), weights, decoder->kernels, err);
+    own->stack.half = weights_backend(weights)->half_past;
+    for (size_t l = 0; l < own->count; l++) {
+        struct layer *layer = &own->layers[l];
+        char name[PARAMETER_BYTES / 2], cross[PARAMETER_BYTES], filter[PARAMETER_BYTES];
+        snprintf(name, sizeof name, "decoder.layers.%zu", l);
+        snprintf(cross, sizeof cross, "%s.cross", name);
+        snprintf(filter, sizeof filter, "%s.filter", name);
+        mixer->init(&layer->mixer, &own->stack, c, name, weights, err);
+        heads_init(&layer->cross, &own->stack, cross, own->annotation, weights, err);
+        filter_init(&layer->filter, &own->stack, filter, weights, err);
+    }
+
+    size_t size = own->stack.size, all = own->count * size;
+    decoder->shape = (struct decoder_shape){.state = mixer->state * all,
+                                            .past = mixer->past * all / (own->stack.half ? 2 : 1), /* even: keys and values */
+                                            .key = all,
+                                            .value = all,
+                                            .input = size,
+                                            .top = size,
+                                            .readout = size};
+    decoder->attends = true;
+    decoder->cross = (struct lookers){own->count, c->blocks.heads};
+    decoder->self = mixer->past > 0 ? decoder->cross : (struct lookers){0};
+    return weights_failed(weights) ? -1 : 0;
+}
+
+static void transformer_done(void *own) {
+    struct transformer *loaded = own;
+    for (size_t l = 0; l < loaded->count; l++) {
+        struct layer *layer = &loaded->layers[l];
+        heads_done(&layer->mixer.self);
+        linear_done(&layer->mixer.candidate);
+        linear_done(&layer->mixer.forget);
+        linear_done(&layer->mixer.input);
+        linear_done(&layer->mixer.output);
+        linear_done(&layer->mixer.gate_input);
+        linear_done(&layer->mixer.gate_output);
+        heads_done(&layer->cross);
+        filter_done(&layer->filter);
+    }
+    stack_done(&loaded->stack);
+    free(loaded);
+}
+
+static const struct decoder_kind decoder_transformer = {transformer_has,   transformer_init,     transformer_done,
+                                                        transformer_start, transformer_remember, transformer_step};
+
+/* ---- all decoders ---- */
 
 static const struct decoder_kind *const kinds[] = {&decoder_recurrent, &decoder_transformer};
 
@@ -51,14 +424,4 @@ int decoder_step(const struct decoder *decoder, const struct row *rows, size_t c
         assert(rows[r].readout == rows->readout + r * decoder->shape.readout);
     }
     return decoder->kind->step(decoder, rows, count, arena, err);
-}
-
-void decoder_embed(const struct decoder *decoder, int token, float *x) {
-    size_t size = decoder->shape.input;
-    token = token == DECODER_FIRST ? decoder->first : token;
-    assert(token == DECODER_FIRST || (token >= 0 && (size_t)token < decoder->vocabulary));
-    if (token == DECODER_FIRST)
-        memset(x, 0, size * sizeof *x);
-    else
-        weights_row(&decoder->embedding, (size_t)token, x);
 }

@@ -72,7 +72,7 @@ struct decoder_kind {
                     float *keys, float *values, struct error *err);
     int (*step)(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena, struct error *err);
 };
-extern const struct decoder_kind decoder_recurrent, decoder_transformer;
+extern const struct decoder_kind decoder_recurrent;
 
 /* x [E] = the embedding of a row's token; zeros for DECODER_FIRST if the first input is a zero vector. */
 void decoder_embed(const struct decoder *decoder, int token, float *x);

@@ -1,11 +1,230 @@
-/* Hides how sentences are embedded and which kinds of encoders there are. The convolutional one, which needs nothing but products,
- * is here, too. */
+/* Hides which kinds of encoders there are, and how each of them takes many sentences of different lengths at once. A new kind is a
+ * section with an encoder_kind, a row in the table at the end, and one in weights/model/network.py. */
 #include "model/network/encoder.h"
+#include "model/network/attention.h"
+#include "model/network/layers.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Sentences end to end. */
+struct sequences {
+    size_t n, tokens;      /* sentences; tokens of all sentences */
+    const size_t *lengths; /* [n], each >= 1 */
+    size_t longest;
+    float *looks; /* [layers, T, heads, T] written: the weights of a single sentence; NULL: not wanted */
+};
+
+/* init loads the parameters into encoder->own; -1: encoder_done frees what was loaded. done frees own. run: x [tokens, E],
+ * embedded, may be overwritten; out and scratch come from the arena; -1: out of memory. begin and advance (NULL: the kind has none)
+ * run the encoder in parts: begin allocates in the arena what the parts work on, or returns NULL; advance does `work`
+ * multiplications or somewhat more, some rows of some layers, and returns true after the last ones. The sequences must stay. */
+struct encoder_kind {
+    const char *name;
+    int (*init)(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err);
+    void (*done)(void *own);
+    int (*run)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
+               struct encoded *out);
+    void *(*begin)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
+                   struct encoded *out);
+    bool (*advance)(const struct encoder *encoder, void *parts, size_t work);
+};
+
+/* ---- the recurrent encoder ----
+ * Stacked layers in one direction or both, h_j = [forward; backward]. Residual (GNMT, Wu et al. 2016): from the second layer up, a
+ * layer's output is its h plus its input if the two have the same size; its recurrence and its final state are h alone. */
+
+/* How the layers of a bidirectional encoder are stacked. apart: a direction reads only its own output from the layer below;
+ * turning: every second layer runs against its direction; single: the layers above the first have only the first direction. */
+struct encoder_stack {
+    const char *name;
+    bool apart, turning, single;
+};
+
+static const struct encoder_stack stacks[] = {
+    {"joined", false, false, false},    /* PyTorch's */
+    {"separate", true, false, false},   /* Marian's bidirectional */
+    {"alternating", true, true, false}, /* Marian's alternating */
+    {"forward", false, false, true},    /* Marian's bi-unidirectional, GNMT's */
+};
+
+/* D is the size of the top layer's output, H for each of its directions. */
+struct recurrent {
+    const struct kernels *kernels;
+    const struct encoder_stack *stack;
+    const struct cell_kind *cell;
+    const struct norm_kind *norm;          /* of the cells' products */
+    size_t embedding_size, hidden, layers; /* E, H, - */
+    size_t directions;                     /* of the first layer */
+    bool residual;
+    struct cell cells[CONFIG_MAX_LAYERS][2]; /* [layer][forward, backward] */
+};
+
+static size_t directions_of(const struct recurrent *e, size_t l) {
+    return l > 0 && e->stack->single ? 1 : e->directions;
+}
+
+/* Floats of a token in the output of layer l. */
+static size_t size_of(const struct recurrent *e, size_t l) {
+    return directions_of(e, l) * e->hidden;
+}
+
+/* Floats of a token in the input of layer l, for all directions together. */
+static size_t input_size(const struct recurrent *e, size_t l) {
+    return l == 0 ? e->embedding_size : size_of(e, l - 1);
+}
+
+/* True if direction d of layer l reads its own half of the output below. */
+static bool reads_apart(const struct recurrent *e, size_t l) {
+    return l > 0 && e->stack->apart;
+}
+
+static int recurrent_init(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err) {
+    static const char *const directions[] = {"forward", "backward"};
+    const struct encoder_config *c = &config->encoder;
+    struct recurrent *own = encoder->own = malloc(sizeof *own);
+    if (!own)
+        return error_memory(err);
+    *own = (struct recurrent){.kernels = encoder->kernels,
+                              .stack = TABLE_FIND(stacks, "encoder.stack", c->stack, err),
+                              .cell = cell_kind_find("encoder.cell", c->cell, err),
+                              .norm = norm_kind_find("encoder.normalization", c->normalization, err),
+                              .embedding_size = encoder->embedding_size,
+                              .hidden = c->hidden,
+                              .layers = c->layers,
+                              .directions = c->bidirectional ? 2 : 1,
+                              .residual = c->residual};
+    if (!own->stack || !own->cell || !own->norm)
+        return -1;
+    for (size_t l = 0; l < own->layers; l++)
+        for (size_t d = 0; d < directions_of(own, l); d++) {
+            struct cell_shape shape = {.in = reads_apart(own, l) ? own->hidden : input_size(own, l),
+                                       .hidden = own->hidden,
+                                       .norm = own->norm,
+                                       .transitions = c->transitions};
+            char prefix[64];
+            snprintf(prefix, sizeof prefix, "encoder.layers.%zu.%s.", l, directions[d]);
+            cell_init(&own->cells[l][d], own->cell, prefix, &shape, weights, own->kernels, err);
+        }
+    return weights_failed(weights) ? -1 : 0;
+}
+
+static void recurrent_done(void *own) {
+    struct recurrent *e = own;
+    for (size_t l = 0; l < e->layers; l++)
+        for (size_t d = 0; d < 2; d++)
+            cell_done(&e->cells[l][d]);
+    free(e);
+}
+
+/* Sentences in the order of falling length: those that reach step t are the first ones. */
+struct ragged {
+    const struct sequences *sequences;
+    size_t *offsets; /* [n] the number of each sentence's first token */
+    size_t *order;   /* [n] sentence indices by falling length */
+    size_t *x_rows;  /* [n] scratch: the token that each active sentence reads at a step */
+};
+
+static int ragged_init(struct ragged *ragged, const struct sequences *sequences, struct arena *arena) {
+    const size_t *lengths = sequences->lengths;
+    size_t n = sequences->n, offset = 0;
+    *ragged = (struct ragged){.sequences = sequences,
+                              .offsets = arena_alloc(arena, n, sizeof *ragged->offsets),
+                              .order = arena_alloc(arena, n, sizeof *ragged->order),
+                              .x_rows = arena_alloc(arena, n, sizeof *ragged->x_rows)};
+    if (arena_failed(arena))
+        return -1;
+    for (size_t i = 0; i < n; offset += lengths[i++]) {
+        ragged->offsets[i] = offset;
+        size_t place = i; /* insertion: n is small, and equal lengths keep their order */
+        for (; place > 0 && lengths[ragged->order[place - 1]] < lengths[i]; place--)
+            ragged->order[place] = ragged->order[place - 1];
+        ragged->order[place] = i;
+    }
+    return 0;
+}
+
+/* One direction of one layer. */
+struct lane {
+    const struct cell *cell;
+    bool backward;
+    struct vectors in;   /* [tokens], as much of each as the cell reads */
+    size_t column, size; /* where its h goes in the layer's output for a token, and the size of that output */
+    float *out, *finals; /* [tokens, size]; [n, states, size] */
+};
+
+static int run_lane(const struct lane *lane, const struct ragged *ragged, struct arena *arena) {
+    const struct cell *cell = lane->cell;
+    const size_t *lengths = ragged->sequences->lengths;
+    size_t n = ragged->sequences->n, tokens = ragged->sequences->tokens, active = n;
+    size_t hidden = cell->hidden, kept = cell->kind->states, ld = kept * hidden;
+    struct arena_mark mark = arena_mark(arena);
+    float *gates_x = arena_alloc(arena, tokens * cell->input.out, sizeof *gates_x);
+    float *scratch = arena_alloc(arena, n * cell_scratch(cell), sizeof *scratch);
+    float *states = arena_zalloc(arena, n * ld, sizeof *states); /* [n, states * H] in ragged order */
+    if (arena_failed(arena))
+        return -1;
+    linear_apply(&cell->input, lane->in.x, lane->in.distance, tokens, gates_x, cell->input.out);
+
+    for (size_t t = 0; t < ragged->sequences->longest; t++) {
+        while (lengths[ragged->order[active - 1]] <= t)
+            active--;
+        for (size_t i = 0; i < active; i++) {
+            size_t sentence = ragged->order[i];
+            ragged->x_rows[i] = ragged->offsets[sentence] + (lane->backward ? lengths[sentence] - 1 - t : t);
+        }
+        cell_step(cell, &(struct cell_inputs){gates_x, cell->input.out, ragged->x_rows}, active, states, ld, scratch);
+        for (size_t i = 0; i < active; i++)
+            memcpy(lane->out + ragged->x_rows[i] * lane->size + lane->column, states + i * ld, hidden * sizeof *states);
+    }
+
+    /* The final states go back to the order of the sentences. */
+    for (size_t i = 0; i < n; i++)
+        for (size_t s = 0; s < kept; s++)
+            memcpy(lane->finals + (ragged->order[i] * kept + s) * lane->size + lane->column, states + (i * kept + s) * hidden,
+                   hidden * sizeof *states);
+    arena_release(arena, mark);
+    return 0;
+}
+
+static int recurrent_run(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
+                         struct encoded *out) {
+    const struct recurrent *e = encoder->own;
+    struct ragged ragged;
+    if (ragged_init(&ragged, sequences, arena) != 0)
+        return -1;
+    const float *in = x;
+    size_t states = e->cell->states;
+    for (size_t l = 0; l < e->layers; l++) {
+        size_t size = size_of(e, l);
+        float *h = arena_alloc(arena, sequences->tokens * size, sizeof *h);
+        out->finals[l] = arena_alloc(arena, sequences->n * states * size, sizeof *h);
+        if (arena_failed(arena))
+            return -1;
+        for (size_t d = 0; d < directions_of(e, l); d++) {
+            struct lane lane = {.cell = &e->cells[l][d],
+                                .backward = (d == 1) != (e->stack->turning && l % 2 == 1),
+                                .in = {in + (reads_apart(e, l) ? d * e->hidden : 0), input_size(e, l)},
+                                .column = d * e->hidden,
+                                .size = size,
+                                .out = h,
+                                .finals = out->finals[l]};
+            if (run_lane(&lane, &ragged, arena) != 0)
+                return -1;
+        }
+        if (e->residual && l > 0 && input_size(e, l) == size)
+            e->kernels->add(in, sequences->tokens * size, h);
+        in = out->annotations = h;
+        out->top = out->finals[l];
+        out->top_ld = states * size;
+    }
+    return 0;
+}
+
+static const struct encoder_kind encoder_recurrent = {"recurrent", recurrent_init, recurrent_done, recurrent_run, NULL, NULL};
 
 /* ---- the convolutional encoder ---- */
 
@@ -94,6 +313,179 @@ static int convolutional_run(const struct encoder *e, float *x, const struct seq
 static const struct encoder_kind encoder_convolutional = {
     "convolutional", convolutional_init, convolutional_done, convolutional_run, NULL, NULL};
 
+/* ---- the transformer's encoder ----
+ * Vaswani et al. 2017, 3.1: layers of self-attention over the sentence and a feed-forward, each a block (model/network/layers.h).
+ * Sentences lie end to end: products take all tokens at once, attention each sentence by itself. An encoding is divided into parts.
+ */
+
+size_t encoder_part_rows(size_t work, size_t each, size_t left) {
+    enum { FEWEST = 32 };
+    size_t rows = each > 0 ? work / each : left;
+    rows = rows < FEWEST ? FEWEST : rows;
+    return rows < left ? rows : left;
+}
+
+struct layer {
+    struct heads self;
+    struct filter filter;
+};
+
+struct transformer {
+    struct stack stack;
+    size_t count;
+    struct layer layers[CONFIG_MAX_LAYERS];
+};
+
+/* An encoding in progress. A layer is two passes over the rows, since all rows must have their keys before one looks at them; a
+ * pass is done in groups of rows. */
+struct parts {
+    struct sequences sequences;
+    float *x;             /* [tokens, d] */
+    float *u, *q, *k, *v; /* [tokens, d] */
+    float *wide;          /* [tokens, f] */
+    float *mutual;        /* [mutual_scratch of the longest sentence] */
+    float *slopes;        /* [H]; NULL: without ALiBi */
+    /* The next rows to do: those from `row` on of this layer, in its first pass or, when they are keyed, in its second. */
+    size_t layer, row;
+    bool keyed;
+};
+
+static int transformer_init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
+    struct transformer *own = e->own = calloc(1, sizeof *own);
+    if (!own)
+        return error_memory(err);
+    own->count = config->encoder.layers;
+    e->self = (struct lookers){own->count, config->encoder.blocks.heads};
+    stack_init(&own->stack, "encoder", &config->encoder.blocks, config->encoder.hidden, config_positions(config), weights,
+               e->kernels, err);
+    for (size_t l = 0; l < own->count; l++) {
+        char self[PARAMETER_BYTES], filter[PARAMETER_BYTES];
+        snprintf(self, sizeof self, "encoder.layers.%zu.self", l);
+        snprintf(filter, sizeof filter, "encoder.layers.%zu.filter", l);
+        heads_init(&own->layers[l].self, &own->stack, self, own->stack.size, weights, err);
+        filter_init(&own->layers[l].filter, &own->stack, filter, weights, err);
+    }
+    return weights_failed(weights) ? -1 : 0;
+}
+
+static void transformer_done(void *own) {
+    struct transformer *loaded = own;
+    for (size_t l = 0; l < loaded->count; l++) {
+        heads_done(&loaded->layers[l].self);
+        filter_done(&loaded->layers[l].filter);
+    }
+    stack_done(&loaded->stack);
+    free(loaded);
+}
+
+static void *transformer_begin(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
+                               struct encoded *out) {
+    const struct transformer *own = e->own;
+    const struct stack *stack = &own->stack;
+    size_t vectors = sequences->tokens * stack->size;
+    struct parts *parts = arena_alloc(arena, 1, sizeof *parts);
+    if (!parts)
+        return NULL;
+    *parts = (struct parts){
+        .sequences = *sequences,
+        .x = x,
+        .u = arena_alloc(arena, vectors, sizeof(float)),
+        .q = arena_alloc(arena, vectors, sizeof(float)),
+        .k = arena_alloc(arena, vectors, sizeof(float)),
+        .v = arena_alloc(arena, vectors, sizeof(float)),
+        .wide = arena_alloc(arena, sequences->tokens * stack->filter, sizeof(float)),
+        .mutual = arena_alloc(arena, mutual_scratch(&stack->heads, sequences->longest), sizeof(float)),
+        .slopes = stack->positions.alibi ? arena_alloc(arena, stack->heads.count, sizeof(float)) : NULL,
+    };
+    if (arena_failed(arena))
+        return NULL;
+    for (size_t i = 0, at = 0; i < sequences->n; at += sequences->lengths[i++])
+        for (size_t t = 0; t < sequences->lengths[i]; t++)
+            stack_enter(stack, t, x + (at + t) * stack->size);
+    *out = (struct encoded){.annotations = x};
+    return parts;
+}
+
+/* The first pass: queries, keys and values of the next rows. */
+static void make_keys(const struct transformer *own, const struct parts *parts, size_t rows) {
+    const struct heads *self = &own->layers[parts->layer].self;
+    size_t size = own->stack.size, at = parts->row * size;
+    const float *read = block_read(&own->stack, &self->norm, rows, parts->x + at, parts->u + at);
+    linear_apply(&self->query, read, size, rows, parts->q + at, size);
+    linear_apply(&self->key, read, size, rows, parts->k + at, size);
+    linear_apply(&self->value, read, size, rows, parts->v + at, size);
+}
+
+/* The second pass. The output of the rows takes the place of their queries, which nothing reads any more. */
+static void look_and_filter(const struct transformer *own, const struct parts *parts, size_t rows) {
+    const struct layer *layer = &own->layers[parts->layer];
+    const struct stack *stack = &own->stack;
+    const size_t *lengths = parts->sequences.lengths;
+    size_t size = stack->size, tokens = parts->sequences.tokens, first = parts->row, end = first + rows;
+    float *looks = parts->sequences.looks;
+
+    /* Contexts, in u, of the rows of each sentence that has some of them. */
+    for (size_t i = 0, begin = 0; begin < end; begin += lengths[i++]) {
+        size_t from = first > begin ? first - begin : 0, to = end - begin < lengths[i] ? end - begin : lengths[i];
+        if (from >= to)
+            continue;
+        struct mutual mutual = {.q = parts->q + begin * size,
+                                .k = parts->k + begin * size,
+                                .v = parts->v + begin * size,
+                                .distance = size,
+                                .n = lengths[i],
+                                .first = from,
+                                .rows = to - from,
+                                .scratch = parts->mutual,
+                                .weights = looks ? looks + parts->layer * stack->heads.count * tokens * tokens : NULL,
+                                .out = parts->u + begin * size};
+        heads_look_around(stack->kernels, &stack->heads, &mutual, parts->slopes);
+    }
+
+    size_t at = first * size;
+    linear_apply(&layer->self.output, parts->u + at, size, rows, parts->q + at, size);
+    block_add(stack, &layer->self.norm, rows, parts->q + at, parts->x + at);
+    filter_run(&layer->filter, stack, rows, parts->x + at, parts->u + at, parts->q + at, parts->wide);
+}
+
+static bool transformer_advance(const struct encoder *e, void *all, size_t work) {
+    const struct transformer *own = e->own;
+    struct parts *parts = all;
+    size_t size = own->stack.size, tokens = parts->sequences.tokens;
+    for (size_t done = 0; parts->layer < own->count && done < work;) {
+        /* The maximum number of multiplications for a row in this pass. */
+        size_t each = size * (parts->keyed ? size + 2 * own->stack.filter + 2 * parts->sequences.longest : 3 * size);
+        size_t rows = encoder_part_rows(work - done, each, tokens - parts->row);
+        done += rows * each;
+        (parts->keyed ? look_and_filter : make_keys)(own, parts, rows);
+
+        parts->row += rows;
+        if (parts->row == tokens) {
+            parts->row = 0;
+            parts->layer += parts->keyed;
+            parts->keyed = !parts->keyed;
+        }
+    }
+    if (parts->layer < own->count)
+        return false;
+    stack_leave(&own->stack, tokens, parts->x);
+    return true;
+}
+
+static int transformer_run(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
+                           struct encoded *out) {
+    struct arena_mark mark = arena_mark(arena);
+    void *parts = transformer_begin(e, x, sequences, arena, out);
+    if (!parts)
+        return -1;
+    transformer_advance(e, parts, SIZE_MAX);
+    arena_release(arena, mark);
+    return 0;
+}
+
+static const struct encoder_kind encoder_transformer = {"transformer",   transformer_init,  transformer_done,
+                                                        transformer_run, transformer_begin, transformer_advance};
+
 /* ---- all encoders ---- */
 
 static const struct encoder_kind *const kinds[] = {&encoder_recurrent, &encoder_convolutional, &encoder_transformer};
@@ -171,11 +563,4 @@ void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t 
 
 bool encoder_advance(const struct encoder *encoder, void *parts, size_t work) {
     return encoder->kind->advance(encoder, parts, work);
-}
-
-size_t encoder_part_rows(size_t work, size_t each, size_t left) {
-    enum { FEWEST = 32 };
-    size_t rows = each > 0 ? work / each : left;
-    rows = rows < FEWEST ? FEWEST : rows;
-    return rows < left ? rows : left;
 }

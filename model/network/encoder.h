@@ -1,5 +1,4 @@
-/* The encoder: token ids -> annotations, for many sentences of different lengths at once. A new type is an encoder_kind, a row in
- * encoder.c and one in weights/model/network.py. */
+/* The encoder: token ids -> annotations, for many sentences of different lengths at once. */
 #ifndef ALIGND_ENCODER_H
 #define ALIGND_ENCODER_H
 
@@ -31,30 +30,6 @@ struct encoded {
     const float *top;                 /* the last layer's final h of each sentence, top_ld floats apart; NULL: there is none */
     size_t top_ld;
 };
-
-/* Sentences end to end. */
-struct sequences {
-    size_t n, tokens;      /* sentences; tokens of all sentences */
-    const size_t *lengths; /* [n], each >= 1 */
-    size_t longest;
-    float *looks; /* [layers, T, heads, T] written: the weights of a single sentence; NULL: not wanted */
-};
-
-/* init loads the parameters into encoder->own; -1: encoder_done frees what was loaded. done frees own. run: x [tokens, E],
- * embedded, may be overwritten; out and scratch come from the arena; -1: out of memory. begin and advance (NULL: the kind has none)
- * run the encoder in parts: begin allocates in the arena what the parts work on, or returns NULL; advance does `work`
- * multiplications or somewhat more, some rows of some layers, and returns true after the last ones. The sequences must stay. */
-struct encoder_kind {
-    const char *name;
-    int (*init)(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err);
-    void (*done)(void *own);
-    int (*run)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
-               struct encoded *out);
-    void *(*begin)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
-                   struct encoded *out);
-    bool (*advance)(const struct encoder *encoder, void *parts, size_t work);
-};
-extern const struct encoder_kind encoder_recurrent, encoder_transformer;
 
 int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, struct weights *weights,
                  const struct kernels *kernels, struct error *err);

@@ -1,10 +1,12 @@
-/* The two kinds of layers that several networks share: normalisation and recurrent cells. Each is one table of kinds; a new kind is
- * one row there and one in weights/model/norm.py or weights/model/network.py. */
+/* The parts from which networks are built: normalisation and recurrent cells, and the parts that a transformer's encoder and
+ * decoder have in common. Each kind is a row of a table; a new one is a row there and one in weights/model/norm.py, network.py or
+ * transformer.py. */
 #ifndef ALIGND_LAYERS_H
 #define ALIGND_LAYERS_H
 
 #include "model/compute/kernels.h"
 #include "model/compute/matrix.h"
+#include "model/weights/config.h"
 #include "model/weights/weights.h"
 #include <stdbool.h>
 
@@ -101,5 +103,112 @@ size_t cell_scratch(const struct cell *cell);
 /* Steps all rows at once. states: row r's state is at states + r * ld, h first. The products are only read. scratch [rows,
  * cell_scratch]. */
 void cell_step(const struct cell *cell, const struct cell_inputs *inputs, size_t rows, float *states, size_t ld, float *scratch);
+
+/* ---- transformers ----
+ * A stack of blocks computes x -> LN(x + F(x)) (norm "post", Vaswani et al. 2017), or x + F(LN(x)) with one LN on top of the stack
+ * ("pre", Xiong et al. 2020). F is attention (struct heads), the feed-forward (struct filter) or one of the decoder's mixers. All
+ * rows go through a block at once: a row is a token in the encoder and a hypothesis in the decoder. */
+
+enum { PARAMETER_BYTES = 96 }; /* of a parameter's name */
+
+/* ---- positions: what is added to an embedding so that the stack knows where it stands ---- */
+
+struct positions_kind;
+
+struct positions {
+    const struct positions_kind *kind;
+    size_t size, rows;  /* d; of the table */
+    size_t offset;      /* the position of the first row of the table, or of the first token in a stored one */
+    const float *table; /* [rows, d], owned by the weights, or `made`; NULL: nothing is added */
+    float *made;        /* owned */
+    bool alibi;         /* scores fall with the distance instead (model/network/attention.h) */
+};
+
+struct positions_options {
+    const char *kind;
+    const char *parameter; /* the name of the table in the weights; errors call a kind that is not known by it, too */
+    size_t size, rows;     /* d; how many learned positions there are. A stored table has as many as it has */
+    size_t offset;         /* the position of the first token: sinusoidal or stored */
+};
+
+/* Errors as weights_linear's; call positions_done in any case. */
+int positions_init(struct positions *positions, const struct positions_options *options, struct weights *weights,
+                   struct error *err);
+/* A zeroed one is allowed. */
+void positions_done(struct positions *positions);
+
+/* x [d] += p(offset + position). All positions after the last one of a table in the weights count as that. */
+void positions_add(const struct positions *positions, const struct kernels *kernels, size_t position, float *x);
+
+/* ---- the stack: what all its layers share ---- */
+
+struct activation {
+    const char *name;
+    void (*apply)(const struct kernels *kernels, float *x, size_t n);
+};
+
+/* The activation of this name; NULL as table_find. */
+const struct activation *activation_find(const char *key, const char *name, struct error *err);
+
+struct stack {
+    const struct kernels *kernels;
+    struct heads_shape heads; /* of attention to the stack's own rows and to others */
+    size_t size, filter;      /* d; f */
+    bool pre;                 /* norm "pre" */
+    bool half;                /* rows are kept for later steps as binary16; false: float32 */
+    const struct activation *activation;
+    float scale;   /* of embeddings */
+    float epsilon; /* of norms */
+    struct positions positions;
+    struct norm top; /* "pre" */
+};
+
+/* side: "encoder" or "decoder", the beginning of the parameters' names. positions: the rows of positions_init. Failures as
+ * weights_get's, for weights_failed; call stack_done in any case. */
+void stack_init(struct stack *stack, const char *side, const struct blocks_config *config, size_t size, size_t positions,
+                struct weights *weights, const struct kernels *kernels, struct error *err);
+void stack_done(struct stack *stack);
+
+/* Turns the embedding x [d] of the token at this position into the input of the first block. */
+void stack_enter(const struct stack *stack, size_t position, float *x);
+/* Turns the last block's output x [rows, d] into the stack's. */
+void stack_leave(const struct stack *stack, size_t rows, float *x);
+
+/* ---- blocks ---- */
+
+/* PREFIX.NAME.weight [out, in], and PREFIX.NAME.bias if there is one. Failures as above. */
+void block_linear(struct linear *linear, const char *prefix, const char *name, size_t out, size_t in, bool bias,
+                  struct weights *weights, struct error *err);
+/* PREFIX.norm.gain and .shift [d]. */
+void block_norm(struct norm *norm, const struct stack *stack, const char *prefix, struct weights *weights, struct error *err);
+
+/* The input of F: x [rows, d] itself, or LN(x), written to u [rows, d]. */
+const float *block_read(const struct stack *stack, const struct norm *norm, size_t rows, const float *x, float *u);
+/* x += y, the output of F; then LN(x) if the norm is "post". */
+void block_add(const struct stack *stack, const struct norm *norm, size_t rows, const float *y, float *x);
+
+/* The parameters of attention: q = W_q u + b_q, K = W_k m + b_k, V = W_v m + b_v, each d columns, and F = W_o [c_1 ... c_H] + b_o.
+ * m is the input of the row's own stack (self-attention) or the encoder's annotations (cross-attention). */
+struct heads {
+    struct linear query, key, value, output;
+    struct norm norm;
+};
+
+/* PREFIX.query, .key, .value, .output, .norm; memory: D, the size of an m. Failures as above. */
+void heads_init(struct heads *heads, const struct stack *stack, const char *prefix, size_t memory, struct weights *weights,
+                struct error *err);
+void heads_done(struct heads *heads);
+
+/* F(x) = W2 act(W1 x + b1) + b2. */
+struct filter {
+    struct linear input, output;
+    struct norm norm;
+};
+
+/* PREFIX.input, .output, .norm. Failures as above. */
+void filter_init(struct filter *filter, const struct stack *stack, const char *prefix, struct weights *weights, struct error *err);
+void filter_done(struct filter *filter);
+/* Updates x [rows, d]. Scratch: u, y [rows, d], wide [rows, f]. */
+void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x, float *u, float *y, float *wide);
 
 #endif
