@@ -10,6 +10,7 @@
 #include "model/compute/matrix.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct weights;
 
@@ -62,7 +63,7 @@ bool weights_failed(const struct weights *weights);
 /* Marks a failure elsewhere, whose error is in err. Returns -1. */
 int weights_fail(struct weights *weights);
 
-/* From now on takes packed linears from this file if it has them (model/weights/panels.h). Called after weights_use. sha256: of the
+/* From now on takes packed linears from this file of packed weights if it has them. Called after weights_use. sha256: of the
  * container, in hexadecimal digits; NULL or "": unknown. -1: err says why the file is not used, and nothing has changed. Matrices
  * that the file lacks or holds damaged are packed as usual. */
 int weights_map(struct weights *weights, const char *path, const char *sha256, struct error *err);
@@ -89,6 +90,62 @@ size_t weights_parameters(const struct weights *weights);
 /* The storage of the largest tensor, and its name: "float32", "float16", "bfloat16" or "int8". */
 enum stored weights_stored(const struct weights *weights);
 const char *weights_storage(const struct weights *weights);
+
+/* ---- the file of packed weights ----
+ * It lies beside the weights that it was made from, and is mapped read-only, so that loading packs nothing and the daemons of a
+ * machine share the memory.
+ *
+ *     struct panels_header
+ *     struct panels_entry [entries]     which matrix, and where its panels and its rows lie
+ *     panels and rows                   each at a multiple of PANELS_ALIGNMENT
+ *
+ * Numbers and strings are stored as they lie in memory; strings end with a NUL. The header is trusted only if its checksum is
+ * right, and each matrix only if its own checksum is right, which is compared on access. All other content is checked against the
+ * file's size before it is used: for any content, no byte outside the file is read. Panels are numbers to multiply with, never
+ * places or counts.
+ *
+ * A new file is written beside the old one and renamed, so nobody who has the old one mapped sees it change. A file that is
+ * truncated in place kills its readers (SIGBUS), as model.safetensors does. */
+
+/* VERSION rises with each change of this format, or of how any packing stores a weight, which test_panels.c detects. */
+enum { PANELS_VERSION = 1, PANELS_ALIGNMENT = 64, PANELS_WORD = 32, PANELS_NAME = 128, PANELS_SHA256 = 72, PANELS_MOST = 65536 };
+#define PANELS_MAGIC "alignd-p" /* 8 bytes */
+
+/* The origin of a file: the weights that it was made from, and where it can be used. */
+struct panels_origin {
+    char compute[PANELS_WORD], processor[PANELS_WORD]; /* compute_name; kernels' processor */
+    uint64_t source_bytes, source_sample;              /* of model.safetensors */
+    char source_sha256[PANELS_SHA256];                 /* in hexadecimal digits; "": unknown */
+};
+
+struct panels_header {
+    char magic[8];
+    uint32_t version, entries; /* entries: at most PANELS_MOST */
+    uint64_t bytes;            /* of the file */
+    struct panels_origin origin;
+    uint64_t sum; /* checksum of all before it, and of the entries */
+};
+
+/* One matrix: columns first .. first + in - 1 of `out` rows of the tensor. */
+struct panels_entry {
+    char name[PANELS_NAME], packing[PANELS_WORD];
+    uint64_t first, out, in;
+    uint64_t panels_at, panels_sum; /* at: bytes from the start of the file */
+    uint64_t rows_at, rows_sum;     /* for lookups; at 0: none */
+};
+
+/* A packed matrix; rows: for lookups, or NULL. */
+struct panels_matrix {
+    const char *name;
+    size_t first, out, in;
+    const struct packing *packing;
+    const void *packed, *rows;
+};
+
+/* Writes the matrices [count]. Returns -1 with ERROR_FILE, ERROR_MEMORY or ERROR_INPUT (a name is too long, or there are too
+ * many). */
+int panels_write(const char *path, const struct panels_origin *origin, const struct panels_matrix *matrices, size_t count,
+                 struct error *err);
 
 /* ---- the weights of quality estimates ----
  * model/rendering.h uses two logistic regressions over the same features, one for words and one for sentences, or, as Bergamot

@@ -1,8 +1,7 @@
-/* Files of packed weights (model/weights/panels.h): for any content, products are computed, and if the file is refused they are
+/* Files of packed weights (model/weights/weights.h): for any content, products are computed, and if the file is refused they are
  * right. The first byte says what the others are, the file or changes of a right one, and whether the header gets its right sum, so
  * that what lies after it is reached, too. */
 #include "model/base/file.h"
-#include "model/weights/panels.h"
 #include "model/weights/weights.h"
 #include "tests/fuzz/fuzz.h"
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "model/base/file.h"
 #include "model/model.h"
 #include "model/translator.h"
-#include "model/weights/panels.h"
+#include "model/weights/weights.h"
 #include "tests/models.h"
 #include "tests/suites.h"
 

@@ -1,7 +1,6 @@
-/* model/weights/panels, through weights: packed matrices are found with the same bits, and nothing is read from another or a
- * damaged file. */
+/* The file of packed weights (model/weights/weights.h): packed matrices are found with the same bits, and nothing is read from
+ * another or a damaged file. */
 #include "model/base/file.h"
-#include "model/weights/panels.h"
 #include "model/weights/weights.h"
 #include "tests/files.h"
 #include "tests/numbers.h"
