@@ -114,7 +114,7 @@ CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
 LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SANITIZER) $(LDFLAGS)
 LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lsentencepiece -licui18n -licuuc -lxml2 -lcld2 -lcmark-gfm-extensions -lcmark-gfm -lz -lre2 -larchive -lyaml -lcurl -lstdc++ -lpthread -lm
 
-KERNEL_SOURCES := model/compute/kernels.c model/compute/kernels_blocks.c model/compute/products_float.c model/compute/products_int8.c
+KERNEL_SOURCES := model/compute/kernels.c model/compute/products_float.c model/compute/products_int8.c
 # the files of a folder and its rooms with this ending
 IN_ROOMS        = $(foreach folder,$(1),$(wildcard $(folder)/*.$(2) $(folder)/*/*.$(2)))
 OBJECTS_OF      = $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(1))))

@@ -1,7 +1,7 @@
 /* The inner loops of all computation, compiled once per instruction set; kernels_choose picks the best that the processor has. The
- * sections are products with weights (products_float.c, products_int8.c), attention by heads (kernels_blocks.c), and all other
- * operations (kernels.c). Every operation treats each row alone and in one fixed order, so a row's result does not depend on the
- * rows beside it. Errors against the C library are tested: relative error of exp below 3e-7, absolute error of tanh below 3e-7. */
+ * sections are products with weights (products_float.c, products_int8.c), attention by heads and all other operations (kernels.c).
+ * Every operation treats each row alone and in one fixed order, so a row's result does not depend on the rows beside it. Errors
+ * against the C library are tested: relative error of exp below 3e-7, absolute error of tanh below 3e-7. */
 #ifndef ALIGND_KERNELS_H
 #define ALIGND_KERNELS_H
 
@@ -201,7 +201,6 @@ struct kernels {
 #define KERNELS_OF(set)                                                                                                            \
     extern const struct packing packing_int8_##set;                                                                                \
     extern const struct packings packings_##set;                                                                                   \
-    extern const struct block_kernels block_kernels_##set;                                                                         \
     extern const struct kernels kernels_##set
 KERNELS_OF(generic);
 #if defined(__x86_64__)
