@@ -2,10 +2,10 @@
  * surviving rows are gathered once into the other half of a pair of state matrices, which closes the gaps that finished sentences
  * leave. A sentence passes through this file from top to bottom: it waits, is encoded, starts its search, takes its steps, and
  * leaves with its answer. */
-#include "model/batch.h"
 #include "model/alignment.h"
 #include "model/model.h"
 #include "model/network/output.h"
+#include "model/sentence.h"
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ enum { GATHER_ROWS = 16, GATHER_STEPS = 4 };
 /* At most ENCODE_TOKENS are encoded together: this bounds scratch memory, and how long an admission delays the other rows. */
 enum { ENCODE_TOKENS = 512 };
 
-/* Large enough for a group of a small model, so that groups of different sizes use the same memory: the kernel gives what is touched. */
+/* Large enough for a group of a small model, so that groups of different sizes use the same memory: the kernel gives what is
+ * touched. */
 enum { ENCODING_BYTES = 16 << 20 };
 
 /* A block for the answer of a sentence has at most this many bytes, unless one of its arrays is larger: hypotheses may share rows.

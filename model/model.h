@@ -50,11 +50,6 @@ struct translator {
     size_t source_size, target_size; /* of the vocabularies, which only a translator that is packed has dropped */
 };
 
-/* ---- vocabularies (translator.c) ---- */
-
-/* Opens the target's vocabulary of a model folder, as the translator does. NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
-struct tokenizer *translator_open_target(const char *folder, const struct model_config *config, struct error *err);
-
 /* ---- long texts (sentence.c) ---- */
 
 /* How a text is read, and how long a piece of it may be. */

@@ -1,4 +1,4 @@
-/* A hypothesis for its readers: as text, in words, and with an estimate of how likely it is right. */
+/* A hypothesis for its readers: as text, in words, with an estimate of how likely it is right, and with corrections. */
 #ifndef ALIGND_RENDERING_H
 #define ALIGND_RENDERING_H
 
@@ -79,5 +79,41 @@ int translator_quality(const struct sentence *sentence, const struct hypothesis 
  * estimate comes from the sum of the tokens' log-probabilities, their mean entropy and the logarithm of their number, </s> counted;
  * tokens of no vocabulary (opaque runs, glossary phrases) do not count. It needs only what every search keeps. Thread-safe. */
 bool translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, double *estimate);
+
+/* ---- corrections after the search (correction.c): amounts ----
+ * Checks whether the values and signs of a sentence's amounts are in its translation and, if not, makes a second attempt in which
+ * each amount is held and written as in the target language.
+ *
+ *   batch_step hands a sentence back -> amounts_try_again -> the second is decoded like any other -> amounts_choose
+ *
+ * This concerns sentences with digits, in searches that can hold something (beam and greedy), for models whose languages' numbers
+ * ICU knows. A sentence has at most one second attempt. */
+
+struct lexicon; /* model/glossary.h */
+
+/* Compares the amounts of a sentence that has been decoded. Returns NULL if they agree or cannot be corrected. Otherwise the result
+ * is a second sentence in the first one's arena, to be decoded for the same owner and then given to amounts_choose. lexicon: of the
+ * client's glossary, or NULL; it outlives the sentences. */
+struct sentence *amounts_try_again(struct sentence *sentence, const struct lexicon *lexicon);
+
+/* Puts the better of the two into *sentence and ends the other one. The second attempt need not have been decoded. */
+void amounts_choose(struct sentence *sentence, struct sentence *second);
+
+/* ---- corrections: the mark at the end ----
+ * Corrects the mark that ends a sentence, so that a question stays a question and an exclamation stays an exclamation.
+ *
+ * Models sometimes end the translation of "Watch out!" with a full stop or with nothing. Such a translation gets the mark of its
+ * source as its language writes it, instead of its own mark, which costs nothing if the marks agree. The new token takes over the
+ * attention and the log-probability of the token in its place, so that all sums stay the same; it has 0 if there was none.
+ * Translations that are forced, given, verbatim or looked into (a tree, heads) stay as they are, and so do marks that are copied
+ * unchanged. An opening mark, as in Spanish, is not added. */
+
+/* True if the source ends with such a mark and ending_mend may change the end of the translation. */
+bool ending_is_asked(const struct sentence *sentence);
+/* True if a token of the translation consists only of marks, so that it may be replaced. */
+bool ending_may_replace(const struct sentence *sentence, int token);
+/* Corrects the hypotheses of a decoded sentence and removes those that become equal to a better one. They stay as they were if
+ * memory is out. */
+void ending_mend(struct sentence *sentence);
 
 #endif

@@ -1,4 +1,5 @@
-/* One unit of work: the question, made from a text, and its answer. sentence.c makes the question; a batch gives the answer. */
+/* One unit of work: the question, made from a text, and its answer. sentence.c makes the question; a batch (batch.c) gives the
+ * answer. */
 #ifndef ALIGND_SENTENCE_H
 #define ALIGND_SENTENCE_H
 
@@ -24,7 +25,7 @@ struct forced_attention {
     const float *weights; /* [length] of the sentence, not negative, sum 1 */
 };
 
-/* For a sentence whose amounts are compared with those of its translation (model/amounts.h); in its arena. */
+/* For a sentence whose amounts are compared with those of its translation (model/rendering.h); in its arena. */
 struct sentence_amounts {
     struct search_options options; /* the caller's, before translator_constrain changed them */
     /* The amounts of each side that have no equal on the other, as they are written. Valid for the answer when amounts_try_again
@@ -200,5 +201,41 @@ void sentence_fail(struct sentence *sentence, const struct error *error);
 
 /* Frees all but the sentence's own arena when it leaves its batch. */
 void sentence_leave(struct sentence *sentence);
+
+/* ---- batches (batch.c) ----
+ * The live rows of one worker: sentences are admitted, all rows advance one step at a time, finished sentences leave at once. */
+
+struct batch;
+
+/* Makes a batch of at most max_rows rows, for one thread. It allocates everything that a step needs, except search nodes. NULL with
+ * ERROR_MEMORY. */
+struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err);
+/* The batch must be empty. Accepts NULL. */
+void batch_free(struct batch *batch);
+size_t batch_bytes(const struct batch *batch); /* of memory */
+size_t batch_rows(const struct batch *batch);  /* live now */
+/* The sum of the steps that each live row looks back on; 0 if rows have no past (model/network/row.h). batch_grows: whether they
+ * do. */
+size_t batch_past(const struct batch *batch);
+bool batch_grows(const struct batch *batch);
+size_t batch_sentences(const struct batch *batch); /* live now */
+
+/* False while new sentences should wait to be admitted together with others: for a few steps, and only while many rows are live. */
+bool batch_wants(const struct batch *batch);
+
+/* Encodes these sentences together and adds a row for each. The sum of sentence_max_rows over all live and new sentences must not
+ * exceed max_rows. A sentence whose admission fails (memory) comes back from the next batch_step with its error set. */
+void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count);
+
+/* If the encoder can divide its work (encoder_divides), it does one part in each step while other rows are live, so that no client
+ * waits long for the next token; sentences admitted then join some steps later. batch_encode does a part now, in place of the next
+ * step, for a caller that measures the two and may do several; batch_encodes says whether encoding remains to be done. */
+bool batch_encodes(const struct batch *batch);
+void batch_divide(struct batch *batch, size_t work); /* multiplications of a part, or somewhat more */
+void batch_encode(struct batch *batch);
+
+/* Makes one decoder step for all live rows. Finished, failed and cancelled sentences leave the batch: they are written to done
+ * (room for batch_sentences) and counted in the result. */
+size_t batch_step(struct batch *batch, struct sentence **done);
 
 #endif

@@ -1,5 +1,5 @@
-/* How a folder becomes a translator: which files it may have, how they are checked against each other, and what a folder tells
- * before it is loaded. */
+/* How a folder becomes a translator: which files it may have, how they are checked against each other, what a folder says before it
+ * is loaded, and how the list of a language is chosen for it. */
 #include "model/translator.h"
 #include "model/compute/matrix.h"
 #include "model/glossary.h"
@@ -56,7 +56,8 @@ static struct tokenizer *open_tokenizer(const char *folder, const char *kind, co
     return tokenizer_open(kind, path, &options, err);
 }
 
-struct tokenizer *translator_open_target(const char *folder, const struct model_config *config, struct error *err) {
+/* Opens the target's vocabulary. */
+static struct tokenizer *open_target(const char *folder, const struct model_config *config, struct error *err) {
     const struct tokenizer_side *side = &config->tokenizer.target;
     return open_tokenizer(folder, config->tokenizer.type, side->file, side, err);
 }
@@ -70,7 +71,7 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
     t->tokenizer_bytes = tokenizer_bytes(c, folder, shared);
     t->source = open_tokenizer(folder, kind, c->tokenizer.source.file, &c->tokenizer.source, err);
     if (t->source)
-        t->target = shared ? tokenizer_share(t->source, &shared_options, err) : translator_open_target(folder, c, err);
+        t->target = shared ? tokenizer_share(t->source, &shared_options, err) : open_target(folder, c, err);
     if (t->target && spells)
         t->characters = open_tokenizer(folder, "characters", SPELLER_VOCABULARY, target, err);
     if (!t->target || (spells && !t->characters) || glossary_continues(t->target, &t->continues, err) != 0)
@@ -547,4 +548,183 @@ size_t translator_card_bytes(const struct translator_card *card, const char *ask
     else if (compute && strcmp(compute, "int8") == 0)
         each = 1;
     return card->parameters * each + card->tokenizer_bytes;
+}
+
+/* ---- the list of a language: by counts of pieces, and with those that any word can be spelled with ---- */
+
+/* A script is the text's if this share of its characters have it. */
+enum { SCRIPT_SHARE = 100 };
+
+struct pieces {
+    struct model_config config;
+    struct model_languages languages;
+    const struct model_language *language;
+    struct tokenizer *target;
+    struct arena arena; /* of one text */
+    size_t size;
+    uint64_t *counts; /* [size] */
+};
+
+static int open_pieces(struct pieces *pieces, const char *folder, const char *language, struct error *err) {
+    char path[4096];
+    if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &pieces->config, err) != 0 ||
+        model_languages_read(path, &pieces->languages, err) != 0)
+        return -1;
+    if (pieces->languages.count == 0)
+        return error_set(err, ERROR_INPUT, "model \"%.60s\" has no languages: only models of many have lists of pieces for each",
+                         pieces->config.name);
+    pieces->language = model_languages_find(&pieces->languages, language);
+    if (!pieces->language)
+        return error_set(err, ERROR_INPUT, "model \"%.60s\" has no language \"%.60s\"", pieces->config.name, language);
+    pieces->target = open_target(folder, &pieces->config, err);
+    if (!pieces->target)
+        return -1;
+    if (tokenizer_end(pieces->target) < 0)
+        return error_set(err, ERROR_FORMAT, "tokenizer: the vocabulary has no </s>");
+    pieces->size = tokenizer_size(pieces->target);
+    pieces->counts = calloc(pieces->size, sizeof *pieces->counts);
+    return pieces->counts ? 0 : error_memory(err);
+}
+
+struct pieces *pieces_open(const char *folder, const char *language, struct error *err) {
+    struct pieces *pieces = calloc(1, sizeof *pieces);
+    if (!pieces) {
+        error_memory(err);
+        return NULL;
+    }
+    arena_init(&pieces->arena, 64 * 1024);
+    if (open_pieces(pieces, folder, language, err) == 0)
+        return pieces;
+    pieces_free(pieces);
+    return NULL;
+}
+
+void pieces_free(struct pieces *pieces) {
+    if (!pieces)
+        return;
+    tokenizer_free(pieces->target);
+    model_languages_done(&pieces->languages);
+    arena_done(&pieces->arena);
+    free(pieces->counts);
+    free(pieces);
+}
+
+const char *pieces_language(const struct pieces *pieces) {
+    return pieces->language->code;
+}
+
+bool pieces_used(const struct pieces *pieces) {
+    return pieces->config.defaults.shortlist;
+}
+
+int pieces_count(struct pieces *pieces, const char *text, size_t length, struct error *err) {
+    struct token *tokens;
+    size_t count;
+    int result = tokenizer_encode(pieces->target, text, length, NULL, &pieces->arena, &tokens, &count, err);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        if (tokens[i].id >= 0)
+            pieces->counts[tokens[i].id]++;
+    arena_reset(&pieces->arena);
+    return result;
+}
+
+/* A piece without its mark of white space. */
+static const char *text_of(const struct pieces *pieces, size_t id) {
+    const char *piece = tokenizer_piece(pieces->target, (int)id), *mark = tokenizer_mark(pieces->target);
+    return strncmp(piece, mark, strlen(mark)) == 0 ? piece + strlen(mark) : piece;
+}
+
+/* Finds the scripts that the text is written in. */
+static void find_scripts(const struct pieces *pieces, bool used[CHARACTER_SCRIPTS]) {
+    uint64_t counts[CHARACTER_SCRIPTS] = {0}, all = 0;
+    for (size_t id = 0; id < pieces->size; id++) {
+        const char *text = text_of(pieces, id);
+        size_t length = pieces->counts[id] > 0 && (int)id != tokenizer_unknown(pieces->target) ? strlen(text) : 0;
+        for (size_t next = 0; next < length;)
+            counts[character_script(character_next(text, length, &next))] += pieces->counts[id];
+    }
+    for (size_t script = 1; script < CHARACTER_SCRIPTS; script++)
+        all += counts[script];
+    used[0] = true; /* what belongs to no script */
+    for (size_t script = 1; script < CHARACTER_SCRIPTS; script++)
+        used[script] = counts[script] > 0 && counts[script] >= all / SCRIPT_SHARE;
+}
+
+/* Whether words are spelled with the piece: a byte, a mark alone, or one character of these scripts. */
+static bool is_spelling(const struct pieces *pieces, size_t id, const bool used[CHARACTER_SCRIPTS]) {
+    const char *text = text_of(pieces, id);
+    size_t length = strlen(text), next = 0;
+    if (tokenizer_byte(pieces->target, (int)id) >= 0)
+        return true;
+    if (length == 0)
+        return *tokenizer_piece(pieces->target, (int)id) != '\0';
+    int32_t character = character_next(text, length, &next);
+    return next == length && character >= 0 && (character < 0x80 || used[character_script(character)]);
+}
+
+struct counted {
+    size_t id;
+    uint64_t count;
+};
+
+/* The most frequent first; of equals the lower id. */
+static int by_count(const void *a, const void *b) {
+    const struct counted *one = a, *other = b;
+    if (one->count != other->count)
+        return one->count > other->count ? -1 : 1;
+    return one->id < other->id ? -1 : one->id > other->id;
+}
+
+/* Sets chosen [size] for the most frequent pieces, and out's counted and tokens. Returns -1 if memory is out. */
+static int choose_counted(const struct pieces *pieces, const struct pieces_wanted *wanted, bool *chosen, struct pieces_list *out) {
+    struct counted *found = calloc(pieces->size, sizeof *found);
+    size_t count = 0;
+    uint64_t covered = 0;
+    if (!found)
+        return -1;
+    for (size_t id = 0; id < pieces->size; id++) {
+        if (pieces->counts[id] == 0 || (int)id == tokenizer_unknown(pieces->target))
+            continue;
+        found[count++] = (struct counted){id, pieces->counts[id]};
+        out->tokens += pieces->counts[id];
+    }
+    qsort(found, count, sizeof *found, by_count);
+    double enough = wanted->share * (double)out->tokens;
+    size_t most = wanted->most > 0 && wanted->most < count ? wanted->most : count;
+    for (; out->counted < most && (double)covered < enough; out->counted++) {
+        chosen[found[out->counted].id] = true;
+        covered += found[out->counted].count;
+    }
+    free(found);
+    return 0;
+}
+
+int pieces_choose(const struct pieces *pieces, const struct pieces_wanted *wanted, struct pieces_list *out, struct error *err) {
+    struct pieces_list list = {.ids = NULL};
+    bool used[CHARACTER_SCRIPTS];
+    bool *chosen = calloc(pieces->size, sizeof *chosen);
+    int unknown = tokenizer_unknown(pieces->target);
+    list.ids = calloc(pieces->size, sizeof *list.ids);
+    if (!chosen || !list.ids || choose_counted(pieces, wanted, chosen, &list) != 0) {
+        free(chosen);
+        free(list.ids);
+        return error_memory(err);
+    }
+    find_scripts(pieces, used);
+    chosen[tokenizer_end(pieces->target)] = true;
+    if (unknown >= 0)
+        chosen[unknown] = true;
+    for (size_t id = 0; id < pieces->size; id++) {
+        if (!chosen[id] && !is_spelling(pieces, id, used))
+            continue;
+        list.ids[list.count++] = (int32_t)id;
+        list.covered += (int)id == unknown ? 0 : pieces->counts[id];
+    }
+    free(chosen);
+    if (list.tokens == 0) {
+        free(list.ids);
+        return error_set(err, ERROR_INPUT, "the text has no pieces of the vocabulary");
+    }
+    *out = list;
+    return 0;
 }

@@ -40,13 +40,13 @@ int remove_command(const struct options *options, int *status, struct error *err
  */
 int import_command(const struct options *options, int *status, struct error *err);
 
-/* Packs the weights of model folders into files there, which loading maps (model/weights/panels.h), and prints their names. A
+/* Packs the weights of model folders into files there, which loading maps (model/weights/weights.h), and prints their names. A
  * folder whose files do not match its manifest is not packed. Returns -1 with a message that names the folder; those before it are
  * packed. */
 int pack_command(const struct options *options, struct error *err);
 
-/* Counts the pieces of the files that are named, or of stdin, makes the list of the language --to from them (model/pieces.h), puts
- * it into the folder of the model of many languages, writes the entries of the manifest anew, and prints what the list has. A
+/* Counts the pieces of the files that are named, or of stdin, makes the list of the language --to from them (model/translator.h),
+ * puts it into the folder of the model of many languages, writes the entries of the manifest anew, and prints what the list has. A
  * folder whose files do not match its manifest is not changed. -1 with a message that begins with the folder or the text. */
 int shortlist_command(const struct options *options, struct error *err);
 

@@ -96,7 +96,7 @@ static size_t note_token(struct feed *feed, struct sentence *sentence) {
     feed->attention[count] = last.attention;
     feed->alignment[count] = alignment;
     feed->decided = ++count;
-    /* The marks at the end of a question or an exclamation may change (model/ending.h). */
+    /* The marks at the end of a question or an exclamation may change (model/rendering.h). */
     while (ending_is_asked(sentence) && count > feed->noted && ending_may_replace(sentence, feed->tokens[count - 1]))
         count--;
     return count;

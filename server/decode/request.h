@@ -63,7 +63,7 @@ struct outcome;
 struct job {
     struct request *request;
     struct sentence *sentence; /* of a lean request: NULL except from job_open until outcome_take */
-    struct sentence *second;   /* decoded in its place if the amounts of the first differ (model/amounts.h); NULL: not yet */
+    struct sentence *second;   /* decoded in its place if the amounts of the first differ (model/rendering.h); NULL: not yet */
     const struct loaded_model *model;
     size_t rows;    /* must be free before it is admitted */
     size_t tokens;  /* to be encoded */

@@ -1,5 +1,5 @@
-/* model/amounts: a sentence whose numbers do not come through has a second attempt, in which they are held. */
-#include "model/amounts.h"
+/* model/correction, amounts: a sentence whose numbers do not come through has a second attempt, in which they are held. */
+#include "model/rendering.h"
 #include "model/translator.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"

@@ -1,4 +1,4 @@
-/* model/ending: the mark at the end of a sentence is that of its source, written as the target language writes it. */
+/* model/correction, marks: the mark at the end of a sentence is that of its source, written as the target language writes it. */
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/scratch.h"
