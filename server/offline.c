@@ -49,7 +49,7 @@ static void ask_translation(const struct offline *run, struct request *request) 
     const struct options *options = run->options;
     request->protection = run->protection;
     request->replace_unknowns = !options->keep_unknowns;
-    request->verbatim = options->verbatim;
+    request->verbatim = options->verbatim || options->keep_unknowns;
     request->search = options->search;
     request->search.n_best = 1;
     request->search.max_rows = options->rows;

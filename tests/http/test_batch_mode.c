@@ -134,6 +134,21 @@ START_TEST(samples_are_repeated) {
 }
 END_TEST
 
+/* What the model itself wrote has no run of the source in it. */
+START_TEST(unknowns_are_kept_verbatim) {
+    static const char *const plain[] = {"translate", "--model", "weights/en-fr", NULL};
+    static const char *const kept[] = {"translate", "--model", "weights/en-fr", "--keep-unknowns", NULL};
+    struct outcome outcome;
+    program_run(plain, "The cat \U0001f600 sleeps.\n", &outcome);
+    ck_assert_ptr_nonnull(strstr(outcome.out, "\U0001f600"));
+    outcome_done(&outcome);
+    program_run(kept, "The cat \U0001f600 sleeps.\n", &outcome);
+    ck_assert_int_eq(outcome.status, 0);
+    ck_assert_ptr_null(strstr(outcome.out, "\U0001f600"));
+    outcome_done(&outcome);
+}
+END_TEST
+
 /* Each of these changes what comes out, and none fails. */
 START_TEST(penalties_and_exact_search) {
     static const char *const plain[] = {"translate", "--model", MODEL, "--strategy", "greedy", NULL};
@@ -499,6 +514,7 @@ Suite *batch_mode_suite(void) {
     tcase_add_test(tcase, translate_splits_sentences);
     tcase_add_test(tcase, translate_options);
     tcase_add_test(tcase, samples_are_repeated);
+    tcase_add_test(tcase, unknowns_are_kept_verbatim);
     tcase_add_test(tcase, penalties_and_exact_search);
     tcase_add_test(tcase, translate_edges);
     tcase_add_test(tcase, packed_weights_change_nothing);
