@@ -34,7 +34,7 @@ PHRASES = Path(__file__).parent.parent / "corpora" / "phrases"
 CACHE_VERSION = 1
 LONGEST = 60       # words of a side
 JOINED = 0.12      # of examples are two or three neighbours
-PHRASES_SHARE = 0.1
+PHRASES_SHARE = 0.2
 
 
 class Source(NamedTuple):
