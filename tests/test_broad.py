@@ -18,7 +18,7 @@ from weights.alignment import align, align_head, links
 from weights.corpora import data
 from weights.evaluation import results, tables
 from weights.model import folder, rejoined, safetensors, tokenizer, transformer
-from weights.training import broad, export, fused, graphs, kernels, methods, mixture, noise, train
+from weights.training import average, broad, export, fused, graphs, kernels, methods, mixture, noise, train
 from weights.model.network import Model
 
 ROOT = Path(__file__).parent.parent
@@ -439,6 +439,18 @@ def test_an_update_for_the_device_is_that_of_the_processor(corpora: Path, recipe
     assert exported.before["tokens"] == line["tokens"] and exported.before["gpu_seconds"] == 5
     exported.place()
     assert exported.validation() == pytest.approx(again.validation(), abs=1e-3)
+
+    whole, zero, mean = tmp_path / "models" / trainee.name, tmp_path / "zero", tmp_path / "mean"
+    shutil.copytree(whole, zero)
+    exported.weights.zero_()
+    folder.write(zero, exported.model, "float32", {"tokens": "7"})
+    average.average(whole, zero, mean, 0.25, "float32")
+    assert safetensors.read(mean / "model.safetensors")[1] == {"tokens": "7"} and (mean / "joint.spm").exists()
+    expected = folder.read(whole)[0].state_dict()
+    assert all(torch.allclose(tensor, 0.75 * expected[name]) for name, tensor in folder.read(mean)[0].state_dict().items())
+    (zero / "joint.spm").write_bytes(b"")
+    with pytest.raises(SystemExit, match="differ in their configuration or vocabulary"):
+        average.average(whole, zero, mean, 0.25, "float32")
 
 
 def test_rows_for_the_device() -> None:

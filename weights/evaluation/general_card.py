@@ -71,11 +71,16 @@ pairs are seen as often in a pass as the column says.{earlier}
 """
 
 ON_A_CORE = """    python3 -m weights.training.broad {recipe} --data CORPORA --out RUN{start}"""
-ON_A_GPU = """The four models were trained side by side, in two runs: the second had the texts that the models of the first had translated back, and more phrases.
+ON_A_GPU = """The four models were trained side by side, in four runs: from the second on also on texts that a model of the first (for the third and fourth: of the second) had
+translated back, from the third on with ten thousand more phrases, and the fourth with seven thousand more. The weights are one part of the third run's and three of
+the fourth's, which knows more phrases but is a little worse in long texts.
 
     python3 -m weights.training.graphs weights/recipes/??-??-broad.json --data CORPORA --out FIRST --seconds 300
-    python3 -m weights.corpora.translated MODEL --data CORPORA --pair {pair}  # MODEL: of FIRST, from English
-    python3 -m weights.training.graphs weights/recipes/??-??-broad.json --data CORPORA --out RUNS --from FIRST --learning-rate 0.0025 --seconds 290"""
+    python3 -m weights.corpora.translated MODEL --data CORPORA --pair {pair}  # MODEL: of FIRST, later of SECOND, from English
+    python3 -m weights.training.graphs weights/recipes/??-??-broad.json --data CORPORA --out SECOND --from FIRST --learning-rate 0.0025 --seconds 290
+    python3 -m weights.training.graphs weights/recipes/??-??-broad.json --data CORPORA --out THIRD --from SECOND --learning-rate 0.003 --seconds 505
+    python3 -m weights.training.graphs weights/recipes/??-??-broad.json --data CORPORA --out FOURTH --from THIRD --learning-rate 0.0015 --seconds 118
+    python3 -m weights.training.average MODEL OF_FOURTH weights/{name} --share 0.75  # exported; MODEL: of THIRD"""
 
 CAUTION = """It has learned from some ten million words of free text: it knows far less than models that were trained on a hundred times as much. Names, numbers and addresses
 are mostly copied, rare words are spelt out of pieces and may come out as words that do not exist. Much of its longer text is of old novels, manuals and government pages.
@@ -141,7 +146,7 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
         recipe=recipe, earlier=earlier_sources(metadata.get("began", ""), pair),
         began=f", from the weights of {metadata['began']}" if "began" in metadata else "",
         runs=(ON_A_GPU if "gpu_seconds" in metadata else ON_A_CORE).format(
-            recipe=recipe, pair=training["pair"], start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else ""),
+            recipe=recipe, name=config["name"], pair=training["pair"], start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else ""),
         head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none",
         sources=sources(training["pair"], training.get("weights", {})), caution=CAUTION)
     (path / "README.md").write_text(text, encoding="utf-8")

@@ -41,7 +41,7 @@ from .train import save, shrink_embeddings
 
 DEFAULTS = {"seed": 1, "pair": "en-fr", "vocabulary": 8000, "batch_tokens": 3000, "learning_rate": 0.002, "warmup": 400, "hold": 4000, "dropout": 0.1,
             "label_smoothing": 0.1, "clip": 1.0, "embedding_deviation": 0.0625, "averaging": 0.001, "guided_attention": 0.4, "sources": [], "weights": {},
-            "hiding": False, "tokens": 0}
+            "hiding": False, "tokens": 0, "phrases": 0.2}
 BETAS, EPSILON = (0.9, 0.98), 1e-8
 VOCABULARY_LINES = 300_000
 REPORT = 100  # steps
@@ -154,7 +154,7 @@ class Run:
         self.side = tokenizer.SentencePiece(path, {})
         self.limit = self.config["limits"]["max_source_tokens"]
         self.stream = mixture.Mixture(kept, self.pair, flip, self.training["seed"], self.side, self.limit, weights=self.training["weights"],
-                                      hides=self.training["hiding"])
+                                      hides=self.training["hiding"], share=self.training["phrases"])
         torch.manual_seed(self.training["seed"])
         self.model = Model(self.config, **tokenizer.vocabulary_sizes(out, self.config), dropout=self.training["dropout"])
         shrink_embeddings(self.model, self.training["embedding_deviation"])

@@ -154,7 +154,7 @@ class Trainee:
             broad.train_vocabulary(kept, self.training, path)
         side = tokenizer.SentencePiece(path, {})
         self.stream = mixture.Mixture(kept, self.pair, self.flip, self.training["seed"], side, self.config["limits"]["max_source_tokens"],
-                                      weights=self.training["weights"], hides=self.training["hiding"])
+                                      weights=self.training["weights"], hides=self.training["hiding"], share=self.training["phrases"])
         self.held_out = mixture.held_out(root, self.pair, self.flip)
         self.before = begun(start / self.name) if start else None
         self.pools: list[Pool] = []

@@ -34,7 +34,6 @@ PHRASES = Path(__file__).parent.parent / "corpora" / "phrases"
 CACHE_VERSION = 1
 LONGEST = 60       # words of a side
 JOINED = 0.12      # of examples are two or three neighbours
-PHRASES_SHARE = 0.2
 
 
 class Source(NamedTuple):
@@ -230,11 +229,12 @@ def permuted(size: int, *seed: int | str) -> list[int]:
 
 class Mixture:
     """flip: the second language is the source. chunk: examples in one; passes are counted by `size`, the examples in one of them. weights: of the sources
-    that it names, instead of the table's. hides: some of the text is hidden, as the server hides it (weights/training/hiding.py)."""
+    that it names, instead of the table's. hides: some of the text is hidden, as the server hides it (weights/training/hiding.py). share: phrases beside the
+    pairs, as a part of `chunk`."""
 
     def __init__(self, kept: Cache, pair: str, flip: bool, seed: int, side: SentencePiece | None, limit: int, chunk: int = 20000,
-                 weights: Mapping[str, float] = MappingProxyType({}), hides: bool = False) -> None:
-        self.hides = hides
+                 weights: Mapping[str, float] = MappingProxyType({}), hides: bool = False, share: float = 0.2) -> None:
+        self.hides, self.share = hides, share
         self.kept, self.flip, self.seed, self.side, self.limit = kept, flip, seed, side, limit
         self.languages = pair.split("-")[::-1] if flip else pair.split("-")
         self.weights = {source.name: weights.get(source.name, source.weight) for source in table(pair) if source.name in kept.corpora}
@@ -280,7 +280,7 @@ class Mixture:
     def examples(self, number: int) -> list[Example]:
         chance = random.Random(repr((self.seed, "chunk", number)))
         found = [self.with_neighbours(name, index, chance) for name, index in self.picks(number)]
-        found += [self.phrases.draw(chance) for _ in range(int(PHRASES_SHARE * self.chunk) if self.phrases.size else 0)]
+        found += [self.phrases.draw(chance) for _ in range(int(self.share * self.chunk) if self.phrases.size else 0)]
         found = [noise.noisy(one, self.rules, chance) for one in found]
         if self.hides:
             found = [hiding.hide(one, chance) for one in found]
