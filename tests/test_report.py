@@ -91,5 +91,7 @@ def test_the_card_says_what_a_model_is_and_whose_text_it_learned_from(tmp_path: 
     assert "shopware" not in text and "from whose weights" not in text  # fr-en's are the same texts
     assert "| tatoeba | everyday | 2 |" in text and "| tatoeba | everyday | 4 |" in general_card.sources("en-fr", {"tatoeba": 4})
     assert general_card.duration({"gpu_seconds": "590", "tokens": "1"}) == "10 minutes of a GPU that four models shared"
+    assert general_card.runs("en-fr", {"began": "fr-en (9 steps, 8 target tokens)"}) == general_card.ON_A_CORE
+    assert "Then a core went on" in general_card.runs("en-fr", {"began": "en-fr (9 steps, 8 target tokens)"})
     assert general_card.earlier_sources("", ["en", "fr"]) == ""
     assert "texts of [en-de](../en-de/README.md), from" in general_card.earlier_sources("en-de (90 steps, 70 target tokens)", ["en", "fr"])

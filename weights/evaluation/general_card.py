@@ -82,6 +82,13 @@ the fourth's, which knows more phrases but is a little worse in long texts.
     python3 -m weights.training.graphs weights/recipes/??-??-broad.json --data CORPORA --out FOURTH --from THIRD --learning-rate 0.0015 --seconds 118
     python3 -m weights.training.average MODEL OF_FOURTH weights/{name} --share 0.75  # exported; MODEL: of THIRD"""
 
+FURTHER = """
+
+Then a core went on with this model alone, with more phrases (of the recipe `"phrases": 0.6, "learning_rate": 0.0006`), and the weights are the mean of both.
+
+    python3 -m weights.training.broad RECIPE --data CORPORA --out RUN --from {folder}
+    python3 -m weights.training.average {folder} EXPORTED MEAN"""
+
 CAUTION = """It has learned from some ten million words of free text: it knows far less than models that were trained on a hundred times as much. Names, numbers and addresses
 are mostly copied, rare words are spelt out of pieces and may come out as words that do not exist. Much of its longer text is of old novels, manuals and government pages.
 Read what matters before you rely on it."""
@@ -125,6 +132,12 @@ def duration(metadata: dict[str, str]) -> str:
     return f"{float(metadata['core_seconds']) / 3600:.1f} hours of one processor core" if "core_seconds" in metadata else "unknown time"
 
 
+def runs(name: str, metadata: dict[str, str]) -> str:
+    """How the weights came about; a model that began from itself was on a GPU before."""
+    further = metadata.get("began", "").startswith(f"{name} (")
+    return (ON_A_GPU if further or "gpu_seconds" in metadata else ON_A_CORE) + (FURTHER if further else "")
+
+
 def write(path: Path, scores: str, command: str, things: list[Example], flip: bool) -> None:
     """scores: Markdown."""
     config = folder.read_config(path)
@@ -145,8 +158,8 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
         steps=number["epoch"], seen=number["tokens"], time=duration(metadata),
         recipe=recipe, earlier=earlier_sources(metadata.get("began", ""), pair),
         began=f", from the weights of {metadata['began']}" if "began" in metadata else "",
-        runs=(ON_A_GPU if "gpu_seconds" in metadata else ON_A_CORE).format(
-            recipe=recipe, name=config["name"], pair=training["pair"], start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else ""),
+        runs=runs(config["name"], metadata).format(
+            recipe=recipe, folder=f"weights/{config['name']}", name=config["name"], pair=training["pair"], start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else ""),
         head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none",
         sources=sources(training["pair"], training.get("weights", {})), caution=CAUTION)
     (path / "README.md").write_text(text, encoding="utf-8")
