@@ -5,7 +5,6 @@
 #include "server/api/languages.h"
 #include "server/base/clock.h"
 #include "server/commands.h"
-#include "server/decode/parameters.h"
 #include "server/decode/render.h"
 #include "server/decode/worker.h"
 #include "server/documents/document.h"

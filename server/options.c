@@ -1,6 +1,6 @@
 /* This file hides which options there are, what they are called, and how their values are written. */
 #include "server/options.h"
-#include "server/decode/parameters.h"
+#include "server/decode/request.h"
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The options: the struct that holds them, and the table with flag, environment variable, kind, default, range and help of each.
- * Parsing, --help and the man page come from the table; the parameters of the searches (server/decode/parameters.c) extend it.
+ * Parsing, --help and the man page come from the table; the parameters of the searches (server/decode/request.c) extend it.
  *
  * Options are read from the command line, the environment and the file of --config.
  * The file has one option per line, named like the flag, with or without "--". A '#' at the beginning of a line or after white
@@ -67,7 +67,7 @@ struct options {
     size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
     double rate;
 
-    /* options allowed by the table of server/decode/parameters.h: serving: only max_steps; translating */
+    /* options allowed by the table of server/decode/request.h: serving: only max_steps; translating */
     struct search_options search;
 
     char *name, *role, *limits;           /* the API key to make; limits NULL: none. name: also the name of an imported model */

@@ -1,7 +1,7 @@
 /* This file hides where options come from, which of these sources counts, which options exclude each other, and what --help prints.
  */
 #include "model/base/file.h"
-#include "server/decode/parameters.h"
+#include "server/decode/request.h"
 #include "server/get/fetch.h"
 #include "server/options.h"
 #include <ctype.h>

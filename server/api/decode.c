@@ -4,7 +4,7 @@
 #include "server/api/warnings.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/decode/pivot.h"
+#include "server/decode/outcome.h"
 #include "server/get/fetch.h"
 #include <math.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* The fields of POST /translate and POST /attention in alignd's own dialect, as JSON, forms and query strings send them. One table
- * (fields.c) has the type, range and destination of each; the searches' parameters (parameters.c) extend it. */
+ * (fields.c) has the type, range and destination of each; the searches' parameters (server/decode/request.c) extend it. */
 #ifndef ALIGND_FIELDS_H
 #define ALIGND_FIELDS_H
 
 #include "server/api/endpoint.h"
-#include "server/decode/parameters.h"
+#include "server/decode/request.h"
 
 struct choice;
 struct field;
@@ -17,7 +17,7 @@ struct api_form {
     json_t *text, *translation, *force_attention, *glossary, *protect;
     const char *model, *source, *target_language, *variant, *prefix, *format;
     const struct links_kind *links;
-    struct search_options search; /* the strategy's parameters: server/decode/parameters.h */
+    struct search_options search; /* the strategy's parameters: server/decode/request.h */
     bool split, split_given, stream, replace_unknowns, warns, verbatim;
     unsigned include;
     size_t digits;          /* significant digits of weights */

@@ -4,7 +4,6 @@
 #include "server/api/plan.h"
 #include "model/base/utf8.h"
 #include "server/api/languages.h"
-#include "server/decode/parameters.h"
 #include "server/markup/build.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -63,4 +63,26 @@ bool outcome_goes_on(struct job *job);
 /* Called when the job is about to end: makes its outcome and frees its sentences. */
 void outcome_take(struct job *job);
 
+/* ---- translation through a third language ----
+ *
+ * A text that names a second model is decoded twice: by its own model, then the translation of each sentence by the second model.
+ * The result is composed as if one model had read the first language and written the last: tokens and places are the source's,
+ * hypotheses are the second model's, and attention and alignment lead from the one to the other:
+ *
+ *     p(source j | target t) = sum over the pivot's tokens of p(j | q) p(q | t)
+ *
+ * A token that the second model read corresponds to those that the first wrote as far as they share bytes. The weight of its </s>
+ * is that of the source's.
+ *
+ * Texts that differ only in the second model are twins (request.h): the first model decodes them once. */
+
+/* Returns whether the jobs of the request have succeeded and some of its texts must be decoded again. */
+bool pivot_goes_on(const struct request *request);
+/* Replaces the ended jobs by those of the second decoding. Returns -1 with ERROR_LENGTH (a translation is longer than the second
+ * model takes), ERROR_INPUT or ERROR_MEMORY. */
+int pivot_go_on(struct request *request, struct error *err);
+/* Call this once these have succeeded, before the answer is written. Does nothing if there is nothing to compose. Returns -1 with
+ * ERROR_MEMORY. */
+int pivot_compose(struct request *request, struct error *err);
+
 #endif

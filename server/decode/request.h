@@ -73,7 +73,7 @@ struct job {
     int64_t queued_us, admitted_us, done_us;
     struct job *next;  /* in the scheduler's queue, or in a list just taken from it */
     size_t live_index; /* place in its worker's list of live jobs */
-    bool express;      /* admitted by the express lane (admission.h) */
+    bool express;      /* admitted by the express lane (server/decode/worker.h) */
 
     /* of a lean request */
     const struct text *text;
@@ -83,7 +83,7 @@ struct job {
     struct outcome *outcome; /* what stays of the sentence (server/decode/outcome.h); NULL: it has not ended, or failed */
 };
 
-/* The first of two decodings of a text (server/decode/pivot.h); in the request's arena. */
+/* The first of two decodings of a text (server/decode/outcome.h); in the request's arena. */
 struct pivot {
     struct sentence *first, **second; /* [count] read by the first model, and by the second */
     struct rendering *renderings;     /* [count] written by the first */
@@ -210,7 +210,7 @@ enum request_input {
 int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err);
 
 /* Makes a job of each prepared sentence of a request that is not lean: of those that the texts' models read, as request_prepare
- * does, or of those of the second decoding (server/decode/pivot.h). Returns -1 with ERROR_MEMORY. */
+ * does, or of those of the second decoding (server/decode/outcome.h). Returns -1 with ERROR_MEMORY. */
 int request_make_jobs(struct request *request, bool second, struct error *err);
 
 /* Makes the sentences leave at the next step. Thread-safe; only the first reason counts. */
@@ -260,5 +260,51 @@ void job_end(struct job *job);
 const char *sentence_text(const struct sentence *sentence);
 size_t sentence_text_length(const struct sentence *sentence);
 const struct job *sentence_job(const struct sentence *sentence);
+
+/* ---- parameters of a search ----
+ *
+ * A request or an operator may set them. They are in one table, which requests in JSON and in forms, /openapi.json, the command
+ * line, the environment and --help read; the other dialects take its defaults.
+ *
+ * To add one, add a member to struct search_options (model/search/search.h), a row to the table, and the search that uses it. */
+
+/* The type of its member in struct search_options. */
+enum parameter_type {
+    PARAMETER_STRATEGY, /* const struct search_kind * */
+    PARAMETER_INTEGER,  /* size_t */
+    PARAMETER_REAL,     /* double */
+    PARAMETER_SEED,     /* uint64_t */
+};
+enum { PARAMETER_TYPES = PARAMETER_SEED + 1 };
+
+/* Who may set it. */
+enum { PARAMETER_REQUEST = 1 << 0, PARAMETER_LINES = 1 << 1, PARAMETER_DAEMON = 1 << 2 }; /* PARAMETER_LINES: alignd translate */
+
+struct parameter {
+    const char *name; /* of the field; the flag has - for _ */
+    int setters;
+    enum parameter_type type;
+    size_t offset; /* in struct search_options */
+    double minimum, maximum;
+    const char *fallback; /* its default; text explains one out of range, which a flag may set unless the model settles it */
+    const struct search_kind *only; /* the only strategy that uses it; NULL: all */
+    const char *text;               /* its meaning, for /openapi.json */
+    const char *metavar, *help;     /* of the flag; help NULL: text */
+};
+
+/* Returns the i-th parameter, or NULL after the last. */
+const struct parameter *parameters_nth(size_t i);
+
+/* Returns the defaults. Defaults that each model sets itself are out of range: beam_size 0, length_penalty -1. */
+struct search_options parameters_default(void);
+bool parameters_of_model(const struct parameter *parameter);
+/* Sets these from the model. rows: of a worker, which bounds a default beam. */
+void parameters_settle(struct search_options *options, const struct translator_info *info, size_t rows);
+
+/* Returns whether the search uses a beam of beam_size, at least in the beginning. */
+bool parameters_beam(const struct search_options *options);
+
+/* The names of the strategies (search_nth), for messages and --help. */
+#define PARAMETERS_STRATEGIES "greedy, beam, sample or exact"
 
 #endif

@@ -4,7 +4,7 @@
  * Nobody starves. If the first job of the client whose turn it is does not fit yet, others overtake it, but only OVERTAKES times
  * (scheduler.c); then everybody waits until it fits. A client that already has jobs in the worker's hands may be overtaken without
  * limit: those jobs end, and then the rule above holds for it. Jobs for which the worker reserves room (the express lane of
- * admission.h) overtake nobody and do not wait for the others.
+ * worker.h) overtake nobody and do not wait for the others.
  *
  * There are two priorities (request.priority). Batch jobs are handed out while no interactive job waits, and otherwise get a tenth
  * of the work. A batch job that is due waits for room like any other, and is overtaken no more often. Clients take turns within a

@@ -1,5 +1,5 @@
 /* server/decode/admission: admissions by a worker, with made-up durations. */
-#include "server/decode/admission.h"
+#include "server/decode/worker.h"
 #include "tests/suites.h"
 #include <math.h>
 #include <string.h>

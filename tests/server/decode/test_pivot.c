@@ -1,6 +1,6 @@
 /* server/decode/pivot: composing the results of two models. Tokens, attention and renderings are made up; the model only tells that
  * sentences end with </s>. */
-#include "server/decode/pivot.h"
+#include "server/decode/outcome.h"
 #include "tests/models.h"
 #include "tests/suites.h"
 #include <math.h>
