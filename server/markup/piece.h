@@ -1,5 +1,5 @@
 /* The pieces that readers produce, and the table of HTML's elements. Outside this room, only readers that use the pieces of another
- * reader include it: server/documents/xliff.c and markdown.c. */
+ * reader include it. */
 #ifndef ALIGND_MARKUP_PIECE_H
 #define ALIGND_MARKUP_PIECE_H
 
@@ -89,9 +89,42 @@ int html_cut(struct html *html, struct arena *arena, struct html *out, struct er
 /* True if there is more than numbers and marks, which are the same in all languages. */
 bool html_has_letters(const char *text, size_t begin, size_t end);
 
+/* The place of an inline element in the translation of its segment. */
+struct html_node {
+    size_t piece, end_piece; /* a unit includes all pieces between them */
+    size_t parent;
+    size_t first, end;  /* words of the translation */
+    size_t begin, past; /* the same in bytes; equal if the node is a point between words */
+    bool unit, part, space_before, space_after;
+
+    /* only place.c uses these */
+    struct span source; /* bytes of the segment's text, without white space at either end */
+    size_t need;        /* words that it must get: one if it had any, and at least as many as its children need */
+    size_t owed;        /* needs of its children that have no place yet */
+    size_t free;        /* its words that no child has, punctuation not counted */
+    bool kept;          /* stays as it was, because the translation has no word left for it or for the unit around it */
+};
+/* Places the elements of a segment (place.c): *nodes, in the order of their start tags; the first is the whole segment. Returns
+ * their number, or 0 if memory runs out. */
+size_t html_place(const struct html *html, const struct html_segment *segment, const struct html_translation *translation,
+                  struct arena *arena, struct html_node **nodes);
+
+/* True if two codes are of one language, regardless of their regions. */
+bool html_same_language(struct html_bytes a, struct html_bytes b);
+
+/* The name of a tag of XML that begins at `at`; it may be empty. */
+struct html_bytes html_name_at(const char *at, const char *end);
+/* Returns the end of a document type declaration, past its '>'; its values and inner declarations may hold others. NULL: it has no
+ * end. at: after "<!DOCTYPE". */
+const char *html_doctype_end(const char *at, const char *end);
+
 /* HTML's white space. */
 static inline bool html_is_space(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+/* True if a character stands at this byte that Unicode calls white space. */
+static inline bool html_is_space_at(const char *text, size_t length, size_t at) {
+    return at < length && character_is_space(character_next(text, length, &at));
 }
 
 #endif

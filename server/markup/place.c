@@ -8,7 +8,7 @@
  *
  * A translation is cut among the parts of its segment where the fewest words come to stand in another part than the words that they
  * came from. Of several such cuts, it takes those whose parts have about the same lengths, relative to each other, as before. */
-#include "server/markup/place.h"
+#include "server/markup/piece.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,6 +22,22 @@ enum {
     MAX_COPIES = 16,     /* the number of these places that are examined */
     MAX_SIGNS = 3,       /* punctuation marks at either end of an element */
     MOST_CUTS = 1 << 19  /* parts x words: 2 MiB and some milliseconds */
+};
+
+struct placer {
+    const struct html *html;
+    const struct html_segment *segment;
+    const struct html_translation *translation;
+    const struct span *words; /* [word_count] of the translation */
+    size_t word_count;
+    size_t *owner;           /* [word_count] the innermost node that has the word so far */
+    size_t *link_word;       /* [link_count] the word of each link's target */
+    bool *linked;            /* [word_count] */
+    bool *spoken;            /* [word_count] the word is more than punctuation */
+    uint32_t *covers;        /* [translation->length] the innermost node around each byte */
+    struct html_node *nodes; /* [count] in the order of their start tags; the first is the whole segment */
+    size_t count;
+    size_t *candidates; /* [link_count] */
 };
 
 /* ---- words ---- */
@@ -95,12 +111,12 @@ static size_t link_after(const struct placer *placer, size_t byte) {
 static size_t add_node(struct placer *placer, size_t piece, size_t end_piece, size_t parent, size_t begin, size_t end) {
     const struct html_segment *segment = placer->segment;
     struct span inner = segmenter_trim(segment->text + begin, end - begin);
-    placer->nodes[placer->count] = (struct node){.piece = piece,
-                                                 .end_piece = end_piece,
-                                                 .parent = parent,
-                                                 .source = {begin + inner.begin, begin + inner.end},
-                                                 .space_before = begin > 0 && segment->text[begin - 1] == ' ',
-                                                 .space_after = end < segment->length && segment->text[end] == ' '};
+    placer->nodes[placer->count] = (struct html_node){.piece = piece,
+                                                      .end_piece = end_piece,
+                                                      .parent = parent,
+                                                      .source = {begin + inner.begin, begin + inner.end},
+                                                      .space_before = begin > 0 && segment->text[begin - 1] == ' ',
+                                                      .space_after = end < segment->length && segment->text[end] == ' '};
     return placer->count++;
 }
 
@@ -128,7 +144,7 @@ static int find_nodes(struct placer *placer, struct arena *arena) {
         }
     }
     for (size_t i = placer->count; i-- > 1;) { /* a node comes after its parent */
-        struct node *node = &placer->nodes[i];
+        struct html_node *node = &placer->nodes[i];
         if (node->need < node->owed)
             node->need = node->owed;
         placer->nodes[node->parent].owed += node->need;
@@ -272,7 +288,7 @@ static void add_part(struct cutter *cutter, size_t part) {
 
 /* Gives words [first,end) to a part. */
 static void give_part(struct cutter *cutter, size_t part, size_t first, size_t end) {
-    struct node *node = &cutter->placer->nodes[cutter->parts[part]];
+    struct html_node *node = &cutter->placer->nodes[cutter->parts[part]];
     node->first = first;
     node->end = end;
     for (size_t word = first; word < end; word++)
@@ -331,7 +347,7 @@ static int place_parts(struct placer *placer, struct arena *arena) {
     const struct html_translation *translation = placer->translation;
     size_t at = 0, end = segmenter_trim(translation->text, translation->length).end;
     for (size_t i = 0; i < cutter.count; i++) {
-        struct node *part = &placer->nodes[cutter.parts[i]];
+        struct html_node *part = &placer->nodes[cutter.parts[i]];
         while (at < end && html_is_space_at(translation->text, end, at))
             character_next(translation->text, end, &at);
         size_t past = part->first < part->end ? placer->words[part->end - 1].end : at;
@@ -344,8 +360,8 @@ static int place_parts(struct placer *placer, struct arena *arena) {
 /* ---- where a node may go ---- */
 
 /* The word before which a node without its own words goes. */
-static size_t find_point(const struct placer *placer, const struct node *node) {
-    const struct node *parent = &placer->nodes[node->parent];
+static size_t find_point(const struct placer *placer, const struct html_node *node) {
+    const struct html_node *parent = &placer->nodes[node->parent];
     if (node->source.begin <= parent->source.begin)
         return parent->first;
     if (node->source.end >= parent->source.end)
@@ -357,14 +373,14 @@ static size_t find_point(const struct placer *placer, const struct node *node) {
     return point < parent->first ? parent->first : point > parent->end ? parent->end : point;
 }
 
-static bool is_free(const struct placer *placer, const struct node *node, size_t word) {
-    const struct node *parent = &placer->nodes[node->parent];
+static bool is_free(const struct placer *placer, const struct html_node *node, size_t word) {
+    const struct html_node *parent = &placer->nodes[node->parent];
     return word >= parent->first && word < parent->end && placer->owner[word] == node->parent;
 }
 
 /* An element around all that its parent holds. */
-static bool take_all(const struct placer *placer, struct node *node) {
-    const struct node *parent = &placer->nodes[node->parent];
+static bool take_all(const struct placer *placer, struct html_node *node) {
+    const struct html_node *parent = &placer->nodes[node->parent];
     if (node->unit || node->source.begin != parent->source.begin || node->source.end != parent->source.end ||
         parent->first == parent->end || placer->owner[parent->first] != node->parent ||
         placer->owner[parent->end - 1] != node->parent)
@@ -375,8 +391,8 @@ static bool take_all(const struct placer *placer, struct node *node) {
 }
 
 /* The word that represents a unit, if it was copied unchanged. */
-static bool take_copy(const struct placer *placer, struct node *node) {
-    const struct node *parent = &placer->nodes[node->parent];
+static bool take_copy(const struct placer *placer, struct html_node *node) {
+    const struct html_node *parent = &placer->nodes[node->parent];
     const char *word = placer->segment->text + node->source.begin;
     size_t length = node->source.end - node->source.begin;
     if (!node->unit || length == 0)
@@ -399,7 +415,7 @@ static int compare_sizes(const void *a, const void *b) {
 }
 
 /* The words of the translation that are linked with the node's and still its parent's, in order, each once. */
-static size_t find_candidates(const struct placer *placer, const struct node *node) {
+static size_t find_candidates(const struct placer *placer, const struct html_node *node) {
     const struct html_translation *translation = placer->translation;
     size_t count = 0, kept = 0;
     if (node->source.begin == node->source.end) /* a node within a word does not take it */
@@ -418,7 +434,7 @@ static size_t find_candidates(const struct placer *placer, const struct node *no
 }
 
 /* The number of words between two candidates that came from other words; more than MAX_GAP if one is not the parent's. */
-static size_t gap_between(const struct placer *placer, const struct node *node, size_t word, size_t next) {
+static size_t gap_between(const struct placer *placer, const struct html_node *node, size_t word, size_t next) {
     size_t others = 0;
     for (size_t between = word + 1; between < next; between++) {
         if (placer->owner[between] != node->parent || between - word > 2 * MAX_GAP)
@@ -429,7 +445,7 @@ static size_t gap_between(const struct placer *placer, const struct node *node, 
 }
 
 /* The run with the most candidates, less the words of others in between. */
-static bool take_run(struct placer *placer, struct node *node) {
+static bool take_run(struct placer *placer, struct html_node *node) {
     size_t count = find_candidates(placer, node), begin = 0;
     long score = 0, best = 0;
     for (size_t i = 0; i < count; i++) {
@@ -451,7 +467,7 @@ static bool take_run(struct placer *placer, struct node *node) {
 
 /* A mark that is shown in the sentence takes the place of what it became if that is one word, and only "&" takes the place of more
  * than a mark. */
-static bool suits(const struct placer *placer, struct node *node) {
+static bool suits(const struct placer *placer, struct html_node *node) {
     const char *shown = placer->segment->text + node->source.begin;
     size_t length = node->source.end - node->source.begin;
     if (!node->unit || length == 0 || has_word(placer->segment->text, node->source))
@@ -474,9 +490,9 @@ static bool cuts_word(const char *text, size_t length, size_t begin, size_t end)
 }
 
 /* A name or a part of a word that stands in the translation as it is, near to where the node would be. */
-static bool take_text(struct placer *placer, struct node *node) {
+static bool take_text(struct placer *placer, struct html_node *node) {
     const char *source = placer->segment->text, *text = placer->translation->text;
-    const struct node *parent = &placer->nodes[node->parent];
+    const struct html_node *parent = &placer->nodes[node->parent];
     size_t length = node->source.end - node->source.begin, whole = placer->translation->length, point = find_point(placer, node);
     size_t center = point < placer->word_count ? placer->words[point].begin : whole;
     size_t begin = center > parent->begin + MAX_COPY_FAR ? center - MAX_COPY_FAR : parent->begin;
@@ -505,7 +521,7 @@ static bool take_text(struct placer *placer, struct node *node) {
 }
 
 /* The free word that is nearest to where the node's own would be; a word that is linked with nothing is better. */
-static bool take_nearest(const struct placer *placer, struct node *node) {
+static bool take_nearest(const struct placer *placer, struct html_node *node) {
     size_t point = find_point(placer, node);
     for (size_t wanted = 0; wanted < 2; wanted++) {
         for (size_t far = 0; far < (wanted == 0 ? NEAR : MAX_FAR); far++) {
@@ -525,7 +541,7 @@ static bool take_nearest(const struct placer *placer, struct node *node) {
 /* ---- which of its words and bytes a node takes ---- */
 
 /* As many words as it needs, but no more than leave its siblings what they need. */
-static void fit(const struct placer *placer, struct node *node, size_t most) {
+static void fit(const struct placer *placer, struct html_node *node, size_t most) {
     size_t count = count_spoken(placer, node->first, node->end);
     while (count > most && node->end > node->first)
         count -= placer->spoken[--node->end];
@@ -544,7 +560,7 @@ static bool is_quotation_mark(int32_t c) {
 }
 
 /* True if the word is free and the same mark as one of the source; quotation marks differ from language to language. */
-static bool is_sign(const struct placer *placer, const struct node *node, size_t word, int32_t sign) {
+static bool is_sign(const struct placer *placer, const struct html_node *node, size_t word, int32_t sign) {
     if (!is_free(placer, node, word) || placer->spoken[word])
         return false;
     size_t at = placer->words[word].begin;
@@ -553,7 +569,7 @@ static bool is_sign(const struct placer *placer, const struct node *node, size_t
 }
 
 /* Marks at both ends of an element stay in it: the # of a hashtag, brackets, a final exclamation mark. */
-static void take_signs(const struct placer *placer, struct node *node) {
+static void take_signs(const struct placer *placer, struct html_node *node) {
     const char *source = placer->segment->text;
     int32_t head[MAX_SIGNS], tail[MAX_SIGNS];
     size_t heads = 0, tails = 0;
@@ -578,7 +594,7 @@ static void take_signs(const struct placer *placer, struct node *node) {
 }
 
 /* Part of a word that was copied unchanged: the 2 of H2O, or Tom of Tom's. A whole word is not part of a longer one. */
-static bool set_part_of_word(const struct placer *placer, struct node *node) {
+static bool set_part_of_word(const struct placer *placer, struct html_node *node) {
     const struct html_translation *translation = placer->translation;
     const struct span *word = &placer->words[node->first];
     size_t length = node->source.end - node->source.begin;
@@ -600,7 +616,7 @@ static bool is_punctuation_at(const char *text, size_t length, size_t at) {
 }
 
 /* The bytes of words [first,end), without the punctuation at either end that the node's own words do not have. */
-static void set_bytes(const struct placer *placer, struct node *node) {
+static void set_bytes(const struct placer *placer, struct html_node *node) {
     if (set_part_of_word(placer, node))
         return;
     const char *text = placer->translation->text, *source = placer->segment->text;
@@ -623,7 +639,7 @@ static void set_bytes(const struct placer *placer, struct node *node) {
 }
 
 /* The node goes between two words, and touches the one that its source touched. */
-static void take_point(const struct placer *placer, struct node *node) {
+static void take_point(const struct placer *placer, struct html_node *node) {
     node->first = node->end = find_point(placer, node);
     size_t before = node->first > 0 ? placer->words[node->first - 1].end : 0;
     size_t past = node->first < placer->word_count ? placer->words[node->first].begin : placer->translation->length;
@@ -634,7 +650,7 @@ static void take_point(const struct placer *placer, struct node *node) {
 /* ---- nodes in their places ---- */
 
 /* Takes the words that the node needs, and their bytes. Returns false if there are none. */
-static bool take(struct placer *placer, struct node *node, size_t most) {
+static bool take(struct placer *placer, struct html_node *node, size_t most) {
     bool found = take_all(placer, node) || take_copy(placer, node) || (take_run(placer, node) && suits(placer, node));
     if (!found && (node->need > 0 || node->unit) && take_text(placer, node))
         return true;
@@ -653,7 +669,7 @@ static bool take(struct placer *placer, struct node *node, size_t most) {
 }
 
 static void place(struct placer *placer, size_t index) {
-    struct node *node = &placer->nodes[index], *parent = &placer->nodes[node->parent];
+    struct html_node *node = &placer->nodes[index], *parent = &placer->nodes[node->parent];
     if (parent->kept) {
         node->kept = true;
         return;
@@ -677,26 +693,29 @@ static void place(struct placer *placer, size_t index) {
         placer->covers[at] = (uint32_t)index;
 }
 
-int html_place(struct placer *placer, struct arena *arena) {
-    if (prepare(placer, arena) != 0)
-        return -1;
-    struct node *all = &placer->nodes[0];
-    all->end = placer->word_count;
-    all->past = placer->translation->length;
-    all->free = count_spoken(placer, 0, placer->word_count);
-    if (place_parts(placer, arena) != 0)
-        return -1;
-    for (size_t i = 1; i < placer->count; i++) {
-        struct node *node = &placer->nodes[i];
+size_t html_place(const struct html *html, const struct html_segment *segment, const struct html_translation *translation,
+                  struct arena *arena, struct html_node **nodes) {
+    struct placer placer = {.html = html, .segment = segment, .translation = translation};
+    if (prepare(&placer, arena) != 0)
+        return 0;
+    struct html_node *all = &placer.nodes[0];
+    all->end = placer.word_count;
+    all->past = placer.translation->length;
+    all->free = count_spoken(&placer, 0, placer.word_count);
+    if (place_parts(&placer, arena) != 0)
+        return 0;
+    for (size_t i = 1; i < placer.count; i++) {
+        struct html_node *node = &placer.nodes[i];
         if (!node->part) {
-            place(placer, i);
+            place(&placer, i);
             continue;
         }
-        node->free = count_spoken(placer, node->first, node->end);
+        node->free = count_spoken(&placer, node->first, node->end);
         for (size_t at = node->begin; at < node->past; at++)
-            placer->covers[at] = (uint32_t)i;
+            placer.covers[at] = (uint32_t)i;
     }
-    return 0;
+    *nodes = placer.nodes;
+    return placer.count;
 }
 
 bool html_is_placed(const struct html *html, const struct html_segment *segment) {

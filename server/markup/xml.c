@@ -140,7 +140,7 @@ static bool is_listed(const struct html_names *names, struct html_bytes name) {
     return false;
 }
 
-static struct html_bytes name_at(const char *at, const char *end) {
+struct html_bytes html_name_at(const char *at, const char *end) {
     const char *begin = at;
     while (at < end && !html_is_space(*at) && !strchr("<>/=\"'&", *at))
         at++;
@@ -171,7 +171,7 @@ static const char *tag_end(const char *begin, const char *end, bool *keeps) {
 
 static int read_start(struct reader *reader) {
     const char *begin = reader->at;
-    struct html_bytes name = name_at(begin + 1, reader->end);
+    struct html_bytes name = html_name_at(begin + 1, reader->end);
     bool keeps;
     const char *end = name.length > 0 ? tag_end(name.start + name.length, reader->end, &keeps) : NULL;
     if (!end)
@@ -199,7 +199,7 @@ static int read_start(struct reader *reader) {
 
 static int read_end(struct reader *reader) {
     const char *begin = reader->at, *end = memchr(begin, '>', (size_t)(reader->end - begin));
-    struct html_bytes name = name_at(begin + 2, reader->end);
+    struct html_bytes name = html_name_at(begin + 2, reader->end);
     const struct element *element = reader->depth > 0 ? &reader->open[reader->depth - 1] : NULL;
     if (!end)
         return html_error_at(reader->err, reader->begin, begin, "incomplete tag");
@@ -220,9 +220,7 @@ static int read_end(struct reader *reader) {
 
 /* ---- comments, instructions and declarations ---- */
 
-/* Returns the end of a document type declaration, past its '>'; its values and inner declarations may hold others. NULL: it has no
- * end. */
-static const char *doctype_end(const char *at, const char *end) {
+const char *html_doctype_end(const char *at, const char *end) {
     bool inside = false; /* of the brackets */
     while (at < end && (inside || *at != '>')) {
         bool comment = bytes_begin(at, end, "<!--"), quote = *at == '"' || *at == '\'';
@@ -262,7 +260,7 @@ static int read_other(struct reader *reader) {
     }
     if (reader->tags->doctype && reader->depth == 0 && left > sizeof doctype &&
         strncasecmp(begin, doctype, sizeof doctype - 1) == 0) {
-        const char *end = doctype_end(begin + sizeof doctype - 1, reader->end);
+        const char *end = html_doctype_end(begin + sizeof doctype - 1, reader->end);
         if (!end)
             return refuse(reader, begin, "missing end of", (struct html_bytes){doctype, sizeof doctype - 1});
         reader->at = end;
@@ -314,7 +312,7 @@ int html_read_xml(const char *markup, size_t length, const struct html_tags *tag
         struct html_piece *piece = &reader->pieces[i];
         if (piece->kind != PIECE_OPEN || piece->opaque)
             continue;
-        struct html_bytes name = name_at(piece->raw + 1, piece->raw + piece->length);
+        struct html_bytes name = html_name_at(piece->raw + 1, piece->raw + piece->length);
         bool within_text = piece->begin > 0 ? reader->pieces[piece->begin - 1].end : reader->text_at_top;
         bool splits = tags->outline && !within_text && !is_listed(&tags->inline_names, name);
         if (splits || is_listed(&tags->splitting, name))
