@@ -1,6 +1,6 @@
 /* Turns the tokens of a paragraph into pieces of a message, and the message with its translation into the paragraph. */
-#include "server/office/paragraph.h"
 #include "server/markup/piece.h"
+#include "server/office/part.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -48,60 +48,6 @@ int paragraph_format(struct paragraph *paragraph, const struct inline_format *fo
     paragraph->formats = formats;
     *out = (uint32_t)paragraph->format_count;
     formats[paragraph->format_count++] = *format;
-    return 0;
-}
-
-/* Puts a tag of a format without attributes that are not kept. */
-static void put_format_tag(const struct grammar *grammar, const struct xml_token *tag, const char *language,
-                           struct html_buffer *out) {
-    struct xml_attribute attribute;
-    const char *done = tag->begin;
-    for (const char *at = NULL; grammar->unkept && xml_next_attribute(tag, &at, &attribute);) {
-        bool states = grammar->language && bytes_are(attribute.name, grammar->language);
-        if (!states && !bytes_among(attribute.name, grammar->unkept))
-            continue;
-        html_put(out, done, (size_t)((states ? attribute.value.start : attribute.begin) - done));
-        if (states)
-            html_put_escaped(out, language, strlen(language), "&<\"");
-        done = states ? attribute.value.start + attribute.value.length : attribute.end;
-    }
-    html_put(out, done, (size_t)(tag->end - done));
-}
-
-int paragraph_clean_format(const struct grammar *grammar, struct html_bytes raw, const char *language, struct arena *arena,
-                           struct html_bytes *out, struct error *err) {
-    struct xml_scan scan; /* not in the arena: there is one for each run, of 4 KB */
-    struct html_buffer kept = {.arena = arena};
-    struct xml_token token;
-    size_t skipped = 0, inner = 0, attributes = 0; /* skipped: the depth of the element that is not kept */
-    int read;
-    xml_scan_begin(&scan, raw, false, arena->budget);
-    while ((read = xml_next(&scan, &token, err)) > 0) {
-        bool tag = token.kind == XML_START || token.kind == XML_EMPTY;
-        size_t depth = scan.depth + (token.kind == XML_END);
-        if (skipped > 0) {
-            skipped = token.kind == XML_END && depth == skipped ? 0 : skipped;
-            continue;
-        }
-        if (tag && scan.depth == (token.kind == XML_START ? 2 : 1) && grammar->dropped &&
-            bytes_among(token.name, grammar->dropped)) {
-            skipped = token.kind == XML_START ? depth : 0;
-            continue;
-        }
-        inner += tag;
-        if (tag && inner == 1) {
-            size_t before = kept.length;
-            put_format_tag(grammar, &token, language, &kept);
-            attributes = kept.length - before > token.name.length + 3;
-        } else {
-            html_put(&kept, token.begin, (size_t)(token.end - token.begin));
-        }
-    }
-    if (read < 0)
-        return -1;
-    if (kept.failed)
-        return error_memory(err);
-    *out = inner > 1 || attributes ? (struct html_bytes){kept.bytes, kept.length} : nothing;
     return 0;
 }
 

@@ -1,8 +1,7 @@
 /* Finds the paragraphs of a part, and rewrites those that were translated. */
-#include "server/office/walk.h"
 #include "server/markup/piece.h"
-#include <stdlib.h>
-#include <strings.h>
+#include "server/office/part.h"
+#include <ctype.h>
 
 enum {
     NAME_BYTES = 64,   /* of a canonical name; longer ones have no role */
@@ -108,6 +107,43 @@ static struct html_bytes canonical_name(const struct walk *walk, struct html_byt
     return name;
 }
 
+/* ---- roles ---- */
+
+static enum role html_role(struct html_bytes name, const struct xml_token *tag) {
+    char lower[16] = "";
+    if (name.length >= sizeof lower)
+        return ROLE_CONTAINER;
+    for (size_t i = 0; i < name.length; i++)
+        lower[i] = (char)tolower((unsigned char)name.start[i]);
+    unsigned flags = html_element(lower);
+    bool forbids = tag->kind != XML_END && html_attributes_forbid(tag->name.start + tag->name.length, tag->end);
+    if (strcmp(lower, "br") == 0)
+        return ROLE_BREAK;
+    if (flags & ELEMENT_OPAQUE || forbids)
+        return flags & ELEMENT_BLOCK || flags & ELEMENT_CODE ? ROLE_OPAQUE : ROLE_WORD;
+    if (flags & ELEMENT_BLOCK)
+        return ROLE_BOUNDARY;
+    return flags & ELEMENT_VOID ? ROLE_NONE : ROLE_CONTAINER;
+}
+
+/* A cell of a spreadsheet that is a number, a date or the result of a formula has its text from there. */
+static bool is_calculated(struct html_bytes name, const struct xml_token *tag) {
+    struct html_bytes value;
+    if (!bytes_are(name, "table:table-cell"))
+        return false;
+    return xml_attribute(tag, "formula", &value) || (xml_attribute(tag, "value-type", &value) && !bytes_are(value, "string"));
+}
+
+/* Returns the role of an element by its canonical name; tag: for its attributes. */
+static enum role find_role(const struct grammar *grammar, struct html_bytes canonical, const struct xml_token *tag) {
+    if (grammar->html)
+        return html_role(canonical, tag);
+    for (const struct role_row *row = grammar->roles; row->names; row++)
+        if (bytes_among(canonical, row->names))
+            return row->role;
+    return tag->kind == XML_START && is_calculated(canonical, tag) ? ROLE_OPAQUE : ROLE_NONE;
+}
+
 /* ---- patches ---- */
 
 static int add_patch(struct walk *walk, const char *begin, const char *end, struct html_bytes bytes) {
@@ -169,15 +205,6 @@ static struct html_bytes language_of(const char *language, enum language_part pa
     }
 }
 
-static bool same_language(struct html_bytes a, struct html_bytes b) {
-    size_t x = 0, y = 0;
-    while (x < a.length && a.start[x] != '-' && a.start[x] != '_')
-        x++;
-    while (y < b.length && b.start[y] != '-' && b.start[y] != '_')
-        y++;
-    return x == y && strncasecmp(a.start, b.start, x) == 0;
-}
-
 /* Values of "lang" in any element are set at the root, and where the language is that of the root. */
 static int set_languages(struct walk *walk, const struct xml_token *tag, struct html_bytes canonical, bool root) {
     struct xml_attribute attribute;
@@ -188,7 +215,7 @@ static int set_languages(struct walk *walk, const struct xml_token *tag, struct 
             struct html_bytes value = language_of(walk->part->language, row->part);
             if (!row->names && root)
                 walk->root_language = attribute.value;
-            bool other = !row->names && !same_language(attribute.value, walk->root_language);
+            bool other = !row->names && !html_same_language(attribute.value, walk->root_language);
             if (value.length == 0 || other || attribute.value.length == 0 || bytes_are(attribute.value, "zxx") ||
                 (row->part == LANGUAGE_PRIMARY && bytes_are(attribute.value, "none")))
                 continue;
@@ -341,6 +368,73 @@ static int add_whole(struct walk *walk, enum role role, const struct xml_token *
     return 0;
 }
 
+/* ---- formats ---- */
+
+/* Puts a tag of a format without attributes that are not kept. */
+static void put_format_tag(const struct grammar *grammar, const struct xml_token *tag, const char *language,
+                           struct html_buffer *out) {
+    struct xml_attribute attribute;
+    const char *done = tag->begin;
+    for (const char *at = NULL; grammar->unkept && xml_next_attribute(tag, &at, &attribute);) {
+        bool states = grammar->language && bytes_are(attribute.name, grammar->language);
+        if (!states && !bytes_among(attribute.name, grammar->unkept))
+            continue;
+        html_put(out, done, (size_t)((states ? attribute.value.start : attribute.begin) - done));
+        if (states)
+            html_put_escaped(out, language, strlen(language), "&<\"");
+        done = states ? attribute.value.start + attribute.value.length : attribute.end;
+    }
+    html_put(out, done, (size_t)(tag->end - done));
+}
+
+/* A format as it is kept: without what proofing tools note, in this language. Returns -1 with ERROR_MEMORY or ERROR_INPUT. */
+static int clean_format(const struct grammar *grammar, struct html_bytes raw, const char *language, struct arena *arena,
+                        struct html_bytes *out, struct error *err) {
+    struct xml_scan scan; /* not in the arena: there is one for each run, of 4 KB */
+    struct html_buffer kept = {.arena = arena};
+    struct xml_token token;
+    size_t skipped = 0, inner = 0, attributes = 0; /* skipped: the depth of the element that is not kept */
+    int read;
+    xml_scan_begin(&scan, raw, false, arena->budget);
+    while ((read = xml_next(&scan, &token, err)) > 0) {
+        bool tag = token.kind == XML_START || token.kind == XML_EMPTY;
+        size_t depth = scan.depth + (token.kind == XML_END);
+        if (skipped > 0) {
+            skipped = token.kind == XML_END && depth == skipped ? 0 : skipped;
+            continue;
+        }
+        if (tag && scan.depth == (token.kind == XML_START ? 2 : 1) && grammar->dropped &&
+            bytes_among(token.name, grammar->dropped)) {
+            skipped = token.kind == XML_START ? depth : 0;
+            continue;
+        }
+        inner += tag;
+        if (tag && inner == 1) {
+            size_t before = kept.length;
+            put_format_tag(grammar, &token, language, &kept);
+            attributes = kept.length - before > token.name.length + 3;
+        } else {
+            html_put(&kept, token.begin, (size_t)(token.end - token.begin));
+        }
+    }
+    if (read < 0)
+        return -1;
+    if (kept.failed)
+        return error_memory(err);
+    *out = inner > 1 || attributes ? (struct html_bytes){kept.bytes, kept.length} : nothing;
+    return 0;
+}
+
+/* A run without a format has one, too. */
+static int note_format(struct walk *walk, struct html_bytes raw) {
+    struct state *state = &walk->states[walk->nested - 1];
+    struct inline_format format = {.raw = nothing};
+    if (raw.length > 0 && clean_format(walk->part->grammar, raw, walk->part->language, walk->arena, &format.raw, walk->err) != 0)
+        return -1;
+    state->formatted = true;
+    return paragraph_format(walk->paragraph, &format, walk->arena, &state->format) == 0 ? 0 : error_memory(walk->err);
+}
+
 /* ---- tags ---- */
 
 static void begin_run(struct walk *walk, struct state *state, const struct xml_token *tag) {
@@ -348,17 +442,6 @@ static void begin_run(struct walk *walk, struct state *state, const struct xml_t
     state->formatted = false;
     if (walk->paragraph->run.length == 0)
         walk->paragraph->run = tag->name;
-}
-
-/* A run without a format has one, too. */
-static int note_format(struct walk *walk, struct html_bytes raw) {
-    struct state *state = &walk->states[walk->nested - 1];
-    struct inline_format format = {.raw = nothing};
-    if (raw.length > 0 &&
-        paragraph_clean_format(walk->part->grammar, raw, walk->part->language, walk->arena, &format.raw, walk->err) != 0)
-        return -1;
-    state->formatted = true;
-    return paragraph_format(walk->paragraph, &format, walk->arena, &state->format) == 0 ? 0 : error_memory(walk->err);
 }
 
 /* A start tag, or a tag without content, in a paragraph and not within a token. empty: nothing ends it later. */
@@ -493,7 +576,7 @@ static int read_start(struct walk *walk, const struct xml_token *tag) {
     if (root)
         read_prefixes(walk, tag);
     struct html_bytes canonical = canonical_name(walk, tag->name, buffer);
-    enum role role = grammar_role(walk->part->grammar, canonical, tag);
+    enum role role = find_role(walk->part->grammar, canonical, tag);
     size_t depth = walk->scan.depth;
     if (!empty)
         walk->open[depth - 1] = (struct element){(uint8_t)role, tag->begin, tag->end};

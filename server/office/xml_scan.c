@@ -1,8 +1,7 @@
 /* Reads tags and texts in their order, and checks that tags nest. */
-#include "server/office/xml_scan.h"
 #include "model/base/utf8.h"
-#include "server/markup/build.h"
 #include "server/markup/piece.h"
+#include "server/office/part.h"
 #include <strings.h>
 
 enum { NAME_SHOWN = 40, STEP_BYTES = 64 /* of a token: a step of the budget */, MOST_REFERENCE = 40 };
@@ -59,13 +58,6 @@ static int check_bytes(const struct xml_scan *scan, const char *begin, const cha
     return 0;
 }
 
-static struct html_bytes name_at(const char *at, const char *end) {
-    const char *begin = at;
-    while (at < end && !html_is_space(*at) && !strchr("<>/=\"'&", *at))
-        at++;
-    return bytes_between(begin, at);
-}
-
 /* Returns the end of a tag, past its '>'; values in quotes may hold others. NULL: the tag is incomplete, or *large. */
 static const char *tag_end(const char *at, const char *end, bool *large) {
     for (size_t beside = 0; at < end && *at != '>' && *at != '<'; beside++) {
@@ -80,22 +72,6 @@ static const char *tag_end(const char *at, const char *end, bool *large) {
         at++;
     }
     return at < end && *at == '>' ? at + 1 : NULL;
-}
-
-/* Values and inner declarations may hold '>'. */
-static const char *doctype_end(const char *at, const char *end) {
-    bool inside = false; /* of the brackets */
-    while (at < end && (inside || *at != '>')) {
-        bool comment = bytes_begin(at, end, "<!--"), quote = *at == '"' || *at == '\'';
-        const char *found = comment ? memmem(at + 4, (size_t)(end - at) - 4, "-->", 3)
-                            : quote ? memchr(at + 1, *at, (size_t)(end - at) - 1)
-                                    : at;
-        if (!found)
-            return NULL;
-        inside = comment || quote ? inside : *at == '[' ? true : *at == ']' ? false : inside;
-        at = found + (comment ? 3 : 1);
-    }
-    return at < end ? at + 1 : NULL;
 }
 
 static int check_encoding(const struct xml_scan *scan, const struct xml_token *declaration, struct error *err) {
@@ -129,7 +105,7 @@ static int read_other(struct xml_scan *scan, struct xml_token *token, struct err
     }
     bool declares = scan->doctype && !scan->rooted && scan->end - begin > 9 && strncasecmp(begin, "<!doctype", 9) == 0;
     bool near = scan->end - begin <= MOST_DOCTYPE;
-    const char *end = declares ? doctype_end(begin + 9, near ? scan->end : begin + MOST_DOCTYPE) : NULL;
+    const char *end = declares ? html_doctype_end(begin + 9, near ? scan->end : begin + MOST_DOCTYPE) : NULL;
     if (!end && declares)
         return refuse_at(scan, begin, near ? "the document type has no end" : "the document type is longer than 64 KiB", err);
     if (!end)
@@ -143,7 +119,7 @@ static int read_tag(struct xml_scan *scan, struct xml_token *token, struct error
     bool is_end = scan->end - begin > 1 && begin[1] == '/';
     const char *name = begin + 1 + is_end;
     bool large = false;
-    token->name = name_at(name, scan->end - name > MOST_NAME ? name + MOST_NAME + 1 : scan->end);
+    token->name = html_name_at(name, scan->end - name > MOST_NAME ? name + MOST_NAME + 1 : scan->end);
     if (token->name.length > MOST_NAME)
         return html_error_at(err, scan->begin, begin, "the name of an element is longer than %d bytes", MOST_NAME);
     const char *end = token->name.length > 0 ? tag_end(name + token->name.length, scan->end, &large) : NULL;
