@@ -8,7 +8,6 @@
 #include "server/decode/render.h"
 #include "server/decode/worker.h"
 #include "server/documents/document.h"
-#include "server/documents/json_document.h"
 #include "server/models/model_set.h"
 #include "server/outfile.h"
 #include <assert.h>

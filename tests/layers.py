@@ -42,7 +42,7 @@ ROOMS = {
     "server/decode": Room("model/base model server/base server/glossaries server/models", "*"),
     "server/markup": Room("model/base model server/base", "markup build piece"),
     "server/office": Room("model/base model/text model server/markup", "office"),
-    "server/documents": Room("model/base model/text model server/decode server/markup server/office", "document json_document"),
+    "server/documents": Room("model/base model/text model server/decode server/markup server/office", "document"),
     "server/api": Room("model/base model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "api endpoint keys languages plan"),
     "server/dialects": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents server/api", ""),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen"),

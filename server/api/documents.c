@@ -6,7 +6,7 @@
 #include "server/api/warnings.h"
 #include "server/base/clock.h"
 #include "server/base/strings.h"
-#include "server/documents/json_document.h"
+#include "server/documents/document.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

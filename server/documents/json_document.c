@@ -2,9 +2,8 @@
  * else stay byte for byte. It is not read by a library, because that would lose where a value stood and how its numbers and escapes
  * were written. In messages in ICU's notation the texts of their branches are translated, in vue-i18n's "a | b | c" each
  * alternative. */
-#include "server/documents/json_document.h"
 #include "model/base/utf8.h"
-#include "server/documents/format.h"
+#include "server/documents/document.h"
 #include <ctype.h>
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  * a copy with other characters there. Front matter, code, HTML, formulas, addresses of links and definitions of references are
  * never translated. */
 #include "model/base/arena.h"
-#include "server/documents/format.h"
+#include "server/documents/document.h"
 #include "server/documents/markdown_notation.h"
 #include "server/markup/piece.h"
 #include <cmark-gfm-core-extensions.h>

@@ -3,7 +3,7 @@
 #ifndef ALIGND_DOCUMENT_PO_H
 #define ALIGND_DOCUMENT_PO_H
 
-#include "server/documents/format.h"
+#include "server/documents/document.h"
 
 enum { PO_MOST_FORMS = 16 };
 

@@ -2,7 +2,7 @@
  * first at the whole string (markup without text, a regular expression, CSS, a command), then at its words. A string is language as
  * soon as one of its words is, unless it is a single word in a place where programs have theirs. */
 #include "model/base/utf8.h"
-#include "server/documents/json_document.h"
+#include "server/documents/document.h"
 #include <strings.h>
 
 enum {

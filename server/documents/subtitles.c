@@ -2,7 +2,7 @@
  * timing line. A sentence that runs over cues is one segment with a part in each. Translated cues keep their number of lines if
  * these are short enough, and then lines as even as possible. */
 #include "model/base/utf8.h"
-#include "server/documents/format.h"
+#include "server/documents/document.h"
 #include <ctype.h>
 #include <strings.h>
 

@@ -2,7 +2,7 @@
  * byte for byte. Elements in a source that hold words (g, pc, mrk) and pairs of codes around words (bpt and ept, bx and ex, sc and
  * ec) surround what these words became; other elements are units. */
 #include "model/base/utf8.h"
-#include "server/documents/format.h"
+#include "server/documents/document.h"
 #include "server/markup/piece.h"
 #include <strings.h>
 

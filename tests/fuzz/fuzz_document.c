@@ -3,7 +3,6 @@
  * again. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
-#include "server/documents/json_document.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/reversed.h"
 #include <stdlib.h>

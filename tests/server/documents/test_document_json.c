@@ -1,5 +1,5 @@
 /* JSON: values are translated; names, numbers and notation stay. */
-#include "server/documents/json_document.h"
+#include "server/documents/document.h"
 #include "tests/server/documents/fake.h"
 #include "tests/suites.h"
 #include <stdlib.h>
@@ -25,7 +25,7 @@ START_TEST(escapes) {
 }
 END_TEST
 
-/* Whatever the members are called; prose.h has the rule. */
+/* Whatever the members are called; prose.c has the rule. */
 START_TEST(strings_for_programs) {
     fake_expect("json", FAKE_UPPER,
                 "{\"a\": \"#00ff7f\", \"b\": [\"a dog\", \"2025-06-01T09:30:00Z\", \"isReady\"], \"type\": \"module\"}",

@@ -1,5 +1,5 @@
 /* Which strings of a data file are language. */
-#include "server/documents/json_document.h"
+#include "server/documents/document.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>
