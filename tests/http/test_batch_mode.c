@@ -417,7 +417,7 @@ END_TEST
 
 /* A compound has the links of both its words, of one model or of two. */
 START_TEST(attention_with_several_links) {
-    static const char source[] = "The apple juice is cold .\n", target[] = "Der Apfelsaft ist kalt .\n";
+    static const char source[] = "The orange juice is cold .\n", target[] = "Der Orangensaft ist kalt .\n";
     struct outcome best, one, both;
     align_with(ARGUMENTS("--model", "weights/en-de"), source, target, &best);
     align_with(ARGUMENTS("--model", "weights/en-de", "--links", "several"), source, target, &one);

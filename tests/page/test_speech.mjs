@@ -65,7 +65,7 @@ const click = (selector) => (page) => page.locator(selector).first().click();
 const STATES = {
   map: [{ look: "attention" }, click("#how summary"), see("#panel .map")], lines: [{ lines: 1 }, see("#panel .lines")], table: [{ asTable: 1 }, see("#panel table")],
   "a word pinned": [{}, click(".target .unit"), see("#see")], alternatives: [{ v: "confidence" }, click("#panel .step"), see("#popover li")],
-  "a question": [{}, (page) => page.locator(".target .unit").nth(4).click(), (page) => page.locator(".source .unit").nth(2).click(), see("#undo")],
+  "a question": [{}, (page) => page.locator(".target .unit").nth(2).click(), (page) => page.locator(".source .unit").nth(2).click(), see("#undo")],
   "an own translation": [{ v: "ask", own: "Elle lui a rendu son livre." }, see("#panel .map")], beam: [{ v: "beam" }, see(".tree")],
   compare: [{ v: "compare" }, see("#panel .map >> nth=1")], diagnostics: [{ v: "diagnostics" }, see(".cover:not([aria-busy])")],
   why: [{ v: "why" }, see("#loss-map")], "why not": [{ v: "why", w: "not", i: 3, not: "la" }, see("#panel table")], "source or before": [{ v: "why", w: "from" }, see("#panel .cover")],

@@ -304,14 +304,14 @@ test("3, 4: confidence; an alternative is taken, compared and undone", () => vis
 test("4: attention is forced by a click, by the keyboard and by dragging, and undone", () => visit(link({}), async (page) => {
   await translated(page);
   const first = await text(page.locator(".line.target").first());
-  await page.locator(".target .unit").nth(5).click();
+  await page.locator(".target .unit").nth(4).click();
   await page.locator(".source .unit").nth(2).click();
   await page.locator("#answer h2").waitFor();
   assert.match(await text(page.locator("#answer h2")), /livre” looks at “him”/);
   const after = await text(page.locator("#answer .card").nth(1).locator(".line"));
   const { source_tokens } = (await ask("/attention", { text: sentence, model: "en-fr" })).results[0].sentences[0];
   const weights = source_tokens.map((token) => (token === "\u2581him" ? 1 : 0));
-  assert.equal(after, (await ask("/attention", { text: sentence, model: "en-fr", force_attention: [{ step: 5, weights }] })).results[0].text);
+  assert.equal(after, (await ask("/attention", { text: sentence, model: "en-fr", force_attention: [{ step: 4, weights }] })).results[0].text);
   await page.locator("h1").click();
   await page.keyboard.press("Control+z");
   assert.equal(await text(page.locator("#reading .line.target")), first);
