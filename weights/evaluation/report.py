@@ -79,6 +79,8 @@ def measure(alignd: Path, model: Path, reverse: Path | None, root: Path, flip: b
             pairs = [pairs[i * len(pairs) // count] for i in range(count)]
             figures[name] = of_set(client, [(b, a) for a, b in pairs] if flip else pairs, beam_size)
             print(f"{name}: " + ", ".join(f"{key} {value:.4g}" for key, value in figures[name].items()), flush=True)
+    with compute.daemon(alignd, model, compute.Variant(config["name"], [])) as url:  # without flags: as a user gets it
+        client = Daemon(url, config["name"])
         for name, files in first_things.SETS.items():
             if not (files / f"{'-'.join(languages)}.tsv").exists():
                 continue
