@@ -8,7 +8,7 @@ same arithmetic),
 
 One regression serves all the models: it estimates whether a sentence's translation has chrF of at least ENOUGH with one of its references. What that says of right and
 wrong was found out by reading: results/judged.tsv has a person's judgement of translations of test.allrefs.tsv.gz, of which a quarter had an estimated quality of under
-0.1, and so on; each stands for `weight` of all. BELOW is where nine of ten translations were wrong. --judged only measures this again, for the translations that are still
+0.1, and so on; each stands for `weight` of all. Below BELOW three of four translations were wrong. --judged only measures this again, for the translations that are still
 the same.
 """
 

@@ -29,7 +29,7 @@ translations count as wrong. AUC: how often something right is estimated above s
 {doubt}"""
 
 DOUBT = """
-Sentences whose cheap estimate (weights/evaluation/doubt.py) is below {below:.2g} get the warning `doubtful`: nine of ten were wrong where a person read them.
+Sentences whose cheap estimate (weights/evaluation/doubt.py) is below {below:.2g} get the warning `doubtful`: three of four were wrong where a person read them.
 """
 
 
