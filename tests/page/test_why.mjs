@@ -15,7 +15,7 @@ async function watch(page) {
 }
 const rows = (page) => page.locator("#panel .cover > div").evaluateAll((list) => list.map((row) => [row.querySelector(".word").textContent, row.querySelector(".say").textContent, row.querySelector(".verdict").textContent]));
 
-test("why: each source word is left out in turn; the word that matters most to the chosen one; the link has it", () => visit(link({ v: "why", i: "5" }), async (page) => {
+test("why: each source word is left out in turn; the word that matters most to the chosen one; the link has it", () => visit(link({ v: "why", i: "4" }), async (page) => {
   await page.locator("#loss-map").waitFor();
   const french = await text(page.locator("#reading .line.target")), whole = byWord(await score(sentence, french)), without = byWord(await score("She gave him the that he had lost.", french));
   const found = await rows(page);
@@ -74,18 +74,18 @@ test("why: what leaves the view ends what it asks", () => visit(link({}), async 
   await page.locator("#panel .map").waitFor();
 }));
 
-test("why: this word and not another, by source words left out and by where the model looks", () => visit(link({ v: "why", w: "not", i: "4" }), async (page) => {
+test("why: this word and not another, by source words left out and by where the model looks", () => visit(link({ v: "why", w: "not", i: "3" }), async (page) => {
   await page.locator("#instead").fill("la");
   await page.getByRole("button", { name: "Ask", exact: true }).click();
   await page.locator("#panel table").waitFor();
   assert.equal(await text(page.locator("#panel form label")), "Why le and not");
   const cells = await page.locator("#panel tbody tr").evaluateAll((list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
-  const scores = async (source) => { const [le, la] = await Promise.all(["le", "la"].map((word) => score(source, `Elle lui a donné ${word}`))); return le.log_probs[4] - la.log_probs[4]; };
+  const scores = async (source) => { const [le, la] = await Promise.all(["le", "la"].map((word) => score(source, `Elle lui donna ${word}`))); return le.log_probs[3] - la.log_probs[3]; };
   const whole = await scores(sentence), without = await scores("She gave him the that he had lost."), favour = whole - without;
   const book = cells.find(([word]) => word === "book");
   assert.equal(book[1], `${Math.abs(favour).toFixed(2)} ${favour < 0 ? "la" : "le"}`);
   assert.match(await text(page.locator("#panel .answer")), new RegExp(`^${whole > 0 ? "le" : "la"} is .* times as likely here as `));
-  const look = async (word) => { const s = (await ask("/attention", { model: "en-fr", text: sentence, translation: `Elle lui a donné ${word}`, include: ["words"] })).results[0].sentences[0]; return s.words.soft_alignment[4][s.words.source.indexOf("book")]; };
+  const look = async (word) => { const s = (await ask("/attention", { model: "en-fr", text: sentence, translation: `Elle lui donna ${word}`, include: ["words"] })).results[0].sentences[0]; return s.words.soft_alignment[3][s.words.source.indexOf("book")]; };
   for (const [k, word] of [[2, "le"], [3, "la"]]) assert.equal(book[k], `${100 * (await look(word)) >= 10 ? Math.round(100 * (await look(word))) : (100 * (await look(word))).toFixed(1)}%`);
   const shared = await hashOf(page), said = await text(page.locator("#panel .answer"));
   await visit(shared, async (other) => {
