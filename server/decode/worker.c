@@ -211,7 +211,7 @@ static double limit_us(const struct admission *admission, const struct work *wor
 
 bool admission_encoded(struct admission *admission, int64_t part_us) {
     struct work work = {0};
-    for (size_t i = 0; i < admission->count; i++) { /* the claims of this round are among the rows by now */
+    for (size_t i = 0; i < admission->count; i++) { /* the claims of this round are already among the rows */
         const struct admission_load *load = admission->loads[i];
         size_t rows = load->main.rows + load->express.rows;
         work.step_us += admission_predict_step(&load->step, rows, load->main.past + load->express.past);
