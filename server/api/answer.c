@@ -568,7 +568,7 @@ static size_t sentence_bytes(const struct request *request, const struct sentenc
 
 /* The same for a sentence of a lean request, whose target counts as about as long as the source. */
 static size_t lean_bytes(const struct job *job) {
-    return OBJECT_BYTES + job->source.end - job->source.begin + 2 * job->tokens * TOKEN_BYTES;
+    return OBJECT_BYTES + job->source.end - job->source.begin + 2 * (size_t)job->tokens * TOKEN_BYTES;
 }
 
 bool api_is_large(const struct request *request) {

@@ -74,7 +74,7 @@ bool request_is_over(struct request *request) {
 /* ---- sizes ---- */
 
 size_t job_work(const struct job *job) {
-    return job->tokens * job->rows;
+    return (size_t)job->tokens * job->rows;
 }
 
 size_t request_window(const struct request *request) {
@@ -102,7 +102,7 @@ size_t request_answer_bytes(const struct request *request) {
     size_t bytes = 0;
     for (size_t i = 0; i < request->job_count && request->lean; i++) {
         const struct job *job = &request->jobs[i];
-        bytes += SENTENCE_BYTES + job->steps * (job->text->placed ? TOKEN_BYTES + PLACED_BYTES : TOKEN_BYTES);
+        bytes += SENTENCE_BYTES + (size_t)job->steps * (job->text->placed ? TOKEN_BYTES + PLACED_BYTES : TOKEN_BYTES);
     }
     return bytes;
 }
@@ -255,9 +255,10 @@ static void job_measure(struct job *job) {
     const struct sentence *sentence = job_sentence(job);
     const struct search_options *options = &sentence->options;
     size_t given = options->min_length > options->prefix_length ? options->min_length : options->prefix_length;
-    job->rows = sentence_max_rows(sentence);
-    job->tokens = sentence->length;
-    job->steps = search_resumes(options) ? UINT32_MAX : given > sentence->length ? given : sentence->length;
+    size_t steps = given > sentence->length ? given : sentence->length;
+    job->rows = (uint32_t)sentence_max_rows(sentence);
+    job->tokens = (uint32_t)sentence->length;
+    job->steps = search_resumes(options) || steps > UINT32_MAX ? UINT32_MAX : (uint32_t)steps;
     job->bytes = sentence_max_bytes(sentence);
 }
 

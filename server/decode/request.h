@@ -65,15 +65,15 @@ struct job {
     struct sentence *sentence; /* of a lean request: NULL except from job_open until outcome_take */
     struct sentence *second;   /* decoded in its place if the amounts of the first differ (model/rendering.h); NULL: not yet */
     const struct loaded_model *model;
-    size_t rows;    /* must be free before it is admitted */
-    size_t tokens;  /* to be encoded */
-    size_t steps;   /* expected to be decoded: one a token, or as many as the request asks for */
-    size_t bytes;   /* the most bytes that decoding takes */
-    size_t written; /* tokens of the translation, once it has ended */
+    size_t bytes; /* the most bytes that decoding takes */
     int64_t queued_us, admitted_us, done_us;
-    struct job *next;  /* in the scheduler's queue, or in a list just taken from it */
-    size_t live_index; /* place in its worker's list of live jobs */
-    bool express;      /* admitted by the express lane (server/decode/worker.h) */
+    struct job *next;    /* in the scheduler's queue, or in a list just taken from it */
+    uint32_t rows;       /* must be free before it is admitted */
+    uint32_t tokens;     /* to be encoded */
+    uint32_t steps;      /* expected to be decoded: one a token, or as many as the request asks for */
+    uint32_t written;    /* tokens of the translation, once it has ended */
+    uint32_t live_index; /* place in its worker's list of live jobs */
+    bool express;        /* admitted by the express lane (server/decode/worker.h) */
 
     /* of a lean request */
     const struct text *text;

@@ -373,7 +373,7 @@ static struct slot *slot_of(const struct worker *worker, const struct job *job) 
 }
 
 static struct holder holder_of(const struct job *job) {
-    return (struct holder){job->request->client, job->request->priority, job->rows * job->steps};
+    return (struct holder){job->request->client, job->request->priority, (size_t)job->rows * job->steps};
 }
 
 /* The length that the admission counts: in the lane, the translation must be short, too. */
@@ -384,7 +384,7 @@ static size_t length_of(const struct job *job) {
 static void end_job(struct job *job) {
     const struct sentence *sentence = job->sentence;
     job->done_us = clock_us();
-    job->written = sentence && sentence->hypotheses ? sentence->hypotheses[0].length : 0;
+    job->written = sentence && sentence->hypotheses ? (uint32_t)sentence->hypotheses[0].length : 0;
     outcome_take(job);
     if (job->request->progress)
         job->request->progress(job);
@@ -455,7 +455,7 @@ static struct job *worker_take(struct worker *worker) {
 
 static void add_live(struct worker *worker, struct job *job) {
     struct metrics *metrics = worker->pool->options.metrics;
-    job->live_index = worker->live_count;
+    job->live_index = (uint32_t)worker->live_count;
     worker->holders[worker->live_count] = holder_of(job);
     worker->live[worker->live_count++] = job;
     worker->followed += job->request->progress != NULL;

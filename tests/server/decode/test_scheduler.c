@@ -20,7 +20,7 @@ static void fake_finish(struct request *request) {
     atomic_fetch_add(&fake->finished, 1);
 }
 
-static void fake_init(struct fake *fake, size_t jobs, size_t rows) {
+static void fake_init(struct fake *fake, size_t jobs, uint32_t rows) {
     request_init(&fake->request);
     atomic_init(&fake->finished, 0);
     for (size_t i = 0; i < jobs; i++)
@@ -175,7 +175,7 @@ END_TEST
 /* ---- clients ---- */
 
 /* So many jobs of one client, one request each, queued. */
-static void submit_many(struct fake *fakes, size_t count, uint64_t client, size_t rows) {
+static void submit_many(struct fake *fakes, size_t count, uint64_t client, uint32_t rows) {
     for (size_t i = 0; i < count; i++) {
         fake_init(&fakes[i], 1, rows);
         fakes[i].request.client = client;
@@ -332,14 +332,14 @@ START_TEST(many_clients_come_and_go) {
 }
 END_TEST
 
-static void give_tokens(struct fake *fake, size_t tokens) {
+static void give_tokens(struct fake *fake, uint32_t tokens) {
     for (size_t i = 0; i < fake->request.job_count; i++)
         fake->jobs[i].tokens = tokens;
 }
 
 /* ---- priorities: work is rows, of one token each ---- */
 
-static void submit_with(struct fake *fakes, size_t count, enum priority priority, uint64_t client, size_t rows) {
+static void submit_with(struct fake *fakes, size_t count, enum priority priority, uint64_t client, uint32_t rows) {
     for (size_t i = 0; i < count; i++) {
         fake_init(&fakes[i], 1, rows);
         give_tokens(&fakes[i], 1);
@@ -722,7 +722,7 @@ static atomic_size_t accepted, ended;
 static void *produce(void *argument) {
     struct fake *fakes = argument;
     for (size_t i = 0; i < REQUESTS; i++) {
-        fake_init(&fakes[i], 1 + i % 4, 1 + i % 3);
+        fake_init(&fakes[i], 1 + i % 4, (uint32_t)(1 + i % 3));
         fakes[i].request.priority = i % 2 == 0 ? PRIORITY_BATCH : PRIORITY_INTERACTIVE;
         while (scheduler_submit(scheduler, &fakes[i].request) != SCHEDULER_ACCEPTED)
             sched_yield();
