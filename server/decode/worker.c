@@ -314,7 +314,7 @@ bool admission_claim_express(struct admission *admission, struct admission_load 
 
 /* The jobs of the main room or of the express lane. */
 struct held {
-    size_t count, bytes; /* bytes: the sum over the jobs */
+    size_t count, bytes, document_rows; /* bytes: the sum over the jobs; document_rows: of those of lean requests */
 };
 
 /* The share of one job in its client's work. */
@@ -413,6 +413,20 @@ static bool has_memory(const struct worker *worker, const struct job *job, bool 
     return taken <= most && job->bytes <= most - taken;
 }
 
+/* Documents take half of the rows, if that leaves full groups to a step (model/batch.c): with more they would take more memory and
+ * be no faster. */
+static bool has_rows(const struct worker *worker, const struct job *job) {
+    size_t rows = worker->pool->options.rows, most = rows >= 4 * SEARCH_MAX_ROWS ? rows / 2 : rows;
+    size_t taken = worker->held[false].document_rows + worker->taking[false].document_rows;
+    return !job->request->lean || taken + job->rows <= most;
+}
+
+static void hold(struct held *held, const struct job *job) {
+    held->count++;
+    held->bytes += job->bytes;
+    held->document_rows += job->request->lean ? job->rows : 0;
+}
+
 /* Called when the scheduler asks for room (struct scheduler_room). Batch jobs use neither the room that is reserved for newcomers
  * nor the lane. */
 static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
@@ -422,7 +436,7 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     size_t own = work_of(worker, job->request);
     enum admission_share share = !shared ? ADMISSION_ALL : own > 0 || !interactive ? ADMISSION_MOST : ADMISSION_NEWCOMER;
     bool wanted = batch_wants(slot->batch);
-    bool taken = wanted && !express && has_memory(worker, job, false) &&
+    bool taken = wanted && !express && has_rows(worker, job) && has_memory(worker, job, false) &&
                  admission_claim(worker->admission, &slot->load, job->rows, job->tokens, share);
     job->express = !taken && wanted && shared && interactive && has_memory(worker, job, true) &&
                    admission_claim_express(worker->admission, &slot->load, job->rows, job->steps, own);
@@ -431,8 +445,7 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
         return own > 0 ? CLAIM_SERVED : CLAIM_NO_ROOM;
     }
     worker->holders[worker->live_count + worker->claimed++] = holder_of(job);
-    worker->taking[job->express].count++;
-    worker->taking[job->express].bytes += job->bytes;
+    hold(&worker->taking[job->express], job);
     return taken ? CLAIM_TAKEN : CLAIM_EXPRESS;
 }
 
@@ -459,8 +472,7 @@ static void add_live(struct worker *worker, struct job *job) {
     worker->holders[worker->live_count] = holder_of(job);
     worker->live[worker->live_count++] = job;
     worker->followed += job->request->progress != NULL;
-    worker->held[job->express].count++;
-    worker->held[job->express].bytes += job->bytes;
+    hold(&worker->held[job->express], job);
     admission_enter(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
     metrics_add(metrics, GAUGE_ROWS_LIVE, (int64_t)job->rows);
     metrics_add(metrics, GAUGE_DECODING_BYTES, (int64_t)job->bytes);
@@ -475,6 +487,7 @@ static void remove_live(struct worker *worker, struct job *job) {
     worker->followed -= job->request->progress != NULL;
     worker->held[job->express].count--;
     worker->held[job->express].bytes -= job->bytes;
+    worker->held[job->express].document_rows -= job->request->lean ? job->rows : 0;
     admission_leave(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
     metrics_add(metrics, GAUGE_ROWS_LIVE, -(int64_t)job->rows);
     metrics_add(metrics, GAUGE_DECODING_BYTES, -(int64_t)job->bytes);

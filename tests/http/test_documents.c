@@ -640,6 +640,29 @@ START_TEST(client_leaves) {
 }
 END_TEST
 
+/* A long document leaves half of the rows free, so that its memory stays small. */
+START_TEST(half_of_the_rows) {
+    enum { SENTENCES = 800, ROWS = 128, LOOKS = 20 };
+    struct daemon daemon;
+    struct reply reply;
+    char *text = malloc(SENTENCES * sizeof(DOG "\n\n")), *end = text;
+    for (size_t i = 0; i < SENTENCES; i++)
+        end = stpcpy(end, DOG "\n\n");
+    char *body = form("a.txt", "", text, FIELDS("source=en", "target=fr", "stream=true"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "128"));
+    struct flight *flight = flight_open(&daemon);
+    flight_send(flight, &(struct call){.path = "/documents", .body = body, .headers = {MULTIPART}}, &reply);
+    metric_await_least(&daemon, "alignd_rows_live", ROWS / 4, flight);
+    for (size_t i = 0; i < LOOKS; i++)
+        ck_assert_double_le(metric(&daemon, "alignd_rows_live"), ROWS / 2);
+    flight_close(flight);
+    daemon_stop(&daemon);
+    reply_done(&reply);
+    free(body);
+    free(text);
+}
+END_TEST
+
 /* `alignd translate` makes the same of it, by the file's name or by --format. */
 START_TEST(command_line) {
     static const char text[] = "1\n" TIMES "\nThe dog that I saw\n\n2\n" TIMES "\nruns in the <i>snow</i>.\n";
@@ -1047,6 +1070,7 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, sentence_limit);
     tcase_add_test(cases, archives_may_be_larger);
     tcase_add_loop_test(cases, client_leaves, 0, 2);
+    tcase_add_test(cases, half_of_the_rows);
     tcase_add_test(cases, command_line);
     tcase_add_test(cases, files_to_fetch);
     tcase_add_test(cases, files_that_nobody_read);
