@@ -140,7 +140,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 
 $(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
 	$(call SAY,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	$(Q)$(CXX) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 $(BUILD)/gibbs: $(GIBBS_OBJECTS) $(BUILD)/model/base/arena.o
 	$(call SAY,LINK,$@)
