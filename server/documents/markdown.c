@@ -5,7 +5,6 @@
  * never translated. */
 #include "model/base/arena.h"
 #include "server/documents/document.h"
-#include "server/documents/markdown_notation.h"
 #include "server/markup/piece.h"
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>

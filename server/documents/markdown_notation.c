@@ -1,7 +1,7 @@
 /* How Markdown is written: notation that is skipped, notation of other tools that is kept, and text that must not read as
  * notation. */
-#include "server/documents/markdown_notation.h"
 #include "model/base/utf8.h"
+#include "server/documents/document.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,13 +209,9 @@ static bool is_directive(const char *at, const char *end) {
 }
 
 static bool is_contents(const char *at, const char *end) {
-    static const char *const marks[] = {"[TOC]", "[[TOC]]", "[[_TOC_]]"};
     while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if ((size_t)(end - at) == strlen(marks[i]) && strncasecmp(at, marks[i], strlen(marks[i])) == 0)
-            return true;
-    return false;
+    return bytes_among_any_case(bytes_between(at, end), "[TOC] [[TOC]] [[_TOC_]]");
 }
 
 /* Keeps what a line begins with. Returns the end of that, or `at`. */

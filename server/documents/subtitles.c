@@ -215,16 +215,12 @@ struct marks {
 
 /* Reads "name" or "/name", and cuts it if it is longer. Returns true if SubRip knows the name; WebVTT has any, and times. */
 static bool read_name(const char *at, const char *end, char name[NAME_BYTES]) {
-    static const char *const known[] = {"b", "i", "u", "s", "font"};
     size_t length = 0;
     at += at < end && *at == '/';
     for (; length + 1 < NAME_BYTES && at + length < end && isalnum((unsigned char)at[length]); length++)
         name[length] = at[length];
     name[length] = '\0';
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcasecmp(name, known[i]) == 0)
-            return true;
-    return false;
+    return bytes_among_any_case(bytes_of(name), "b i u s font");
 }
 
 /* True if a mark begins there. The arrow between times never ends one. */
@@ -395,14 +391,11 @@ static bool begins_small(struct html_bytes text) {
 /* True for words that do not end a sentence: articles, prepositions, conjunctions. */
 static bool asks_for_more(struct html_bytes word) {
     static const char words[] =
-        " a an the of to in on at by for from with and or but my your our their is are was were if when because than into "
+        "a an the of to in on at by for from with and or but my your our their is are was were if when because than into "
         "about between le la les un une des de du et ou mais \u00e0 au aux en dans sur pour par avec que qui est sont mon ma "
         "mes der die das den dem ein eine einen einem einer und oder aber zu im am auf von vom mit f\u00fcr bei nach dass wenn "
-        "weil ist sind war mein sein el los las una y o pero con para es son del al il lo gli e di da per che ";
-    for (const char *at = words; word.length > 0 && (at = memmem(at, strlen(at), word.start, word.length)); at++)
-        if (at[-1] == ' ' && at[word.length] == ' ')
-            return true;
-    return false;
+        "weil ist sind war mein sein el los las una y o pero con para es son del al il lo gli e di da per che";
+    return bytes_among(word, words);
 }
 
 /* True if the text continues the sentence of the text before it. Titles and repeated words do not, though no mark ends them. */
@@ -415,7 +408,7 @@ static bool continues(const struct subtitles *subtitles, struct html_bytes text)
         return false;
     if (before.start[before.length - 1] == ',')
         return true;
-    bool same = subtitles->last.length == text.length && strncasecmp(subtitles->last.start, text.start, text.length) == 0;
+    bool same = bytes_same_any_case(subtitles->last, text);
     if (same || (subtitles->parts == 1 && words == 1 && count_words(now) == 1))
         return false;
     if (begins_small(now))
@@ -525,11 +518,7 @@ static const char *mark_end(const char *at, const char *end, bool vtt) {
 
 /* True for words that never begin a line: French has white space before its tall marks. */
 static bool leans_back(struct html_bytes word) {
-    static const char *const marks[] = {"?", "!", ":", ";", "\u00bb", "?!", "...", "\u2026"};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (bytes_are(word, marks[i]))
-            return true;
-    return false;
+    return bytes_among(word, "? ! : ; \u00bb ?! ... \u2026");
 }
 
 /* White space as blank lines have it, so that a line always has something else. */

@@ -32,6 +32,15 @@ bool bytes_among(struct html_bytes word, const char *list) {
     return false;
 }
 
+bool bytes_among_any_case(struct html_bytes word, const char *list) {
+    for (size_t length; *list; list += length, list += strspn(list, " ")) {
+        length = strcspn(list, " ");
+        if (length == word.length && strncasecmp(list, word.start, length) == 0)
+            return true;
+    }
+    return false;
+}
+
 void html_put(struct html_buffer *buffer, const char *bytes, size_t length) {
     char *grown =
         buffer->failed ? NULL : arena_grow(buffer->arena, buffer->bytes, buffer->length, &buffer->capacity, length + 1, 1);

@@ -2,8 +2,6 @@
  * and 3, and what is checked, read and rewritten of an archive. */
 #include "server/office/office.h"
 #include "model/base/utf8.h"
-#include "server/office/part.h"
-#include "server/office/zip.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -179,8 +177,8 @@ static const struct part_rule *find_rule(const struct office_family *family, str
     if (family->epub && begins(name, "META-INF/"))
         return NULL;
     for (const struct part_rule *rule = family->rules; rule->grammar; rule++)
-        if ((!rule->folder || (strlen(rule->folder) == folder.length && begins(folder, rule->folder))) &&
-            begins(file, rule->begin) && ends_with_one(file, rule->ends))
+        if ((!rule->folder || bytes_are_any_case(folder, rule->folder)) && begins(file, rule->begin) &&
+            ends_with_one(file, rule->ends))
             return rule;
     return NULL;
 }

@@ -1,6 +1,6 @@
 /* Finds the paragraphs of a part, and rewrites those that were translated. */
 #include "server/markup/piece.h"
-#include "server/office/part.h"
+#include "server/office/office.h"
 #include <ctype.h>
 
 enum {
@@ -13,8 +13,6 @@ enum {
     MOST_TOKENS = 1 << 15,
     MOST_TEXT_BYTES = 1 << 20,
 };
-
-static const struct html_bytes nothing = {"", 0};
 
 /* Bytes of the part that are written anew, in order and without overlaps. */
 struct patch {
@@ -195,13 +193,13 @@ static struct html_bytes language_of(const char *language, enum language_part pa
     case LANGUAGE_PRIMARY:
         return (struct html_bytes){language, primary};
     case LANGUAGE_REGION:
-        return is_region ? (struct html_bytes){region, strlen(region)} : (struct html_bytes){"none", 4};
+        return bytes_of(is_region ? region : "none");
     case LANGUAGE_EAST:
-        return is_one_of(language, "zh ja ko") ? (struct html_bytes){language, strlen(language)} : nothing;
+        return is_one_of(language, "zh ja ko") ? bytes_of(language) : nothing;
     case LANGUAGE_COMPLEX:
-        return is_one_of(language, "ar he fa ur yi") ? (struct html_bytes){language, strlen(language)} : nothing;
+        return is_one_of(language, "ar he fa ur yi") ? bytes_of(language) : nothing;
     default:
-        return (struct html_bytes){language, strlen(language)};
+        return bytes_of(language);
     }
 }
 
@@ -617,8 +615,7 @@ static int read_end(struct walk *walk, const struct xml_token *tag) {
 static int read_text(struct walk *walk, const struct xml_token *token) {
     const struct element *parent = walk->scan.depth > 0 ? &walk->open[walk->scan.depth - 1] : NULL;
     if (!walk->builder && parent && parent->role == ROLE_LANGUAGE && walk->opaque == 0) {
-        struct html_bytes language = {walk->part->language, strlen(walk->part->language)};
-        return add_patch(walk, token->begin, token->end, language);
+        return add_patch(walk, token->begin, token->end, bytes_of(walk->part->language));
     }
     if (!walk->paragraph || walk->opaque > 0 || in_token(walk))
         return 0;

@@ -1,8 +1,7 @@
 /* Reads the directory of an archive, and writes the archive with other contents of some members. */
-#include "server/office/zip.h"
 #include "model/base/utf8.h"
+#include "server/office/office.h"
 #include <stdlib.h>
-#include <strings.h>
 #include <zlib.h>
 
 enum {
@@ -220,9 +219,8 @@ int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, stru
 }
 
 struct zip_member *zip_find(const struct zip *zip, const char *name) {
-    size_t length = strlen(name);
     for (size_t i = 0; i < zip->count; i++)
-        if (zip->members[i].name.length == length && strncasecmp(zip->members[i].name.start, name, length) == 0)
+        if (bytes_are_any_case(zip->members[i].name, name))
             return &zip->members[i];
     return NULL;
 }
@@ -243,7 +241,7 @@ static int check_member(const struct zip_member *member, struct error *err) {
     return 0;
 }
 
-static unsigned char *bytes_of(const char *at) {
+static unsigned char *zlib_bytes(const char *at) {
     union {
         const char *from;
         unsigned char *to;
@@ -254,7 +252,7 @@ static unsigned char *bytes_of(const char *at) {
 /* Returns -1 with ERROR_MEMORY, 1 if the data are not sound. out [member->size]. */
 static int inflate_member(const struct zip_member *member, char *out, struct arena *arena, struct error *err) {
     z_stream stream = {
-        .next_in = bytes_of(member->packed.start), .avail_in = (uInt)member->packed.length, .next_out = bytes_of(out)};
+        .next_in = zlib_bytes(member->packed.start), .avail_in = (uInt)member->packed.length, .next_out = zlib_bytes(out)};
     size_t left = (size_t)member->size;
     int state = inflateInit2(&stream, RAW_DEFLATE);
     if (state != Z_OK)
@@ -299,7 +297,7 @@ int zip_unpack(const struct zip_member *member, struct arena *arena, struct html
     bytes[size] = '\0';
     for (size_t at = 0, crc = 0; wrong == 0; at += CHUNK) {
         size_t chunk = size - at < CHUNK ? size - at : CHUNK;
-        crc = crc32(crc, bytes_of(bytes + at), (uInt)chunk);
+        crc = crc32(crc, zlib_bytes(bytes + at), (uInt)chunk);
         if (!budget_step(arena->budget, CHUNK_STEPS / 32))
             return error_memory(err);
         if (size - at > CHUNK)
@@ -326,7 +324,7 @@ static int deflate_member(struct zip_member *member, struct html_bytes bytes, st
     for (size_t at = 0; state == Z_OK && !out.failed;) {
         if (stream.avail_in == 0 && at < bytes.length) {
             size_t more = bytes.length - at < CHUNK ? bytes.length - at : CHUNK;
-            stream.next_in = bytes_of(bytes.start + at);
+            stream.next_in = zlib_bytes(bytes.start + at);
             stream.avail_in = (uInt)more;
             at += more;
             if (!budget_step(arena->budget, CHUNK_STEPS))
@@ -347,7 +345,7 @@ static int deflate_member(struct zip_member *member, struct html_bytes bytes, st
 int zip_pack(struct zip_member *member, struct html_bytes bytes, struct arena *arena, struct error *err) {
     uLong crc = 0;
     for (size_t at = 0; at < bytes.length; at += CHUNK) {
-        crc = crc32(crc, bytes_of(bytes.start + at), (uInt)(bytes.length - at < CHUNK ? bytes.length - at : CHUNK));
+        crc = crc32(crc, zlib_bytes(bytes.start + at), (uInt)(bytes.length - at < CHUNK ? bytes.length - at : CHUNK));
         if (!budget_step(arena->budget, CHUNK_STEPS / 32))
             return error_memory(err);
     }
