@@ -1,12 +1,10 @@
 /* This module hides what the formats of documents have in common: their table, encodings and notes, how translations come back with
- * their words, and how the strings of every format become pieces: lines of plain text, whose sentences may run over line ends;
- * messages in ICU's notation, whose branches are sentences; and lists of messages whose translations are put in place later. */
+ * their words, and how lines of plain text, whose sentences may run over line ends, become pieces. */
 #include "server/documents/document.h"
 #include "model/base/utf8.h"
 #include "server/decode/outcome.h"
 #include "server/markup/piece.h"
 #include "server/office/office.h"
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -14,8 +12,7 @@ enum {
     LOOKED_AT = 4096, /* bytes that are checked for the zeros of UTF-16 without a mark */
     LATIN_PARTS = 3,  /* Windows-1252 has at least this many ASCII letters for each other letter */
     SCRATCH_BLOCK_BYTES = 32 * 1024,
-    MOST_LINES = 64, /* of one sentence */
-    MOST_NAME = 24   /* bytes of an argument's name that a sentence shows */
+    MOST_LINES = 64 /* of one sentence */
 };
 
 /* ---- both languages: what separates a sentence and the translation below it ---- */
@@ -507,12 +504,6 @@ int document_translate(const struct text *text, struct arena *arena, struct html
 }
 
 /* ---- tools that readers share ---- */
-
-bool bytes_are_language(struct html_bytes code, const char *language) {
-    size_t length = strcspn(language, "-_@");
-    return code.length >= length && strncasecmp(code.start, language, length) == 0 &&
-           (code.length == length || strchr("-_@", code.start[length]));
-}
 
 void text_escape_markup(struct html_buffer *out, const char *text, size_t length) {
     html_put_escaped(out, text, length, "&<>");

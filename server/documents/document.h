@@ -155,9 +155,6 @@ static inline struct html_builder document_builder(const struct document *docume
     return (struct html_builder){.arena = arena, .document = {document->source, document->length}};
 }
 
-/* True if the code of a language, as a file has it, is of the same language as the other, regardless of their regions. */
-bool bytes_are_language(struct html_bytes code, const char *language);
-
 /* ---- lines and plain text ---- */
 
 struct line {

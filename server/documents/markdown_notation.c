@@ -4,7 +4,6 @@
 #include "server/documents/document.h"
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 
 enum {
@@ -29,14 +28,9 @@ size_t markdown_reference_length(const char *at, const char *end) {
 }
 
 bool markdown_is_ampersand(const char *reference, size_t bytes) {
-    const char *name = reference + 1;
-    size_t length = bytes - 2;
-    if (length == 3 && strncasecmp(name, "amp", 3) == 0)
-        return name[0] == 'a' || name[1] == 'M';
-    if (length < 2 || *name != '#')
-        return false;
-    bool hexadecimal = name[1] == 'x' || name[1] == 'X';
-    return strtol(name + 1 + hexadecimal, NULL, hexadecimal ? 16 : 10) == '&';
+    int32_t character;
+    html_reference(reference, reference + bytes, &character);
+    return character == '&' || bytes_are((struct html_bytes){reference, bytes}, "&AMP;");
 }
 
 const char *markdown_skip_marks(const char *at, const char *end, char mark, size_t count) {

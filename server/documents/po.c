@@ -381,7 +381,7 @@ static bool has_rule(struct html_bytes header, const char *language) {
     if (count_forms(header) == 0)
         return false;
     if (field.length > 0)
-        return bytes_are_language(field, language);
+        return html_same_language(field, bytes_of(language));
     return is_same_rule(find_field(header, plural_field), plurals_of(language)->rule);
 }
 
@@ -399,7 +399,7 @@ static void put_header_fields(struct html_buffer *out, struct html_bytes header,
         const char *name, *value;
         bool anew; /* it is rewritten if it is there; it is added if not */
     } fields[] = {
-        {language_field, language, field.length == 0 || !bytes_are_language(field, language)},
+        {language_field, language, field.length == 0 || !html_same_language(field, bytes_of(language))},
         {"MIME-Version", "1.0", false},
         {type_field, "text/plain; charset=UTF-8", !is_utf8(header, &charset) || !bytes_are_any_case(charset, "UTF-8")},
         {"Content-Transfer-Encoding", "8bit", false},

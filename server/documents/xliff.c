@@ -193,7 +193,7 @@ static int open_xliff(const struct document *document, struct arena *arena, stru
         if (i > 0 && unit->language == out->units[i - 1].language)
             continue;
         if (find_attribute(&out->pieces[unit->language], unit->segment ? "trgLang" : "target-language", &found) &&
-            found.value.length > 0 && !bytes_are_language(found.value, document->language))
+            found.value.length > 0 && !html_same_language(found.value, bytes_of(document->language)))
             return refuse(out, "the document has targets in another language:", found.value, err);
     }
     return 0;
@@ -502,25 +502,14 @@ static void put_target(struct xliff_writer *writer, const struct unit *unit, str
 /* Makes a message in ICU's notation from its written form, and writes it again. Returns false if it is not translated and stays
  * unchanged. */
 static bool settle(struct xliff_writer *writer, struct html_bytes source, struct html_bytes *message) {
-    static const char *const references[][2] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}};
     struct html_buffer text = {.arena = writer->out.arena}, out = {.arena = writer->out.arena};
-    struct html_bytes settled;
+    struct html_bytes settled, decoded = nothing;
     html_put(&text, "", 0);
     html_put(&out, "", 0);
-    for (const char *at = message->start, *end = at + message->length; at < end;) {
-        size_t length = 1;
-        const char *character = at;
-        for (size_t i = 0; *at == '&' && i < sizeof references / sizeof *references; i++) {
-            if (!bytes_begin(at, end, references[i][0]))
-                continue;
-            length = strlen(references[i][0]);
-            character = references[i][1];
-        }
-        if (*at != MESSAGE_TRANSLATED)
-            html_put(&text, character, 1);
-        at += length;
-    }
-    bool sound = messages_settle_icu(source, (struct html_bytes){text.bytes, text.length}, out.arena, &settled);
+    messages_put(&text, *message);
+    const struct xml_token token = {.kind = XML_TEXT, .begin = text.bytes, .end = text.bytes + text.length};
+    text.failed = text.failed || xml_decode(text.bytes, &token, text.arena, &decoded, NULL) != 0;
+    bool sound = messages_settle_icu(source, decoded, out.arena, &settled);
     text_escape_markup(&out, settled.start, settled.length);
     writer->out.failed |= text.failed || out.failed;
     if (!writer->out.failed)

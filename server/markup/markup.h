@@ -67,6 +67,9 @@ bool bytes_among(struct html_bytes word, const char *list);
 /* The same, whatever the case of ASCII letters. */
 bool bytes_among_any_case(struct html_bytes word, const char *list);
 
+/* True if two codes are of one language, regardless of their regions. */
+bool html_same_language(struct html_bytes a, struct html_bytes b);
+
 /* Bytes that grow in an arena. */
 struct html_buffer {
     struct arena *arena;
@@ -339,9 +342,8 @@ struct xml_attribute {
 bool xml_next_attribute(const struct xml_token *tag, const char **at, struct xml_attribute *out);
 
 /* The text without references, which borrows or is in the arena. Returns -1 with ERROR_INPUT if a reference is unknown, or
- * ERROR_MEMORY. scan: for the place in a message. */
-int xml_decode(const struct xml_scan *scan, const struct xml_token *token, struct arena *arena, struct html_bytes *out,
-               struct error *err);
+ * ERROR_MEMORY. document: for the place in a message. */
+int xml_decode(const char *document, const struct xml_token *token, struct arena *arena, struct html_bytes *out, struct error *err);
 
 /* The name without its prefix. */
 struct html_bytes xml_local_name(struct html_bytes name);

@@ -440,11 +440,6 @@ static struct html_bytes find_attributes(struct reader *reader, const char *cons
     return nothing;
 }
 
-/* True for values that people read. description: the tag describes the document. */
-static bool is_prose(struct html_bytes name, bool description) {
-    return bytes_among_any_case(name, "alt title placeholder aria-label") || (description && bytes_are_any_case(name, "content"));
-}
-
 static bool is_description(const char *element, struct html_bytes attributes) {
     struct html_attribute attribute;
     const char *at = attributes.start, *end = at + attributes.length;
@@ -547,9 +542,12 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     bool description = translated && is_description(name, attributes);
     html_put_string(&reader->markup, "<");
     html_put_string(&reader->markup, name);
-    for (at = begin; html_next_attribute(&at, end, &attribute);)
+    for (at = begin; html_next_attribute(&at, end, &attribute);) {
+        bool prose = translated && (bytes_among_any_case(attribute.name, "alt title placeholder aria-label") ||
+                                    (description && bytes_are_any_case(attribute.name, "content")));
         if (!memchr(attribute.name.start, '<', attribute.name.length))
-            put_attribute(reader, name, &attribute, translated && is_prose(attribute.name, description));
+            put_attribute(reader, name, &attribute, prose);
+    }
     html_put_string(&reader->markup, is_void ? "/>" : ">");
     if (!translated)
         reader->inset_count = insets;

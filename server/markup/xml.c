@@ -109,7 +109,7 @@ static size_t read_character(const char *at, const char *end, bool all, int32_t 
     return is_known && *character != 0xfffe && *character != 0xffff ? length : 0;
 }
 
-int xml_decode(const struct xml_scan *scan, const struct xml_token *token, struct arena *arena, struct html_bytes *out,
+int xml_decode(const char *document, const struct xml_token *token, struct arena *arena, struct html_bytes *out,
                struct error *err) {
     const char *at = token->begin, *end = token->end;
     *out = bytes_between(at, end);
@@ -126,7 +126,7 @@ int xml_decode(const struct xml_scan *scan, const struct xml_token *token, struc
         int32_t character;
         size_t length = read_character(at, end, true, &character);
         if (length == 0)
-            return refuse(scan->begin, at,
+            return refuse(document, at,
                           "unknown reference:", bytes_between(at, end - at > MOST_REFERENCE ? at + MOST_REFERENCE : end), err);
         html_put(&text, bytes, character_put(character, bytes));
         at += length;

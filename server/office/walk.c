@@ -435,13 +435,6 @@ static int note_format(struct walk *walk, struct html_bytes raw) {
 
 /* ---- tags ---- */
 
-static void begin_run(struct walk *walk, struct state *state, const struct xml_token *tag) {
-    state->run = walk->scan.depth;
-    state->formatted = false;
-    if (walk->paragraph->run.length == 0)
-        walk->paragraph->run = tag->name;
-}
-
 /* A start tag, or a tag without content, in a paragraph and not within a token. empty: nothing ends it later. */
 static int read_inline(struct walk *walk, enum role role, const struct xml_token *tag) {
     struct state *state = &walk->states[walk->nested - 1];
@@ -459,8 +452,12 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
         return -1;
     switch (role) {
     case ROLE_RUN:
-        if (!empty && state->run == 0)
-            begin_run(walk, state, tag);
+        if (empty || state->run > 0)
+            return 0;
+        state->run = walk->scan.depth;
+        state->formatted = false;
+        if (paragraph->run.length == 0)
+            paragraph->run = tag->name;
         return 0;
     case ROLE_TEXT:
         if (paragraph->text.length == 0) {
@@ -624,7 +621,7 @@ static int read_text(struct walk *walk, const struct xml_token *token) {
         return 0;
     if (token->end - token->begin > MOST_TEXT_BYTES)
         return refuse_text(walk, token->begin);
-    if (xml_decode(&walk->scan, token, walk->arena, &text, walk->err) != 0)
+    if (xml_decode(walk->scan.begin, token, walk->arena, &text, walk->err) != 0)
         return -1;
     return add_text(walk, token->begin, token->end, text);
 }
@@ -657,29 +654,32 @@ static int walk_all(struct walk *walk) {
     return 0;
 }
 
-int walk_read(const struct walk_part *part, struct html_builder *builder, struct arena *scratch, struct error *err) {
-    struct walk *walk = arena_zalloc(scratch, 1, sizeof *walk);
+static struct walk *new_walk(const struct walk_part *part, struct arena *arena, struct error *err) {
+    struct walk *walk = arena_zalloc(arena, 1, sizeof *walk);
     if (!walk)
-        return error_memory(err);
+        return error_memory(err), NULL;
     walk->part = part;
-    walk->arena = scratch;
+    walk->arena = arena;
     walk->err = err;
-    walk->builder = builder;
     walk->root_language = nothing;
+    return walk;
+}
+
+int walk_read(const struct walk_part *part, struct html_builder *builder, struct arena *scratch, struct error *err) {
+    struct walk *walk = new_walk(part, scratch, err);
+    if (!walk)
+        return -1;
+    walk->builder = builder;
     return walk_all(walk);
 }
 
 int walk_write(const struct walk_part *part, struct html_bytes *messages, bool bilingual, struct arena *arena,
                struct html_buffer *out, bool *accepted, struct error *err) {
-    struct walk *walk = arena_zalloc(arena, 1, sizeof *walk);
+    struct walk *walk = new_walk(part, arena, err);
     if (!walk)
-        return error_memory(err);
-    walk->part = part;
-    walk->arena = arena;
-    walk->err = err;
+        return -1;
     walk->messages = messages;
     walk->bilingual = bilingual;
-    walk->root_language = nothing;
     if (walk_all(walk) != 0)
         return -1;
     *accepted |= walk->accepted;

@@ -107,16 +107,12 @@ static bool is_sound_name(struct html_bytes name) {
 /* Reads the entry at `at` and the header that it points to. Returns the end of the entry, or NULL with an error. */
 static const char *read_member(const struct zip *zip, const char *at, const char *directory, const char *end,
                                struct zip_member *member, struct error *err) {
-    if (end - at < CENTRAL_BYTES || !has_signature(at, end, SIGNATURE_CENTRAL)) {
-        damaged(err, "its directory is not complete");
-        return NULL;
-    }
+    if (end - at < CENTRAL_BYTES || !has_signature(at, end, SIGNATURE_CENTRAL))
+        return damaged(err, "its directory is not complete"), NULL;
     size_t name = short_at(at + 28), extra = short_at(at + 30), comment = short_at(at + 32);
     size_t length = CENTRAL_BYTES + name + extra + comment;
-    if (length > (size_t)(end - at)) {
-        damaged(err, "its directory is not complete");
-        return NULL;
-    }
+    if (length > (size_t)(end - at))
+        return damaged(err, "its directory is not complete"), NULL;
     uint64_t packed = long_at(at + 20), size = long_at(at + 24), offset = long_at(at + 42);
     *member = (struct zip_member){.name = {at + CENTRAL_BYTES, name},
                                   .central = {at, length},
@@ -125,17 +121,13 @@ static const char *read_member(const struct zip *zip, const char *at, const char
                                   .crc = long_at(at + 16)};
     const char *begin = zip->bytes.start;
     uint64_t most = (uint64_t)(directory - begin);
-    if (!is_sound_name(member->name)) {
-        damaged(err, "a member has a name that is empty, too long, or leads out of the archive");
-        return NULL;
-    }
+    if (!is_sound_name(member->name))
+        return damaged(err, "a member has a name that is empty, too long, or leads out of the archive"), NULL;
     bool sound = read_zip64((struct html_bytes){at + CENTRAL_BYTES + name, extra}, &size, &packed, &offset) && offset < most &&
                  most - offset >= LOCAL_BYTES && has_signature(begin + offset, directory, SIGNATURE_LOCAL);
     size_t header = sound ? (size_t)LOCAL_BYTES + short_at(begin + offset + 26) + short_at(begin + offset + 28) : 0;
-    if (!sound || header > most - offset || packed > most - offset - header || long_at(at + 42) == UINT32_MAX) {
-        refuse(member, "is not where the directory says: the file is damaged or incomplete", err);
-        return NULL;
-    }
+    if (!sound || header > most - offset || packed > most - offset - header || long_at(at + 42) == UINT32_MAX)
+        return refuse(member, "is not where the directory says: the file is damaged or incomplete", err), NULL;
     member->size = size;
     member->packed = (struct html_bytes){begin + offset + header, (size_t)packed};
     member->whole = (struct html_bytes){begin + offset, header + (size_t)packed};
