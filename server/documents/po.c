@@ -668,13 +668,6 @@ static int find_all(struct html_bytes text, unsigned notations, struct arena *ar
     return 0;
 }
 
-static bool are_same(const struct found *a, const struct found *b) {
-    bool same = a->count == b->count;
-    for (size_t i = 0; same && i < a->count; i++)
-        same = compare_bytes(&a->all[i], &b->all[i]) == 0;
-    return same;
-}
-
 /* ---- writing strings ---- */
 
 struct po_writer {
@@ -801,11 +794,14 @@ static int next_form(struct po_writer *writer, struct html_bytes source, struct 
     }
     if (find_all(source, notations, writer->arena, &there) != 0 || find_all(plain, notations, writer->arena, &here) != 0)
         return -1;
+    bool same = there.count == here.count;
+    for (size_t i = 0; same && i < here.count; i++)
+        same = bytes_same(there.all[i], here.all[i]);
     bool complete = translated.marks == there.next, ordered = translated.ordered && complete;
     bool numbered = !ordered && there.numberable && complete;
     if (numbered)
         out->text = (struct html_bytes){translated.numbered.bytes, translated.numbered.length};
-    out->sound = are_same(&there, &here) && (ordered || numbered) && html_same_marks(source, plain, true);
+    out->sound = same && (ordered || numbered) && html_same_marks(source, plain, true);
     return 0;
 }
 

@@ -120,8 +120,8 @@ void html_add_code(struct html_builder *builder, struct html_bytes before, struc
 void html_add_part(struct html_builder *builder) {
     const struct html *html = &builder->html;
     const struct html_piece *last = html->piece_count > 0 ? &html->pieces[html->piece_count - 1] : NULL;
-    if (last && last->kind == PIECE_CLOSE && html->pieces[last->pair].part) /* whether the sentence needs a space between two
-                                                                             * parts */
+    bool follows = last && last->kind == PIECE_CLOSE && html->pieces[last->pair].part;
+    if (follows) /* the sentence has a space between two parts */
         html_add_text(builder, (struct html_bytes){" ", 1}, nothing);
     if (html_add_open(builder, nothing))
         builder->html.pieces[builder->html.piece_count - 1].part = true;

@@ -123,18 +123,10 @@ const struct office_family office_odf = {"OpenDocument", odf_rules, "content.xml
 
 /* ---- EPUB ---- */
 
-static const struct role_row html_roles[] = {{NULL, ROLE_NONE}}; /* by server/markup's table of elements */
-static const struct space_row no_spaces[] = {{NULL, NULL, NULL}};
 static const struct language_row html_languages[] = {{NULL, "lang", LANGUAGE_WHOLE}, {NULL, NULL, LANGUAGE_WHOLE}};
-static const struct language_row no_languages[] = {{NULL, NULL, LANGUAGE_WHOLE}};
 
-static const struct grammar xhtml = {.roles = html_roles,
-                                     .spaces = no_spaces,
-                                     .languages = html_languages,
-                                     .mixed = true,
-                                     .html = true,
-                                     .doctype = true,
-                                     .root = "html"};
+/* The roles are those of server/markup's table of elements. */
+static const struct grammar xhtml = {.languages = html_languages, .mixed = true, .html = true, .doctype = true, .root = "html"};
 
 static const struct role_row ncx_roles[] = {{"text", ROLE_PARAGRAPH}, {NULL, ROLE_NONE}};
 static const struct space_row ncx_spaces[] = {{"daisy.org", "/ncx/", ""}, {NULL, NULL, NULL}};
@@ -143,8 +135,7 @@ static const struct grammar ncx = {
 
 static const struct role_row package_roles[] = {{"dc:language", ROLE_LANGUAGE}, {NULL, ROLE_NONE}};
 static const struct space_row package_spaces[] = {{"purl.org/dc/elements", "/1.1/", "dc"}, {NULL, NULL, NULL}};
-static const struct grammar package = {
-    .roles = package_roles, .spaces = package_spaces, .languages = no_languages, .doctype = true, .root = "package"};
+static const struct grammar package = {.roles = package_roles, .spaces = package_spaces, .doctype = true, .root = "package"};
 
 static const struct part_rule epub_rules[] = {{NULL, "", ".xhtml .html .htm .xml", &xhtml, true},
                                               {NULL, "", ".ncx", &ncx, true},

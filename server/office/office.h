@@ -152,9 +152,9 @@ struct language_row {
 };
 
 struct grammar {
-    const struct role_row *roles;         /* ended by a row without names */
-    const struct space_row *spaces;       /* ended by a row without a prefix */
-    const struct language_row *languages; /* ended by a row without an attribute */
+    const struct role_row *roles;         /* ended by a row without names; not used if html */
+    const struct space_row *spaces;       /* ended by a row without a prefix; NULL: none */
+    const struct language_row *languages; /* ended by a row without an attribute; NULL: none */
     bool mixed;                           /* text stands directly in paragraphs */
     bool html;                            /* blocks of HTML separate paragraphs */
     bool doctype;                         /* a document type declaration may precede */

@@ -75,7 +75,7 @@ static void read_prefixes(struct walk *walk, const struct xml_token *root) {
         struct html_bytes name = attribute.name, value = attribute.value;
         if (name.length < 5 || memcmp(name.start, "xmlns", 5) != 0 || (name.length > 5 && name.start[5] != ':'))
             continue;
-        for (const struct space_row *space = walk->part->grammar->spaces; space->prefix; space++) {
+        for (const struct space_row *space = walk->part->grammar->spaces; space && space->prefix; space++) {
             size_t ends = strlen(space->ends);
             if (value.length < ends || memcmp(value.start + value.length - ends, space->ends, ends) != 0 ||
                 !memmem(value.start, value.length, space->holds, strlen(space->holds)))
@@ -207,7 +207,7 @@ static struct html_bytes language_of(const char *language, enum language_part pa
 static int set_languages(struct walk *walk, const struct xml_token *tag, struct html_bytes canonical, bool root) {
     struct xml_attribute attribute;
     for (const char *at = NULL; xml_next_attribute(tag, &at, &attribute);)
-        for (const struct language_row *row = walk->part->grammar->languages; row->attribute; row++) {
+        for (const struct language_row *row = walk->part->grammar->languages; row && row->attribute; row++) {
             if ((row->names && !bytes_among(canonical, row->names)) || !bytes_are(xml_local_name(attribute.name), row->attribute))
                 continue;
             struct html_bytes value = language_of(walk->part->language, row->part);
@@ -249,8 +249,17 @@ static int begin_paragraph(struct walk *walk, struct html_bytes name, const char
     return 0;
 }
 
-/* Puts the paragraph that is translated in the place of its source. */
-static int write_paragraph(struct walk *walk, const struct paragraph *paragraph, struct html_bytes message) {
+/* Takes the next message, which is the paragraph's, and puts it in the place of its source if it is translated. */
+static int take_message(struct walk *walk, const struct paragraph *paragraph) {
+    struct html_bytes *messages = walk->messages;
+    const char *end = memchr(messages->start, NOTE_MESSAGE, messages->length);
+    struct html_bytes message = {messages->start, end ? (size_t)(end - messages->start) : messages->length};
+    size_t taken = message.length + (end ? 1 : 0);
+    *messages = (struct html_bytes){messages->start + taken, messages->length - taken};
+    if (!memchr(message.start, NOTE_TRANSLATED, message.length))
+        return 0;
+    walk->accepted |= walk->changes;
+
     struct html_buffer out = {.arena = walk->arena};
     const struct paragraph_writer to = {&out, put_range, walk};
     bool below = walk->bilingual && paragraph->grammar->line_break;
@@ -264,18 +273,6 @@ static int write_paragraph(struct walk *walk, const struct paragraph *paragraph,
         return error_memory(walk->err);
     walk->patch_count = patch_from(walk, paragraph->begin);
     return add_patch(walk, paragraph->begin, paragraph->end, (struct html_bytes){out.bytes, out.length});
-}
-
-static int take_message(struct walk *walk, const struct paragraph *paragraph) {
-    struct html_bytes *messages = walk->messages;
-    const char *end = memchr(messages->start, NOTE_MESSAGE, messages->length);
-    struct html_bytes message = {messages->start, end ? (size_t)(end - messages->start) : messages->length};
-    size_t taken = message.length + (end ? 1 : 0);
-    *messages = (struct html_bytes){messages->start + taken, messages->length - taken};
-    if (!memchr(message.start, NOTE_TRANSLATED, message.length))
-        return 0;
-    walk->accepted |= walk->changes;
-    return write_paragraph(walk, paragraph, message);
 }
 
 static int end_paragraph(struct walk *walk, const char *end) {
