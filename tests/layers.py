@@ -40,7 +40,7 @@ ROOMS = {
     "server/models": Room("model/base model server/base", "*"),
     "server/get": Room("model/base model model/import server/base server/models", "get fetch"),  # downloads
     "server/decode": Room("model/base model server/base server/glossaries server/models", "*"),
-    "server/markup": Room("model/base model server/base", "markup build piece"),
+    "server/markup": Room("model/base model server/base", "markup piece"),
     "server/office": Room("model/base model/text model server/markup", "office"),
     "server/documents": Room("model/base model/text model server/decode server/markup server/office", "document"),
     "server/api": Room("model/base model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "api endpoint keys languages plan"),

@@ -4,7 +4,7 @@
 #include "server/api/plan.h"
 #include "model/base/utf8.h"
 #include "server/api/languages.h"
-#include "server/markup/build.h"
+#include "server/markup/markup.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

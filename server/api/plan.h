@@ -27,7 +27,7 @@ struct plan_item {
     struct text *texts;                            /* [count] */
     size_t count;
     bool parsed; /* html and count are set */
-    bool marked; /* it is a text with marks (server/markup/build.h), which is handled like markup */
+    bool marked; /* it is a text with marks (server/markup/markup.h), which is handled like markup */
     struct html html;
 };
 

@@ -120,7 +120,7 @@ static int check_language(const struct judged *judged, struct arena *arena, stru
 
 /* A text without sentences that should be an ICU message could not be parsed. */
 static int warn_of_message(const char *text, size_t length, struct arena *arena, struct warnings *warnings) {
-    return !document_is_message(text, length) ||
+    return !icu_message_is(text, length) ||
                    warnings_add(warnings, arena, WARNING_UNTRANSLATED,
                                 "the text was returned unchanged: it has braces but is not a valid ICU message")
                ? 0

@@ -1,25 +1,19 @@
 /* This module hides what the formats of documents have in common: their table, encodings and notes, how translations come back with
- * their words, and how the strings of every format become pieces: lines of plain text, whose sentences may run over line ends;
- * messages in ICU's notation, whose branches are sentences; and lists of messages whose translations are put in place later. */
+ * their words, and how lines of plain text, whose sentences may run over line ends, become pieces. */
 #include "server/documents/document.h"
 #include "model/base/utf8.h"
 #include "server/decode/outcome.h"
 #include "server/markup/piece.h"
 #include "server/office/office.h"
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <strings.h>
 
 enum {
     LOOKED_AT = 4096, /* bytes that are checked for the zeros of UTF-16 without a mark */
     LATIN_PARTS = 3,  /* Windows-1252 has at least this many ASCII letters for each other letter */
     SCRATCH_BLOCK_BYTES = 32 * 1024,
-    MOST_LINES = 64, /* of one sentence */
-    MOST_NAME = 24   /* bytes of an argument's name that a sentence shows */
+    MOST_LINES = 64 /* of one sentence */
 };
-
-static const struct html_bytes nothing = {"", 0};
 
 /* ---- both languages: what separates a sentence and the translation below it ---- */
 
@@ -171,24 +165,13 @@ const struct document_format *document_find(const char *name) {
     return NULL;
 }
 
-/* True if the word is one of a list that spaces separate. */
-static bool is_among(const char *list, const char *word, size_t length) {
-    for (size_t at = 0; list[at]; at += strspn(list + at, " ")) {
-        size_t bytes = strcspn(list + at, " ");
-        if (bytes == length && strncasecmp(list + at, word, length) == 0)
-            return true;
-        at += bytes;
-    }
-    return false;
-}
-
 const struct document_format *document_guess(const char *file_name, const char *media_type) {
     const char *dot = file_name ? strrchr(file_name, '.') : NULL;
     for (size_t i = 0; dot && i < FORMAT_COUNT; i++)
-        if (is_among(formats[i].extensions, dot + 1, strlen(dot + 1)))
+        if (bytes_among_any_case(bytes_of(dot + 1), formats[i].extensions))
             return &formats[i];
     for (size_t i = 0; media_type && i < FORMAT_COUNT; i++)
-        if (is_among(formats[i].media_types, media_type, strcspn(media_type, "; \t")))
+        if (bytes_among_any_case((struct html_bytes){media_type, strcspn(media_type, "; \t")}, formats[i].media_types))
             return &formats[i];
     return NULL;
 }
@@ -206,7 +189,7 @@ const char *document_refusal(const char *file_name) {
     };
     const char *dot = file_name ? strrchr(file_name, '.') : NULL;
     for (size_t i = 0; dot && i < sizeof known / sizeof *known; i++)
-        if (is_among(known[i].extensions, dot + 1, strlen(dot + 1)))
+        if (bytes_among_any_case(bytes_of(dot + 1), known[i].extensions))
             return known[i].why;
     return NULL;
 }
@@ -304,12 +287,8 @@ static int from_utf16(struct document *document, enum order order, struct arena 
 
 /* True for languages whose older files are in encodings that look like Windows-1252. */
 static bool has_other_encoding(const char *language) {
-    static const char *const all[] = {"cs", "sk", "pl", "hu", "sl", "hr", "bs", "ro", "sq", "tr", "lt", "lv", "et", "vi",
-                                      "ru", "uk", "bg", "sr", "mk", "be", "el", "he", "ar", "fa", "th", "ja", "zh", "ko"};
-    for (size_t i = 0; language && i < sizeof all / sizeof *all; i++)
-        if (bytes_are_language((struct html_bytes){language, strlen(language)}, all[i]))
-            return true;
-    return false;
+    static const char all[] = "cs sk pl hu sl hr bs ro sq tr lt lv et vi ru uk bg sr mk be el he ar fa th ja zh ko";
+    return language && bytes_among_any_case((struct html_bytes){language, strcspn(language, "-_@")}, all);
 }
 
 /* A file in Windows-1252 has few letters beyond ASCII and no sequence that is valid UTF-8; otherwise it is a broken file in
@@ -420,10 +399,6 @@ char *document_write(const struct document *document, const struct html *html, c
 
 /* ---- texts that are not documents ---- */
 
-bool document_is_message(const char *text, size_t length) {
-    return icu_message_is(text, length);
-}
-
 int document_read_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err) {
     static const struct html_marking as_it_is;
     struct html_builder builder = {.arena = arena, .document = {text, length}};
@@ -530,12 +505,6 @@ int document_translate(const struct text *text, struct arena *arena, struct html
 
 /* ---- tools that readers share ---- */
 
-bool bytes_are_language(struct html_bytes code, const char *language) {
-    size_t length = strcspn(language, "-_@");
-    return code.length >= length && strncasecmp(code.start, language, length) == 0 &&
-           (code.length == length || strchr("-_@", code.start[length]));
-}
-
 void text_escape_markup(struct html_buffer *out, const char *text, size_t length) {
     html_put_escaped(out, text, length, "&<>");
 }
@@ -633,171 +602,4 @@ void text_add_lines(struct html_builder *builder, struct html_bytes text, text_l
         html_add_marked(builder, last, marking);
     }
     html_add_break(builder, bytes_between(added, end));
-}
-
-/* ---- messages in ICU's notation ---- */
-
-int icu_source_open(struct html_bytes text, struct arena *arena, struct icu_source *out, struct error *err) {
-    out->original = text;
-    if (icu_message_expand(text.start, text.length, arena, &out->text.start, &out->text.length, err) != 0)
-        return -1;
-    return icu_message_read(out->text.start, out->text.length, arena, &out->message, err);
-}
-
-/* Writes with the caller's marking, which is the owner. */
-static struct html_bytes write_as_asked(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
-    const struct html_marking *asked = marking->owner;
-    return asked->written ? asked->written(asked, mark, arena) : mark;
-}
-
-/* The end of a line separates sentences. */
-static void add_lines(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
-    for (size_t begin = 0, end; begin < text.length; begin = end) {
-        bool control = (unsigned char)text.start[begin] < ' ';
-        for (end = begin; end < text.length && ((unsigned char)text.start[end] < ' ') == control;)
-            end++;
-        struct html_bytes line = {text.start + begin, end - begin};
-        struct html_bytes raw = write_as_asked(marking, line, builder->arena);
-        if (control)
-            html_add_break(builder, raw);
-        else
-            html_add_text(builder, line, raw);
-    }
-}
-
-/* {name} represents itself in the sentence; a short word represents any other argument. */
-static struct html_bytes argument_word(struct html_bytes argument, struct arena *arena) {
-    size_t begin = 1, end;
-    while (begin < argument.length && argument.start[begin] == ' ')
-        begin++;
-    end = begin;
-    while (end < argument.length && (isalnum((unsigned char)argument.start[end]) || argument.start[end] == '_'))
-        end++;
-    bool named = end > begin && end - begin < MOST_NAME && *argument.start == '{';
-    char *word = named ? arena_alloc(arena, end - begin + 2, 1) : NULL;
-    if (!word)
-        return (struct html_bytes){"{0}", 3};
-    word[0] = '{';
-    memcpy(word + 1, argument.start + begin, end - begin);
-    word[end - begin + 1] = '}';
-    return (struct html_bytes){word, end - begin + 2};
-}
-
-void icu_source_add(struct html_builder *builder, const struct icu_source *source, const struct html_marking *written) {
-    const struct html_marking own = {.owner = written, .written = write_as_asked, .add_text = add_lines};
-    for (size_t i = 0; i < source->message.count && !builder->failed; i++) {
-        const struct icu_part *part = &source->message.parts[i];
-        struct html_bytes says = {source->text.start + part->begin, part->end - part->begin};
-        if (part->kind == ICU_TEXT) {
-            html_add_marked(builder, says, &own);
-            continue;
-        }
-        struct html_bytes raw = write_as_asked(&own, says, builder->arena);
-        if (part->kind == ICU_SYNTAX)
-            html_add_break(builder, raw);
-        else if (part->kind == ICU_QUOTE)
-            html_add_text(builder, nothing, raw);
-        else if (part->kind == ICU_ARGUMENT)
-            html_add_word(builder, argument_word(says, builder->arena), raw);
-        else
-            html_add_word(builder, (struct html_bytes){part->one ? "1" : "5", 1}, raw);
-    }
-}
-
-bool icu_source_settle(const struct icu_source *source, struct html_bytes translation, struct arena *arena,
-                       struct html_bytes *out) {
-    if (bytes_same(source->text, translation)) {
-        *out = source->original;
-        return true;
-    }
-    for (size_t attempt = 0; attempt < 2; attempt++) {
-        struct html_bytes text = translation;
-        struct icu_message message;
-        if (attempt > 0) { /* an apostrophe before a brace quotes it; in text it must be doubled */
-            struct html_buffer doubled = {.arena = arena};
-            html_put(&doubled, "", 0);
-            for (size_t i = 0; i < text.length; i++) {
-                bool quotes = text.start[i] == '\'' && i + 1 < text.length && memchr("{}#|", text.start[i + 1], 4);
-                html_put(&doubled, quotes ? "''" : text.start + i, quotes ? 2 : 1);
-            }
-            text = doubled.failed ? nothing : (struct html_bytes){doubled.bytes, doubled.length};
-        }
-        if (icu_message_read(text.start, text.length, arena, &message, NULL) != 0 ||
-            !icu_message_same(source->text.start, &source->message, text.start, &message) ||
-            !html_same_marks(source->text, text, false))
-            continue;
-        *out = text;
-        return true;
-    }
-    return false;
-}
-
-/* ---- lists of messages ---- */
-
-bool messages_can_hold(struct html_bytes text) {
-    for (size_t i = 0; i < text.length; i++)
-        if ((unsigned char)text.start[i] < ' ' && !memchr("\n\t\r", text.start[i], 3))
-            return false;
-    return utf8_valid(text.start, text.length);
-}
-
-void messages_end(struct html_builder *builder) {
-    html_add_break(builder, (struct html_bytes){"", 1});
-}
-
-/* The owner points to the html_escape. */
-static struct html_bytes write_escaped(const struct html_marking *marking, struct html_bytes text, struct arena *arena) {
-    html_escape *const *escape = marking->owner;
-    struct html_buffer out = {.arena = arena};
-    if (!*escape)
-        return text;
-    html_put(&out, "", 0);
-    (*escape)(&out, text.start, text.length);
-    return out.failed ? nothing : (struct html_bytes){out.bytes, out.length};
-}
-
-void messages_add_icu(struct html_builder *builder, struct html_bytes text, html_escape *escape) {
-    static const char translated[] = {MESSAGE_TRANSLATED};
-    const struct html_marking own = {.owner = &escape, .written = write_escaped};
-    struct icu_source source;
-    struct error error = {0};
-    if (icu_source_open(text, builder->arena, &source, &error) == 0) {
-        icu_source_add(builder, &source, &own);
-    } else if (error.code == ERROR_MEMORY) {
-        builder->failed = ERROR_MEMORY;
-    } else {
-        html_add_break(builder, (struct html_bytes){translated, 1});
-        html_add_break(builder, write_escaped(&own, text, builder->arena));
-    }
-    messages_end(builder);
-}
-
-bool messages_settle_icu(struct html_bytes source, struct html_bytes written, struct arena *arena, struct html_bytes *out) {
-    struct icu_source opened;
-    *out = source;
-    return icu_source_open(source, arena, &opened, NULL) == 0 && icu_source_settle(&opened, written, arena, out);
-}
-
-void messages_put_mark(struct html_buffer *out) {
-    html_put(out, (const char[]){MESSAGE_TRANSLATED}, 1);
-}
-
-bool messages_translated(struct html_bytes written) {
-    return memchr(written.start, MESSAGE_TRANSLATED, written.length) != NULL;
-}
-
-struct html_bytes messages_next(struct html_bytes *written) {
-    const char *end = memchr(written->start, '\0', written->length), *all = written->start + written->length;
-    struct html_bytes message = bytes_between(written->start, end ? end : all);
-    *written = bytes_between(end ? end + 1 : all, all);
-    return message;
-}
-
-void messages_put(struct html_buffer *out, struct html_bytes message) {
-    for (const char *at = message.start, *end = at + message.length; at < end; at++) {
-        const char *plain = at;
-        while (at < end && *at != MESSAGE_TRANSLATED)
-            at++;
-        html_put(out, plain, (size_t)(at - plain));
-    }
 }

@@ -1,5 +1,5 @@
 /* Documents: files in formats that hold more than sentences. The reader of a format reports the text to translate and everything
- * around it as pieces (server/markup/build.h); html_write inserts the translations. Everything else stays byte for byte, except
+ * around it as pieces (server/markup/markup.h); html_write inserts the translations. Everything else stays byte for byte, except
  * that HTML is written in one notation (server/markup/markup.h). Archives of XML have a room of their own
  * (server/office). This module is independent of HTTP.
  *
@@ -10,7 +10,7 @@
 
 #include "server/decode/request.h"
 #include "server/documents/icu_message.h"
-#include "server/markup/build.h"
+#include "server/markup/markup.h"
 
 struct document_format;
 struct key_globs;
@@ -89,12 +89,10 @@ int document_read(const struct document *document, struct arena *arena, struct h
 char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,
                      struct arena *arena, size_t *out_length, struct error *err);
 
-/* Reads a text of a request that is not a document, but may have marks in it (server/markup/build.h) or be a message in ICU's
+/* Reads a text of a request that is not a document, but may have marks in it (server/markup/markup.h) or be a message in ICU's
  * notation. If it is plain, *marked is false and nothing is read. A message that cannot be parsed has no segments, so that it stays
  * unchanged. Like html_parse_text. */
 int document_read_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err);
-/* True if the text is such a message, readable or not. */
-bool document_is_message(const char *text, size_t length);
 /* Writes such a text with its translations, like html_write. A message whose translation is not valid stays unchanged. */
 char *document_write_text(const char *text, size_t length, const struct html *html, const struct html_translation *translations,
                           struct arena *arena, size_t *out_length, struct error *err);
@@ -157,9 +155,6 @@ static inline struct html_builder document_builder(const struct document *docume
     return (struct html_builder){.arena = arena, .document = {document->source, document->length}};
 }
 
-/* True if the code of a language, as a file has it, is of the same language as the other, regardless of their regions. */
-bool bytes_are_language(struct html_bytes code, const char *language);
-
 /* ---- lines and plain text ---- */
 
 struct line {
@@ -204,6 +199,36 @@ void icu_source_add(struct html_builder *builder, const struct icu_source *sourc
  * false, and leaves *out, if it does not have the arguments and marks of the source in their branches, or memory runs out. */
 bool icu_source_settle(const struct icu_source *source, struct html_bytes translation, struct arena *arena, struct html_bytes *out);
 
+/* ---- directives for programs ---- */
+
+/* The notations that a message may have; 0: the message has no directives. */
+enum {
+    DIRECTIVE_PERCENT = 1 << 0,  /* %s %-5.2f %(name)s %1$s */
+    DIRECTIVE_NUMBERED = 1 << 1, /* those of DIRECTIVE_PERCENT without a number may get one */
+    DIRECTIVE_QT = 1 << 2,       /* %1 %L1 %n */
+    DIRECTIVE_BRACES = 1 << 3,   /* {name} {0:>8} {} */
+    DIRECTIVE_DOLLAR = 1 << 4    /* $name ${name} */
+};
+/* The notations that a flag of gettext's, such as c-format, announces. */
+unsigned directives_of(struct html_bytes flag);
+/* Returns the bytes of the directive that begins there, or 0. */
+size_t directive_at(unsigned notations, const char *at, const char *end);
+/* True if it takes the next argument of those without a number: %s, {}. */
+bool directive_takes_next(unsigned notations, struct html_bytes directive);
+
+/* A scan for directives and for placeholders of other kinds (model/text/opaque.h), which starts as {text, length, notations}. */
+struct directive_scan {
+    const char *text; /* [length] */
+    size_t length;
+    unsigned notations;
+    size_t at;
+    size_t other_at;   /* other placeholders were looked for up to here; */
+    struct span other; /* the next one, */
+    bool has_other;    /* if there is one */
+};
+/* Finds the next placeholder. Returns false at the end. */
+bool directive_next(struct directive_scan *scan, struct span *found);
+
 /* ---- lists of messages ---- */
 
 /* Some formats (po, xliff) have translations beside their sources. Their readers produce only the document's messages, one after
@@ -221,8 +246,10 @@ void messages_add_icu(struct html_builder *builder, struct html_bytes text, html
 /* Makes the translation of such a message from its written form, without marks and escapes. Returns false, with the source in *out,
  * if that is not valid. */
 bool messages_settle_icu(struct html_bytes source, struct html_bytes written, struct arena *arena, struct html_bytes *out);
-/* An html_escape that wraps another and marks text as translated. */
-void messages_put_mark(struct html_buffer *out);
+/* An html_escape that marks text as translated. */
+void messages_put_translated(struct html_buffer *out, const char *text, size_t length);
+/* How a marking writes text whose owner points to an html_escape (NULL: as it is). */
+struct html_bytes messages_write_escaped(const struct html_marking *marking, struct html_bytes text, struct arena *arena);
 
 /* True if the written text contains a translation. */
 bool messages_translated(struct html_bytes written);
@@ -230,5 +257,63 @@ bool messages_translated(struct html_bytes written);
 struct html_bytes messages_next(struct html_bytes *written);
 /* Appends a message, or a part of it, without marks of translations. */
 void messages_put(struct html_buffer *out, struct html_bytes message);
+
+/* ---- Markdown's notation (markdown_notation.c) ----
+ *
+ * Separators between texts, and escapes that make text read as text. */
+
+/* True for an ASCII character that a backslash before it makes plain. */
+bool markdown_is_mark(char c);
+/* The bytes of the "&name;" that begins there, or 0. */
+size_t markdown_reference_length(const char *at, const char *end);
+/* True if a reference of this many bytes stands for "&". */
+bool markdown_is_ampersand(const char *reference, size_t bytes);
+
+/* Each of these returns the end of what it skips from `at` on, at most `end`. */
+
+/* So many of the character; NULL if they are not there. */
+const char *markdown_skip_marks(const char *at, const char *end, char mark, size_t count);
+/* Spaces and tabs. */
+const char *markdown_skip_space(const char *at, const char *end);
+/* The end of a line, and what the next one has before its text: indentation, marks of quotations. NULL if no line ends there. */
+const char *markdown_skip_line_end(const char *at, const char *end);
+/* Everything up to the mark, and the mark, escapes aside; NULL if there is none. */
+const char *markdown_skip_until(const char *at, const char *end, char mark);
+/* ](address), ][name], ][], ]; NULL if nothing of that kind follows. *by_text: it is one of the last two, so that the link's own
+ * text is its name. */
+const char *markdown_skip_link_end(const char *at, const char *end, bool *by_text);
+
+/* Notation of tools other than cmark, which must stay unchanged: formulas, marks of alerts, :shortcodes: and similar. */
+struct markdown_kept {
+    size_t begin, end; /* bytes of the source; equal: a line ends there that no sentence runs over */
+    enum markdown_kept_kind {
+        MARKDOWN_LINE, /* stands by itself */
+        MARKDOWN_UNIT, /* is a unit of a sentence */
+        MARKDOWN_NOUN  /* is a unit that a word represents in the sentence */
+    } kind;
+};
+struct markdown_kept_list {
+    struct markdown_kept *all; /* [count] in order, without overlaps */
+    size_t count, room;
+};
+/* Where the text of a block is written, as cmark reports. */
+struct markdown_place {
+    size_t begin, end; /* bytes of the source */
+    size_t quotes;     /* the number of quotations around it */
+    bool paragraph;    /* not a heading or a cell */
+    bool quotes_first; /* the first paragraph of a quotation */
+};
+/* Adds what is kept in a place to that of earlier places. Its end may be after the place's. Time is linear in the bytes that it
+ * examines. Returns -1 if memory runs out. */
+int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place, struct arena *arena,
+                       struct markdown_kept_list *list);
+/* Overwrites it, in a copy of the source, with a character that has no meaning for cmark; lines and quotations stay. */
+void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes);
+
+/* An html_escape: a backslash precedes what would otherwise be read as notation after what is already written. */
+void markdown_escape(struct html_buffer *out, const char *text, size_t length);
+/* An html_close: a link by its text whose text has changed gets its name; marks of emphasis move to where they are read as such, or
+ * become HTML tags if there is no such place. */
+void markdown_close(struct html_buffer *out, const struct html_end *end);
 
 #endif

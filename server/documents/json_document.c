@@ -73,10 +73,8 @@ static int read_glob(const char *text, size_t length, struct arena *arena, struc
 struct key_globs *key_globs_parse(const char *const *texts, size_t count, struct arena *arena, struct error *err) {
     static const char blanks[] = " \t\r\n";
     struct key_globs *globs = arena_zalloc(arena, 1, sizeof *globs);
-    if (!globs) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!globs)
+        return error_memory(err), NULL;
     for (size_t i = 0; i < count; i++)
         for (const char *rest = texts[i]; *rest;) {
             const char *begin = rest, *end = rest; /* up to a comma without a backslash */
@@ -88,10 +86,8 @@ struct key_globs *key_globs_parse(const char *const *texts, size_t count, struct
                 end--;
             if (end <= begin)
                 continue;
-            if (globs->count == KEY_GLOBS_MOST) {
-                error_set(err, ERROR_INPUT, "at most %d path globs are allowed", KEY_GLOBS_MOST);
-                return NULL;
-            }
+            if (globs->count == KEY_GLOBS_MOST)
+                return error_set(err, ERROR_INPUT, "at most %d path globs are allowed", KEY_GLOBS_MOST), NULL;
             struct glob *out = &globs->all[globs->count++];
             if (read_glob(begin, (size_t)(end - begin), arena, out, err) != 0)
                 return NULL;

@@ -5,7 +5,6 @@
  * never translated. */
 #include "model/base/arena.h"
 #include "server/documents/document.h"
-#include "server/documents/markdown_notation.h"
 #include "server/markup/piece.h"
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
@@ -148,15 +147,11 @@ static struct markdown *markdown_open(const char *source, size_t length, struct 
     size_t endless = 0; /* cmark searches everything that follows for the end of each "<?" and "<!" */
     for (size_t i = 0; i + 1 < length; i++)
         endless += source[i] == '<' && (source[i + 1] == '?' || source[i + 1] == '!');
-    if (endless > MOST_STEPS / (length + 1)) {
-        error_set(err, ERROR_INPUT, "%s", too_many);
-        return NULL;
-    }
+    if (endless > MOST_STEPS / (length + 1))
+        return error_set(err, ERROR_INPUT, "%s", too_many), NULL;
     struct markdown *markdown = calloc(1, sizeof *markdown);
-    if (!markdown) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!markdown)
+        return error_memory(err), NULL;
     markdown->most = length < (MOST_BYTES - BYTES_LEAST) / BYTES_EACH ? BYTES_LEAST + length * BYTES_EACH : MOST_BYTES;
     markdown->budget = budget;
     call_once(&registered, cmark_gfm_core_extensions_ensure_registered);

@@ -1,10 +1,9 @@
 /* How Markdown is written: notation that is skipped, notation of other tools that is kept, and text that must not read as
  * notation. */
-#include "server/documents/markdown_notation.h"
 #include "model/base/utf8.h"
+#include "server/documents/document.h"
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 
 enum {
@@ -29,14 +28,9 @@ size_t markdown_reference_length(const char *at, const char *end) {
 }
 
 bool markdown_is_ampersand(const char *reference, size_t bytes) {
-    const char *name = reference + 1;
-    size_t length = bytes - 2;
-    if (length == 3 && strncasecmp(name, "amp", 3) == 0)
-        return name[0] == 'a' || name[1] == 'M';
-    if (length < 2 || *name != '#')
-        return false;
-    bool hexadecimal = name[1] == 'x' || name[1] == 'X';
-    return strtol(name + 1 + hexadecimal, NULL, hexadecimal ? 16 : 10) == '&';
+    int32_t character;
+    html_reference(reference, reference + bytes, &character);
+    return character == '&' || bytes_are((struct html_bytes){reference, bytes}, "&AMP;");
 }
 
 const char *markdown_skip_marks(const char *at, const char *end, char mark, size_t count) {
@@ -209,13 +203,9 @@ static bool is_directive(const char *at, const char *end) {
 }
 
 static bool is_contents(const char *at, const char *end) {
-    static const char *const marks[] = {"[TOC]", "[[TOC]]", "[[_TOC_]]"};
     while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if ((size_t)(end - at) == strlen(marks[i]) && strncasecmp(at, marks[i], strlen(marks[i])) == 0)
-            return true;
-    return false;
+    return bytes_among_any_case(bytes_between(at, end), "[TOC] [[TOC]] [[_TOC_]]");
 }
 
 /* Keeps what a line begins with. Returns the end of that, or `at`. */

@@ -1,10 +1,63 @@
-/* The syntax of PO files, the fields of the header, and the messages that need a translation. gettext's library (libgettextpo) is
- * not used: it ends the process if memory runs out, keeps its data in global variables, and does not report where in the file a
- * message stands. */
-#include "server/documents/po.h"
+/* gettext's PO (its manual, "The Format of PO Files"): messages without a translation, or with a fuzzy one, get one; everything
+ * else stays byte for byte. All directives for programs in a message (%s, %(name)d, {0}, $HOME, according to its flags) must be in
+ * its translation, too. If they are not, or if a language has more forms than the two that were translated, the message is fuzzy:
+ * programs ignore it, and people review it.
+ *
+ * gettext's library (libgettextpo) is not used: it ends the process if memory runs out, keeps its data in global variables, and
+ * does not report where in the file a message stands. */
 #include "model/base/utf8.h"
+#include "server/documents/document.h"
 #include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
+
+enum {
+    MOST_FORMS = 16,
+    LINE_WIDTH = 77, /* characters between the quotation marks of a line */
+    NUMBER_BYTES = 24,
+    /* In the pieces of a message, MESSAGE_OWN and a byte precede each directive that takes the next argument. The byte tells which
+     * of these directives it is, counted from FIRST_MARK. */
+    FIRST_MARK = 32,
+    MOST_MARKED = 200
+};
+
+/* Adjacent strings that make one text: from the first quotation mark to the end of the last string. */
+struct po_text {
+    const char *begin, *end; /* begin NULL: there is none */
+    size_t strings;
+};
+
+struct po_message {
+    const char *begin;       /* of its comments */
+    const char *keyword;     /* msgctxt or msgid, after them */
+    const char *translation; /* msgstr */
+    const char *end;         /* of the last string */
+    size_t line;             /* of msgid */
+    struct po_text context, id, plural;
+    struct po_text forms[MOST_FORMS]; /* [form_count] one, unless it has a plural */
+    size_t form_count;
+};
+
+/* The plural forms of a language. */
+struct po_plurals {
+    size_t forms, one; /* how many; which of them is for one thing */
+    const char *rule;  /* "nplurals=2; plural=(n != 1);" */
+};
+
+struct po_file {
+    const struct document *document;
+    const char *at; /* read up to here */
+    size_t line;    /* from 1 */
+    struct error *err;
+    struct po_plurals plurals; /* of the messages from here on */
+    char *room;                /* the rest of the room for decoded texts */
+    struct po_message message; /* the current one */
+    bool header, fuzzy, wanted;
+    unsigned notations;           /* of its directives, by its flags */
+    bool surplus;                 /* it has more forms than the language */
+    struct html_bytes id, plural; /* decoded, if it is wanted; id of the header: what it says */
+};
 
 /* ---- tokens ---- */
 
@@ -141,7 +194,7 @@ static int read_translation(struct po_file *file, struct po_message *out) {
         return read_text(file, &out->forms[0]);
     }
     while (take_keyword(file, "msgstr")) {
-        if (out->form_count == PO_MOST_FORMS)
+        if (out->form_count == MOST_FORMS)
             return refuse(file, "the message has too many forms");
         if (read_index(file, out->form_count) != 0 || read_text(file, &out->forms[out->form_count]) != 0)
             return -1;
@@ -150,7 +203,7 @@ static int read_translation(struct po_file *file, struct po_message *out) {
     return out->form_count > 0 ? 0 : refuse(file, "msgstr[0] is expected here");
 }
 
-/* Like po_file_next, without looking at what the message says. */
+/* Like next_message, without looking at what the message says. */
 static int read_message(struct po_file *file, struct po_message *out) {
     struct po_text domain;
     *out = (struct po_message){0};
@@ -180,7 +233,7 @@ static bool is_header(const struct po_message *message) {
     return !message->context.begin && is_empty(&message->id);
 }
 
-bool po_has_header(const struct document *document) {
+static bool has_header(const struct document *document) {
     struct po_file file = {.document = document, .at = document->source, .line = 1};
     while (read_message(&file, &file.message) == 1)
         if (is_header(&file.message))
@@ -188,7 +241,7 @@ bool po_has_header(const struct document *document) {
     return false;
 }
 
-bool po_next_comment(const struct po_message *message, const char **at, struct html_bytes *line) {
+static bool next_comment(const struct po_message *message, const char **at, struct html_bytes *line) {
     if (*at == message->keyword)
         return false;
     const char *end = memchr(*at, '\n', (size_t)(message->keyword - *at));
@@ -197,7 +250,7 @@ bool po_next_comment(const struct po_message *message, const char **at, struct h
     return true;
 }
 
-bool po_next_flag(struct html_bytes line, const char **at, struct html_bytes *flag) {
+static bool next_flag(struct html_bytes line, const char **at, struct html_bytes *flag) {
     if (line.length < 2 || memcmp(line.start, "#,", 2) != 0)
         return false;
     const char *end = line.start + line.length, *begin = *at ? *at : line.start + 2;
@@ -211,13 +264,15 @@ bool po_next_flag(struct html_bytes line, const char **at, struct html_bytes *fl
     return after > begin;
 }
 
-static bool is_fuzzy(const struct po_message *message) {
+static void read_flags(struct po_file *file) {
     struct html_bytes line, flag;
-    for (const char *next = message->begin; po_next_comment(message, &next, &line);)
-        for (const char *at = NULL; po_next_flag(line, &at, &flag);)
-            if (bytes_are(flag, "fuzzy"))
-                return true;
-    return false;
+    file->fuzzy = false;
+    file->notations = 0;
+    for (const char *next = file->message.begin; next_comment(&file->message, &next, &line);)
+        for (const char *at = NULL; next_flag(line, &at, &flag);) {
+            file->fuzzy |= bytes_are(flag, "fuzzy");
+            file->notations |= directives_of(flag);
+        }
 }
 
 /* ---- plural forms ---- */
@@ -228,7 +283,7 @@ static const struct {
     struct po_plurals plurals;
 } table[] = {
     {"ja zh ko vi th id ms lo my km", {1, 0, "nplurals=1; plural=0;"}},
-    {"fr pt_br oc", {2, 0, "nplurals=2; plural=(n > 1);"}},
+    {"fr pt-br pt_br oc", {2, 0, "nplurals=2; plural=(n > 1);"}},
     {"lv", {3, 0, "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n != 0 ? 1 : 2);"}},
     {"ga", {3, 0, "nplurals=3; plural=n==1 ? 0 : n==2 ? 1 : 2;"}},
     {"ro", {3, 0, "nplurals=3; plural=n==1 ? 0 : (n==0 || (n%100 > 0 && n%100 < 20)) ? 1 : 2;"}},
@@ -242,26 +297,12 @@ static const struct {
 };
 static const struct po_plurals usual = {2, 0, "nplurals=2; plural=(n != 1);"};
 
-/* True if the code is in the list; case does not matter, and '-' in it equals '_'. */
-static bool is_listed(const char *list, const char *code, size_t length) {
-    for (const char *at = list; *at; at += strspn(at, " ")) {
-        size_t bytes = strcspn(at, " "), same = 0;
-        while (same < bytes && same < length &&
-               (strncasecmp(at + same, code + same, 1) == 0 || (at[same] == '_' && code[same] == '-')))
-            same++;
-        if (bytes == length && same == length)
-            return true;
-        at += bytes;
-    }
-    return false;
-}
-
 /* The forms of a language by its whole code or by its language alone; the most common forms if it is unknown. */
 static const struct po_plurals *plurals_of(const char *language) {
     size_t lengths[] = {strlen(language), strcspn(language, "-_@")};
     for (size_t whole = 0; whole < 2; whole++)
         for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-            if (is_listed(table[i].languages, language, lengths[whole]))
+            if (bytes_among_any_case((struct html_bytes){language, lengths[whole]}, table[i].languages))
                 return &table[i].plurals;
     return &usual;
 }
@@ -289,10 +330,8 @@ static struct html_bytes find_field(struct html_bytes header, const char *name) 
 /* Returns the value after `name=` in a field, up to a semicolon or white space. */
 static struct html_bytes find_parameter(struct html_bytes field, const char *name) {
     size_t length = strlen(name);
-    if (field.length == 0)
-        return (struct html_bytes){"", 0};
     const char *end = field.start + field.length;
-    for (const char *at = field.start; (size_t)(end - at) > length; at++) {
+    for (const char *at = field.start; at && (size_t)(end - at) > length; at++) {
         if (strncasecmp(at, name, length) != 0 || at[length] != '=')
             continue;
         const char *after = at + length + 1;
@@ -300,24 +339,16 @@ static struct html_bytes find_parameter(struct html_bytes field, const char *nam
             after++;
         return bytes_between(at + length + 1, after);
     }
-    return (struct html_bytes){"", 0};
-}
-
-static bool is_charset(struct html_bytes charset, const char *name) {
-    return charset.length == strlen(name) && strncasecmp(charset.start, name, charset.length) == 0;
+    return nothing;
 }
 
 /* False if the character set of the file is not UTF-8. */
 static bool is_utf8(struct html_bytes header, struct html_bytes *charset) {
-    static const char *const known[] = {"UTF-8", "UTF8", "US-ASCII", "ASCII", "CHARSET" /* of a template */};
     *charset = find_parameter(find_field(header, type_field), "charset");
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (is_charset(*charset, known[i]))
-            return true;
-    return charset->length == 0;
+    return charset->length == 0 || bytes_among_any_case(*charset, "UTF-8 UTF8 US-ASCII ASCII CHARSET"); /* the last of a template */
 }
 
-/* The number of forms; 0 if it is missing or exceeds PO_MOST_FORMS. */
+/* The number of forms; 0 if it is missing or exceeds MOST_FORMS. */
 static size_t count_forms(struct html_bytes header) {
     struct html_bytes number = find_parameter(find_field(header, plural_field), "nplurals");
     size_t forms = 0;
@@ -326,7 +357,7 @@ static size_t count_forms(struct html_bytes header) {
             return 0;
         forms = forms * 10 + (size_t)(number.start[i] - '0');
     }
-    return forms <= PO_MOST_FORMS ? forms : 0;
+    return forms <= MOST_FORMS ? forms : 0;
 }
 
 /* True if two rules differ only in white space, brackets and semicolons. */
@@ -350,7 +381,7 @@ static bool has_rule(struct html_bytes header, const char *language) {
     if (count_forms(header) == 0)
         return false;
     if (field.length > 0)
-        return bytes_are_language(field, language);
+        return html_same_language(field, bytes_of(language));
     return is_same_rule(find_field(header, plural_field), plurals_of(language)->rule);
 }
 
@@ -362,15 +393,15 @@ static void put_field(struct html_buffer *out, const char *name, const char *val
     html_put_string(out, "\n");
 }
 
-void po_header_put(struct html_buffer *out, struct html_bytes header, const char *language) {
+static void put_header_fields(struct html_buffer *out, struct html_bytes header, const char *language) {
     struct html_bytes charset, field = find_field(header, language_field);
     const struct {
         const char *name, *value;
         bool anew; /* it is rewritten if it is there; it is added if not */
     } fields[] = {
-        {language_field, language, field.length == 0 || !bytes_are_language(field, language)},
+        {language_field, language, field.length == 0 || !html_same_language(field, bytes_of(language))},
         {"MIME-Version", "1.0", false},
-        {type_field, "text/plain; charset=UTF-8", !is_utf8(header, &charset) || !is_charset(charset, "UTF-8")},
+        {type_field, "text/plain; charset=UTF-8", !is_utf8(header, &charset) || !bytes_are_any_case(charset, "UTF-8")},
         {"Content-Transfer-Encoding", "8bit", false},
         {plural_field, plurals_of(language)->rule, !has_rule(header, language)},
     };
@@ -394,7 +425,7 @@ void po_header_put(struct html_buffer *out, struct html_bytes header, const char
 
 /* ---- the file ---- */
 
-int po_file_open(struct po_file *file, const struct document *document, struct arena *arena, struct error *err) {
+static int open_file(struct po_file *file, const struct document *document, struct arena *arena, struct error *err) {
     *file = (struct po_file){.document = document,
                              .at = document->source,
                              .line = 1,
@@ -404,7 +435,7 @@ int po_file_open(struct po_file *file, const struct document *document, struct a
     return file->room ? 0 : error_memory(err);
 }
 
-bool po_file_lacks(const struct po_file *file, size_t form) {
+static bool lacks(const struct po_file *file, size_t form) {
     return file->fuzzy || form >= file->message.form_count || is_empty(&file->message.forms[form]);
 }
 
@@ -438,7 +469,7 @@ static void find_wanted(struct po_file *file) {
     for (size_t i = forms; message->plural.begin && i < message->form_count; i++)
         file->surplus |= !is_empty(&message->forms[i]);
     for (size_t i = 0; i < forms; i++)
-        file->wanted |= po_file_lacks(file, i);
+        file->wanted |= lacks(file, i);
     if (!file->wanted)
         return;
     file->id = decode(file, &message->id);
@@ -446,15 +477,411 @@ static void find_wanted(struct po_file *file) {
     file->wanted = messages_can_hold(file->id) && messages_can_hold(file->plural);
 }
 
-int po_file_next(struct po_file *file) {
+static int next_message(struct po_file *file) {
     int found = read_message(file, &file->message);
     if (found != 1)
         return found;
     file->header = is_header(&file->message);
-    file->fuzzy = is_fuzzy(&file->message);
+    read_flags(file);
     file->wanted = file->surplus = false;
     if (file->header)
         return read_header(file);
     find_wanted(file);
     return 1;
+}
+
+/* ---- messages become pieces ---- */
+
+/* The owner of a marking. */
+struct message_owner {
+    struct arena *arena;
+    unsigned notations;
+    size_t *marked; /* counts the directives so far that took the next argument */
+};
+
+/* A text_lead: a bullet, or the option that a line of help describes, up to the column where the description begins. */
+static size_t find_lead(const char *text, size_t length) {
+    for (size_t at = 1; *text == '-' && at + 1 < length; at++) {
+        bool gap = text[at] == '\t' || (text[at] == ' ' && text[at + 1] == ' ');
+        while (gap && (text[at] == ' ' || text[at] == '\t'))
+            if (++at == length)
+                return 0;
+        if (gap)
+            return at;
+    }
+    return text_bullet(text, length);
+}
+
+static size_t skip_directive(const struct html_marking *marking, const char *at, const char *end) {
+    const struct message_owner *own = marking->owner;
+    return directive_at(own->notations, at, end);
+}
+
+/* The mark before a directive that takes the next argument; nothing for others. */
+static struct html_bytes mark_of(const struct message_owner *own, struct html_bytes directive) {
+    bool next = directive_takes_next(own->notations, directive) && *own->marked < MOST_MARKED;
+    char *mark = next ? arena_alloc(own->arena, 2, 1) : NULL;
+    if (!mark)
+        return nothing;
+    mark[0] = MESSAGE_OWN;
+    mark[1] = (char)(FIRST_MARK + (*own->marked)++);
+    return (struct html_bytes){mark, 2};
+}
+
+/* Tags may hold directives, too: <a href="%s">. */
+static struct html_bytes write_mark(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
+    const struct message_owner *owner = marking->owner;
+    struct directive_scan scan = {.text = mark.start, .length = mark.length, .notations = owner->notations};
+    struct html_buffer out = {.arena = arena};
+    size_t at = 0;
+    for (struct span found; scan.notations != 0 && directive_next(&scan, &found); at = found.begin) {
+        struct html_bytes own = mark_of(owner, (struct html_bytes){mark.start + found.begin, found.end - found.begin});
+        html_put(&out, mark.start + at, found.begin - at);
+        html_put(&out, own.start, own.length);
+    }
+    if (at == 0)
+        return mark;
+    html_put(&out, mark.start + at, mark.length - at);
+    return out.failed ? mark : (struct html_bytes){out.bytes, out.length};
+}
+
+static void add_words(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+    const struct message_owner *owner = marking->owner;
+    struct directive_scan scan = {.text = text.start, .length = text.length, .notations = owner->notations};
+    size_t at = 0;
+    for (struct span found; directive_next(&scan, &found);) {
+        struct html_bytes before = {text.start + at, found.begin - at}, word = {text.start + found.begin, found.end - found.begin};
+        if (bytes_are(word, "{{") || bytes_are(word, "}}")) /* they stay beside words, like punctuation */
+            continue;
+        if (before.length > 0)
+            html_add_text(builder, before, before);
+        html_add_code(builder, mark_of(owner, word), word, nothing);
+        at = found.end;
+    }
+    struct html_bytes rest = bytes_between(text.start + at, text.start + text.length);
+    if (rest.length > 0)
+        html_add_text(builder, rest, rest);
+}
+
+static void add_message(struct html_builder *builder, struct html_bytes text, unsigned notations) {
+    size_t marked = 0;
+    const struct message_owner owner = {builder->arena, notations, &marked};
+    const struct html_marking marking = {.owner = &owner, .written = write_mark, .add_text = add_words, .skip = skip_directive};
+    if (icu_message_is(text.start, text.length)) {
+        messages_add_icu(builder, text, NULL);
+        return;
+    }
+    text_add_lines(builder, text, find_lead, &marking);
+    messages_end(builder);
+}
+
+int po_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    struct html_builder builder = {.arena = arena}; /* its pieces are what messages say, and do not stand in the document */
+    struct po_file file;
+    int found = 0;
+    if (open_file(&file, document, arena, err) != 0)
+        return -1;
+    while (!builder.failed && (found = next_message(&file)) == 1) {
+        builder.line = file.message.line;
+        if (!file.wanted)
+            continue;
+        add_message(&builder, file.id, file.notations);
+        if (file.message.plural.begin)
+            add_message(&builder, file.plural, file.notations);
+    }
+    if (found < 0)
+        return -1;
+    return arena_failed(arena) ? error_memory(err) : html_build(&builder, messages_put_translated, out, err);
+}
+
+/* ---- translations with their placeholders ---- */
+
+/* A translation in two notations: as it was made, and with a number in each directive that takes the next argument. */
+struct translated {
+    struct html_buffer plain, numbered;
+    size_t marks;       /* directives that do */
+    bool ordered;       /* they are in the order of the source */
+    bool is_translated; /* there are words of a translation */
+};
+
+static void put_both(struct translated *out, const char *bytes, size_t length) {
+    html_put(&out->plain, bytes, length);
+    html_put(&out->numbered, bytes, length);
+}
+
+static struct translated read_translated(struct html_bytes message, struct arena *arena) {
+    struct translated out = {.plain.arena = arena, .numbered.arena = arena, .ordered = true};
+    put_both(&out, "", 0);
+    for (const char *at = message.start, *end = at + message.length; at < end;) {
+        const char *plain = at;
+        while (at < end && *at != MESSAGE_TRANSLATED && *at != MESSAGE_OWN)
+            at++;
+        put_both(&out, plain, (size_t)(at - plain));
+        if (at == end)
+            break;
+        if (*at == MESSAGE_TRANSLATED) {
+            out.is_translated = true;
+            at++;
+            continue;
+        }
+        size_t which = (size_t)((unsigned char)at[1] - FIRST_MARK);
+        char number[NUMBER_BYTES];
+        snprintf(number, sizeof number, "%zu$", which + 1);
+        out.ordered &= which == out.marks++;
+        put_both(&out, at + 2, 1);
+        html_put_string(&out.numbered, number);
+        at += 3;
+    }
+    return out;
+}
+
+struct found {
+    struct html_bytes *all; /* [count] sorted */
+    size_t count, room;
+    size_t next;     /* those that take the next argument */
+    bool numberable; /* all of these can have numbers: none has a width that is an argument, too */
+};
+
+static int compare_bytes(const void *a, const void *b) {
+    const struct html_bytes *x = a, *y = b;
+    int order = memcmp(x->start, y->start, x->length < y->length ? x->length : y->length);
+    return order != 0 ? order : x->length < y->length ? -1 : x->length > y->length;
+}
+
+/* Finds all placeholders of a text. Returns -1 if memory runs out. */
+static int find_all(struct html_bytes text, unsigned notations, struct arena *arena, struct found *out) {
+    struct directive_scan scan = {.text = text.start, .length = text.length, .notations = notations};
+    *out = (struct found){.numberable = notations & DIRECTIVE_NUMBERED};
+    for (struct span span; directive_next(&scan, &span);) {
+        struct html_bytes one = {text.start + span.begin, span.end - span.begin};
+        struct html_bytes *all = arena_grow(arena, out->all, out->count, &out->room, 1, sizeof *all);
+        if (!all)
+            return -1;
+        out->all = all;
+        all[out->count++] = one;
+        bool next = directive_takes_next(notations, one);
+        out->next += next;
+        out->numberable &= next ? *one.start == '%' && !memchr(one.start, '*', one.length) : !memchr(one.start, '$', one.length);
+    }
+    if (out->count > 0)
+        qsort(out->all, out->count, sizeof *out->all, compare_bytes);
+    return 0;
+}
+
+/* ---- writing strings ---- */
+
+struct po_writer {
+    struct po_file file;
+    struct html_bytes written; /* the messages that are still to come */
+    const char *done;          /* the document up to here is in the output */
+    const char *line_end;
+    struct arena *arena;
+    struct html_buffer out;
+};
+
+static void put_string(struct html_buffer *out, struct html_bytes text) {
+    static const char means[] = "\n\t\r\"\\", names[] = "ntr\"\\";
+    html_put_string(out, "\"");
+    for (size_t at = 0; at < text.length; at++) {
+        size_t plain = at;
+        while (at < text.length && !strchr(means, text.start[at]))
+            at++;
+        html_put(out, text.start + plain, at - plain);
+        if (at < text.length)
+            html_put(out, (const char[]){'\\', names[strchr(means, text.start[at]) - means]}, 2);
+    }
+    html_put_string(out, "\"");
+}
+
+/* Returns the bytes up to the end of a line, or to the last space within the width. */
+static size_t line_length(struct html_bytes text) {
+    size_t width = 0, space = 0, at = 0;
+    for (; at < text.length && text.start[at] != '\n'; at++) {
+        width += ((unsigned char)text.start[at] & 0xc0) != 0x80;
+        if (width > LINE_WIDTH && space > 0)
+            return space;
+        if (text.start[at] == ' ')
+            space = at + 1;
+    }
+    return at < text.length ? at + 1 : at;
+}
+
+/* Puts a text in one string, or over lines, as its source is. */
+static void put_text(struct po_writer *writer, struct html_bytes text, bool over_lines) {
+    put_string(&writer->out, over_lines ? nothing : text);
+    while (over_lines && text.length > 0) {
+        size_t length = line_length(text);
+        html_put_string(&writer->out, writer->line_end);
+        put_string(&writer->out, (struct html_bytes){text.start, length});
+        text = bytes_between(text.start + length, text.start + text.length);
+    }
+}
+
+static void put_fields(struct po_writer *writer, struct html_bytes former) {
+    struct html_buffer header = {.arena = writer->arena};
+    put_header_fields(&header, former, writer->file.document->language);
+    writer->out.failed |= header.failed;
+    put_text(writer, (struct html_bytes){header.bytes, header.length}, true);
+}
+
+static void put_between(struct po_writer *writer, const char *begin, const char *end) {
+    html_put(&writer->out, begin, (size_t)(end - begin));
+}
+
+/* ---- writing messages ---- */
+
+/* Puts a line of flags with "fuzzy" at its begin, or without it. */
+static void put_flags(struct po_writer *writer, struct html_bytes line, bool fuzzy) {
+    struct html_bytes flag;
+    size_t count = fuzzy;
+    html_put_string(&writer->out, fuzzy ? "#, fuzzy" : "");
+    for (const char *at = NULL; next_flag(line, &at, &flag);) {
+        if (bytes_are(flag, "fuzzy"))
+            continue;
+        html_put_string(&writer->out, count++ > 0 ? ", " : "#, ");
+        html_put(&writer->out, flag.start, flag.length);
+    }
+    if (count > 0)
+        html_put_string(&writer->out, writer->line_end);
+}
+
+/* Puts everything up to the first keyword of the message. A former source (#|) belongs to a fuzzy translation that is replaced. */
+static void put_comments(struct po_writer *writer, bool fuzzy) {
+    const struct po_message *message = &writer->file.message;
+    bool was_fuzzy = writer->file.fuzzy, flagged = false;
+    struct html_bytes line;
+    put_between(writer, writer->done, message->begin);
+    for (const char *next = message->begin; next_comment(message, &next, &line);) {
+        char kind = line.length > 1 && *line.start == '#' ? line.start[1] : ' ';
+        if (kind == ',' && fuzzy != was_fuzzy) {
+            put_flags(writer, line, fuzzy && !flagged);
+            flagged = true;
+        } else if (kind != '|' || !was_fuzzy) {
+            html_put(&writer->out, line.start, line.length);
+        }
+    }
+    if (fuzzy && !was_fuzzy && !flagged)
+        put_flags(writer, nothing, true);
+}
+
+static void put_header(struct po_writer *writer) {
+    const struct po_message *message = &writer->file.message;
+    put_comments(writer, false);
+    put_between(writer, message->keyword, message->forms[0].begin);
+    put_fields(writer, writer->file.id);
+    writer->done = message->end;
+}
+
+/* The translation of a form of a message. */
+struct form {
+    struct html_bytes text;
+    bool translated;
+    bool sound; /* it has all placeholders and marks of the source, and programs fill in the same */
+};
+
+/* Takes the next form from what was written. Returns -1 if memory runs out. */
+static int next_form(struct po_writer *writer, struct html_bytes source, struct form *out) {
+    unsigned notations = writer->file.notations;
+    struct translated translated = read_translated(messages_next(&writer->written), writer->arena);
+    struct html_bytes plain = {translated.plain.bytes, translated.plain.length};
+    struct found there, here;
+    *out = (struct form){.text = plain, .translated = translated.is_translated};
+    if (translated.plain.failed || translated.numbered.failed)
+        return -1;
+    if (icu_message_is(source.start, source.length)) {
+        out->sound = messages_settle_icu(source, plain, writer->arena, &out->text);
+        return 0;
+    }
+    if (find_all(source, notations, writer->arena, &there) != 0 || find_all(plain, notations, writer->arena, &here) != 0)
+        return -1;
+    bool same = there.count == here.count;
+    for (size_t i = 0; same && i < here.count; i++)
+        same = bytes_same(there.all[i], here.all[i]);
+    bool complete = translated.marks == there.next, ordered = translated.ordered && complete;
+    bool numbered = !ordered && there.numberable && complete;
+    if (numbered)
+        out->text = (struct html_bytes){translated.numbered.bytes, translated.numbered.length};
+    out->sound = same && (ordered || numbered) && html_same_marks(source, plain, true);
+    return 0;
+}
+
+/* Puts the forms of a message with a plural; forms that were there stay. */
+static void put_forms(struct po_writer *writer, const struct form *one, const struct form *many) {
+    const struct po_message *message = &writer->file.message;
+    const struct po_plurals *plurals = &writer->file.plurals;
+    put_comments(writer, !one->sound || !many->sound || plurals->forms > 2 || writer->file.surplus);
+    put_between(writer, message->keyword, message->translation);
+    for (size_t i = 0; i < plurals->forms; i++) {
+        bool is_one = plurals->forms > 1 && i == plurals->one;
+        char index[sizeof "msgstr[] " + NUMBER_BYTES];
+        snprintf(index, sizeof index, "msgstr[%zu] ", i);
+        html_put_string(&writer->out, i > 0 ? writer->line_end : "");
+        html_put_string(&writer->out, index);
+        if (lacks(&writer->file, i))
+            put_text(writer, is_one ? one->text : many->text, (is_one ? &message->id : &message->plural)->strings > 1);
+        else
+            put_between(writer, message->forms[i].begin, message->forms[i].end);
+    }
+    writer->done = message->end;
+}
+
+/* Puts a message that needs a translation, if it has one. Returns -1 if memory runs out. */
+static int put_wanted(struct po_writer *writer) {
+    const struct po_file *file = &writer->file;
+    const struct po_message *message = &file->message;
+    struct form one, many = {0};
+    bool plural = message->plural.begin;
+    if (next_form(writer, file->id, &one) != 0 || (plural && next_form(writer, file->plural, &many) != 0))
+        return -1;
+    if (plural && (one.translated || many.translated)) {
+        put_forms(writer, &one, &many);
+    } else if (!plural && one.translated) {
+        put_comments(writer, !one.sound);
+        put_between(writer, message->keyword, message->forms[0].begin);
+        put_text(writer, one.text, message->id.strings > 1);
+        writer->done = message->end;
+    }
+    return 0;
+}
+
+static int put_all(struct po_writer *writer, const struct document *document, struct error *err) {
+    const struct po_file *file = &writer->file;
+    if (open_file(&writer->file, document, writer->arena, err) != 0)
+        return -1;
+    if (!has_header(document)) { /* without a header the file has no character set */
+        html_put_string(&writer->out, "msgid \"\"");
+        html_put_string(&writer->out, writer->line_end);
+        html_put_string(&writer->out, "msgstr ");
+        put_fields(writer, nothing);
+        html_put_string(&writer->out, writer->line_end);
+        html_put_string(&writer->out, writer->line_end);
+    }
+    while (next_message(&writer->file) == 1) {
+        const struct po_message *message = &file->message;
+        if (file->header) {
+            put_header(writer);
+        } else if (file->wanted && put_wanted(writer) != 0) {
+            return error_memory(err);
+        } else if (file->surplus && writer->done < message->end) {
+            /* The language has fewer forms than the message: the first ones stay, for a person to review. */
+            put_comments(writer, true);
+            put_between(writer, message->keyword, message->forms[file->plurals.forms - 1].end);
+            writer->done = message->end;
+        }
+    }
+    put_between(writer, writer->done, document->source + document->length);
+    return writer->out.failed ? error_memory(err) : 0;
+}
+
+char *po_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
+                size_t *out_length, struct error *err) {
+    struct po_writer writer = {.written = {written, written_length}, .done = document->source, .arena = arena, .out.arena = arena};
+    const char *end = memchr(document->source, '\n', document->length);
+    writer.line_end = end && end > document->source && end[-1] == '\r' ? "\r\n" : "\n";
+    html_put(&writer.out, "", 0);
+    if (!messages_translated(writer.written))
+        html_put(&writer.out, document->source, document->length);
+    else if (put_all(&writer, document, err) != 0)
+        return NULL;
+    return html_take(&writer.out, out_length, err);
 }

@@ -3,7 +3,6 @@
  * soon as one of its words is, unless it is a single word in a place where programs have theirs. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
-#include <strings.h>
 
 enum {
     MOST_MASKED = 512, /* bytes of a placeholder in braces, or of a tag */
@@ -667,7 +666,7 @@ static enum prose judge_words(struct html_bytes text, const struct prose_place *
     }
     if (language == 0)
         return doubtful > 0 ? PROSE_DOUBTFUL : PROSE_PROGRAM;
-    bool names_itself = place->name.length == text.length && strncasecmp(place->name.start, text.start, text.length) == 0;
+    bool names_itself = bytes_same_any_case(place->name, text);
     bool words_place = is_place(place, names_of_words), code_place = is_place(place, names_of_code);
     if (words == 1 && !capital && !names_itself && (words_place || code_place) && !ends_in(text, ".!?:"))
         return PROSE_DOUBTFUL;

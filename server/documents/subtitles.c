@@ -215,16 +215,12 @@ struct marks {
 
 /* Reads "name" or "/name", and cuts it if it is longer. Returns true if SubRip knows the name; WebVTT has any, and times. */
 static bool read_name(const char *at, const char *end, char name[NAME_BYTES]) {
-    static const char *const known[] = {"b", "i", "u", "s", "font"};
     size_t length = 0;
     at += at < end && *at == '/';
     for (; length + 1 < NAME_BYTES && at + length < end && isalnum((unsigned char)at[length]); length++)
         name[length] = at[length];
     name[length] = '\0';
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcasecmp(name, known[i]) == 0)
-            return true;
-    return false;
+    return bytes_among_any_case(bytes_of(name), "b i u s font");
 }
 
 /* True if a mark begins there. The arrow between times never ends one. */
@@ -395,14 +391,11 @@ static bool begins_small(struct html_bytes text) {
 /* True for words that do not end a sentence: articles, prepositions, conjunctions. */
 static bool asks_for_more(struct html_bytes word) {
     static const char words[] =
-        " a an the of to in on at by for from with and or but my your our their is are was were if when because than into "
+        "a an the of to in on at by for from with and or but my your our their is are was were if when because than into "
         "about between le la les un une des de du et ou mais \u00e0 au aux en dans sur pour par avec que qui est sont mon ma "
         "mes der die das den dem ein eine einen einem einer und oder aber zu im am auf von vom mit f\u00fcr bei nach dass wenn "
-        "weil ist sind war mein sein el los las una y o pero con para es son del al il lo gli e di da per che ";
-    for (const char *at = words; word.length > 0 && (at = memmem(at, strlen(at), word.start, word.length)); at++)
-        if (at[-1] == ' ' && at[word.length] == ' ')
-            return true;
-    return false;
+        "weil ist sind war mein sein el los las una y o pero con para es son del al il lo gli e di da per che";
+    return bytes_among(word, words);
 }
 
 /* True if the text continues the sentence of the text before it. Titles and repeated words do not, though no mark ends them. */
@@ -415,7 +408,7 @@ static bool continues(const struct subtitles *subtitles, struct html_bytes text)
         return false;
     if (before.start[before.length - 1] == ',')
         return true;
-    bool same = subtitles->last.length == text.length && strncasecmp(subtitles->last.start, text.start, text.length) == 0;
+    bool same = bytes_same_any_case(subtitles->last, text);
     if (same || (subtitles->parts == 1 && words == 1 && count_words(now) == 1))
         return false;
     if (begins_small(now))
@@ -523,15 +516,6 @@ static const char *mark_end(const char *at, const char *end, bool vtt) {
     return NULL;
 }
 
-/* True for words that never begin a line: French has white space before its tall marks. */
-static bool leans_back(struct html_bytes word) {
-    static const char *const marks[] = {"?", "!", ":", ";", "\u00bb", "?!", "...", "\u2026"};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (bytes_are(word, marks[i]))
-            return true;
-    return false;
-}
-
 /* White space as blank lines have it, so that a line always has something else. */
 static bool is_blank_at(const char *at, const char *end) {
     return at < end && strchr(" \t\r\n\v\f", *at);
@@ -557,7 +541,7 @@ static int find_words(struct wrapper *wrapper, struct html_bytes text) {
         struct html_bytes word = bytes_between(begin, at);
         if (word.length == 0)
             continue;
-        if (wrapper->count > 0 && leans_back(word)) {
+        if (wrapper->count > 0 && bytes_among(word, "? ! : ; \u00bb ?! ... \u2026")) { /* French has a space before these */
             struct piece *last = &wrapper->pieces[wrapper->count - 1];
             last->bytes = bytes_between(last->bytes.start, at);
             last->width += 1 + width;
@@ -610,9 +594,7 @@ static int wrap(struct wrapper *wrapper, struct html_bytes text, size_t lines, c
 }
 
 /* Lines of different speakers are kept apart. */
-static int wrap_cue(struct wrapper *wrapper, const struct cue *before, const struct cue *now) {
-    bool crlf = before->text.start[-1] == '\n' && before->text.start[-2] == '\r';
-    const char *line_end = crlf ? "\r\n" : "\n";
+static int wrap_cue(struct wrapper *wrapper, const struct cue *before, const struct cue *now, const char *line_end) {
     if (!is_dialogue(before))
         return wrap(wrapper, now->text, before->lines, line_end);
     for (const char *at = now->text.start, *begin = at; at < now->text.start + now->text.length;) {
@@ -637,54 +619,42 @@ static bool says_something(const struct cue *cue, bool vtt) {
     return false;
 }
 
-/* Writes the lines of its source above the translation of each cue. */
-static char *put_below(const struct document *document, const char *wrapped, size_t wrapped_length, struct arena *arena,
-                       size_t *out_length, struct error *err) {
-    bool vtt = is_vtt(document);
-    struct html_buffer out = {.arena = arena};
-    struct cue_reader sources = {.end = document->source + document->length, .line.next = document->source, .vtt = vtt};
-    struct cue_reader cues = {.end = wrapped + wrapped_length, .line.next = wrapped, .vtt = vtt};
-    struct cue before, now;
-    const char *at = wrapped;
-    while (next_cue(&sources, &before, NULL) == 1 && next_cue(&cues, &now, NULL) == 1) {
-        struct html_bytes source = before.text, target = now.text;
-        if (before.lines == 0 || now.lines == 0 || bytes_same(source, target))
-            continue;
-        html_put(&out, at, (size_t)(target.start - at));
-        html_put(&out, source.start, source.length);
-        html_put_string(&out, source.start[-1] == '\n' && source.start[-2] == '\r' ? "\r\n" : "\n");
-        at = target.start;
-    }
-    html_put(&out, at, (size_t)(wrapped + wrapped_length - at));
-    return html_take(&out, out_length, err);
-}
-
 char *subtitles_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                        size_t *out_length, struct error *err) {
     bool vtt = is_vtt(document);
     struct wrapper wrapper = {.out.arena = arena, .arena = arena, .vtt = vtt};
+    struct html_buffer *out = &wrapper.out;
     struct cue_reader sources = {.end = document->source + document->length, .line.next = document->source, .vtt = vtt};
     struct cue_reader cues = {.end = written + written_length, .line.next = written, .vtt = vtt};
     struct cue before, now;
     const char *at = written;
     while (next_cue(&sources, &before, NULL) == 1 && next_cue(&cues, &now, NULL) == 1) {
-        const char *end = now.text.start + now.text.length;
+        struct html_bytes source = before.text;
         bool lost = says_something(&before, vtt) && !says_something(&now, vtt);
-        bool arrow = find_arrow(now.text.start, end); /* a line that is broken before it might be a timing line */
-        if (before.lines == 0 || (now.lines == 0 && !lost) || bytes_same(before.text, now.text) || (arrow && !lost))
+        if (before.lines == 0 || (now.lines == 0 && !lost) || bytes_same(source, now.text))
             continue;
-        html_put(&wrapper.out, at, (size_t)(now.text.start - at));
+        const char *line_end = source.start[-1] == '\n' && source.start[-2] == '\r' ? "\r\n" : "\n";
+        html_put(out, at, (size_t)(now.text.start - at));
+        at = now.text.start + now.text.length;
+        size_t begin = out->length;
+        if (lost || document->bilingual)
+            html_put(out, source.start, source.length);
         if (lost) {
-            html_put(&wrapper.out, before.text.start, before.text.length);
-            document_note(document, before.text.start, "untranslated",
+            document_note(document, source.start, "untranslated",
                           "cue %zu has no word of the sentence's translation and keeps its original text", sources.number);
-        } else if (wrap_cue(&wrapper, &before, &now) != 0) {
-            break;
+            continue;
         }
-        at = end;
+        if (document->bilingual)
+            html_put_string(out, line_end);
+        size_t below = out->length;
+        if (find_arrow(now.text.start, at)) /* a line that is broken before it might be a timing line */
+            html_put(out, now.text.start, now.text.length);
+        else if (wrap_cue(&wrapper, &before, &now, line_end) != 0)
+            break;
+        if (document->bilingual && !out->failed && bytes_same((struct html_bytes){out->bytes + below, out->length - below}, source))
+            out->bytes[out->length = begin + source.length] = '\0'; /* the translation is the same */
     }
-    html_put(&wrapper.out, at, (size_t)(written + written_length - at));
-    wrapper.out.failed |= arena_failed(arena);
-    char *wrapped = html_take(&wrapper.out, out_length, err);
-    return wrapped && document->bilingual ? put_below(document, wrapped, *out_length, arena, out_length, err) : wrapped;
+    html_put(out, at, (size_t)(written + written_length - at));
+    out->failed |= arena_failed(arena);
+    return html_take(out, out_length, err);
 }

@@ -4,15 +4,12 @@
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 #include "server/markup/piece.h"
-#include <strings.h>
 
 enum {
     VALUE_SHOWN = 40, /* bytes of a value in an error */
     MOST_OPEN = 128,  /* elements and codes of a unit that are open at once */
     NONE = 0          /* instead of a piece: the first piece is never one of those that matter */
 };
-
-static const struct html_bytes nothing = {"", 0};
 
 /* A <trans-unit>, or a <segment> of a <unit>, that needs a target. All but the last two are pieces. */
 struct unit {
@@ -46,39 +43,18 @@ static const char *name_end(const struct html_piece *piece) {
     return at;
 }
 
-/* True for the start of an element with this name, with any prefix. */
-static bool is(const struct html_piece *piece, const char *name) {
-    if (!is_start(piece))
-        return false;
-    const char *begin = piece->raw + 1, *end = name_end(piece);
-    const char *colon = memchr(begin, ':', (size_t)(end - begin));
-    return bytes_are(bytes_between(colon ? colon + 1 : begin, end), name);
+/* True for the start of an element with one of these names, with any prefix. */
+static bool is(const struct html_piece *piece, const char *names) {
+    return is_start(piece) && bytes_among(xml_local_name(bytes_between(piece->raw + 1, name_end(piece))), names);
 }
-
-struct attribute {
-    const char *begin, *end;       /* with the white space before it */
-    struct html_bytes name, value; /* as written */
-};
 
 /* Reads the next attribute from *at, which is NULL at first. */
-static bool next_attribute(const struct html_piece *piece, const char **at, struct attribute *out) {
-    const char *end = piece->raw + piece->length - 1, *begin = *at ? *at : name_end(piece), *from = begin;
-    while (from < end && (html_is_space(*from) || *from == '/'))
-        from++;
-    const char *equals = memchr(from, '=', (size_t)(end - from)), *open = equals ? equals + 1 : end;
-    while (open < end && html_is_space(*open))
-        open++;
-    const char *close = open < end && strchr("\"'", *open) ? memchr(open + 1, *open, (size_t)(end - open - 1)) : NULL;
-    if (!close)
-        return false;
-    while (equals > from && html_is_space(equals[-1]))
-        equals--;
-    *out = (struct attribute){begin, close + 1, bytes_between(from, equals), bytes_between(open + 1, close)};
-    *at = close + 1;
-    return true;
+static bool next_attribute(const struct html_piece *piece, const char **at, struct xml_attribute *out) {
+    const struct xml_token tag = {.end = piece->raw + piece->length, .name = bytes_between(piece->raw + 1, name_end(piece))};
+    return xml_next_attribute(&tag, at, out);
 }
 
-static bool find_attribute(const struct html_piece *piece, const char *name, struct attribute *out) {
+static bool find_attribute(const struct html_piece *piece, const char *name, struct xml_attribute *out) {
     if (!is_start(piece) && piece->kind != PIECE_BREAK) /* instructions are PIECE_BREAK */
         return false;
     for (const char *at = NULL; next_attribute(piece, &at, out);)
@@ -88,7 +64,7 @@ static bool find_attribute(const struct html_piece *piece, const char *name, str
 }
 
 static bool says(const struct html_piece *piece, const char *name, const char *value) {
-    struct attribute attribute;
+    struct xml_attribute attribute;
     return find_attribute(piece, name, &attribute) && bytes_are(attribute.value, value);
 }
 
@@ -115,13 +91,6 @@ static struct html_bytes inside(const struct xliff *xliff, size_t element) {
     return bytes_between(piece->raw + piece->length, xliff->pieces[piece->pair].raw);
 }
 
-static bool is_one_of(const struct html_piece *piece, const char *const *names, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (is(piece, names[i]))
-            return true;
-    return false;
-}
-
 static bool is_blank(const struct html_piece *piece) {
     for (size_t i = 0; i < piece->length; i++)
         if (!html_is_space(piece->raw[i]))
@@ -131,19 +100,10 @@ static bool is_blank(const struct html_piece *piece) {
 
 /* ---- units ---- */
 
-static bool has_value(const struct attribute *attribute, const char *const *values, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (bytes_are(attribute->value, values[i]))
-            return true;
-    return false;
-}
-
 /* True if the unit has no target that is finished by its state. Without a state, an existing target counts as finished. */
 static bool wants_target(const struct xliff *xliff, const struct unit *unit) {
-    static const char *const open[] = {"new", "needs-translation", "initial"};
-    static const char *const done[] = {"final", "signed-off", "reviewed"};
     const struct html_piece *stated = &xliff->pieces[unit->segment ? unit->unit : unit->target];
-    struct attribute state = {.value = {"", 0}};
+    struct xml_attribute state = {.value = {"", 0}};
     if (says(&xliff->pieces[unit->unit], "approved", "yes"))
         return false;
     if ((unit->segment || unit->target != NONE) && !find_attribute(stated, "state", &state))
@@ -151,8 +111,8 @@ static bool wants_target(const struct xliff *xliff, const struct unit *unit) {
     const struct html_piece *target = &xliff->pieces[unit->target];
     bool empty = target->pair <= unit->target + 1 || (target->pair == unit->target + 2 && is_blank(target + 1));
     if (unit->target == NONE || empty)
-        return !has_value(&state, done, sizeof done / sizeof *done);
-    return has_value(&state, open, sizeof open / sizeof *open);
+        return !bytes_among(state.value, "final signed-off reviewed");
+    return bytes_among(state.value, "new needs-translation initial");
 }
 
 /* Finds the children that matter. Returns false if there is nothing to translate. */
@@ -210,7 +170,7 @@ static int refuse(const struct xliff *xliff, const char *what, struct html_bytes
 static int open_xliff(const struct document *document, struct arena *arena, struct xliff *out, struct error *err) {
     static const struct html_tags tags;
     struct html xml = {0};
-    struct attribute found;
+    struct xml_attribute found;
     size_t root = 0;
     if (html_read_xml(document->source, document->length, &tags, arena, &xml, err) != 0)
         return -1;
@@ -219,7 +179,7 @@ static int open_xliff(const struct document *document, struct arena *arena, stru
                           .pieces = xml.pieces,
                           .piece_count = xml.piece_count};
     bool declared = out->piece_count > 0 && xml.pieces->kind == PIECE_BREAK && find_attribute(xml.pieces, "encoding", &found);
-    if (declared && (found.value.length != 5 || strncasecmp(found.value.start, "UTF-8", 5) != 0))
+    if (declared && !bytes_are_any_case(found.value, "UTF-8"))
         return refuse(out, "the encoding must be UTF-8, got", found.value, err);
     while (root < out->piece_count && out->pieces[root].kind != PIECE_OPEN)
         root++;
@@ -233,7 +193,7 @@ static int open_xliff(const struct document *document, struct arena *arena, stru
         if (i > 0 && unit->language == out->units[i - 1].language)
             continue;
         if (find_attribute(&out->pieces[unit->language], unit->segment ? "trgLang" : "target-language", &found) &&
-            found.value.length > 0 && !bytes_are_language(found.value, document->language))
+            found.value.length > 0 && !html_same_language(found.value, bytes_of(document->language)))
             return refuse(out, "the document has targets in another language:", found.value, err);
     }
     return 0;
@@ -258,7 +218,7 @@ struct pairing {
 /* The key that both ends of a pair share: rid, or the id, which an end of XLIFF 2 calls startRef. */
 static struct html_bytes key_of(const struct html_piece *piece) {
     static const char *const names[] = {"rid", "startRef", "id"};
-    struct attribute key;
+    struct xml_attribute key;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (find_attribute(piece, names[i], &key))
             return key.value;
@@ -295,21 +255,19 @@ static void end_element(struct pairing *pairing, size_t end) {
 
 /* True if the element moves with all that is in it. */
 static bool is_whole(const struct html_piece *piece) {
-    static const char *const codes[] = {"bpt", "ept", "it", "ph"};
-    return piece->kind == PIECE_OPEN && (is_one_of(piece, codes, sizeof codes / sizeof *codes) || piece->opaque ||
-                                         says(piece, "mtype", "protected") || says(piece, "translate", "no"));
+    return piece->kind == PIECE_OPEN &&
+           (is(piece, "bpt ept it ph") || piece->opaque || says(piece, "mtype", "protected") || says(piece, "translate", "no"));
 }
 
 static void find_pairs(struct pairing *pairing, size_t content) {
-    static const char *const begins[] = {"bpt", "bx", "sc"}, *const ends[] = {"ept", "ex", "ec"};
     const struct html_piece *pieces = pairing->xliff->pieces;
     for (size_t i = content + 1; i < pieces[content].pair;) {
         const struct html_piece *piece = &pieces[i];
         bool element = piece->kind == PIECE_OPEN;
         bool whole = is_whole(piece) || (element && pairing->depth == MOST_OPEN);
-        if (is_one_of(piece, begins, sizeof begins / sizeof *begins))
+        if (is(piece, "bpt bx sc"))
             push(pairing, i, true);
-        else if (is_one_of(piece, ends, sizeof ends / sizeof *ends))
+        else if (is(piece, "ept ex ec"))
             end_code(pairing, i);
         else if (element && !whole)
             push(pairing, i, false);
@@ -336,17 +294,10 @@ static struct html_bytes take_line(struct html_bytes *bytes) {
     return line;
 }
 
-static struct html_bytes write_escaped(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
-    struct html_buffer out = {.arena = arena};
-    (void)marking;
-    html_put(&out, "", 0);
-    text_escape_markup(&out, mark.start, mark.length);
-    return out.failed ? nothing : (struct html_bytes){out.bytes, out.length};
-}
-
 /* Strings of programs are often HTML: once XLIFF's own references are read, what is markup in the text is not words. */
 static void add_words(struct html_builder *builder, struct html_bytes text, struct html_bytes raw) {
-    static const struct html_marking marking = {.written = write_escaped};
+    static html_escape *const escape = text_escape_markup;
+    static const struct html_marking marking = {.owner = &escape, .written = messages_write_escaped};
     if (html_is_marked(text))
         html_add_marked(builder, text, &marking);
     else
@@ -408,7 +359,7 @@ static void add_content(const struct xliff *xliff, const struct unit *unit, stru
 }
 
 static void mark_translated(struct html_buffer *out, const char *text, size_t length) {
-    messages_put_mark(out);
+    messages_put_translated(out, "", 0);
     text_escape_markup(out, text, length);
 }
 
@@ -465,7 +416,7 @@ static const char *content_end(const struct html_piece *tag) {
 /* Puts a tag up to its last attribute, with this value of `name`, and without the attribute `without` (NULL: with all). */
 static void put_tag(struct xliff_writer *writer, const struct html_piece *tag, const char *name, const char *value,
                     const char *without) {
-    struct attribute attribute;
+    struct xml_attribute attribute;
     bool found = false;
     for (const char *at = NULL; next_attribute(tag, &at, &attribute);) {
         if (bytes_are(attribute.name, name)) {
@@ -496,7 +447,7 @@ static void put_new_tag(struct xliff_writer *writer, const char *mark, const str
 /* Puts the prefixes that the source declares and the tag of the target (NULL: a new one) does not, because the content may use
  * them. */
 static void put_namespaces(struct xliff_writer *writer, const struct html_piece *source, const struct html_piece *target) {
-    struct attribute attribute, there;
+    struct xml_attribute attribute, there;
     for (const char *at = NULL; next_attribute(source, &at, &attribute);) {
         struct html_bytes name = attribute.name;
         bool declares = name.length >= 5 && memcmp(name.start, "xmlns", 5) == 0 && (name.length == 5 || name.start[5] == ':');
@@ -551,25 +502,14 @@ static void put_target(struct xliff_writer *writer, const struct unit *unit, str
 /* Makes a message in ICU's notation from its written form, and writes it again. Returns false if it is not translated and stays
  * unchanged. */
 static bool settle(struct xliff_writer *writer, struct html_bytes source, struct html_bytes *message) {
-    static const char *const references[][2] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}};
     struct html_buffer text = {.arena = writer->out.arena}, out = {.arena = writer->out.arena};
-    struct html_bytes settled;
+    struct html_bytes settled, decoded = nothing;
     html_put(&text, "", 0);
     html_put(&out, "", 0);
-    for (const char *at = message->start, *end = at + message->length; at < end;) {
-        size_t length = 1;
-        const char *character = at;
-        for (size_t i = 0; *at == '&' && i < sizeof references / sizeof *references; i++) {
-            if (!bytes_begin(at, end, references[i][0]))
-                continue;
-            length = strlen(references[i][0]);
-            character = references[i][1];
-        }
-        if (*at != MESSAGE_TRANSLATED)
-            html_put(&text, character, 1);
-        at += length;
-    }
-    bool sound = messages_settle_icu(source, (struct html_bytes){text.bytes, text.length}, out.arena, &settled);
+    messages_put(&text, *message);
+    const struct xml_token token = {.kind = XML_TEXT, .begin = text.bytes, .end = text.bytes + text.length};
+    text.failed = text.failed || xml_decode(text.bytes, &token, text.arena, &decoded, NULL) != 0;
+    bool sound = messages_settle_icu(source, decoded, out.arena, &settled);
     text_escape_markup(&out, settled.start, settled.length);
     writer->out.failed |= text.failed || out.failed;
     if (!writer->out.failed)
@@ -583,7 +523,7 @@ static void put_unit(struct xliff_writer *writer, const struct unit *unit, struc
     const struct html_piece *tag = &xliff->pieces[unit->language];
     const char *name = unit->segment ? "trgLang" : "target-language";
     struct html_bytes source;
-    struct attribute found;
+    struct xml_attribute found;
     bool sound = is_message(xliff, unit, &source) ? settle(writer, source, &message)
                                                   : html_same_marks(inside(xliff, unit->content), message, false);
     const char *state = sound ? "translated" : "needs-review-translation";

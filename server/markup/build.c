@@ -1,13 +1,11 @@
 /* Builds pieces for formats other than HTML and XML, and finds the marks in their text: tags, references, code and links that a
  * string of a program or a pasted text may hold. */
-#include "server/markup/build.h"
 #include "model/base/utf8.h"
 #include "server/markup/piece.h"
 #include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <strings.h>
 
 enum {
     NAME_BYTES = 32,
@@ -15,8 +13,6 @@ enum {
     MOST_CODE = 256,    /* bytes of code and links */
     MOST_REFERENCE = 40 /* bytes of a reference */
 };
-
-static const struct html_bytes nothing = {"", 0};
 
 int html_error_at(struct error *err, const char *document, const char *at, const char *format, ...) {
     struct utf8_place place = utf8_place(document, at);
@@ -124,8 +120,8 @@ void html_add_code(struct html_builder *builder, struct html_bytes before, struc
 void html_add_part(struct html_builder *builder) {
     const struct html *html = &builder->html;
     const struct html_piece *last = html->piece_count > 0 ? &html->pieces[html->piece_count - 1] : NULL;
-    if (last && last->kind == PIECE_CLOSE && html->pieces[last->pair].part) /* whether the sentence needs a space between two
-                                                                             * parts */
+    bool follows = last && last->kind == PIECE_CLOSE && html->pieces[last->pair].part;
+    if (follows) /* the sentence has a space between two parts */
         html_add_text(builder, (struct html_bytes){" ", 1}, nothing);
     if (html_add_open(builder, nothing))
         builder->html.pieces[builder->html.piece_count - 1].part = true;
@@ -538,7 +534,7 @@ static struct html_bytes name_of(const struct html_piece *piece) {
 
 static bool are_partners(const struct html_piece *start, const struct html_piece *end) {
     struct html_bytes a = name_of(start), b = name_of(end);
-    return *start->raw == *end->raw && a.length == b.length && strncasecmp(a.start, b.start, a.length) == 0;
+    return *start->raw == *end->raw && bytes_same_any_case(a, b);
 }
 
 static void join(struct html_piece *pieces, size_t first, size_t last, bool empty) {

@@ -1,6 +1,6 @@
 /* Markup -> texts to translate, and back, with every tag in its place. This module is independent of HTTP and of models.
  *
- * A reader (read.c for HTML, xml.c for XML, build.h for other formats) turns a document into pieces: tags, text, comments. Tags of
+ * A reader (read.c for HTML, xml.c for XML, build.c for other formats) turns a document into pieces: tags, text, comments. Tags of
  * blocks, <br> and whatever is not translated separate the segments, which are runs of text with inline elements in them. The
  * caller translates the text of each segment and reports which words became which; html_write then puts each inline element around
  * the words that its own words became.
@@ -19,6 +19,7 @@
 
 #include "model/translator.h"
 #include <string.h>
+#include <strings.h>
 
 enum {
     HTML_MAX_DEPTH = 256,      /* open elements: libxml2 takes time for each of them at every end tag */
@@ -35,11 +36,22 @@ struct html_bytes {
     size_t length;
 };
 
+static const struct html_bytes nothing = {"", 0};
+
 static inline struct html_bytes bytes_between(const char *begin, const char *end) {
     return (struct html_bytes){begin, (size_t)(end - begin)};
 }
+static inline struct html_bytes bytes_of(const char *text) {
+    return (struct html_bytes){text, strlen(text)};
+}
 static inline bool bytes_are(struct html_bytes bytes, const char *text) {
     return bytes.length == strlen(text) && memcmp(bytes.start, text, bytes.length) == 0;
+}
+static inline bool bytes_same_any_case(struct html_bytes a, struct html_bytes b) {
+    return a.length == b.length && strncasecmp(a.start, b.start, a.length) == 0;
+}
+static inline bool bytes_are_any_case(struct html_bytes bytes, const char *text) {
+    return bytes_same_any_case(bytes, bytes_of(text));
 }
 /* True if the text stands at `at`. */
 static inline bool bytes_begin(const char *at, const char *end, const char *text) {
@@ -52,6 +64,11 @@ static inline bool bytes_same(struct html_bytes a, struct html_bytes b) {
 
 /* True if the word is one of a list that spaces separate. */
 bool bytes_among(struct html_bytes word, const char *list);
+/* The same, whatever the case of ASCII letters. */
+bool bytes_among_any_case(struct html_bytes word, const char *list);
+
+/* True if two codes are of one language, regardless of their regions. */
+bool html_same_language(struct html_bytes a, struct html_bytes b);
 
 /* Bytes that grow in an arena. */
 struct html_buffer {
@@ -68,7 +85,7 @@ char *html_take(const struct html_buffer *buffer, size_t *length, struct error *
 /* Writes references for the given marks, which are some of "&<>\"". */
 void html_put_escaped(struct html_buffer *buffer, const char *text, size_t length, const char *marks);
 
-/* ---- documents ---- */
+/* ---- documents, segments and translations ---- */
 
 struct html_piece;
 struct html_inset;
@@ -94,7 +111,6 @@ typedef void html_close(struct html_buffer *out, const struct html_end *end);
 typedef void html_escape(struct html_buffer *out, const char *text, size_t length);
 
 struct html;
-struct html_segment;
 /* Writes what stands between a segment and its translation below it and, if `after` is set, what follows both. */
 typedef void html_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after);
 
@@ -108,7 +124,7 @@ struct html {
     /* html_write sets lang to this BCP 47 code (NULL: lang stays) where the document states its own language, and in elements that
      * state the language which is translated, `from` (NULL: unknown). */
     const char *language, *from;
-    bool built; /* by build.h, for a format whose text is written by `escape` (NULL: as it is) */
+    bool built; /* by html_build, for a format whose text is written by `escape` (NULL: as it is) */
     html_escape *escape;
     html_close *close; /* NULL: ends of elements are written as they were */
     /* Segments stay, and their translations are written below them; values of attributes stay, too. NULL: translations replace
@@ -160,5 +176,180 @@ bool html_is_placed(const struct html *html, const struct html_segment *segment)
  * arena. Returns NULL with ERROR_MEMORY. */
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err);
+
+/* Fails with ERROR_INPUT and a message that names the line and the column of `at` in the document. Returns -1. */
+__attribute__((format(printf, 4, 5))) int html_error_at(struct error *err, const char *document, const char *at, const char *format,
+                                                        ...);
+
+/* ---- documents of other formats (build.c) ----
+ *
+ * A reader adds what stands in its document, one piece after the other, and html_write puts the document together again with the
+ * translations. All bytes are borrowed and outlive the html. */
+
+struct html_builder {
+    struct arena *arena;
+    struct html_bytes document; /* errors name its lines, if the pieces are part of it */
+    size_t line;                /* otherwise errors name this line; 0: none */
+    struct html html;
+    size_t room, most;             /* most: how many pieces there may be; 0: HTML_MAX_PIECES */
+    uint32_t open[HTML_MAX_DEPTH]; /* [depth] pieces: elements that are open */
+    size_t depth;
+    bool tags;              /* tags were added that html_build must pair */
+    enum error_code failed; /* ERROR_NONE, or ERROR_MEMORY or ERROR_INPUT, after which nothing more is added */
+};
+
+/* Bytes that stay as they are and end a segment. */
+void html_add_break(struct html_builder *builder, struct html_bytes raw);
+/* Words of a sentence. raw: their notation in the document, which is kept if the segment is not translated. */
+void html_add_text(struct html_builder *builder, struct html_bytes text, struct html_bytes raw);
+/* Bytes within a sentence that move as a whole. */
+void html_add_unit(struct html_builder *builder, struct html_bytes raw);
+/* A unit that another word represents in the sentence, such as a formula. */
+void html_add_word(struct html_builder *builder, struct html_bytes word, struct html_bytes raw);
+/* A unit whose own word represents it: `code`. All three are written unchanged. */
+void html_add_code(struct html_builder *builder, struct html_bytes before, struct html_bytes word, struct html_bytes after);
+/* The start and the end of an element around words. Return false without adding anything if too many elements are open, or if no
+ * element is open. */
+bool html_add_open(struct html_builder *builder, struct html_bytes raw);
+bool html_add_close(struct html_builder *builder, struct html_bytes raw);
+/* An end that html.close writes as `replaced` if the words have changed. */
+bool html_add_close_or(struct html_builder *builder, struct html_bytes raw, struct html_bytes replaced);
+/* The start and the end of a part, such as a cue of subtitles or a line. Adjacent parts share a segment of their own, and its
+ * translation is cut among them in their order, each word where its own words stood. `raw` separates the part from the next. */
+void html_add_part(struct html_builder *builder);
+void html_end_part(struct html_builder *builder, struct html_bytes raw);
+
+/* Cuts segments from what was added; every element must have been closed. escape NULL: translations are written as they are. Like
+ * html_parse. */
+int html_build(struct html_builder *builder, html_escape *escape, struct html *out, struct error *err);
+
+/* ---- marks in text (build.c) ----
+ *
+ * Text may hold marks: parts of a sentence that are meant for browsers and programs and not for people, though the text itself is
+ * no HTML document. Strings of interfaces (PO, XLIFF, JSON), subtitles and pasted text have them. The rule, which
+ * server/documents/FORMATS.md describes:
+ *
+ *   <b>, </b>, <a href="x">, <0>, </0>   tags, if a start and an end of one name nest; a name begins with a letter or is a number
+ *   <br>, <img ...>, <x/>                tags without an end: void elements of HTML, and tags that end in "/>"
+ *   <p>, </b>, <file>                    tags without a partner: HTML names whose attributes all have values, and other names
+ *                                        without attributes
+ *   <!-- -->, <![CDATA[ ]]>, <? ?>       comments and the like
+ *   &amp;, &#233;, &brandName;           references of at least two letters; &lt;b&gt; is a tag that is written with references
+ *   `code`, ``code``                     code
+ *   `text <url>`_, `text`_, :ref:`a <b>` links of reStructuredText, whose text is prose
+ *
+ * Everything else is text: "a < b", "<3", "5 > 3", "AT&T", "R&D &c.". */
+
+enum html_mark_kind {
+    MARK_TAG,   /* html_pair_tags decides what it becomes */
+    MARK_UNIT,  /* stays as it is */
+    MARK_SPACE, /* white space that is written as a reference */
+    MARK_TEXT,  /* a reference that is read as its character */
+    MARK_BREAK, /* stays as it is and ends a sentence */
+    MARK_OPEN,  /* surrounds words up to the next MARK_CLOSE */
+    MARK_CLOSE,
+};
+
+enum { MARK_SHOWN_BYTES = 32 };
+
+struct html_mark {
+    size_t begin, end; /* bytes of the text */
+    enum html_mark_kind kind;
+    char shown[MARK_SHOWN_BYTES]; /* [shown_length] what represents MARK_UNIT and MARK_TEXT in the sentence */
+    size_t shown_length;
+};
+
+/* How marks and the text between them become pieces. Members may be NULL: bytes are then written as they are. */
+struct html_marking {
+    const void *owner; /* the caller's data */
+    /* How a mark is written in the document. */
+    struct html_bytes (*written)(const struct html_marking *marking, struct html_bytes mark, struct arena *arena);
+    void (*add_text)(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text);
+    /* Returns the bytes of something that begins at `at` and holds no marks, or 0. */
+    size_t (*skip)(const struct html_marking *marking, const char *at, const char *end);
+};
+
+/* A scan through a text, which starts as {text, length}. quoted: the text mentions marks instead of having them, as HTML's own text
+ * does in which "&lt;br&gt;" is written; all of them are tags and units within the sentence. */
+struct html_mark_scan {
+    const char *text; /* [length] */
+    size_t length, at;
+    bool quoted;
+    const struct html_marking *marking; /* whose skip is used; NULL: none */
+    size_t close_begin, close_end;      /* the end of a link that is open */
+};
+/* Finds the next mark at or after scan->at, and moves scan->at past it. Returns false at the end. A whole scan is linear in the
+ * text. */
+bool html_next_mark(struct html_mark_scan *scan, struct html_mark *mark);
+
+/* Returns the bytes of the reference that begins at `at`, or 0. *character: its character, or -1 if it is unknown. */
+size_t html_reference(const char *at, const char *end, int32_t *character);
+
+/* Appends the pieces of a text. The text and its marks outlive the builder's html. */
+void html_add_marked(struct html_builder *builder, struct html_bytes text, const struct html_marking *marking);
+/* True if html_add_marked would find a mark. */
+bool html_is_marked(struct html_bytes text);
+/* True if two texts have the same marks in any order; tags are compared by name. references: compare these, too. */
+bool html_same_marks(struct html_bytes a, struct html_bytes b, bool references);
+
+/* Reads a text whose lines are separate segments, like html_parse. If it has no marks, *marked is false and nothing is read. */
+int html_parse_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err);
+
+/* ---- XML tag by tag (xml.c) ----
+ *
+ * Reads the tags and texts of an XML document one after the other, each with its place, so that whoever rewrites the document keeps
+ * all other bytes. libxml2's reader does not state where in the bytes a tag begins, and a document that is held as pieces may have
+ * millions of them. Nothing is expanded or looked up: a document type declaration is refused or skipped as a whole. Memory does not
+ * depend on the length, time is linear. */
+
+enum xml_kind {
+    XML_START, /* <name ...> */
+    XML_END,   /* </name> */
+    XML_EMPTY, /* <name .../> */
+    XML_TEXT,  /* up to the next tag; with references */
+    XML_CDATA, /* <![CDATA[...]]>: begin and end are those of its content */
+    XML_OTHER, /* comments, instructions, a document type declaration */
+};
+
+struct xml_token {
+    enum xml_kind kind;
+    const char *begin, *end; /* in the document */
+    struct html_bytes name;  /* of a tag, with its prefix */
+};
+
+struct xml_scan {
+    const char *begin, *at, *end;           /* the document; read up to `at` */
+    struct budget *budget;                  /* NULL: none */
+    bool doctype;                           /* a document type declaration is skipped; otherwise it is refused */
+    bool rooted;                            /* the root was read */
+    struct html_bytes open[HTML_MAX_DEPTH]; /* [depth] names of open elements */
+    size_t depth;
+};
+
+/* Begins with a document, which outlives the scan. A mark of UTF-8 before it is skipped. */
+void xml_scan_begin(struct xml_scan *scan, struct html_bytes document, bool doctype, struct budget *budget);
+/* Returns 1 with the next token, 0 after the last, or -1 with ERROR_INPUT, whose message names line and column, or ERROR_MEMORY if
+ * the budget is used up. After XML_START the depth includes the element, after XML_END it no longer does. */
+int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err);
+
+/* The value of an attribute by its name without prefix, as it is written. Returns false if the tag has none. */
+bool xml_attribute(const struct xml_token *tag, const char *name, struct html_bytes *value);
+struct xml_attribute {
+    const char *begin, *end; /* with the white space before it */
+    struct html_bytes name, value;
+};
+/* Reads the next attribute of a tag from *at, which is NULL at first. */
+bool xml_next_attribute(const struct xml_token *tag, const char **at, struct xml_attribute *out);
+
+/* The text without references, which borrows or is in the arena. Returns -1 with ERROR_INPUT if a reference is unknown, or
+ * ERROR_MEMORY. document: for the place in a message. */
+int xml_decode(const char *document, const struct xml_token *token, struct arena *arena, struct html_bytes *out, struct error *err);
+
+/* The name without its prefix. */
+struct html_bytes xml_local_name(struct html_bytes name);
+
+/* Where a short text first stands in the bytes, which may be long: others have their turn in between. NULL: nowhere, or the budget
+ * is used up. */
+const char *xml_find(struct html_bytes bytes, const char *text, struct budget *budget);
 
 #endif

@@ -109,15 +109,6 @@ struct html_node {
 size_t html_place(const struct html *html, const struct html_segment *segment, const struct html_translation *translation,
                   struct arena *arena, struct html_node **nodes);
 
-/* True if two codes are of one language, regardless of their regions. */
-bool html_same_language(struct html_bytes a, struct html_bytes b);
-
-/* The name of a tag of XML that begins at `at`; it may be empty. */
-struct html_bytes html_name_at(const char *at, const char *end);
-/* Returns the end of a document type declaration, past its '>'; its values and inner declarations may hold others. NULL: it has no
- * end. at: after "<!DOCTYPE". */
-const char *html_doctype_end(const char *at, const char *end);
-
 /* HTML's white space. */
 static inline bool html_is_space(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';

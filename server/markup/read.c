@@ -2,7 +2,6 @@
  * sees attributes: it would drop those with names it does not accept (@click, [href], *ngIf, #name), put others into lower case,
  * and compare each with all before it. In the markup that it gets, each start tag has one attribute instead, HIDDEN, whose value is
  * the number of the span in which the tag's own attributes stand; a comment with such a number stands for a declaration. */
-#include "server/markup/build.h"
 #include "server/markup/piece.h"
 #include <ctype.h>
 #include <libxml/HTMLparser.h>
@@ -10,7 +9,6 @@
 #include <libxml/parserInternals.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <threads.h>
 
 enum {
@@ -23,8 +21,6 @@ enum {
 /* Surrounds markup that is not a whole document: in it the parser does not add paragraphs and keeps all white space. */
 #define ROOT   "alignd-fragment"
 #define HIDDEN "alignd-hidden"
-
-static const struct html_bytes nothing = {"", 0};
 
 /* ---- what is known of elements ---- */
 
@@ -45,7 +41,7 @@ static const struct {
 /* An unknown element is inline, as browsers show it. */
 unsigned html_element(const char *name) {
     for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
-        if (bytes_among((struct html_bytes){name, strlen(name)}, elements[i].names))
+        if (bytes_among(bytes_of(name), elements[i].names))
             return elements[i].flags;
     const htmlElemDesc *known = htmlTagLookup((const xmlChar *)name);
     return known ? (known->isinline ? 0 : (unsigned)ELEMENT_BLOCK) | (known->empty ? (unsigned)ELEMENT_VOID : 0) : 0;
@@ -97,16 +93,12 @@ bool html_next_attribute(const char **at, const char *end, struct html_attribute
     return true;
 }
 
-static bool is_name(struct html_bytes bytes, const char *name) {
-    return bytes.length == strlen(name) && strncasecmp(bytes.start, name, bytes.length) == 0;
-}
-
 static bool has_word(struct html_bytes text, const char *word) {
     for (size_t at = 0; at < text.length; at++) {
         size_t begin = at;
         while (at < text.length && !html_is_space(text.start[at]))
             at++;
-        if (is_name((struct html_bytes){text.start + begin, at - begin}, word))
+        if (bytes_are_any_case((struct html_bytes){text.start + begin, at - begin}, word))
             return true;
     }
     return false;
@@ -115,8 +107,8 @@ static bool has_word(struct html_bytes text, const char *word) {
 bool html_attributes_forbid(const char *at, const char *end) {
     struct html_attribute attribute;
     while (html_next_attribute(&at, end, &attribute))
-        if ((is_name(attribute.name, "translate") && is_name(attribute.value, "no")) ||
-            (is_name(attribute.name, "class") && has_word(attribute.value, "notranslate")))
+        if ((bytes_are_any_case(attribute.name, "translate") && bytes_are_any_case(attribute.value, "no")) ||
+            (bytes_are_any_case(attribute.name, "class") && has_word(attribute.value, "notranslate")))
             return true;
     return false;
 }
@@ -196,7 +188,7 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
             return NULL;
     }
     struct html_bytes element = {name, length};
-    if (stop < close || (!is_name(element, "script") && !is_name(element, "style")))
+    if (stop < close || (!bytes_are_any_case(element, "script") && !bytes_are_any_case(element, "style")))
         return close + 1;
     const char *content = close + 1;
     for (at = content; (at = memmem(at, (size_t)(end - at), "</", 2)) != NULL; at += 2) {
@@ -448,23 +440,14 @@ static struct html_bytes find_attributes(struct reader *reader, const char *cons
     return nothing;
 }
 
-/* True for values that people read. description: the tag describes the document. */
-static bool is_prose(struct html_bytes name, bool description) {
-    static const char *const names[] = {"alt", "title", "placeholder", "aria-label"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is_name(name, names[i]))
-            return true;
-    return description && is_name(name, "content");
-}
-
 static bool is_description(const char *element, struct html_bytes attributes) {
     struct html_attribute attribute;
     const char *at = attributes.start, *end = at + attributes.length;
     if (strcmp(element, "meta") != 0)
         return false;
     while (html_next_attribute(&at, end, &attribute))
-        if (is_name(attribute.name, "name"))
-            return is_name(attribute.value, "description");
+        if (bytes_are_any_case(attribute.name, "name"))
+            return bytes_are_any_case(attribute.value, "description");
     return false;
 }
 
@@ -509,7 +492,8 @@ static void put_attribute(struct reader *reader, const char *element, const stru
     html_put_string(tag, "\"");
 
     struct html_bytes text = attribute->value;
-    inset.language = text.length > 0 && (is_name(attribute->name, "lang") || is_name(attribute->name, "xml:lang"));
+    inset.language =
+        text.length > 0 && (bytes_are_any_case(attribute->name, "lang") || bytes_are_any_case(attribute->name, "xml:lang"));
     inset.root = strcmp(element, "html") == 0;
     if (inset.language)
         text.start = arena_copy(reader->arena, text.start, text.length);
@@ -558,9 +542,12 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     bool description = translated && is_description(name, attributes);
     html_put_string(&reader->markup, "<");
     html_put_string(&reader->markup, name);
-    for (at = begin; html_next_attribute(&at, end, &attribute);)
+    for (at = begin; html_next_attribute(&at, end, &attribute);) {
+        bool prose = translated && (bytes_among_any_case(attribute.name, "alt title placeholder aria-label") ||
+                                    (description && bytes_are_any_case(attribute.name, "content")));
         if (!memchr(attribute.name.start, '<', attribute.name.length))
-            put_attribute(reader, name, &attribute, translated && is_prose(attribute.name, description));
+            put_attribute(reader, name, &attribute, prose);
+    }
     html_put_string(&reader->markup, is_void ? "/>" : ">");
     if (!translated)
         reader->inset_count = insets;

@@ -2,8 +2,6 @@
  * which units are represented by at most a word, and writes pieces and translations as markup. */
 #include "server/markup/piece.h"
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 enum {
     STAND_IN_BYTES = 32, /* the content of a unit represents it if it is one word of at most this length */
@@ -32,6 +30,26 @@ bool bytes_among(struct html_bytes word, const char *list) {
     return false;
 }
 
+bool bytes_among_any_case(struct html_bytes word, const char *list) {
+    for (size_t length; *list; list += length, list += strspn(list, " ")) {
+        length = strcspn(list, " ");
+        if (length == word.length && strncasecmp(list, word.start, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static struct html_bytes language_of(struct html_bytes code) {
+    size_t length = 0;
+    while (length < code.length && !strchr("-_@", code.start[length]))
+        length++;
+    return (struct html_bytes){code.start, length};
+}
+
+bool html_same_language(struct html_bytes a, struct html_bytes b) {
+    return bytes_same_any_case(language_of(a), language_of(b));
+}
+
 void html_put(struct html_buffer *buffer, const char *bytes, size_t length) {
     char *grown =
         buffer->failed ? NULL : arena_grow(buffer->arena, buffer->bytes, buffer->length, &buffer->capacity, length + 1, 1);
@@ -50,10 +68,8 @@ void html_put_string(struct html_buffer *buffer, const char *string) {
 }
 
 char *html_take(const struct html_buffer *buffer, size_t *length, struct error *err) {
-    if (buffer->failed) {
-        error_memory(err);
-        return NULL;
-    }
+    if (buffer->failed)
+        return error_memory(err), NULL;
     *length = buffer->length;
     return buffer->bytes;
 }
@@ -305,15 +321,6 @@ struct writing {
     struct arena *scratch; /* for one segment */
     bool as_it_was;        /* no value in a tag is rewritten */
 };
-
-bool html_same_language(struct html_bytes a, struct html_bytes b) {
-    size_t x = 0, y = 0;
-    while (x < a.length && a.start[x] != '-' && a.start[x] != '_')
-        x++;
-    while (y < b.length && b.start[y] != '-' && b.start[y] != '_')
-        y++;
-    return x == y && strncasecmp(a.start, b.start, x) == 0;
-}
 
 /* Writes a tag some of whose values are rewritten. */
 static void write_insets(const struct writing *writing, const struct html_piece *piece) {

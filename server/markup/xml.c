@@ -1,13 +1,280 @@
-/* Reads XML into pieces that nest. Tags stay byte for byte as they are, and nothing is looked up or expanded, so that time and
- * memory are linear in the length of the markup: a reference other than a number or one of XML's own five is a unit. */
+/* This module hides how XML is read without a library: tag by tag, for whoever rewrites the document, and into pieces that nest.
+ * Tags stay byte for byte as they are, and nothing is looked up or expanded, so that time and memory are linear in the length of
+ * the markup. In pieces, a reference other than a number or one of XML's own five is a unit. */
 #include "model/base/utf8.h"
-#include "server/markup/build.h"
 #include "server/markup/piece.h"
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
+#include <ctype.h>
 
-enum { NAME_SHOWN = 40, REFERENCE_BYTES = 40, UTF8_BYTES = 4 };
+enum { NAME_SHOWN = 40, MOST_REFERENCE = 40, UTF8_BYTES = 4 };
+enum { CHECKED_BYTES = 16 * 1024 /* at once */, FOUND_BYTES = 64 * 1024, FOUND_STEPS = 16, STEP_BYTES = 64 /* of a token */ };
+/* Limits of a tag, so that looking through one takes far less than a turn of the budget. Values may be long, as those that hold
+ * pictures are: they are searched by memchr. */
+enum { MOST_NAME = 1024, MOST_BESIDE_VALUES = 32 * 1024, MOST_DOCTYPE = 64 * 1024 };
+
+static int refuse(const char *document, const char *at, const char *what, struct html_bytes name, struct error *err) {
+    int shown = (int)utf8_clip(name.start, name.length, NAME_SHOWN);
+    return html_error_at(err, document, at, "%s%s%.*s", what, shown > 0 ? " " : "", shown, name.start);
+}
+
+/* ---- names, tags and attributes ---- */
+
+/* The name of a tag that begins at `at`; it may be empty. */
+static struct html_bytes name_at(const char *at, const char *end) {
+    const char *begin = at;
+    while (at < end && !html_is_space(*at) && !strchr("<>/=\"'&", *at))
+        at++;
+    return bytes_between(begin, at);
+}
+
+/* Returns the end of a tag, past its '>'; values in quotes may hold others. NULL: the tag is incomplete, or *large, with this many
+ * bytes beside its values. */
+static const char *tag_end(const char *at, const char *end, size_t most, bool *large) {
+    for (size_t beside = 0; at < end && *at != '>' && *at != '<'; beside++) {
+        *large = beside == most;
+        if (*large)
+            return NULL;
+        if (*at == '"' || *at == '\'') {
+            at = memchr(at + 1, *at, (size_t)(end - at) - 1);
+            if (!at)
+                return NULL;
+        }
+        at++;
+    }
+    return at < end && *at == '>' ? at + 1 : NULL;
+}
+
+/* Returns the end of a document type declaration, past its '>'; its values and inner declarations may hold others. NULL: it has no
+ * end. at: after "<!DOCTYPE". */
+static const char *doctype_end(const char *at, const char *end) {
+    bool inside = false; /* of the brackets */
+    while (at < end && (inside || *at != '>')) {
+        bool comment = bytes_begin(at, end, "<!--"), quote = *at == '"' || *at == '\'';
+        const char *found = comment ? memmem(at + 4, (size_t)(end - at) - 4, "-->", 3)
+                            : quote ? memchr(at + 1, *at, (size_t)(end - at) - 1)
+                                    : at;
+        if (!found)
+            return NULL;
+        inside = !comment && !quote && *at == '[' ? true : !comment && !quote && *at == ']' ? false : inside;
+        at = found + (comment ? 3 : 1);
+    }
+    return at < end ? at + 1 : NULL;
+}
+
+struct html_bytes xml_local_name(struct html_bytes name) {
+    const char *colon = memchr(name.start, ':', name.length);
+    return colon ? bytes_between(colon + 1, name.start + name.length) : name;
+}
+
+bool xml_next_attribute(const struct xml_token *tag, const char **at, struct xml_attribute *out) {
+    const char *end = tag->end - 1, *begin = *at ? *at : tag->name.start ? tag->name.start + tag->name.length : tag->begin + 5;
+    const char *from = begin;
+    while (from < end && (html_is_space(*from) || *from == '/'))
+        from++;
+    const char *equals = memchr(from, '=', (size_t)(end - from)), *open = equals ? equals + 1 : end;
+    while (open < end && html_is_space(*open))
+        open++;
+    const char *close = open < end && strchr("\"'", *open) ? memchr(open + 1, *open, (size_t)(end - open) - 1) : NULL;
+    if (!close)
+        return false;
+    while (equals > from && html_is_space(equals[-1]))
+        equals--;
+    *out = (struct xml_attribute){begin, close + 1, bytes_between(from, equals), bytes_between(open + 1, close)};
+    *at = close + 1;
+    return true;
+}
+
+bool xml_attribute(const struct xml_token *tag, const char *name, struct html_bytes *value) {
+    struct xml_attribute attribute;
+    for (const char *at = NULL; xml_next_attribute(tag, &at, &attribute);)
+        if (bytes_are(xml_local_name(attribute.name), name) || bytes_are(attribute.name, name)) {
+            *value = attribute.value;
+            return true;
+        }
+    return false;
+}
+
+/* ---- references ---- */
+
+/* Reads the reference that begins at `at`: one of XML's own five or, if `all` is set, of HTML's, or a number of a character that
+ * XML has (XML 1.0, production 2). Returns its bytes, or 0. */
+static size_t read_character(const char *at, const char *end, bool all, int32_t *character) {
+    static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
+    for (size_t i = 0; i < 5; i++)
+        if (bytes_begin(at, end, names[i])) {
+            *character = "&<>\"'"[i];
+            return strlen(names[i]);
+        }
+    size_t length = html_reference(at, end, character);
+    bool is_known = length > 0 && *character >= 0 && (all || at[1] == '#');
+    return is_known && *character != 0xfffe && *character != 0xffff ? length : 0;
+}
+
+int xml_decode(const char *document, const struct xml_token *token, struct arena *arena, struct html_bytes *out,
+               struct error *err) {
+    const char *at = token->begin, *end = token->end;
+    *out = bytes_between(at, end);
+    if (token->kind == XML_CDATA || !memchr(at, '&', out->length))
+        return 0;
+    struct html_buffer text = {.arena = arena};
+    while (at < end) {
+        const char *mark = memchr(at, '&', (size_t)(end - at)), *plain_end = mark ? mark : end;
+        html_put(&text, at, (size_t)(plain_end - at));
+        at = plain_end;
+        if (!mark)
+            break;
+        char bytes[UTF8_BYTES];
+        int32_t character;
+        size_t length = read_character(at, end, true, &character);
+        if (length == 0)
+            return refuse(document, at,
+                          "unknown reference:", bytes_between(at, end - at > MOST_REFERENCE ? at + MOST_REFERENCE : end), err);
+        html_put(&text, bytes, character_put(character, bytes));
+        at += length;
+    }
+    if (text.failed)
+        return error_memory(err);
+    *out = (struct html_bytes){text.bytes, text.length};
+    return 0;
+}
+
+/* ---- tag by tag ---- */
+
+const char *xml_find(struct html_bytes bytes, const char *text, struct budget *budget) {
+    size_t length = strlen(text);
+    for (size_t at = 0; at < bytes.length; at += FOUND_BYTES) {
+        size_t left = bytes.length - at, looked = FOUND_BYTES + length - 1;
+        const char *found = memmem(bytes.start + at, left < looked ? left : looked, text, length);
+        if (found || !budget_step(budget, FOUND_STEPS))
+            return found;
+    }
+    return NULL;
+}
+
+void xml_scan_begin(struct xml_scan *scan, struct html_bytes document, bool doctype, struct budget *budget) {
+    static const char mark[] = "\xef\xbb\xbf";
+    scan->begin = scan->at = document.start;
+    scan->end = document.start + document.length;
+    scan->budget = budget;
+    scan->doctype = doctype;
+    scan->rooted = false;
+    scan->depth = 0;
+    if (bytes_begin(scan->at, scan->end, mark))
+        scan->begin = scan->at += 3;
+}
+
+/* The bytes must be UTF-8 without control characters, which XML does not have and the notation of messages uses. */
+static int check_bytes(const struct xml_scan *scan, const char *begin, const char *end, struct error *err) {
+    for (const char *at = begin; at < end;) {
+        size_t left = (size_t)(end - at), checked = utf8_clip(at, left, CHECKED_BYTES);
+        if (checked == 0 || !utf8_valid(at, checked))
+            return error_set(err, ERROR_INPUT, "it is not valid UTF-8");
+        for (const char *c = at; c < at + checked; c++)
+            if ((unsigned char)*c < ' ' && *c != '\n' && *c != '\t' && *c != '\r')
+                return html_error_at(err, scan->begin, begin, "there is a control character");
+        if (!budget_step(scan->budget, checked / STEP_BYTES))
+            return error_memory(err);
+        at += checked;
+    }
+    return 0;
+}
+
+static int check_encoding(const struct xml_scan *scan, const struct xml_token *declaration, struct error *err) {
+    struct html_bytes encoding;
+    if (bytes_begin(declaration->begin, declaration->end, "<?xml ") && xml_attribute(declaration, "encoding", &encoding) &&
+        !bytes_among_any_case(encoding, "utf-8 us-ascii"))
+        return refuse(scan->begin, declaration->begin, "the encoding must be UTF-8, got", encoding, err);
+    return 0;
+}
+
+/* Everything that begins with "<!" or "<?". */
+static int read_other(struct xml_scan *scan, struct xml_token *token, struct error *err) {
+    static const char *const others[][2] = {{"<!--", "-->"}, {"<?", "?>"}, {"<![CDATA[", "]]>"}};
+    const char *begin = scan->at;
+    token->kind = XML_OTHER;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (!bytes_begin(begin, scan->end, others[i][0]))
+            continue;
+        const char *content = begin + strlen(others[i][0]);
+        const char *close = xml_find(bytes_between(content, scan->end), others[i][1], scan->budget);
+        if (!close && !budget_step(scan->budget, 0))
+            return error_memory(err);
+        if (!close)
+            return html_error_at(err, scan->begin, begin,
+                                 i == 2 ? "a CDATA section has no end" : "a comment or an instruction has no end");
+        scan->at = token->end = close + strlen(others[i][1]);
+        if (i != 2)
+            return check_encoding(scan, token, err) == 0 ? 1 : -1;
+        *token = (struct xml_token){.kind = XML_CDATA, .begin = content, .end = close};
+        return 1;
+    }
+    bool declares = scan->doctype && !scan->rooted && scan->end - begin > 9 && strncasecmp(begin, "<!doctype", 9) == 0;
+    bool near = scan->end - begin <= MOST_DOCTYPE;
+    const char *end = declares ? doctype_end(begin + 9, near ? scan->end : begin + MOST_DOCTYPE) : NULL;
+    if (!end && declares)
+        return html_error_at(err, scan->begin, begin,
+                             near ? "the document type has no end" : "the document type is longer than 64 KiB");
+    if (!end)
+        return html_error_at(err, scan->begin, begin, "declarations, such as a document type, are not allowed here");
+    scan->at = token->end = end;
+    return 1;
+}
+
+static int read_tag(struct xml_scan *scan, struct xml_token *token, struct error *err) {
+    const char *begin = scan->at;
+    bool is_end = scan->end - begin > 1 && begin[1] == '/';
+    const char *name = begin + 1 + is_end;
+    bool large = false;
+    token->name = name_at(name, scan->end - name > MOST_NAME ? name + MOST_NAME + 1 : scan->end);
+    if (token->name.length > MOST_NAME)
+        return html_error_at(err, scan->begin, begin, "the name of an element is longer than %d bytes", MOST_NAME);
+    const char *end = token->name.length > 0 ? tag_end(name + token->name.length, scan->end, MOST_BESIDE_VALUES, &large) : NULL;
+    if (large)
+        return html_error_at(err, scan->begin, begin, "a tag has more than %d KiB beside its values", MOST_BESIDE_VALUES / 1024);
+    if (!end)
+        return html_error_at(err, scan->begin, begin, "incomplete tag");
+    scan->at = token->end = end;
+    if (is_end) {
+        token->kind = XML_END;
+        if (scan->depth == 0 || !bytes_same(scan->open[scan->depth - 1], token->name))
+            return refuse(scan->begin, begin, "mismatched end tag:", token->name, err);
+        scan->depth--;
+        return 1;
+    }
+    if (scan->depth == 0 && scan->rooted)
+        return refuse(scan->begin, begin, "there is a second root:", token->name, err);
+    scan->rooted = true;
+    token->kind = end[-2] == '/' ? XML_EMPTY : XML_START;
+    if (token->kind == XML_EMPTY)
+        return 1;
+    if (scan->depth == HTML_MAX_DEPTH)
+        return html_error_at(err, scan->begin, begin, "elements nest deeper than %d", HTML_MAX_DEPTH);
+    scan->open[scan->depth++] = token->name;
+    return 1;
+}
+
+int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err) {
+    const char *begin = scan->at;
+    *token = (struct xml_token){.kind = XML_TEXT, .begin = begin};
+    if (begin == scan->end) {
+        if (scan->depth > 0)
+            return refuse(scan->begin, begin, "missing end tag:", scan->open[scan->depth - 1], err);
+        return scan->rooted ? 0 : html_error_at(err, scan->begin, begin, "there are no elements");
+    }
+    int read = 1;
+    if (*begin != '<') {
+        const char *next = memchr(begin, '<', (size_t)(scan->end - begin));
+        scan->at = token->end = next ? next : scan->end;
+    } else if (scan->end - begin > 1 && (begin[1] == '!' || begin[1] == '?')) {
+        read = read_other(scan, token, err);
+    } else {
+        read = read_tag(scan, token, err);
+    }
+    if (read < 0 || check_bytes(scan, begin, scan->at, err) != 0)
+        return -1;
+    return budget_step(scan->budget, 1) ? 1 : error_memory(err);
+}
+
+/* ---- into pieces ---- */
 
 struct element {
     struct html_bytes name;
@@ -28,13 +295,6 @@ struct reader {
     struct html_buffer text; /* since the last piece */
     struct error *err;
 };
-
-static int refuse(struct reader *reader, const char *at, const char *what, struct html_bytes name) {
-    int shown = (int)utf8_clip(name.start, name.length, NAME_SHOWN);
-    return html_error_at(reader->err, reader->begin, at, "%s%s%.*s", what, shown > 0 ? " " : "", shown, name.start);
-}
-
-/* ---- pieces ---- */
 
 static int add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
     if (reader->count == HTML_MAX_PIECES)
@@ -79,43 +339,19 @@ static int end_text(struct reader *reader) {
 
 /* ---- character data ---- */
 
-/* Decodes a reference such as "amp" or "#233" to one of the characters that XML has (XML 1.0, production 2). Returns its bytes; 0
- * if it is another reference. */
-static size_t decode(const char *reference, size_t length, char out[UTF8_BYTES]) {
-    static const char *const names[] = {"amp", "lt", "gt", "quot", "apos"};
-    char digits[REFERENCE_BYTES], *end;
-    for (size_t i = 0; i < 5; i++)
-        if (bytes_are((struct html_bytes){reference, length}, names[i])) {
-            *out = "&<>\"'"[i];
-            return 1;
-        }
-    if (length < 2 || length >= sizeof digits || *reference != '#')
-        return 0;
-    memcpy(digits, reference + 1, length - 1);
-    digits[length - 1] = '\0';
-    bool hexadecimal = digits[0] == 'x' || digits[0] == 'X';
-    unsigned long c = strtoul(digits + hexadecimal, &end, hexadecimal ? 16 : 10);
-    bool valid =
-        c < 0x20 ? c == '\t' || c == '\n' || c == '\r' : c < 0xd800 || (c > 0xdfff && c < 0x110000 && c != 0xfffe && c != 0xffff);
-    return *end == '\0' && digits[hexadecimal] >= '0' && valid ? character_put((int32_t)c, out) : 0;
-}
-
 /* An ampersand that begins no reference is a character. */
 static int read_reference(struct reader *reader) {
     const char *begin = reader->at, *end = begin + 1;
-    char character[UTF8_BYTES];
-    while (end < reader->end && end - begin < REFERENCE_BYTES &&
-           (*end == '#' || ((*end | 0x20) >= 'a' && (*end | 0x20) <= 'z') || (*end >= '0' && *end <= '9')))
+    char bytes[UTF8_BYTES];
+    int32_t character = '&';
+    while (end < reader->end && end - begin < MOST_REFERENCE && (*end == '#' || isalnum((unsigned char)*end)))
         end++;
-    size_t name = (size_t)(end - begin) - 1;
-    bool whole = name > 0 && end < reader->end && *end == ';';
-    size_t length = whole ? decode(begin + 1, name, character) : 0;
+    bool whole = end > begin + 1 && end < reader->end && *end == ';';
     reader->at = whole ? end + 1 : begin + 1;
-    if (length > 0 || !whole) {
-        html_put(&reader->text, length > 0 ? character : "&", length > 0 ? length : 1);
-        return 0;
-    }
-    return end_text(reader) == 0 ? add(reader, PIECE_UNIT, begin, name + 2) : -1;
+    if (whole && read_character(begin, reader->at, false, &character) == 0)
+        return end_text(reader) == 0 ? add(reader, PIECE_UNIT, begin, (size_t)(reader->at - begin)) : -1;
+    html_put(&reader->text, bytes, character_put(character, bytes));
+    return 0;
 }
 
 static int read_text(struct reader *reader) {
@@ -140,40 +376,12 @@ static bool is_listed(const struct html_names *names, struct html_bytes name) {
     return false;
 }
 
-struct html_bytes html_name_at(const char *at, const char *end) {
-    const char *begin = at;
-    while (at < end && !html_is_space(*at) && !strchr("<>/=\"'&", *at))
-        at++;
-    return bytes_between(begin, at);
-}
-
-/* Returns the end of a tag, past its '>'; values in quotes may hold others. NULL: the tag is incomplete. begin: after the name.
- * keeps: the tag has translate="no". */
-static const char *tag_end(const char *begin, const char *end, bool *keeps) {
-    static const char name[] = "translate=";
-    const size_t length = sizeof name - 1;
-    const char *at = begin;
-    *keeps = false;
-    while (at < end && *at != '>' && *at != '<') {
-        if (*at != '"' && *at != '\'') {
-            at++;
-            continue;
-        }
-        const char *value = at + 1, *quote = memchr(value, *at, (size_t)(end - value));
-        if (!quote)
-            return NULL;
-        *keeps |= quote - value == 2 && strncasecmp(value, "no", 2) == 0 && (size_t)(at - begin) > length &&
-                  html_is_space(at[-1 - (ptrdiff_t)length]) && memcmp(at - length, name, length) == 0;
-        at = quote + 1;
-    }
-    return at < end && *at == '>' ? at + 1 : NULL;
-}
-
 static int read_start(struct reader *reader) {
     const char *begin = reader->at;
-    struct html_bytes name = html_name_at(begin + 1, reader->end);
-    bool keeps;
-    const char *end = name.length > 0 ? tag_end(name.start + name.length, reader->end, &keeps) : NULL;
+    struct html_bytes name = name_at(begin + 1, reader->end);
+    struct html_attribute attribute;
+    bool large, keeps = false;
+    const char *at = name.start + name.length, *end = name.length > 0 ? tag_end(at, reader->end, SIZE_MAX, &large) : NULL;
     if (!end)
         return html_error_at(reader->err, reader->begin, begin, "incomplete tag");
     if (reader->depth == HTML_MAX_DEPTH)
@@ -190,6 +398,8 @@ static int read_start(struct reader *reader) {
     if (is_void)
         return 0;
     reader->open[reader->depth++] = (struct element){name, (uint32_t)reader->count - 1, false};
+    while (!reader->opaque && !keeps && html_next_attribute(&at, end, &attribute))
+        keeps = bytes_are(attribute.name, "translate") && bytes_are_any_case(attribute.value, "no");
     if (!reader->opaque && (keeps || is_listed(&reader->tags->ignored, name))) {
         reader->opaque = reader->depth;
         piece->opaque = piece->stands_in = true;
@@ -199,12 +409,12 @@ static int read_start(struct reader *reader) {
 
 static int read_end(struct reader *reader) {
     const char *begin = reader->at, *end = memchr(begin, '>', (size_t)(reader->end - begin));
-    struct html_bytes name = html_name_at(begin + 2, reader->end);
+    struct html_bytes name = name_at(begin + 2, reader->end);
     const struct element *element = reader->depth > 0 ? &reader->open[reader->depth - 1] : NULL;
     if (!end)
         return html_error_at(reader->err, reader->begin, begin, "incomplete tag");
     if (!element || !bytes_same(element->name, name))
-        return refuse(reader, begin, element ? "mismatched end tag:" : "end tag without a start tag:", name);
+        return refuse(reader->begin, begin, element ? "mismatched end tag:" : "end tag without a start tag:", name, reader->err);
     if (reader->opaque == reader->depth)
         reader->opaque = 0;
     else if (!element->content) /* an empty element is a placeholder */
@@ -220,23 +430,8 @@ static int read_end(struct reader *reader) {
 
 /* ---- comments, instructions and declarations ---- */
 
-const char *html_doctype_end(const char *at, const char *end) {
-    bool inside = false; /* of the brackets */
-    while (at < end && (inside || *at != '>')) {
-        bool comment = bytes_begin(at, end, "<!--"), quote = *at == '"' || *at == '\'';
-        const char *found = comment ? memmem(at + 4, (size_t)(end - at) - 4, "-->", 3)
-                            : quote ? memchr(at + 1, *at, (size_t)(end - at) - 1)
-                                    : at;
-        if (!found)
-            return NULL;
-        inside = !comment && !quote && *at == '[' ? true : !comment && !quote && *at == ']' ? false : inside;
-        at = found + (comment ? 3 : 1);
-    }
-    return at < end ? at + 1 : NULL;
-}
-
 /* Returns 1 if it read one of them, 0 if there was nothing to read, -1 on failure. */
-static int read_other(struct reader *reader) {
+static int add_other(struct reader *reader) {
     static const struct {
         const char *begin, *end;
         enum html_kind kind;
@@ -250,7 +445,7 @@ static int read_other(struct reader *reader) {
             continue;
         const char *end = memmem(begin + mark, left - mark, others[i].end, strlen(others[i].end));
         if (!end)
-            return refuse(reader, begin, "missing end of", (struct html_bytes){others[i].begin, mark});
+            return refuse(reader->begin, begin, "missing end of", (struct html_bytes){others[i].begin, mark}, reader->err);
         reader->at = end + strlen(others[i].end);
         if (others[i].kind == PIECE_TEXT)
             html_put(&reader->text, begin + mark, (size_t)(end - begin) - mark);
@@ -260,9 +455,9 @@ static int read_other(struct reader *reader) {
     }
     if (reader->tags->doctype && reader->depth == 0 && left > sizeof doctype &&
         strncasecmp(begin, doctype, sizeof doctype - 1) == 0) {
-        const char *end = html_doctype_end(begin + sizeof doctype - 1, reader->end);
+        const char *end = doctype_end(begin + sizeof doctype - 1, reader->end);
         if (!end)
-            return refuse(reader, begin, "missing end of", (struct html_bytes){doctype, sizeof doctype - 1});
+            return refuse(reader->begin, begin, "missing end of", (struct html_bytes){doctype, sizeof doctype - 1}, reader->err);
         reader->at = end;
         return end_text(reader) == 0 && add(reader, PIECE_BREAK, begin, (size_t)(end - begin)) == 0 ? 1 : -1;
     }
@@ -277,7 +472,7 @@ static int read_all(struct reader *reader) {
     while (reader->at < reader->end) {
         if (read_text(reader) != 0)
             return -1;
-        int other = reader->at < reader->end ? read_other(reader) : 1;
+        int other = reader->at < reader->end ? add_other(reader) : 1;
         if (other < 0)
             return -1;
         if (other > 0)
@@ -288,22 +483,18 @@ static int read_all(struct reader *reader) {
     }
     if (end_text(reader) != 0)
         return -1;
-    return reader->depth == 0 ? 0 : refuse(reader, reader->end, "missing end tag:", reader->open[reader->depth - 1].name);
+    return reader->depth == 0
+               ? 0
+               : refuse(reader->begin, reader->end, "missing end tag:", reader->open[reader->depth - 1].name, reader->err);
 }
 
 int html_read_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *html,
                   struct error *err) {
     struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
-    struct error own = {0};
     if (!reader)
         return error_memory(err);
-    *reader = (struct reader){.tags = tags,
-                              .begin = markup,
-                              .at = markup,
-                              .end = markup + length,
-                              .arena = arena,
-                              .text.arena = arena,
-                              .err = err ? err : &own};
+    *reader = (struct reader){
+        .tags = tags, .begin = markup, .at = markup, .end = markup + length, .arena = arena, .text.arena = arena, .err = err};
     if (read_all(reader) != 0)
         return -1;
 
@@ -312,7 +503,7 @@ int html_read_xml(const char *markup, size_t length, const struct html_tags *tag
         struct html_piece *piece = &reader->pieces[i];
         if (piece->kind != PIECE_OPEN || piece->opaque)
             continue;
-        struct html_bytes name = html_name_at(piece->raw + 1, piece->raw + piece->length);
+        struct html_bytes name = name_at(piece->raw + 1, piece->raw + piece->length);
         bool within_text = piece->begin > 0 ? reader->pieces[piece->begin - 1].end : reader->text_at_top;
         bool splits = tags->outline && !within_text && !is_listed(&tags->inline_names, name);
         if (splits || is_listed(&tags->splitting, name))

@@ -2,8 +2,6 @@
  * and 3, and what is checked, read and rewritten of an archive. */
 #include "server/office/office.h"
 #include "model/base/utf8.h"
-#include "server/office/part.h"
-#include "server/office/zip.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -125,18 +123,10 @@ const struct office_family office_odf = {"OpenDocument", odf_rules, "content.xml
 
 /* ---- EPUB ---- */
 
-static const struct role_row html_roles[] = {{NULL, ROLE_NONE}}; /* by server/markup's table of elements */
-static const struct space_row no_spaces[] = {{NULL, NULL, NULL}};
 static const struct language_row html_languages[] = {{NULL, "lang", LANGUAGE_WHOLE}, {NULL, NULL, LANGUAGE_WHOLE}};
-static const struct language_row no_languages[] = {{NULL, NULL, LANGUAGE_WHOLE}};
 
-static const struct grammar xhtml = {.roles = html_roles,
-                                     .spaces = no_spaces,
-                                     .languages = html_languages,
-                                     .mixed = true,
-                                     .html = true,
-                                     .doctype = true,
-                                     .root = "html"};
+/* The roles are those of server/markup's table of elements. */
+static const struct grammar xhtml = {.languages = html_languages, .mixed = true, .html = true, .doctype = true, .root = "html"};
 
 static const struct role_row ncx_roles[] = {{"text", ROLE_PARAGRAPH}, {NULL, ROLE_NONE}};
 static const struct space_row ncx_spaces[] = {{"daisy.org", "/ncx/", ""}, {NULL, NULL, NULL}};
@@ -145,8 +135,7 @@ static const struct grammar ncx = {
 
 static const struct role_row package_roles[] = {{"dc:language", ROLE_LANGUAGE}, {NULL, ROLE_NONE}};
 static const struct space_row package_spaces[] = {{"purl.org/dc/elements", "/1.1/", "dc"}, {NULL, NULL, NULL}};
-static const struct grammar package = {
-    .roles = package_roles, .spaces = package_spaces, .languages = no_languages, .doctype = true, .root = "package"};
+static const struct grammar package = {.roles = package_roles, .spaces = package_spaces, .doctype = true, .root = "package"};
 
 static const struct part_rule epub_rules[] = {{NULL, "", ".xhtml .html .htm .xml", &xhtml, true},
                                               {NULL, "", ".ncx", &ncx, true},
@@ -179,8 +168,8 @@ static const struct part_rule *find_rule(const struct office_family *family, str
     if (family->epub && begins(name, "META-INF/"))
         return NULL;
     for (const struct part_rule *rule = family->rules; rule->grammar; rule++)
-        if ((!rule->folder || (strlen(rule->folder) == folder.length && begins(folder, rule->folder))) &&
-            begins(file, rule->begin) && ends_with_one(file, rule->ends))
+        if ((!rule->folder || bytes_are_any_case(folder, rule->folder)) && begins(file, rule->begin) &&
+            ends_with_one(file, rule->ends))
             return rule;
     return NULL;
 }
@@ -205,6 +194,8 @@ struct archive {
     struct zip zip;
     struct part_name *parts; /* [part_count], sorted: members that have a rule */
     size_t part_count;
+    uint64_t bytes;  /* of these parts, unpacked */
+    bool right_main; /* one of them with text is the main part of the family */
     struct columns columns;
     struct office_changes *changes;
     struct arena *arena;
@@ -240,14 +231,18 @@ static int compare_parts(const void *a, const void *b) {
 
 /* Comparing each name with all others would take minutes for ten thousand long ones. */
 static int list_parts(struct archive *archive) {
+    const struct office_family *family = archive->document->family;
     archive->parts = arena_alloc(archive->arena, archive->zip.count, sizeof *archive->parts);
     if (!archive->parts)
         return error_memory(archive->err);
     for (size_t i = 0; i < archive->zip.count; i++) {
-        struct html_bytes name = archive->zip.members[i].name;
-        const struct part_rule *rule = find_rule(archive->document->family, name);
-        if (rule)
-            archive->parts[archive->part_count++] = (struct part_name){hash_of(name), name, rule->text};
+        const struct zip_member *member = &archive->zip.members[i];
+        const struct part_rule *rule = find_rule(family, member->name);
+        if (rule) {
+            archive->parts[archive->part_count++] = (struct part_name){hash_of(member->name), member->name, rule->text};
+            archive->bytes += member->size > OFFICE_MOST_BYTES ? (uint64_t)OFFICE_MOST_BYTES + 1 : member->size;
+            archive->right_main |= rule->text && begins(member->name, family->main);
+        }
         if (!budget_step(archive->arena->budget, 1))
             return error_memory(archive->err);
     }
@@ -263,20 +258,30 @@ static const struct part_name *find_part(const struct archive *archive, struct h
     return bsearch(&asked, archive->parts, archive->part_count, sizeof *archive->parts, compare_parts);
 }
 
+/* Unpacks a member and begins to read it. Returns NULL on failure. */
+static struct xml_scan *scan_member(const struct archive *archive, const struct zip_member *member, bool doctype,
+                                    struct html_bytes *bytes, struct error *err) {
+    struct xml_scan *scan = arena_alloc(archive->arena, 1, sizeof *scan);
+    if (!scan)
+        error_memory(err);
+    else if (zip_unpack(member, archive->arena, bytes, err) != 0)
+        scan = NULL;
+    else
+        xml_scan_begin(scan, *bytes, doctype, archive->arena->budget);
+    return scan;
+}
+
 /* ---- encryption ---- */
 
 /* An EPUB's list of what is encrypted: 1 if that includes a part with text. Fonts may be encrypted. */
 static int encrypts_text(const struct archive *archive, const struct zip_member *member) {
     struct html_bytes bytes, name;
-    struct xml_scan *scan = arena_alloc(archive->arena, 1, sizeof *scan);
+    struct xml_scan *scan = scan_member(archive, member, true, &bytes, archive->err);
     struct xml_token token;
     struct error inner = {0};
     int read;
     if (!scan)
-        return error_memory(archive->err);
-    if (zip_unpack(member, archive->arena, &bytes, archive->err) != 0)
         return -1;
-    xml_scan_begin(scan, bytes, true, archive->arena->budget);
     while ((read = xml_next(scan, &token, &inner)) > 0) {
         bool refers =
             (token.kind == XML_START || token.kind == XML_EMPTY) && bytes_are(xml_local_name(token.name), "CipherReference");
@@ -313,25 +318,13 @@ static int check_encryption(const struct archive *archive) {
 /* Two members of one name would be one part for some programs and the other for others. */
 static int check_parts(const struct archive *archive) {
     const struct office_family *family = archive->document->family;
-    bool found = false;
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < archive->zip.count; i++) {
-        const struct zip_member *member = &archive->zip.members[i];
-        const struct part_rule *rule = find_rule(family, member->name);
-        if (!rule)
-            continue;
-        found |= rule->text && begins(member->name, family->main);
-        bytes += member->size > OFFICE_MOST_BYTES ? (uint64_t)OFFICE_MOST_BYTES + 1 : member->size;
-        if (!budget_step(archive->arena->budget, 1))
-            return error_memory(archive->err);
-    }
     for (size_t i = 1; i < archive->part_count; i++)
         if (compare_parts(&archive->parts[i - 1], &archive->parts[i]) == 0)
             return error_set(archive->err, ERROR_INPUT, "the archive has two members of one name");
-    if (!found)
+    if (!archive->right_main)
         return error_set(archive->err, ERROR_INPUT, "the archive is not of the format %s: it has no part %s", family->name,
                          *family->main ? family->main : "with text");
-    if (bytes > OFFICE_MOST_BYTES)
+    if (archive->bytes > OFFICE_MOST_BYTES)
         return error_set(archive->err, ERROR_INPUT, "the parts with text are longer than %d MiB unpacked", OFFICE_MOST_BYTES >> 20);
     return 0;
 }
@@ -350,16 +343,12 @@ static int compare_names(const void *a, const void *b) {
 static int read_columns(struct archive *archive, const struct zip_member *member) {
     struct columns *columns = &archive->columns;
     struct html_bytes bytes, name;
-    struct xml_scan *scan = arena_alloc(archive->arena, 1, sizeof *scan);
+    struct xml_scan *scan = scan_member(archive, member, false, &bytes, archive->err);
     struct xml_token token;
     struct error inner = {0};
-    int read;
     if (!scan)
-        return error_memory(archive->err);
-    if (zip_unpack(member, archive->arena, &bytes, archive->err) != 0)
         return -1;
-    xml_scan_begin(scan, bytes, false, archive->arena->budget);
-    while ((read = xml_next(scan, &token, &inner)) > 0 && columns->count < MOST_COLUMNS) {
+    while (xml_next(scan, &token, &inner) > 0 && columns->count < MOST_COLUMNS) {
         if ((token.kind != XML_START && token.kind != XML_EMPTY) || !bytes_are(xml_local_name(token.name), "tableColumn") ||
             !xml_attribute(&token, "name", &name) || name.length > MOST_COLUMN_BYTES)
             continue;
@@ -368,7 +357,7 @@ static int read_columns(struct archive *archive, const struct zip_member *member
         if (!names)
             return error_memory(archive->err);
         columns->names = names;
-        if (xml_decode(scan, &value, archive->arena, &names[columns->count], &inner) != 0)
+        if (xml_decode(scan->begin, &value, archive->arena, &names[columns->count], &inner) != 0)
             break;
         columns->count++;
     }
@@ -409,22 +398,18 @@ static bool is_signature(const struct zip_member *member) {
 /* Writes a part without the elements that refer to signatures; one that cannot be read stays. */
 static int drop_references(struct archive *archive, const char *name, const char *mark) {
     struct zip_member *member = zip_find(&archive->zip, name);
-    struct xml_scan *scan = arena_alloc(archive->arena, 1, sizeof *scan);
     struct html_buffer out = {.arena = archive->arena};
     struct html_bytes bytes;
     struct xml_token token;
     struct error inner = {0};
-    const char *done;
     int read;
     if (!member)
         return 0;
+    struct xml_scan *scan = scan_member(archive, member, false, &bytes, &inner);
     if (!scan)
-        return error_memory(archive->err);
-    if (zip_unpack(member, archive->arena, &bytes, &inner) != 0)
         return inner.code == ERROR_MEMORY ? error_memory(archive->err) : 0;
-    done = bytes.start;
+    const char *done = bytes.start;
     html_put(&out, "", 0);
-    xml_scan_begin(scan, bytes, false, archive->arena->budget);
     while ((read = xml_next(scan, &token, &inner)) > 0) {
         if (token.kind != XML_EMPTY || !memmem(token.begin, (size_t)(token.end - token.begin), mark, strlen(mark)))
             continue;
@@ -486,16 +471,6 @@ static int read_part(struct archive *archive, const struct zip_member *member, c
     return walk_read(&part, builder, scratch, &inner) == 0 ? 0 : fail_in(archive, member, &inner);
 }
 
-/* Frees what a part took. */
-static void end_part(struct arena *scratch) {
-    bool slow = arena_bytes(scratch) > LARGE_SCRATCH_BYTES; /* the kernel frees 5 MB in a millisecond */
-    if (slow)
-        budget_away(scratch->budget, true);
-    arena_done(scratch);
-    if (slow)
-        budget_away(scratch->budget, false);
-}
-
 /* Text of a translation is marked, so that the paragraph is written again. */
 static void mark_translated(struct html_buffer *out, const char *text, size_t length) {
     static const char mark[] = {NOTE_TRANSLATED};
@@ -503,29 +478,7 @@ static void mark_translated(struct html_buffer *out, const char *text, size_t le
     html_put(out, text, length);
 }
 
-int office_read(const struct office_document *document, struct arena *arena, struct html *out, struct office_changes *changes,
-                struct error *err) {
-    struct html_builder builder = {.arena = arena, .most = OFFICE_MOST_PIECES};
-    struct archive archive;
-    struct arena scratch;
-    int result = 0;
-    if (open_archive(&archive, document, arena, changes, err) != 0)
-        return -1;
-    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
-    arena_limit(&scratch, arena->budget);
-    for (size_t i = 0; i < archive.zip.count && result == 0; i++) {
-        const struct zip_member *member = &archive.zip.members[i];
-        const struct part_rule *rule = find_rule(document->family, member->name);
-        if (rule && rule->text)
-            result = read_part(&archive, member, rule, &builder, &scratch);
-        end_part(&scratch);
-    }
-    arena_limit(&scratch, NULL);
-    return result != 0 ? -1 : html_build(&builder, mark_translated, out, err);
-}
-
-/* What is unpacked and written of one part is freed before the next. A part that only states the language was not read before; one
- * that cannot be read stays. */
+/* A part that only states the language was not read before; one that cannot be read stays. */
 static int write_part(struct archive *archive, struct zip_member *member, const struct part_rule *rule, struct html_bytes *messages,
                       struct arena *scratch) {
     struct html_buffer out = {.arena = scratch};
@@ -548,27 +501,50 @@ static int write_part(struct archive *archive, struct zip_member *member, const 
     return zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);
 }
 
+/* Reads all parts with text or, if `written` is set, writes all parts. What is unpacked and written of one is freed before the
+ * next. */
+static int take_parts(struct archive *archive, struct html_builder *builder, struct html_bytes *written) {
+    struct arena scratch;
+    int result = 0;
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    arena_limit(&scratch, archive->arena->budget);
+    for (size_t i = 0; i < archive->zip.count && result == 0; i++) {
+        struct zip_member *member = &archive->zip.members[i];
+        const struct part_rule *rule = find_rule(archive->document->family, member->name);
+        if (rule && written)
+            result = write_part(archive, member, rule, written, &scratch);
+        else if (rule && rule->text)
+            result = read_part(archive, member, rule, builder, &scratch);
+        bool slow = arena_bytes(&scratch) > LARGE_SCRATCH_BYTES; /* the kernel frees 5 MB in a millisecond */
+        if (slow)
+            budget_away(scratch.budget, true);
+        arena_done(&scratch);
+        if (slow)
+            budget_away(scratch.budget, false);
+    }
+    arena_limit(&scratch, NULL);
+    return result;
+}
+
+int office_read(const struct office_document *document, struct arena *arena, struct html *out, struct office_changes *changes,
+                struct error *err) {
+    struct html_builder builder = {.arena = arena, .most = OFFICE_MOST_PIECES};
+    struct archive archive;
+    if (open_archive(&archive, document, arena, changes, err) != 0 || take_parts(&archive, &builder, NULL) != 0)
+        return -1;
+    return html_build(&builder, mark_translated, out, err);
+}
+
 char *office_write(const struct office_document *document, struct html_bytes written, struct arena *arena, size_t *out_length,
                    struct office_changes *changes, struct error *err) {
     struct archive archive;
-    struct arena scratch;
-    int result = 0;
     if (!memchr(written.start, NOTE_TRANSLATED, written.length)) {
         char *same = arena_copy(arena, document->bytes.start, document->bytes.length);
         *out_length = document->bytes.length;
         return same ? same : (error_memory(err), NULL);
     }
-    if (open_archive(&archive, document, arena, changes, err) != 0 || drop_signatures(&archive) != 0)
+    if (open_archive(&archive, document, arena, changes, err) != 0 || drop_signatures(&archive) != 0 ||
+        take_parts(&archive, NULL, &written) != 0)
         return NULL;
-    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
-    arena_limit(&scratch, arena->budget);
-    for (size_t i = 0; i < archive.zip.count && result == 0; i++) {
-        struct zip_member *member = &archive.zip.members[i];
-        const struct part_rule *rule = find_rule(document->family, member->name);
-        if (rule)
-            result = write_part(&archive, member, rule, &written, &scratch);
-        end_part(&scratch);
-    }
-    arena_limit(&scratch, NULL);
-    return result == 0 ? zip_write(&archive.zip, arena, out_length, err) : NULL;
+    return zip_write(&archive.zip, arena, out_length, err);
 }

@@ -4,7 +4,7 @@
 #ifndef ALIGND_OFFICE_H
 #define ALIGND_OFFICE_H
 
-#include "server/markup/build.h"
+#include "server/markup/markup.h"
 
 struct office_family;
 extern const struct office_family office_docx, office_pptx, office_xlsx, office_odf, office_epub;
@@ -35,5 +35,247 @@ int office_read(const struct office_document *document, struct arena *arena, str
  * NULL with ERROR_MEMORY. */
 char *office_write(const struct office_document *document, struct html_bytes written, struct arena *arena, size_t *out_length,
                    struct office_changes *changes, struct error *err);
+
+/* ==== for the files of this room ====
+ *
+ * zip.c hides the container; office.c, which of its parts hold text. A part is a document in XML: walk.c finds its paragraphs, and
+ * paragraph.c turns one paragraph into a message and back. */
+
+/* ---- archives (zip.c) ----
+ *
+ * ZIP archives in memory (PKWARE's APPNOTE 6.3.10), some of whose members are replaced. All others stay byte for byte, with their
+ * headers, order and compression: they are copied and never unpacked. libarchive compresses every member anew, and libzip writes
+ * every header anew and in one step that cannot give others their turn; so this module reads the container itself, and leaves
+ * compression to zlib.
+ *
+ * The costs of an archive are bounded by its directory, before anything is unpacked: the number of members, their names, the size
+ * of each and its ratio to what is stored. Members may not overlap. Time is linear but for sorting the directory. Everything is in
+ * the arena, whose budget is stepped. */
+
+enum {
+    ZIP_MOST_MEMBERS = 10000,
+    ZIP_MOST_NAME = 1024,         /* bytes of a name */
+    ZIP_MOST_BYTES = 128 << 20,   /* of a member that is unpacked */
+    ZIP_MOST_RATIO = 250,         /* of such a member to what is stored of it, */
+    ZIP_FREE_BYTES = 1024 * 1024, /* beyond so many bytes */
+    ZIP_SHOWN = 60                /* bytes of a name in a message */
+};
+
+struct zip_member {
+    struct html_bytes name;    /* as stored: slashes between folders */
+    struct html_bytes packed;  /* its data as stored */
+    struct html_bytes whole;   /* its header, its data, and the descriptor after that */
+    struct html_bytes central; /* its entry in the directory */
+    uint64_t size;             /* unpacked, as the directory states it */
+    uint32_t crc;
+    unsigned flags, method;
+
+    /* What zip_write writes instead of it: the caller drops it, or zip_pack sets the rest. */
+    bool dropped, replaced;
+    struct html_bytes new_packed;
+    size_t new_size;
+    uint32_t new_crc;
+};
+
+struct zip {
+    struct html_bytes bytes;    /* the archive */
+    struct zip_member *members; /* [count] in the order of the directory */
+    size_t *order;              /* [count] members in the order of their data */
+    size_t count;
+    struct html_bytes tail; /* the end record with its comment */
+};
+
+/* Reads the directory. Returns -1 with ERROR_INPUT, whose message says what is wrong, or ERROR_MEMORY. bytes outlive the zip. */
+int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, struct error *err);
+/* The member of this name, whatever the case of ASCII letters; NULL if there is none. */
+struct zip_member *zip_find(const struct zip *zip, const char *name);
+/* Unpacks a member and compares its checksum. The result has a NUL after it. Fails like zip_open. */
+int zip_unpack(const struct zip_member *member, struct arena *arena, struct html_bytes *out, struct error *err);
+/* Replaces the contents of a member, compressed by its own method. Returns -1 with ERROR_MEMORY. */
+int zip_pack(struct zip_member *member, struct html_bytes bytes, struct arena *arena, struct error *err);
+/* The archive with what was replaced, without what was dropped. Returns NULL with ERROR_MEMORY. */
+char *zip_write(const struct zip *zip, struct arena *arena, size_t *length, struct error *err);
+
+/* ---- grammars ----
+ *
+ * A grammar states which elements hold text and what stands around it. The formats' are tables of office.c. */
+
+/* The role of an element in a paragraph. An element without a role is a unit, which moves with the words beside it. */
+enum role {
+    ROLE_NONE,
+    ROLE_PARAGRAPH,   /* holds inline content */
+    ROLE_LEAD,        /* properties at the begin of a paragraph */
+    ROLE_RUN,         /* holds texts of one format */
+    ROLE_FORMAT,      /* the format of a run */
+    ROLE_TEXT,        /* holds text and nothing else */
+    ROLE_CONTAINER,   /* surrounds inline content: a link, a span */
+    ROLE_WRAP,        /* the same, if a ROLE_CONTENT within holds the content */
+    ROLE_CONTENT,     /* see there */
+    ROLE_TRANSPARENT, /* its content counts, the element goes: an insertion that is accepted */
+    ROLE_DROPPED,     /* goes with its content: a deletion that is accepted, a mark of a proofing tool */
+    ROLE_BREAK,       /* separates sentences: a line break, a tab */
+    ROLE_SPACE,       /* white space */
+    ROLE_HYPHEN,      /* a hyphen that does not break */
+    ROLE_RANGE_START, /* surrounds inline content up to the ROLE_RANGE_END with the same key */
+    ROLE_RANGE_END,
+    ROLE_FIELD,    /* begins, separates or ends a field, by its attribute "type" */
+    ROLE_OPAQUE,   /* nothing in it is translated, even in paragraphs of its own */
+    ROLE_BOUNDARY, /* a block of HTML */
+    ROLE_WORD,     /* HTML that is not translated, but may be a word of the sentence */
+    ROLE_ALONE,    /* a unit in a run of its own: the mark of a note, whose run's text would be taken for the mark */
+    ROLE_LANGUAGE, /* its content is the code of the document's language */
+};
+
+/* Elements by their canonical names. */
+struct role_row {
+    const char *names; /* separated by spaces */
+    enum role role;
+};
+
+/* Documents may bind any prefix to a namespace; here each has one. */
+struct space_row {
+    const char *holds, *ends; /* what its address holds, and how it ends */
+    const char *prefix;       /* "": names have no prefix */
+};
+
+/* Values of attributes that state the language of the text. */
+struct language_row {
+    const char *names; /* of elements; NULL: every element */
+    const char *attribute;
+    enum language_part {
+        LANGUAGE_WHOLE,   /* "pt-BR" */
+        LANGUAGE_PRIMARY, /* "pt" */
+        LANGUAGE_REGION,  /* "BR", or "none" */
+        LANGUAGE_EAST,    /* the whole, if the language is Chinese, Japanese or Korean */
+        LANGUAGE_COMPLEX, /* the whole, if it is written from right to left */
+    } part;
+};
+
+struct grammar {
+    const struct role_row *roles;         /* ended by a row without names; not used if html */
+    const struct space_row *spaces;       /* ended by a row without a prefix; NULL: none */
+    const struct language_row *languages; /* ended by a row without an attribute; NULL: none */
+    bool mixed;                           /* text stands directly in paragraphs */
+    bool html;                            /* blocks of HTML separate paragraphs */
+    bool doctype;                         /* a document type declaration may precede */
+    const char *root;                     /* documents with another root hold no text; NULL: any root */
+    const char *key;                      /* the attribute that both ends of a range share */
+    const char *dropped;                  /* in formats: elements that are not kept, separated by spaces */
+    const char *unkept;                   /* in formats: attributes that are not kept */
+    const char *language;                 /* in formats: the attribute that states the language; NULL: there is none */
+    const char *line_break;               /* the local name of a line break between source and translation; NULL: not possible */
+};
+
+/* ---- paragraphs (paragraph.c) ----
+ *
+ * A paragraph of a document: texts with their formats, and what stands between and around them. It becomes pieces of a message
+ * (server/markup/markup.h) in which formats and links are elements around words, so that they follow their words; the message with
+ * its translation becomes the paragraph again.
+ *
+ * In Word's formats, every text stands in a run with its format. Runs of the format that most of the text has become plain text,
+ * runs of another one elements; adjacent runs of one format, as spelling checkers leave them, are one element. In a message, bytes
+ * that no text has refer to tokens: NOTE_TOKEN and the number of a token, in decimal, and NOTE_END; NOTE_FORMAT, the number of a
+ * token whose format begins, and NOTE_END; NOTE_BACK ends that. */
+
+enum {
+    NOTE_MESSAGE = '\0',    /* ends a message */
+    NOTE_TRANSLATED = '\1', /* precedes text of a translation */
+    NOTE_TOKEN = '\2',
+    NOTE_FORMAT = '\3',
+    NOTE_BACK = '\4',
+    NOTE_END = '\5',
+};
+
+enum inline_kind {
+    INLINE_TEXT,
+    INLINE_UNIT,
+    INLINE_WORD,  /* a unit whose text represents it */
+    INLINE_BREAK, /* separates sentences and stays where it is between them */
+    INLINE_OPEN,  /* tokens up to `last` precede the content, which ends at `pair` */
+    INLINE_CLOSE,
+};
+
+struct inline_token {
+    uint8_t kind;
+    uint8_t role;        /* of ranges, fields and ROLE_ALONE, and of breaks that a copy has, too; otherwise ROLE_NONE */
+    bool in_run;         /* it is written in a run */
+    bool grouped;        /* it is written with the token that its group begins with */
+    uint32_t format;     /* of the paragraph's formats */
+    uint32_t begin, end; /* bytes of the part; of a text: of its tag's content */
+    uint32_t pair, last;
+    struct html_bytes text; /* of INLINE_TEXT and INLINE_WORD, without references */
+    struct html_bytes name; /* of INLINE_OPEN: of the element, without prefix */
+    struct html_bytes key;  /* of ranges; of a field: "begin", "separate", "end" */
+};
+
+/* The text that is written before a paragraph's own. */
+struct inline_format {
+    bool bare;             /* the text stands in no run */
+    struct html_bytes raw; /* the format as it is written; "": none */
+    size_t length;         /* of all texts that have it, once the paragraph is settled */
+};
+
+struct paragraph {
+    struct paragraph *outer; /* that this one stands in, in a text box for example */
+    const struct grammar *grammar;
+    const char *part;            /* its tokens' bytes count from here */
+    struct html_bytes name;      /* of the element, with its prefix */
+    const char *begin, *end;     /* its content, without its properties */
+    struct inline_token *tokens; /* [count] */
+    size_t count, room;
+    size_t text_bytes;             /* of its texts together */
+    struct inline_format *formats; /* [format_count] */
+    size_t format_count, format_room;
+    struct html_bytes run, text; /* names of the elements of runs and texts, with their prefixes */
+    bool spaced;                 /* <t> has xml:space */
+    uint32_t base;               /* the format of plain text */
+};
+
+/* Adds a token of zeros but for the kind and the place. Returns NULL if memory runs out. */
+struct inline_token *paragraph_add(struct paragraph *paragraph, enum inline_kind kind, const char *begin, const char *end,
+                                   struct arena *arena);
+/* The number of this format in the paragraph, which may be new. Returns -1 if memory runs out. */
+int paragraph_format(struct paragraph *paragraph, const struct inline_format *format, struct arena *arena, uint32_t *out);
+
+/* True if there is something to translate. */
+bool paragraph_has_words(const struct paragraph *paragraph);
+/* Pairs what belongs together, once all tokens were added. */
+void paragraph_settle(struct paragraph *paragraph);
+/* Adds the pieces of a message. */
+void paragraph_read(const struct paragraph *paragraph, struct html_builder *builder);
+
+/* Puts bytes of the part, some of which may have been rewritten. */
+struct paragraph_writer {
+    struct html_buffer *out;
+    void (*put_range)(void *owner, const char *begin, const char *end, struct html_buffer *out);
+    void *owner;
+};
+/* Puts the content of the paragraph as the message says. copy: only text, formats and links, as below its source. */
+void paragraph_write(const struct paragraph *paragraph, struct html_bytes message, bool copy, const struct paragraph_writer *to);
+/* Puts a line break between the source and its translation below it. */
+void paragraph_write_break(const struct paragraph *paragraph, const struct paragraph_writer *to);
+
+/* ---- all paragraphs of a part (walk.c) ----
+ *
+ * Walks through a part of an archive and finds its paragraphs, in an order that depends on nothing but the part: one that stands in
+ * another, in a text box or a note, comes before that. Reading makes a message of each; writing walks through the part again, takes
+ * the messages in the same order, and puts the paragraphs that were translated in their places. */
+
+struct walk_part {
+    struct html_bytes bytes; /* unpacked */
+    const struct grammar *grammar;
+    const char *language; /* of the translation, a BCP 47 code */
+    /* True for the text of a paragraph that others refer to by its words. NULL: there is none. */
+    bool (*keeps)(const void *owner, const struct paragraph *paragraph);
+    const void *owner;
+};
+
+/* Adds the messages of a part, which need not outlive the call. Returns -1 with ERROR_INPUT, whose message names line and column,
+ * or ERROR_MEMORY. */
+int walk_read(const struct walk_part *part, struct html_builder *builder, struct arena *scratch, struct error *err);
+/* Puts the part with its translations. messages: those of the part and of later ones, taken as they are read. bilingual: a
+ * translation stands below its source. *accepted is set if tracked changes were accepted. Fails like walk_read. */
+int walk_write(const struct walk_part *part, struct html_bytes *messages, bool bilingual, struct arena *arena,
+               struct html_buffer *out, bool *accepted, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* Turns the tokens of a paragraph into pieces of a message, and the message with its translation into the paragraph. */
 #include "server/markup/piece.h"
-#include "server/office/part.h"
+#include "server/office/office.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,8 +10,6 @@ enum {
     MOST_PAIRS = 128,    /* open at once */
     NOTE_MARK_BYTES = 12 /* of the mark of a footnote */
 };
-
-static const struct html_bytes nothing = {"", 0};
 
 /* ---- tokens and formats ---- */
 

@@ -1,6 +1,6 @@
 /* Finds the paragraphs of a part, and rewrites those that were translated. */
 #include "server/markup/piece.h"
-#include "server/office/part.h"
+#include "server/office/office.h"
 #include <ctype.h>
 
 enum {
@@ -13,8 +13,6 @@ enum {
     MOST_TOKENS = 1 << 15,
     MOST_TEXT_BYTES = 1 << 20,
 };
-
-static const struct html_bytes nothing = {"", 0};
 
 /* Bytes of the part that are written anew, in order and without overlaps. */
 struct patch {
@@ -77,7 +75,7 @@ static void read_prefixes(struct walk *walk, const struct xml_token *root) {
         struct html_bytes name = attribute.name, value = attribute.value;
         if (name.length < 5 || memcmp(name.start, "xmlns", 5) != 0 || (name.length > 5 && name.start[5] != ':'))
             continue;
-        for (const struct space_row *space = walk->part->grammar->spaces; space->prefix; space++) {
+        for (const struct space_row *space = walk->part->grammar->spaces; space && space->prefix; space++) {
             size_t ends = strlen(space->ends);
             if (value.length < ends || memcmp(value.start + value.length - ends, space->ends, ends) != 0 ||
                 !memmem(value.start, value.length, space->holds, strlen(space->holds)))
@@ -195,13 +193,13 @@ static struct html_bytes language_of(const char *language, enum language_part pa
     case LANGUAGE_PRIMARY:
         return (struct html_bytes){language, primary};
     case LANGUAGE_REGION:
-        return is_region ? (struct html_bytes){region, strlen(region)} : (struct html_bytes){"none", 4};
+        return bytes_of(is_region ? region : "none");
     case LANGUAGE_EAST:
-        return is_one_of(language, "zh ja ko") ? (struct html_bytes){language, strlen(language)} : nothing;
+        return is_one_of(language, "zh ja ko") ? bytes_of(language) : nothing;
     case LANGUAGE_COMPLEX:
-        return is_one_of(language, "ar he fa ur yi") ? (struct html_bytes){language, strlen(language)} : nothing;
+        return is_one_of(language, "ar he fa ur yi") ? bytes_of(language) : nothing;
     default:
-        return (struct html_bytes){language, strlen(language)};
+        return bytes_of(language);
     }
 }
 
@@ -209,7 +207,7 @@ static struct html_bytes language_of(const char *language, enum language_part pa
 static int set_languages(struct walk *walk, const struct xml_token *tag, struct html_bytes canonical, bool root) {
     struct xml_attribute attribute;
     for (const char *at = NULL; xml_next_attribute(tag, &at, &attribute);)
-        for (const struct language_row *row = walk->part->grammar->languages; row->attribute; row++) {
+        for (const struct language_row *row = walk->part->grammar->languages; row && row->attribute; row++) {
             if ((row->names && !bytes_among(canonical, row->names)) || !bytes_are(xml_local_name(attribute.name), row->attribute))
                 continue;
             struct html_bytes value = language_of(walk->part->language, row->part);
@@ -251,8 +249,17 @@ static int begin_paragraph(struct walk *walk, struct html_bytes name, const char
     return 0;
 }
 
-/* Puts the paragraph that is translated in the place of its source. */
-static int write_paragraph(struct walk *walk, const struct paragraph *paragraph, struct html_bytes message) {
+/* Takes the next message, which is the paragraph's, and puts it in the place of its source if it is translated. */
+static int take_message(struct walk *walk, const struct paragraph *paragraph) {
+    struct html_bytes *messages = walk->messages;
+    const char *end = memchr(messages->start, NOTE_MESSAGE, messages->length);
+    struct html_bytes message = {messages->start, end ? (size_t)(end - messages->start) : messages->length};
+    size_t taken = message.length + (end ? 1 : 0);
+    *messages = (struct html_bytes){messages->start + taken, messages->length - taken};
+    if (!memchr(message.start, NOTE_TRANSLATED, message.length))
+        return 0;
+    walk->accepted |= walk->changes;
+
     struct html_buffer out = {.arena = walk->arena};
     const struct paragraph_writer to = {&out, put_range, walk};
     bool below = walk->bilingual && paragraph->grammar->line_break;
@@ -266,18 +273,6 @@ static int write_paragraph(struct walk *walk, const struct paragraph *paragraph,
         return error_memory(walk->err);
     walk->patch_count = patch_from(walk, paragraph->begin);
     return add_patch(walk, paragraph->begin, paragraph->end, (struct html_bytes){out.bytes, out.length});
-}
-
-static int take_message(struct walk *walk, const struct paragraph *paragraph) {
-    struct html_bytes *messages = walk->messages;
-    const char *end = memchr(messages->start, NOTE_MESSAGE, messages->length);
-    struct html_bytes message = {messages->start, end ? (size_t)(end - messages->start) : messages->length};
-    size_t taken = message.length + (end ? 1 : 0);
-    *messages = (struct html_bytes){messages->start + taken, messages->length - taken};
-    if (!memchr(message.start, NOTE_TRANSLATED, message.length))
-        return 0;
-    walk->accepted |= walk->changes;
-    return write_paragraph(walk, paragraph, message);
 }
 
 static int end_paragraph(struct walk *walk, const char *end) {
@@ -437,13 +432,6 @@ static int note_format(struct walk *walk, struct html_bytes raw) {
 
 /* ---- tags ---- */
 
-static void begin_run(struct walk *walk, struct state *state, const struct xml_token *tag) {
-    state->run = walk->scan.depth;
-    state->formatted = false;
-    if (walk->paragraph->run.length == 0)
-        walk->paragraph->run = tag->name;
-}
-
 /* A start tag, or a tag without content, in a paragraph and not within a token. empty: nothing ends it later. */
 static int read_inline(struct walk *walk, enum role role, const struct xml_token *tag) {
     struct state *state = &walk->states[walk->nested - 1];
@@ -461,8 +449,12 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
         return -1;
     switch (role) {
     case ROLE_RUN:
-        if (!empty && state->run == 0)
-            begin_run(walk, state, tag);
+        if (empty || state->run > 0)
+            return 0;
+        state->run = walk->scan.depth;
+        state->formatted = false;
+        if (paragraph->run.length == 0)
+            paragraph->run = tag->name;
         return 0;
     case ROLE_TEXT:
         if (paragraph->text.length == 0) {
@@ -617,8 +609,7 @@ static int read_end(struct walk *walk, const struct xml_token *tag) {
 static int read_text(struct walk *walk, const struct xml_token *token) {
     const struct element *parent = walk->scan.depth > 0 ? &walk->open[walk->scan.depth - 1] : NULL;
     if (!walk->builder && parent && parent->role == ROLE_LANGUAGE && walk->opaque == 0) {
-        struct html_bytes language = {walk->part->language, strlen(walk->part->language)};
-        return add_patch(walk, token->begin, token->end, language);
+        return add_patch(walk, token->begin, token->end, bytes_of(walk->part->language));
     }
     if (!walk->paragraph || walk->opaque > 0 || in_token(walk))
         return 0;
@@ -627,7 +618,7 @@ static int read_text(struct walk *walk, const struct xml_token *token) {
         return 0;
     if (token->end - token->begin > MOST_TEXT_BYTES)
         return refuse_text(walk, token->begin);
-    if (xml_decode(&walk->scan, token, walk->arena, &text, walk->err) != 0)
+    if (xml_decode(walk->scan.begin, token, walk->arena, &text, walk->err) != 0)
         return -1;
     return add_text(walk, token->begin, token->end, text);
 }
@@ -660,29 +651,32 @@ static int walk_all(struct walk *walk) {
     return 0;
 }
 
-int walk_read(const struct walk_part *part, struct html_builder *builder, struct arena *scratch, struct error *err) {
-    struct walk *walk = arena_zalloc(scratch, 1, sizeof *walk);
+static struct walk *new_walk(const struct walk_part *part, struct arena *arena, struct error *err) {
+    struct walk *walk = arena_zalloc(arena, 1, sizeof *walk);
     if (!walk)
-        return error_memory(err);
+        return error_memory(err), NULL;
     walk->part = part;
-    walk->arena = scratch;
+    walk->arena = arena;
     walk->err = err;
-    walk->builder = builder;
     walk->root_language = nothing;
+    return walk;
+}
+
+int walk_read(const struct walk_part *part, struct html_builder *builder, struct arena *scratch, struct error *err) {
+    struct walk *walk = new_walk(part, scratch, err);
+    if (!walk)
+        return -1;
+    walk->builder = builder;
     return walk_all(walk);
 }
 
 int walk_write(const struct walk_part *part, struct html_bytes *messages, bool bilingual, struct arena *arena,
                struct html_buffer *out, bool *accepted, struct error *err) {
-    struct walk *walk = arena_zalloc(arena, 1, sizeof *walk);
+    struct walk *walk = new_walk(part, arena, err);
     if (!walk)
-        return error_memory(err);
-    walk->part = part;
-    walk->arena = arena;
-    walk->err = err;
+        return -1;
     walk->messages = messages;
     walk->bilingual = bilingual;
-    walk->root_language = nothing;
     if (walk_all(walk) != 0)
         return -1;
     *accepted |= walk->accepted;

@@ -1,8 +1,7 @@
 /* Reads the directory of an archive, and writes the archive with other contents of some members. */
-#include "server/office/zip.h"
 #include "model/base/utf8.h"
+#include "server/office/office.h"
 #include <stdlib.h>
-#include <strings.h>
 #include <zlib.h>
 
 enum {
@@ -108,16 +107,12 @@ static bool is_sound_name(struct html_bytes name) {
 /* Reads the entry at `at` and the header that it points to. Returns the end of the entry, or NULL with an error. */
 static const char *read_member(const struct zip *zip, const char *at, const char *directory, const char *end,
                                struct zip_member *member, struct error *err) {
-    if (end - at < CENTRAL_BYTES || !has_signature(at, end, SIGNATURE_CENTRAL)) {
-        damaged(err, "its directory is not complete");
-        return NULL;
-    }
+    if (end - at < CENTRAL_BYTES || !has_signature(at, end, SIGNATURE_CENTRAL))
+        return damaged(err, "its directory is not complete"), NULL;
     size_t name = short_at(at + 28), extra = short_at(at + 30), comment = short_at(at + 32);
     size_t length = CENTRAL_BYTES + name + extra + comment;
-    if (length > (size_t)(end - at)) {
-        damaged(err, "its directory is not complete");
-        return NULL;
-    }
+    if (length > (size_t)(end - at))
+        return damaged(err, "its directory is not complete"), NULL;
     uint64_t packed = long_at(at + 20), size = long_at(at + 24), offset = long_at(at + 42);
     *member = (struct zip_member){.name = {at + CENTRAL_BYTES, name},
                                   .central = {at, length},
@@ -126,17 +121,13 @@ static const char *read_member(const struct zip *zip, const char *at, const char
                                   .crc = long_at(at + 16)};
     const char *begin = zip->bytes.start;
     uint64_t most = (uint64_t)(directory - begin);
-    if (!is_sound_name(member->name)) {
-        damaged(err, "a member has a name that is empty, too long, or leads out of the archive");
-        return NULL;
-    }
+    if (!is_sound_name(member->name))
+        return damaged(err, "a member has a name that is empty, too long, or leads out of the archive"), NULL;
     bool sound = read_zip64((struct html_bytes){at + CENTRAL_BYTES + name, extra}, &size, &packed, &offset) && offset < most &&
                  most - offset >= LOCAL_BYTES && has_signature(begin + offset, directory, SIGNATURE_LOCAL);
     size_t header = sound ? (size_t)LOCAL_BYTES + short_at(begin + offset + 26) + short_at(begin + offset + 28) : 0;
-    if (!sound || header > most - offset || packed > most - offset - header || long_at(at + 42) == UINT32_MAX) {
-        refuse(member, "is not where the directory says: the file is damaged or incomplete", err);
-        return NULL;
-    }
+    if (!sound || header > most - offset || packed > most - offset - header || long_at(at + 42) == UINT32_MAX)
+        return refuse(member, "is not where the directory says: the file is damaged or incomplete", err), NULL;
     member->size = size;
     member->packed = (struct html_bytes){begin + offset + header, (size_t)packed};
     member->whole = (struct html_bytes){begin + offset, header + (size_t)packed};
@@ -220,9 +211,8 @@ int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, stru
 }
 
 struct zip_member *zip_find(const struct zip *zip, const char *name) {
-    size_t length = strlen(name);
     for (size_t i = 0; i < zip->count; i++)
-        if (zip->members[i].name.length == length && strncasecmp(zip->members[i].name.start, name, length) == 0)
+        if (bytes_are_any_case(zip->members[i].name, name))
             return &zip->members[i];
     return NULL;
 }
@@ -243,7 +233,7 @@ static int check_member(const struct zip_member *member, struct error *err) {
     return 0;
 }
 
-static unsigned char *bytes_of(const char *at) {
+static unsigned char *zlib_bytes(const char *at) {
     union {
         const char *from;
         unsigned char *to;
@@ -254,7 +244,7 @@ static unsigned char *bytes_of(const char *at) {
 /* Returns -1 with ERROR_MEMORY, 1 if the data are not sound. out [member->size]. */
 static int inflate_member(const struct zip_member *member, char *out, struct arena *arena, struct error *err) {
     z_stream stream = {
-        .next_in = bytes_of(member->packed.start), .avail_in = (uInt)member->packed.length, .next_out = bytes_of(out)};
+        .next_in = zlib_bytes(member->packed.start), .avail_in = (uInt)member->packed.length, .next_out = zlib_bytes(out)};
     size_t left = (size_t)member->size;
     int state = inflateInit2(&stream, RAW_DEFLATE);
     if (state != Z_OK)
@@ -299,7 +289,7 @@ int zip_unpack(const struct zip_member *member, struct arena *arena, struct html
     bytes[size] = '\0';
     for (size_t at = 0, crc = 0; wrong == 0; at += CHUNK) {
         size_t chunk = size - at < CHUNK ? size - at : CHUNK;
-        crc = crc32(crc, bytes_of(bytes + at), (uInt)chunk);
+        crc = crc32(crc, zlib_bytes(bytes + at), (uInt)chunk);
         if (!budget_step(arena->budget, CHUNK_STEPS / 32))
             return error_memory(err);
         if (size - at > CHUNK)
@@ -326,7 +316,7 @@ static int deflate_member(struct zip_member *member, struct html_bytes bytes, st
     for (size_t at = 0; state == Z_OK && !out.failed;) {
         if (stream.avail_in == 0 && at < bytes.length) {
             size_t more = bytes.length - at < CHUNK ? bytes.length - at : CHUNK;
-            stream.next_in = bytes_of(bytes.start + at);
+            stream.next_in = zlib_bytes(bytes.start + at);
             stream.avail_in = (uInt)more;
             at += more;
             if (!budget_step(arena->budget, CHUNK_STEPS))
@@ -347,7 +337,7 @@ static int deflate_member(struct zip_member *member, struct html_bytes bytes, st
 int zip_pack(struct zip_member *member, struct html_bytes bytes, struct arena *arena, struct error *err) {
     uLong crc = 0;
     for (size_t at = 0; at < bytes.length; at += CHUNK) {
-        crc = crc32(crc, bytes_of(bytes.start + at), (uInt)(bytes.length - at < CHUNK ? bytes.length - at : CHUNK));
+        crc = crc32(crc, zlib_bytes(bytes.start + at), (uInt)(bytes.length - at < CHUNK ? bytes.length - at : CHUNK));
         if (!budget_step(arena->budget, CHUNK_STEPS / 32))
             return error_memory(err);
     }

@@ -1,7 +1,7 @@
 /* Markup, and text with marks, and their translations by something that reverses words. The first byte says how many links between
  * words there are. */
 #include "model/base/utf8.h"
-#include "server/markup/build.h"
+#include "server/markup/markup.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/reversed.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Markdown: sentences are translated; code, links, front matter and all notation stay. */
-#include "server/documents/markdown_notation.h"
+#include "server/documents/document.h"
 #include "tests/server/documents/fake.h"
 #include "tests/suites.h"
 #include <stdlib.h>

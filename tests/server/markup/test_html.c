@@ -1,5 +1,5 @@
 /* Markup to texts and back: nothing is lost, everything nests, and elements follow their words. */
-#include "server/markup/build.h"
+#include "server/markup/markup.h"
 #include "tests/suites.h"
 #include <ctype.h>
 #include <stdio.h>

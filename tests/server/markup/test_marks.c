@@ -1,5 +1,5 @@
 /* Marks in text: recognizing them, and writing each one beside its words. */
-#include "server/markup/build.h"
+#include "server/markup/markup.h"
 #include "tests/suites.h"
 #include <ctype.h>
 #include <stdlib.h>

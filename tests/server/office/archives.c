@@ -1,5 +1,5 @@
 #include "tests/server/office/archives.h"
-#include "server/office/zip.h"
+#include "server/office/office.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

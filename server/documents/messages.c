@@ -1,0 +1,330 @@
+/* This module hides what a message of a program holds that is not words: branches and arguments in ICU's notation, and directives
+ * such as %s, which the flags of a PO file announce. It also hides how the messages of a list are kept apart until their
+ * translations are put in place. */
+#include "model/base/utf8.h"
+#include "model/text/opaque.h"
+#include "server/documents/document.h"
+#include <ctype.h>
+
+enum {
+    MOST_BRACES = 64, /* bytes of a directive in braces */
+    MOST_NAME = 24    /* bytes of an argument's name that a sentence shows */
+};
+
+/* ---- messages in ICU's notation ---- */
+
+int icu_source_open(struct html_bytes text, struct arena *arena, struct icu_source *out, struct error *err) {
+    out->original = text;
+    if (icu_message_expand(text.start, text.length, arena, &out->text.start, &out->text.length, err) != 0)
+        return -1;
+    return icu_message_read(out->text.start, out->text.length, arena, &out->message, err);
+}
+
+/* Writes with the caller's marking, which is the owner. */
+static struct html_bytes write_as_asked(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
+    const struct html_marking *asked = marking->owner;
+    return asked->written ? asked->written(asked, mark, arena) : mark;
+}
+
+/* The end of a line separates sentences. */
+static void add_lines(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+    for (size_t begin = 0, end; begin < text.length; begin = end) {
+        bool control = (unsigned char)text.start[begin] < ' ';
+        for (end = begin; end < text.length && ((unsigned char)text.start[end] < ' ') == control;)
+            end++;
+        struct html_bytes line = {text.start + begin, end - begin};
+        struct html_bytes raw = write_as_asked(marking, line, builder->arena);
+        if (control)
+            html_add_break(builder, raw);
+        else
+            html_add_text(builder, line, raw);
+    }
+}
+
+/* {name} represents itself in the sentence; a short word represents any other argument. */
+static struct html_bytes argument_word(struct html_bytes argument, struct arena *arena) {
+    size_t begin = 1, end;
+    while (begin < argument.length && argument.start[begin] == ' ')
+        begin++;
+    end = begin;
+    while (end < argument.length && (isalnum((unsigned char)argument.start[end]) || argument.start[end] == '_'))
+        end++;
+    bool named = end > begin && end - begin < MOST_NAME && *argument.start == '{';
+    char *word = named ? arena_alloc(arena, end - begin + 2, 1) : NULL;
+    if (!word)
+        return (struct html_bytes){"{0}", 3};
+    word[0] = '{';
+    memcpy(word + 1, argument.start + begin, end - begin);
+    word[end - begin + 1] = '}';
+    return (struct html_bytes){word, end - begin + 2};
+}
+
+void icu_source_add(struct html_builder *builder, const struct icu_source *source, const struct html_marking *written) {
+    const struct html_marking own = {.owner = written, .written = write_as_asked, .add_text = add_lines};
+    for (size_t i = 0; i < source->message.count && !builder->failed; i++) {
+        const struct icu_part *part = &source->message.parts[i];
+        struct html_bytes says = {source->text.start + part->begin, part->end - part->begin};
+        if (part->kind == ICU_TEXT) {
+            html_add_marked(builder, says, &own);
+            continue;
+        }
+        struct html_bytes raw = write_as_asked(&own, says, builder->arena);
+        if (part->kind == ICU_SYNTAX)
+            html_add_break(builder, raw);
+        else if (part->kind == ICU_QUOTE)
+            html_add_text(builder, nothing, raw);
+        else if (part->kind == ICU_ARGUMENT)
+            html_add_word(builder, argument_word(says, builder->arena), raw);
+        else
+            html_add_word(builder, (struct html_bytes){part->one ? "1" : "5", 1}, raw);
+    }
+}
+
+bool icu_source_settle(const struct icu_source *source, struct html_bytes translation, struct arena *arena,
+                       struct html_bytes *out) {
+    if (bytes_same(source->text, translation)) {
+        *out = source->original;
+        return true;
+    }
+    for (size_t attempt = 0; attempt < 2; attempt++) {
+        struct html_bytes text = translation;
+        struct icu_message message;
+        if (attempt > 0) { /* an apostrophe before a brace quotes it; in text it must be doubled */
+            struct html_buffer doubled = {.arena = arena};
+            html_put(&doubled, "", 0);
+            for (size_t i = 0; i < text.length; i++) {
+                bool quotes = text.start[i] == '\'' && i + 1 < text.length && memchr("{}#|", text.start[i + 1], 4);
+                html_put(&doubled, quotes ? "''" : text.start + i, quotes ? 2 : 1);
+            }
+            text = doubled.failed ? nothing : (struct html_bytes){doubled.bytes, doubled.length};
+        }
+        if (icu_message_read(text.start, text.length, arena, &message, NULL) != 0 ||
+            !icu_message_same(source->text.start, &source->message, text.start, &message) ||
+            !html_same_marks(source->text, text, false))
+            continue;
+        *out = text;
+        return true;
+    }
+    return false;
+}
+
+/* ---- lists of messages ---- */
+
+bool messages_can_hold(struct html_bytes text) {
+    for (size_t i = 0; i < text.length; i++)
+        if ((unsigned char)text.start[i] < ' ' && !memchr("\n\t\r", text.start[i], 3))
+            return false;
+    return utf8_valid(text.start, text.length);
+}
+
+void messages_end(struct html_builder *builder) {
+    html_add_break(builder, (struct html_bytes){"", 1});
+}
+
+struct html_bytes messages_write_escaped(const struct html_marking *marking, struct html_bytes text, struct arena *arena) {
+    html_escape *const *escape = marking->owner;
+    struct html_buffer out = {.arena = arena};
+    if (!*escape)
+        return text;
+    html_put(&out, "", 0);
+    (*escape)(&out, text.start, text.length);
+    return out.failed ? nothing : (struct html_bytes){out.bytes, out.length};
+}
+
+void messages_add_icu(struct html_builder *builder, struct html_bytes text, html_escape *escape) {
+    static const char translated[] = {MESSAGE_TRANSLATED};
+    const struct html_marking own = {.owner = &escape, .written = messages_write_escaped};
+    struct icu_source source;
+    struct error error = {0};
+    if (icu_source_open(text, builder->arena, &source, &error) == 0) {
+        icu_source_add(builder, &source, &own);
+    } else if (error.code == ERROR_MEMORY) {
+        builder->failed = ERROR_MEMORY;
+    } else {
+        html_add_break(builder, (struct html_bytes){translated, 1});
+        html_add_break(builder, messages_write_escaped(&own, text, builder->arena));
+    }
+    messages_end(builder);
+}
+
+bool messages_settle_icu(struct html_bytes source, struct html_bytes written, struct arena *arena, struct html_bytes *out) {
+    struct icu_source opened;
+    *out = source;
+    return icu_source_open(source, arena, &opened, NULL) == 0 && icu_source_settle(&opened, written, arena, out);
+}
+
+void messages_put_translated(struct html_buffer *out, const char *text, size_t length) {
+    html_put(out, (const char[]){MESSAGE_TRANSLATED}, 1);
+    html_put(out, text, length);
+}
+
+bool messages_translated(struct html_bytes written) {
+    return memchr(written.start, MESSAGE_TRANSLATED, written.length) != NULL;
+}
+
+struct html_bytes messages_next(struct html_bytes *written) {
+    const char *end = memchr(written->start, '\0', written->length), *all = written->start + written->length;
+    struct html_bytes message = bytes_between(written->start, end ? end : all);
+    *written = bytes_between(end ? end + 1 : all, all);
+    return message;
+}
+
+void messages_put(struct html_buffer *out, struct html_bytes message) {
+    for (const char *at = message.start, *end = at + message.length; at < end; at++) {
+        const char *plain = at;
+        while (at < end && *at != MESSAGE_TRANSLATED)
+            at++;
+        html_put(out, plain, (size_t)(at - plain));
+    }
+}
+
+/* ---- directives ---- */
+
+unsigned directives_of(struct html_bytes flag) {
+    static const struct {
+        const char *flags; /* separated by spaces */
+        unsigned notations;
+    } known[] = {
+        {"c-format objc-format php-format perl-format java-printf-format ruby-format awk-format tcl-format gcc-internal-format",
+         DIRECTIVE_PERCENT | DIRECTIVE_NUMBERED},
+        {"pascal-format object-pascal-format python-format javascript-format lua-format gfc-internal-format elisp-format "
+         "librep-format",
+         DIRECTIVE_PERCENT},
+        {"boost-format", DIRECTIVE_QT | DIRECTIVE_PERCENT},
+        {"ycp-format qt-format qt-plural-format kde-format kde-kuit-format", DIRECTIVE_QT},
+        {"python-brace-format perl-brace-format java-format csharp-format c++-format rust-format", DIRECTIVE_BRACES},
+        {"sh-format", DIRECTIVE_DOLLAR},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (bytes_among(flag, known[i].flags))
+            return known[i].notations;
+    return 0;
+}
+
+static const char *skip(const char *at, const char *end, const char *set) {
+    while (at < end && *at && strchr(set, *at))
+        at++;
+    return at;
+}
+
+/* Skips what two marks hold, such as %(name) and %<PRIu64>; returns `at` if they hold nothing. */
+static const char *skip_held(const char *at, const char *end, const char *open, const char *close) {
+    const char *mark = at < end && *at ? strchr(open, *at) : NULL;
+    if (!mark)
+        return at;
+    size_t most = (size_t)(end - at) < MOST_BRACES ? (size_t)(end - at) : MOST_BRACES;
+    const char *after = memchr(at, close[mark - open], most);
+    return after && !memchr(at, '\n', (size_t)(after - at)) ? after + 1 : at;
+}
+
+/* "%-5.2lf", "%1$s", "%(name)s", "%<PRIu64>", "%{name}", "%%": returns its end, or NULL. */
+static const char *percent_end(const char *at, const char *end) {
+    if (++at < end && *at == '%')
+        return at + 1;
+    const char *number = skip(at, end, "0123456789");
+    if (number > at && number < end && *number == '$')
+        at = number + 1;
+    const char *held = skip_held(at, end, "(<{", ")>}");
+    if (held > at && *at == '{')
+        return held;
+    at = skip(held, end, "-+ #0',I");
+    at = skip(at, end, "0123456789*$");
+    if (at < end && *at == '.')
+        at = skip(at + 1, end, "0123456789*$");
+    held = skip_held(at, end, "<", ">");
+    if (held > at)
+        return held;
+    at = skip(at, end, "hlLqjztw");
+    if (at < end && (isalpha((unsigned char)*at) || *at == '@'))
+        return at + 1;
+    return at[-1] != '%' && isalpha((unsigned char)at[-1]) ? at : NULL; /* %l, %t and the like without another letter */
+}
+
+/* "%1", "%L1", "%n", "%1%": returns its end, or NULL. */
+static const char *qt_end(const char *at, const char *end) {
+    const char *number = skip(at + 1, end, "L"), *after = skip(number, end, "0123456789");
+    if (after > number)
+        return after < end && *after == '%' ? after + 1 : after;
+    return at + 1 < end && (at[1] == 'n' || at[1] == '%') ? at + 2 : NULL;
+}
+
+/* Braces may hold braces: {:{width}}. "{{" and "}}" stand for one. Returns the end, or NULL. */
+static const char *braces_end(const char *at, const char *end) {
+    size_t depth = 0;
+    const char *begin = at;
+    if (end - at > 1 && at[1] == *at)
+        return at + 2;
+    for (; *begin == '{' && at < end && at - begin < MOST_BRACES && *at != '\n'; at++) {
+        depth += *at == '{';
+        depth -= *at == '}';
+        if (depth == 0)
+            return at + 1;
+    }
+    return NULL;
+}
+
+static const char *dollar_end(const char *at, const char *end) {
+    const char *held = skip_held(at + 1, end, "{", "}"), *name = at + 1;
+    while (name < end && (isalnum((unsigned char)*name) || *name == '_'))
+        name++;
+    return held > at + 1 ? held : name > at + 1 ? name : NULL;
+}
+
+size_t directive_at(unsigned notations, const char *at, const char *end) {
+    const char *after = NULL;
+    if (*at == '%' && notations & DIRECTIVE_PERCENT)
+        after = percent_end(at, end);
+    if (*at == '%' && !after && notations & DIRECTIVE_QT)
+        after = qt_end(at, end);
+    if ((*at == '{' || *at == '}') && notations & DIRECTIVE_BRACES)
+        after = braces_end(at, end);
+    if (*at == '$' && notations & DIRECTIVE_DOLLAR)
+        after = dollar_end(at, end);
+    return after ? (size_t)(after - at) : 0;
+}
+
+/* A run that looks like an address may hold directives, which then count instead. */
+static void find_other(struct directive_scan *scan) {
+    bool ahead = scan->has_other && scan->other.begin >= scan->at;
+    while (!ahead && scan->other_at < scan->length) {
+        struct opaque_run run;
+        if (scan->other_at < scan->at)
+            scan->other_at = scan->at;
+        ahead = opaque_next(OPAQUE_PLACEHOLDERS, scan->text, scan->length, &scan->other_at, &run);
+        if (!ahead)
+            continue;
+        scan->other = (struct span){run.begin, run.end};
+        for (size_t i = run.begin; i < run.end && ahead; i++)
+            ahead = directive_at(scan->notations, scan->text + i, scan->text + scan->length) == 0;
+    }
+    scan->has_other = ahead;
+}
+
+bool directive_next(struct directive_scan *scan, struct span *found) {
+    find_other(scan);
+    size_t end = scan->has_other ? scan->other.begin : scan->length;
+    for (size_t i = scan->at; i < end; i++) {
+        size_t length = directive_at(scan->notations, scan->text + i, scan->text + scan->length);
+        if (length == 0)
+            continue;
+        *found = (struct span){i, i + length};
+        scan->at = i + length;
+        return true;
+    }
+    if (!scan->has_other)
+        return false;
+    *found = scan->other;
+    scan->at = scan->other.end;
+    return true;
+}
+
+bool directive_takes_next(unsigned notations, struct html_bytes directive) {
+    const char *start = directive.start;
+    size_t length = directive.length;
+    if (*start == '{')
+        return notations & DIRECTIVE_BRACES && length > 1 && (start[1] == '}' || start[1] == ':' || start[1] == '!');
+    bool none = length == 2 && strchr("%mn", start[1]), named = length > 1 && strchr("({<", start[1]);
+    bool of_type = length > 4 && memcmp(start + 1, "<PRI", 4) == 0;
+    bool in_order = notations & DIRECTIVE_PERCENT && !(notations & DIRECTIVE_QT);
+    return in_order && *start == '%' && length > 1 && !none && (!named || of_type) && !memchr(start, '$', length);
+}
