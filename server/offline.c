@@ -40,7 +40,7 @@ struct offline {
 static const char *variant_of(const struct options *options, const struct translator_info *info) {
     const char *asked = options->variant ? options->variant : info->languages ? options->to : NULL;
     const char *variant = asked ? variant_for(info, asked) : NULL;
-    return variant ? variant : variant_usual(info);
+    return variant ? variant : variant_for(info, info->target);
 }
 
 static void ask_translation(const struct offline *run, struct request *request) {

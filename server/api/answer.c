@@ -1,8 +1,7 @@
 /* Replies in alignd's own dialect: the objects of texts and sentences, an estimate of their length before they are written, and the
  * events of a stream. Scratch memory comes from an arena that is reset after each text. */
 #include "model/base/utf8.h"
-#include "server/api/plan.h"
-#include "server/base/strings.h"
+#include "server/api/endpoint.h"
 #include "server/decode/events.h"
 #include "server/decode/outcome.h"
 #include <stdint.h>

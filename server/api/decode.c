@@ -1,7 +1,6 @@
 /* The path of a request that is decoded: its dialect, the fields of other services as an order, the models that must be in memory,
  * the jobs, and the answer. */
-#include "server/api/plan.h"
-#include "server/api/warnings.h"
+#include "server/api/endpoint.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/outcome.h"
@@ -163,8 +162,7 @@ int order_read(const json_t *root, const char *name, size_t most, struct plan *p
         return -1;
     if (plan_read(plan, order.texts, order.count, arena) == 0)
         return 0;
-    api_fail_memory(reply);
-    return -1;
+    return api_fail_memory(reply);
 }
 
 /* ---- orders ---- */
@@ -260,7 +258,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     plan->aligned = order->aligned && !order->markup;
     plan->verbatim = request->verbatim;
     plan->apart = order->apart;
-    plan->alternatives = order->alternatives;
+    plan->alternatives = order->alternatives < service->options.rows ? order->alternatives : service->options.rows - 1;
     plan->order = order;
     plan->pivot = service->options.pivot;
     enum plan_refusal refusal = plan_choose(plan, request, &reason);
@@ -280,6 +278,26 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     plan_search(plan, service->options.rows, request);
     if (!root || !api_recall(service, dialect->name, root, request, reply))
         api_prepare(service, order->text_name, request, reply);
+}
+
+void order_begin(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                 struct reply *reply) {
+    struct order begun = dialect->order, *order;
+    if (dialect->several && json_object_get(root, dialect->several))
+        begun.text_name = dialect->several;
+    if (dialect->own_bytes > 0)
+        begun.own = arena_zalloc(&request->arena, 1, dialect->own_bytes); /* order_create reports it if memory is out */
+    if (!(order = order_create(request, &begun, reply)) ||
+        order_texts(root, order, dialect->most_texts ? dialect->most_texts : API_MAX_TEXTS, reply) != 0 ||
+        order_string(root, order->source_name, &order->source, reply) != 0 ||
+        order_string(root, order->target_name, &order->targets[0], reply) != 0 ||
+        (dialect->read && dialect->read(root, order, &request->arena, reply) != 0))
+        return;
+    order->target_count = 1;
+    if (order->targets[0])
+        order_start(order, dialect, service, root, request, reply);
+    else
+        api_fail(reply, STATUS_INVALID, order->target_name, "%s is missing", order->target_name);
 }
 
 void order_put_code(struct writer *w, const char *key, const char *code) {
@@ -696,10 +714,6 @@ bool api_fail_decoded(const struct request *request, struct reply *reply) {
         return true;
     }
     return false;
-}
-
-bool api_goes_on(const struct request *request) {
-    return pivot_goes_on(request);
 }
 
 int api_go_on(struct request *request, struct reply *reply) {

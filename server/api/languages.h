@@ -42,9 +42,6 @@ const char *variant_for(const struct translator_info *info, const char *code);
  * pair. */
 const char *variant_source(const struct translator_info *info, const char *code);
 
-/* Returns the variant for a request that names none: that of the model's own target, or NULL. */
-const char *variant_usual(const struct translator_info *info);
-
 /* Returns whether the model has several variants, so that a request must name one of them. */
 bool variant_must_be(const struct translator_info *info);
 
@@ -90,24 +87,5 @@ struct language_other {
  * likely [count]: the languages that a short text in Latin letters may be in, since its few letters fit almost any language. If the
  * detector does not know the expected language, no text is suspected. Thread-safe. */
 struct language_other language_check(const char *text, size_t length, const char *code, const char *const *likely, size_t count);
-
-/* ---- Compact Language Detector 2 (cld2.cc) ---- */
-
-enum { CLD2_GUESSES = 3, CLD2_CODE_BYTES = 16 };
-
-struct cld2_guess {
-    char code[CLD2_CODE_BYTES];
-    int percent;  /* percent of the text */
-    double score; /* score of its letters per kB: about 1,000 for typical text */
-};
-
-/* Writes the likeliest languages of a text of any bytes, best first, and returns their number, or -1 if memory is out. expected:
- * codes separated by commas that are preferred; NULL: none. Thread-safe. */
-int cld2_detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]);
-
-/* True if the detector knows this language (BCP-47). */
-bool cld2_knows(const char *code);
-/* True if two codes mean one language that the detector knows: "nb" and "no", "he" and "iw". */
-bool cld2_same(const char *a, const char *b);
 
 #endif

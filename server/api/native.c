@@ -1,9 +1,7 @@
 /* alignd's own dialect of POST /translate and POST /attention: it chooses the model of each text, checks combinations of fields,
  * and writes the answer around the texts. A form or a query string is converted to JSON first and then read like any body. */
 #include "model/base/utf8.h"
-#include "server/api/fields.h"
-#include "server/api/languages.h"
-#include "server/api/plan.h"
+#include "server/api/endpoint.h"
 #include "server/base/clock.h"
 #include "server/get/fetch.h"
 #include <stdio.h>
@@ -185,7 +183,7 @@ static int choose(const struct service *service, const struct api_form *form, st
     const char *code = form->variant ? form->variant : form->target_language;
     const char *variant = code ? variant_for(&last->info, code) : NULL;
     if (!variant)
-        variant = variant_usual(&last->info);
+        variant = variant_for(&last->info, last->info.target);
     *(choice->second ? &choice->second_variant : &choice->variant) = variant;
     if (variant || !variant_must_be(&last->info))
         return 0;
@@ -229,10 +227,8 @@ static int choose_detected(const struct service *service, struct api_form *form,
         plan_add_sources(info, codes, &code_count);
     }
     struct choice *chosen = arena_zalloc(&request->arena, code_count + 1, sizeof *chosen); /* for each code */
-    if (!codes || !chosen) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (!codes || !chosen)
+        return api_fail_memory(reply);
     if (code_count == 0 && pairs && fetch_detected(service, form, request, reply))
         return -1;
     if (code_count == 0)
@@ -240,10 +236,8 @@ static int choose_detected(const struct service *service, struct api_form *form,
     for (size_t i = 0; i < count; i++) {
         const json_t *text = json_is_array(form->text) ? json_array_get(form->text, i) : form->text;
         struct language_guess guess = language_detect(json_string_value(text), json_string_length(text), false, codes, code_count);
-        if (guess.failed) {
-            api_fail_memory(reply);
-            return -1;
-        }
+        if (guess.failed)
+            return api_fail_memory(reply);
         form->source = codes[guess.index];
         if (!chosen[guess.index].model && choose(service, form, request, &chosen[guess.index], reply) != 0)
             return -1;
@@ -273,10 +267,8 @@ static int choose_models(const struct service *service, struct api_form *form, s
     if (automatic)
         form->source = NULL;
     form->choices = arena_zalloc(&request->arena, count, sizeof *form->choices);
-    if (!form->choices) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (!form->choices)
+        return api_fail_memory(reply);
     if (form->attention && form->target_language && check_target(service, request->models, form, reply) != 0)
         return -1;
 
@@ -326,8 +318,7 @@ static int check_texts(const char *field, json_t *value, size_t most, size_t *co
     }
     if (characters <= most)
         return 0;
-    api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu characters, got %zu", field, most, characters);
-    return -1;
+    return api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu characters, got %zu", field, most, characters);
 }
 
 /* Checks limits of a number that depend on another field. A beam, samples and an exact search have several hypotheses. */
@@ -422,10 +413,8 @@ static int check_form(const struct service *service, struct api_form *form, size
                           translations);
     if (form->translation && prefix > 0)
         return api_refuse(reply, "prefix", "prefix must be empty when translation is given");
-    if (prefix > most) {
-        api_fail(reply, STATUS_TOO_LARGE, "prefix", "prefix must have at most %zu characters, got %zu", most, prefix);
-        return -1;
-    }
+    if (prefix > most)
+        return api_fail(reply, STATUS_TOO_LARGE, "prefix", "prefix must have at most %zu characters, got %zu", most, prefix);
     const char *phrases = form->glossary ? "glossary" : form->protect ? "protect" : NULL;
     if (form->translation && phrases)
         return api_refuse(reply, phrases, "%s must be omitted when translation is given", phrases);
@@ -530,18 +519,14 @@ static int read_markup(const struct api_form *form, struct request *request, str
                  form->force_attention || form->include & INCLUDE_HEADS))
         return 0;
     struct plan *plan = make_plan(form, request);
-    if (!plan || (plan_parse(plan, &request->arena, &error) != 0 && error.code != ERROR_INPUT)) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (!plan || (plan_parse(plan, &request->arena, &error) != 0 && error.code != ERROR_INPUT))
+        return api_fail_memory(reply);
     if (error.code == ERROR_INPUT)
         return api_refuse(reply, "text", "text: %s", error.message);
     for (size_t i = 0; i < plan->count; i++)
         marked |= plan->items[i].marked;
-    if (marked && cut_texts(plan, request) != 0) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (marked && cut_texts(plan, request) != 0)
+        return api_fail_memory(reply);
     request->aligns |= marked;
     return 0;
 }
@@ -570,10 +555,8 @@ static int copy_texts(const struct api_form *form, size_t count, struct request 
     }
     request->prefix_length = strlen(form->prefix);
     request->prefix = arena_copy(&request->arena, form->prefix, request->prefix_length);
-    if (arena_failed(&request->arena)) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (arena_failed(&request->arena))
+        return api_fail_memory(reply);
     request->text_count = count;
     return 0;
 }
