@@ -177,36 +177,28 @@ struct order *order_create(struct request *request, const struct order *begun, s
     return order;
 }
 
-static void refuse(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
-                   struct reply *reply) {
-    switch (refusal) {
-    case PLAN_SOURCE:
-        api_fail(reply, STATUS_INVALID, order->source_name, "%s: \"%.60s\" is not supported", order->source_name, reason->asked);
-        break;
-    case PLAN_TARGET:
-        api_fail(reply, STATUS_INVALID, order->target_name, "%s: \"%.60s\" is not supported", order->target_name, reason->asked);
-        break;
-    case PLAN_PAIR:
-        api_fail(reply, STATUS_INVALID, order->target_name, "%s: no model translates from \"%.60s\" to \"%.60s\"",
-                 order->target_name, reason->source, reason->target);
-        break;
-    case PLAN_MARKUP:
-        api_fail(reply, STATUS_INVALID, order->text_name, "%s: %s", order->text_name, reason->error.message);
-        break;
-    default: /* PLAN_LENGTH */
-        api_fail(reply, STATUS_TOO_LARGE, order->text_name, "%s must have at most %zu characters, got %zu", order->text_name, most,
-                 reason->characters);
-    }
-}
-
 /* True if the request is refused; the reply is then set. */
 static bool fails(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
                   struct reply *reply) {
+    const char *source = order->source_name, *target = order->target_name, *text = order->text_name;
+    if (refusal == PLAN_OK)
+        return false;
     if (refusal == PLAN_MEMORY)
         api_fail_memory(reply);
-    else if (refusal != PLAN_OK)
-        (order->refuse ? order->refuse : refuse)(refusal, order, reason, most, reply);
-    return refusal != PLAN_OK;
+    else if (order->refuse)
+        order->refuse(refusal, reason, most, reply);
+    else if (refusal == PLAN_SOURCE)
+        api_fail(reply, STATUS_INVALID, source, "%s: \"%.60s\" is not supported", source, reason->asked);
+    else if (refusal == PLAN_TARGET)
+        api_fail(reply, STATUS_INVALID, target, "%s: \"%.60s\" is not supported", target, reason->asked);
+    else if (refusal == PLAN_PAIR)
+        api_fail(reply, STATUS_INVALID, target, "%s: no model translates from \"%.60s\" to \"%.60s\"", target, reason->source,
+                 reason->target);
+    else if (refusal == PLAN_MARKUP)
+        api_fail(reply, STATUS_INVALID, text, "%s: %s", text, reason->error.message);
+    else
+        api_fail(reply, STATUS_TOO_LARGE, text, "%s must have at most %zu characters, got %zu", text, most, reason->characters);
+    return true;
 }
 
 /* Makes the items of the order: a document, or strings. If strings are joined, each byte of a line end becomes a blank. Returns -1
@@ -308,20 +300,13 @@ void order_put_code(struct writer *w, const char *key, const char *code) {
     writer_string(w, key, upper);
 }
 
-int plan_warn(struct request *request) {
-    struct plan *plan = request->plan;
-    struct warnings *warnings = arena_zalloc(&request->arena, 1, sizeof *warnings);
-    plan->warnings = warnings;
-    return warnings ? warnings_of_plan(request, plan, &request->arena, warnings) : -1;
-}
-
 void order_finish(const struct service *service, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
     const struct plan *plan = request->plan;
     const struct plan_answers *answers = plan_answers(plan, &request->arena);
     struct writer w = api_begin_answer(service);
-    if (answers && plan_warn(request) == 0)
+    if (answers && warnings_of_plan(request) == 0)
         reply->dialect->put(&w, plan, answers, &request->arena);
     else
         writer_fail(&w);
@@ -360,32 +345,24 @@ static void simplify(json_t *value) {
     }
 }
 
-/* The object in a canonical form: sorted fields without white space. A client's key does not change the answer and must not be
- * kept. */
-static char *canonical(const json_t *root) {
+/* The dialect and the object in a canonical form: sorted fields without white space. A client's key does not change the answer and
+ * must not be kept. Two keys that may use different models may get two answers to the same question, and the entries of a kept
+ * glossary may change under its name. NULL if memory is out: then nothing is found or kept. */
+static const char *make_question(const char *dialect, const json_t *root, struct request *request) {
     json_t *copy = json_deep_copy(root);
     json_object_del(copy, "api_key");
     simplify(copy);
-    char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
+    char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS), *question = NULL;
     json_decref(copy);
-    if (!api_lacked_memory())
-        return text;
-    free(text); /* a part may be missing, which would make it another question */
-    return NULL;
-}
-
-/* Two keys that may use different models may get two answers to the same question, and the entries of a kept glossary may change
- * under its name. NULL if memory is out: then nothing is found or kept. */
-static const char *make_question(const char *dialect, const json_t *root, struct request *request) {
-    char *text = canonical(root), *question = NULL;
+    bool lacked = api_lacked_memory(); /* a part may be missing, which would make it another question */
     const char *models = request->key ? request->key->limits.models : "";
     size_t glossary = request->kept ? request->kept->number : 0;
-    if (text && asprintf(&question, "%s %s %zu %s", dialect, models, glossary, text) < 0)
+    if (lacked || !text || asprintf(&question, "%s %s %zu %s", dialect, models, glossary, text) < 0)
         question = NULL;
-    const char *copy = question ? arena_copy(&request->arena, question, strlen(question)) : NULL;
+    const char *kept = question ? arena_copy(&request->arena, question, strlen(question)) : NULL;
     free(question);
     free(text);
-    return copy;
+    return kept;
 }
 
 static struct question question_of(const struct request *request) {

@@ -131,7 +131,7 @@ struct plan {
     bool guessed;                           /* the source language is detected */
     const struct order *order;              /* the languages it was made for */
     const char *pivot;                      /* as in struct service_options */
-    const struct warnings *warnings;        /* set after its texts are decoded (plan_warn) */
+    const struct warnings *warnings;        /* set after its texts are decoded */
 };
 
 /* The reason for refusing a request. */
@@ -214,8 +214,7 @@ struct order {
     size_t alternatives;                               /* at most the workers' rows - 1 */
     /* Sets the reply to a refusal, which is neither PLAN_OK nor PLAN_MEMORY. most: the limit of characters. NULL: the words of
      * alignd's own dialect. */
-    void (*refuse)(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
-                   struct reply *reply);
+    void (*refuse)(enum plan_refusal refusal, const struct plan_reason *reason, size_t most, struct reply *reply);
     const struct html_tags *tags; /* as in a plan; in the arena */
     const struct document_format *document;
     struct html_bytes file;       /* the document, in the arena; then texts is NULL */
@@ -263,9 +262,6 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
 
 /* The answers of all items in their order, once the request is decoded. NULL: memory is out. */
 const struct plan_answers *plan_answers(const struct plan *plan, struct arena *arena);
-
-/* Sets the plan's warnings after the jobs have ended. Returns -1 if memory is out. */
-int plan_warn(struct request *request);
 
 /* Sets the reply to the output of the dialect's put, after the jobs have ended. */
 void order_finish(const struct service *service, struct request *request, struct reply *reply);
@@ -459,9 +455,9 @@ struct warnings {
     unsigned codes; /* a bit for each code in the list: 1 << code */
 };
 
-/* Adds the warnings of all texts of a decoded plan. The language of markup is judged by all its segments together, since a title or
- * a name is often in another language. */
-int warnings_of_plan(const struct request *request, const struct plan *plan, struct arena *arena, struct warnings *warnings);
+/* Sets the plan's warnings, of all its texts, after the jobs have ended. The language of markup is judged by all its segments
+ * together, since a title or a name is often in another language. Returns -1 if memory is out. */
+int warnings_of_plan(struct request *request);
 
 /* Writes {"code","message"} and the other members; the caller may add members before it ends the object. */
 void warning_begin(struct writer *w, const struct warning *warning);

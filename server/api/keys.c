@@ -178,35 +178,29 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
     return 0;
 }
 
-/* text: NUL-terminated; the function changes it. */
-static int read_lines(char *text, const char *path, struct key_table *table, struct error *err) {
-    size_t number = 0, lines = 1;
-    for (const char *c = text; *c && lines < MAX_KEYS; c++)
-        lines += *c == '\n';
-    if (!(table->keys = calloc(lines, sizeof *table->keys)))
-        return error_memory(err);
-    for (char *line = text, *next; *line; line = next) {
-        struct error why = {0};
-        size_t length = strcspn(line, "\n");
-        next = line + length + (line[length] == '\n');
-        line[length] = '\0';
-        number++;
-        if (read_line(line, table, &why) != 0)
-            return error_set(err, why.code, "%.100s, line %zu: %s", path, number, why.message);
-    }
-    if (table->count == 0) /* another process may be rewriting the file */
-        return error_set(err, ERROR_INPUT, "%.100s contains no key", path);
-    return 0;
-}
-
 static int read_file(const char *path, struct key_table *table, struct error *err) {
     struct key_table read = {0};
     char *text;
-    size_t length;
+    size_t length, number = 0, lines = 1;
     if (file_read(path, MAX_FILE_BYTES, &text, &length, err) != 0)
         return -1;
-    int result = strlen(text) == length ? read_lines(text, path, &read, err)
-                                        : error_set(err, ERROR_INPUT, "%.100s contains a zero byte", path);
+    for (const char *c = text; *c && lines < MAX_KEYS; c++)
+        lines += *c == '\n';
+    read.keys = calloc(lines, sizeof *read.keys);
+    int result = read.keys ? 0 : error_memory(err);
+    if (result == 0 && strlen(text) != length)
+        result = error_set(err, ERROR_INPUT, "%.100s contains a zero byte", path);
+    for (char *line = text, *next; result == 0 && *line; line = next) {
+        struct error why = {0};
+        size_t bytes = strcspn(line, "\n");
+        next = line + bytes + (line[bytes] == '\n');
+        line[bytes] = '\0';
+        number++;
+        if (read_line(line, &read, &why) != 0)
+            result = error_set(err, why.code, "%.100s, line %zu: %s", path, number, why.message);
+    }
+    if (result == 0 && read.count == 0) /* another process may be rewriting the file */
+        result = error_set(err, ERROR_INPUT, "%.100s contains no key", path);
     free(text);
     if (result == 0)
         *table = read;

@@ -616,7 +616,11 @@ static json_t *joined(json_t *first, json_t *second) {
     return all;
 }
 
-static json_t *native_load(const struct call *call, enum api_kind kind, struct reply *reply) {
+static enum api_kind kind_of(const struct dialect *dialect) {
+    return dialect == &dialect_attention ? API_ATTENTION : API_TRANSLATE;
+}
+
+static json_t *native_load(const struct call *call, struct reply *reply) {
     if (!native_speaks(&(struct dialect_fields){.call = call})) {
         api_fail(reply, STATUS_INVALID, "text",
                  "text is missing: send a JSON object such as {\"text\": \"Hello.\"} or a form with text; /translate also takes q");
@@ -626,7 +630,7 @@ static json_t *native_load(const struct call *call, enum api_kind kind, struct r
     for (size_t i = 0; root && i < call->field_count; i++) {
         const struct api_field *sent = &call->fields[i];
         struct field field;
-        const struct field_type *type = field_find(sent->name, kind, &field) ? field.type : NULL;
+        const struct field_type *type = field_find(sent->name, kind_of(reply->dialect), &field) ? field.type : NULL;
         json_t *former = json_object_get(root, sent->name), *value = NULL;
         if (former && type && !type->several) {
             api_fail(reply, STATUS_INVALID, sent->name, "%s must be given only once", sent->name);
@@ -646,23 +650,14 @@ static json_t *native_load(const struct call *call, enum api_kind kind, struct r
     return NULL;
 }
 
-static json_t *translate_load(const struct call *call, struct reply *reply) {
-    return native_load(call, API_TRANSLATE, reply);
-}
-
-static json_t *attention_load(const struct call *call, struct reply *reply) {
-    return native_load(call, API_ATTENTION, reply);
-}
-
 static void native_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                          struct reply *reply) {
-    enum api_kind kind = dialect == &dialect_attention ? API_ATTENTION : API_TRANSLATE;
-    if (parse(service, root, kind, request, reply) == 0 && !api_recall(service, dialect->name, root, request, reply))
+    if (parse(service, root, kind_of(dialect), request, reply) == 0 && !api_recall(service, dialect->name, root, request, reply))
         api_prepare(service, "text", request, reply);
 }
 
-/* {"model","source","target", array_name: [{"text","sentences"}]} */
-static void native_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
+/* {"model","source","target", "translations" or "results": [{"text","sentences"}]} */
+static void native_finish(const struct service *service, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
     const struct translator_info *info = &request->model->info;
@@ -685,7 +680,7 @@ static void native_finish(const struct service *service, const char *array_name,
         writer_string(&w, "variant", request->variant);
     if (request->search.strategy == &search_sample)
         writer_integer(&w, "seed", (int64_t)request->search.sampling.seed);
-    writer_begin_array(&w, array_name);
+    writer_begin_array(&w, kind_of(reply->dialect) == API_ATTENTION ? "results" : "translations");
     const struct plan *plan = request->plan;
     for (size_t i = 0, count = plan ? plan->count : request->text_count;
          i < count && !writer_ended(&w) && !request_is_over(request); i++)
@@ -698,24 +693,16 @@ static void native_finish(const struct service *service, const char *array_name,
     api_reply_answer(service, reply, &w);
 }
 
-static void translate_finish(const struct service *service, struct request *request, struct reply *reply) {
-    native_finish(service, "translations", request, reply);
-}
-
-static void attention_finish(const struct service *service, struct request *request, struct reply *reply) {
-    native_finish(service, "results", request, reply);
-}
-
 const struct dialect dialect_translate = {.name = "translate",
                                           .path = "/translate",
                                           .speaks = native_speaks,
-                                          .load = translate_load,
+                                          .load = native_load,
                                           .start = native_start,
-                                          .finish = translate_finish};
+                                          .finish = native_finish};
 
 const struct dialect dialect_attention = {.name = "attention",
                                           .path = "/attention",
                                           .speaks = native_speaks,
-                                          .load = attention_load,
+                                          .load = native_load,
                                           .start = native_start,
-                                          .finish = attention_finish};
+                                          .finish = native_finish};

@@ -258,7 +258,13 @@ static int check_markup(const struct request *request, const struct plan_item *i
     return joined ? warn_of_language(request, item->model->info.source, joined, length, arena, warnings) : -1;
 }
 
-int warnings_of_plan(const struct request *request, const struct plan *plan, struct arena *arena, struct warnings *warnings) {
+int warnings_of_plan(struct request *request) {
+    struct plan *plan = request->plan;
+    struct arena *arena = &request->arena;
+    struct warnings *warnings = arena_zalloc(arena, 1, sizeof *warnings);
+    plan->warnings = warnings;
+    if (!warnings)
+        return -1;
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_item *item = &plan->items[i];
         bool segments = plan->markup || item->marked;

@@ -302,9 +302,7 @@ static int libre_read(const json_t *root, size_t rows, struct order *order, stru
     return 0;
 }
 
-static void libre_refuse(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
-                         struct reply *reply) {
-    (void)order;
+static void libre_refuse(enum plan_refusal refusal, const struct plan_reason *reason, size_t most, struct reply *reply) {
     char from[LANGUAGE_NAME_BYTES], to[LANGUAGE_NAME_BYTES];
     switch (refusal) {
     case PLAN_SOURCE:
