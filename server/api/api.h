@@ -244,14 +244,10 @@ int api_fail_memory(struct reply *reply);
 void api_fail_unready(enum service_state state, struct reply *reply);
 /* Replies 503: all models have been taken out of service. */
 void api_fail_modelless(struct reply *reply);
-/* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client is over its rate
- * (keys.h) and would have to wait that many seconds. Each is counted. */
+/* The reply to a request whose jobs were cancelled, and to one that the scheduler refused. Each is counted. */
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);
-void api_fail_rate(const struct service *service, double rate, double wait_s, struct reply *reply);
-/* The same for a key that has used up its daily characters. */
-void api_fail_quota(const struct service *service, uint64_t daily, unsigned wait_s, struct reply *reply);
 /* The same for a large request, if the requests that have been read take too much memory. */
 void api_fail_crowded(const struct service *service, struct reply *reply);
 /* The same if too many requests wait to be read (chores.h). */

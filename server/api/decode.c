@@ -78,15 +78,6 @@ void api_decode_start(const struct service *service, const struct call *call, st
     json_decref(root);
 }
 
-void api_decode_finish(const struct service *service, struct request *request, struct reply *reply) {
-    if (pivot_compose(request, NULL) != 0) {
-        api_fail_memory(reply);
-        return;
-    }
-    reply->dialect->finish(service, request, reply);
-    api_remember(service, request, reply);
-}
-
 /* ---- fields of other services ---- */
 
 /* Adds another value of a field that may be repeated. */
@@ -388,11 +379,21 @@ bool api_recall(const struct service *service, const char *dialect, const json_t
     return answer != NULL;
 }
 
-void api_remember(const struct service *service, const struct request *request, const struct reply *reply) {
+/* Keeps the answer if other requests may get it. */
+static void remember(const struct service *service, const struct request *request, const struct reply *reply) {
     if (!request->question || reply->status != STATUS_OK)
         return;
     struct question question = question_of(request);
     cache_keep(service->cache, &question, reply->body, reply->warnings);
+}
+
+void api_decode_finish(const struct service *service, struct request *request, struct reply *reply) {
+    if (pivot_compose(request, NULL) != 0) {
+        api_fail_memory(reply);
+        return;
+    }
+    reply->dialect->finish(service, request, reply);
+    remember(service, request, reply);
 }
 
 /* ---- models that are not there yet: requests wait while one is downloaded (server/get/fetch.h), or learn how far it is ---- */
@@ -424,8 +425,10 @@ bool api_fetches(const struct service *service, const struct request *request) {
     return fetcher_is_on(service->fetcher) && !(request->key && *request->key->limits.models);
 }
 
-bool api_fetch(const struct service *service, const char *source, const char *target, struct request *request,
-               struct reply *reply) {
+/* True: a model for these languages is being downloaded, and either the request waits for it (api_waits) or the reply is set: 503,
+ * "fetching". False: it is not to be had. */
+static bool fetch(const struct service *service, const char *source, const char *target, struct request *request,
+                  struct reply *reply) {
     double progress;
     char pair[FETCH_ASKED_BYTES];
     if (!api_fetches(service, request))
@@ -468,7 +471,7 @@ bool api_fetch_missing(const struct service *service, const char *source, const 
         return false;
     if (has_leg(request->models, source, target))
         return false;
-    if (api_fetch(service, source, target, request, reply))
+    if (fetch(service, source, target, request, reply))
         return true;
 
     /* two models that meet, both of which are there or can be fetched */
@@ -480,8 +483,8 @@ bool api_fetch_missing(const struct service *service, const char *source, const 
     if ((!first && !fetcher_could(service->fetcher, source, middle)) ||
         (!second && !fetcher_could(service->fetcher, middle, target)))
         return false;
-    return (!first && api_fetch(service, source, middle, request, reply)) ||
-           (!second && api_fetch(service, middle, target, request, reply));
+    return (!first && fetch(service, source, middle, request, reply)) ||
+           (!second && fetch(service, middle, target, request, reply));
 }
 
 /* ---- models in memory ---- */

@@ -53,10 +53,8 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
 /* True if requests like this one may have models downloaded (--fetch). */
 bool api_fetches(const struct service *service, const struct request *request);
-/* True: a model for these languages is being downloaded, and either the request waits for it (api_waits) or the reply is set: 503,
- * "fetching". False: it is not to be had. */
-bool api_fetch(const struct service *service, const char *source, const char *target, struct request *request, struct reply *reply);
-/* The same for languages that neither a model in service nor two of them translate: one model, or two that meet. */
+/* True: a model for these languages, or the first of two that meet, is being downloaded, as no model in service translates them.
+ * Either the request waits for it (api_waits) or the reply is set: 503, "fetching". False: there is none to be had. */
 bool api_fetch_missing(const struct service *service, const char *source, const char *target, struct request *request,
                        struct reply *reply);
 
@@ -85,8 +83,6 @@ void api_reply_answer(const struct service *service, struct reply *reply, struct
  * dialect together are the whole question. */
 bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
                 struct reply *reply);
-/* For an answered request: keeps the answer if other requests may get it. */
-void api_remember(const struct service *service, const struct request *request, const struct reply *reply);
 /* Replies 500, or 503 if memory is out, and returns true if a sentence failed. */
 bool api_fail_decoded(const struct request *request, struct reply *reply);
 

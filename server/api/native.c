@@ -83,22 +83,11 @@ static size_t list_pairs(const struct model_set *models, const struct api_form *
     return pairs;
 }
 
-/* True if no model fits, but one might without the variant. */
-static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply);
-
 /* True if a text of the request looks like a language code, so that it may stand in a command. */
 static bool is_code(const char *text) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
     size_t length = text ? strspn(text, letters) : 0;
     return length > 0 && length < LANGUAGE_CODE_BYTES && *text != '-' && !text[length];
-}
-
-/* Writes how a missing pair can be got; the command has both codes where they are known. */
-static void advise(const struct api_form *form, char text[ADVICE_BYTES]) {
-    char pair[2 * LANGUAGE_CODE_BYTES + 1] = "";
-    if (is_code(form->source) && is_code(form->target_language))
-        snprintf(pair, sizeof pair, " %.15s-%.15s", form->source, form->target_language);
-    snprintf(text, ADVICE_BYTES, "; \"alignd get%s\" or an administrator can download one, if it exists", pair);
 }
 
 /* Which of the fields that choose a model is responsible for finding none. */
@@ -110,26 +99,26 @@ static int fail_model(const struct model_set *models, const struct api_form *for
     }
     if (!known_model)
         return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
-    if (form->variant)
-        return fail_variant(models, form, reply);
+    if (form->variant) { /* a model might fit without it */
+        struct api_form other = *form;
+        other.variant = NULL;
+        struct served_model *model = find_model(models, NULL, &other);
+        return model ? api_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"", model->info.name, form->variant)
+                     : fail_model(models, &other, reply);
+    }
+
+    /* how a missing pair can be got; the command has both codes where they are known */
     const char *which = form->model ? "this model does not translate" : "no model translates";
-    char advice[ADVICE_BYTES] = "";
+    char advice[ADVICE_BYTES] = "", pair[2 * LANGUAGE_CODE_BYTES + 1] = "";
+    if (is_code(form->source) && is_code(form->target_language))
+        snprintf(pair, sizeof pair, " %.15s-%.15s", form->source, form->target_language);
     if (!form->model)
-        advise(form, advice);
+        snprintf(advice, sizeof advice, "; \"alignd get%s\" or an administrator can download one, if it exists", pair);
     if (!known_source)
         return api_refuse(reply, "source", "%s from \"%.60s\"%s", which, form->source, advice);
     if (!form->source)
         return api_refuse(reply, "target", "%s to \"%.60s\"%s", which, form->target_language, advice);
     return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"%s", which, form->source, form->target_language, advice);
-}
-
-static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply) {
-    struct api_form other = *form;
-    other.variant = NULL;
-    struct served_model *model = find_model(models, NULL, &other);
-    if (!model)
-        return fail_model(models, &other, reply);
-    return api_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"", model->info.name, form->variant);
 }
 
 /* In earlier versions, /attention took a translation by this name. The message explains that to clients that still send one. */
@@ -191,7 +180,8 @@ static int choose(const struct service *service, const struct api_form *form, st
                       last->info.variant_count, last->info.variants[0]);
 }
 
-/* No model leads to the target: the first text's language, among those from which one that does can be downloaded. As api_fetch. */
+/* No model leads to the target: the first text's language, among those from which one that does can be downloaded. As
+ * api_fetch_missing. */
 static bool fetch_detected(const struct service *service, const struct api_form *form, struct request *request,
                            struct reply *reply) {
     enum { MOST_SOURCES = 128 };
@@ -447,11 +437,12 @@ static int check_form(const struct service *service, struct api_form *form, size
 
 /* Refuses fields that have no meaning for a text that is cut at its tags. */
 static int check_markup(const struct api_form *form, struct reply *reply) {
-    const char *name = form->stream ? "stream" : form->prefix[0] ? "prefix" : form->include & INCLUDE_HEADS ? "include" : NULL;
-    if (!name)
-        return 0;
-    return strcmp(name, "include") == 0 ? api_refuse(reply, name, "include must not contain heads when format is %s", form->format)
-                                        : api_refuse(reply, name, "%s must be omitted when format is %s", name, form->format);
+    const char *name = form->stream ? "stream" : form->prefix[0] ? "prefix" : NULL;
+    if (name)
+        return api_refuse(reply, name, "%s must be omitted when format is %s", name, form->format);
+    return form->include & INCLUDE_HEADS
+               ? api_refuse(reply, "include", "include must not contain heads when format is %s", form->format)
+               : 0;
 }
 
 static struct plan *make_plan(const struct api_form *form, struct request *request) {
@@ -583,18 +574,16 @@ static void fill_options(const struct api_form *form, const struct service_optio
 static int parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
     size_t count;
     struct api_form form = api_default_form(kind);
-    int result = -1;
     if (getrandom(&form.search.sampling.seed, sizeof form.search.sampling.seed, 0) != (ssize_t)sizeof form.search.sampling.seed)
         form.search.sampling.seed = (uint64_t)clock_us();
     form.search.sampling.seed >>= 11; /* a JavaScript number has no more bits, so every client can send the seed back */
-    if (api_read_form(root, kind, &form, reply) == 0 && check_form(service, &form, &count, request, reply) == 0 &&
-        (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&
-        (!form.glossary || api_read_glossary(service, form.glossary, request, reply) == 0) &&
-        (!form.protect || api_read_protect(form.protect, request, reply) == 0) && copy_texts(&form, count, request, reply) == 0) {
-        fill_options(&form, &service->options, request);
-        result = kind == API_TRANSLATE ? read_markup(&form, request, reply) : 0;
-    }
-    return result;
+    if (api_read_form(root, kind, &form, reply) != 0 || check_form(service, &form, &count, request, reply) != 0 ||
+        (form.force_attention && api_read_forced(form.force_attention, request, reply) != 0) ||
+        (form.glossary && api_read_glossary(service, form.glossary, request, reply) != 0) ||
+        (form.protect && api_read_protect(form.protect, request, reply) != 0) || copy_texts(&form, count, request, reply) != 0)
+        return -1;
+    fill_options(&form, &service->options, request);
+    return kind == API_TRANSLATE ? read_markup(&form, request, reply) : 0;
 }
 
 /* ---- the dialect ---- */

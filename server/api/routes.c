@@ -367,6 +367,137 @@ int api_check_fields(const struct call *call, struct reply *reply) {
     return 0;
 }
 
+/* ---- errors ---- */
+
+enum { MAX_RETRY_S = 60, MESSAGE_BYTES = 128, FIELD_BYTES = 64 };
+
+static const struct {
+    unsigned status;
+    const char *code;
+} codes[] = {
+    {STATUS_INVALID, "invalid_request"},    {STATUS_NOT_FOUND, "not_found"},
+    {STATUS_UNAUTHORIZED, "unauthorized"},  {STATUS_FORBIDDEN, "forbidden"},
+    {STATUS_CONFLICT, "reload_failed"},     {STATUS_METHOD, "method_not_allowed"},
+    {STATUS_TOO_LARGE, "too_large"},        {STATUS_MEDIA_TYPE, "unsupported_media_type"},
+    {STATUS_QUEUE_FULL, "queue_full"},      {STATUS_UNAVAILABLE, "unavailable"},
+    {STATUS_DEADLINE, "deadline_exceeded"},
+};
+
+static const char *code_of(unsigned status) {
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        if (codes[i].status == status)
+            return codes[i].code;
+    }
+    return "internal_error";
+}
+
+void dialect_put_error(struct writer *w, const struct dialect_error *error) {
+    writer_begin_object(w, NULL);
+    writer_strings(w, "error", error->message, "code", error->code, NULL);
+    if (error->field)
+        writer_string_of(w, "field", error->field, utf8_clip(error->field, strlen(error->field), FIELD_BYTES));
+    if (error->progress)
+        writer_number(w, "progress", *error->progress);
+    writer_end_object(w);
+}
+
+static int fail_with(struct reply *reply, struct dialect_error error) {
+    struct writer w = {.most = SIZE_MAX};
+    const struct dialect *dialect = reply->dialect;
+    if (dialect && dialect->status_of)
+        error.status = dialect->status_of(&error);
+    if (dialect && dialect->put_error)
+        dialect->put_error(&w, &error);
+    else
+        dialect_put_error(&w, &error);
+    api_reply_status(reply, error.status, &w);
+    return -1;
+}
+
+void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message, double progress) {
+    fail_with(reply, (struct dialect_error){status, code, NULL, message, &progress});
+}
+
+int api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
+    return fail_with(reply, (struct dialect_error){status, code, field, message, NULL});
+}
+
+int api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {
+    char message[API_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    /* a message that quotes a client may have been cut within a character, which JSON cannot represent */
+    for (char *c = message; !utf8_valid(message, strlen(message)); c++)
+        *c = (unsigned char)*c >= 0x80 ? '?' : *c;
+    return api_fail_coded(reply, status, code_of(status), field, message);
+}
+
+int api_fail_memory(struct reply *reply) {
+    api_lacked_memory();
+    api_reply_text(reply, STATUS_UNAVAILABLE, strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
+    reply->retry_after_s = 1;
+    return -1;
+}
+
+void api_fail_unready(enum service_state state, struct reply *reply) {
+    api_fail(reply, STATUS_UNAVAILABLE, NULL,
+             state == SERVICE_LOADING ? "the models are still loading" : "the server is shutting down");
+    reply->retry_after_s = 1;
+}
+
+void api_fail_modelless(struct reply *reply) {
+    api_fail(reply, STATUS_UNAVAILABLE, NULL, "no models are in service");
+    reply->retry_after_s = 10;
+}
+
+void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply) {
+    if (reason == CANCEL_DEADLINE) {
+        metrics_cancelled(service->metrics, CANCELLED_DEADLINE);
+        api_fail(reply, STATUS_DEADLINE, NULL, "the request's deadline passed before it was answered");
+    } else {
+        /* the client has disconnected: this reply is only logged */
+        metrics_cancelled(service->metrics, reason == CANCEL_CLIENT ? CANCELLED_CLIENT : CANCELLED_SHUTDOWN);
+        api_fail_unready(SERVICE_DRAINING, reply);
+    }
+}
+
+/* Counts the refusal. Retry-After is in whole seconds, limited to what a client would accept. */
+__attribute__((format(printf, 6, 7))) static void fail_busy(const struct service *service, enum metrics_rejected reason,
+                                                            const char *code, double wait_s, struct reply *reply,
+                                                            const char *format, ...) {
+    char message[MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    metrics_rejected(service->metrics, reason);
+    api_fail_coded(reply, STATUS_QUEUE_FULL, code, NULL, message);
+    reply->retry_after_s = (unsigned)fmin(fmax(ceil(wait_s), 1), MAX_RETRY_S);
+}
+
+void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
+                      struct reply *reply) {
+    if (verdict == SCHEDULER_CLOSED) {
+        metrics_rejected(service->metrics, REJECTED_DRAINING);
+        api_fail_unready(SERVICE_DRAINING, reply);
+        return;
+    }
+    bool jobs = verdict == SCHEDULER_FULL;
+    fail_busy(service, jobs ? REJECTED_QUEUE_FULL : REJECTED_QUEUE_WORK, "queue_full",
+              scheduler_wait_s(service->scheduler, request), reply,
+              jobs ? "the queue is full" : "the queue has no room for this much work");
+}
+
+void api_fail_crowded(const struct service *service, struct reply *reply) {
+    fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply, "the queue has no room for so large a request");
+}
+
+void api_fail_unprepared(const struct service *service, double wait_s, struct reply *reply) {
+    fail_busy(service, REJECTED_PREPARATION, "queue_full", wait_s, reply, "too many large requests are waiting to be read");
+}
+
 /* ---- the key of a request ---- */
 
 const char *const api_key_headers[API_KEY_HEADERS] = {"X-Api-Key", "Ocp-Apim-Subscription-Key", "X-Goog-Api-Key"};
@@ -496,17 +627,22 @@ bool api_charge(const struct service *service, const struct request *request, st
         limit.burst = key->limits.burst;
     double wait_s = limiter_take(service->limiter, request->client, &limit, request->job_count, clock_us());
     if (wait_s > 0) {
-        api_fail_rate(service, limit.rate, wait_s, reply);
+        fail_busy(service, REJECTED_RATE, "rate_limited", wait_s, reply,
+                  "at most %g sentences per second are allowed for each client", limit.rate);
         return false;
     }
 
     uint64_t daily = key ? key->limits.daily : 0;
     int64_t now_s = time(NULL);
     enum usage_verdict verdict = usage_take(service->usage, account_of(request), request->characters, daily, now_s);
-    if (verdict == USAGE_EXCEEDED)
-        api_fail_quota(service, daily, usage_rest_s(now_s), reply);
-    else if (verdict == USAGE_MEMORY)
+    if (verdict == USAGE_EXCEEDED) {
+        fail_busy(service, REJECTED_QUOTA, "quota_exceeded", 0, reply,
+                  "this API key may translate %llu characters a day, and has no room for this text today",
+                  (unsigned long long)daily);
+        reply->retry_after_s = usage_rest_s(now_s);
+    } else if (verdict == USAGE_MEMORY) {
         api_fail_memory(reply);
+    }
     if (verdict != USAGE_TAKEN)
         limiter_return(service->limiter, request->client, request->job_count);
     return verdict == USAGE_TAKEN;
@@ -515,145 +651,4 @@ bool api_charge(const struct service *service, const struct request *request, st
 void api_refund(const struct service *service, const struct request *request, size_t sentences) {
     limiter_return(service->limiter, request->client, sentences);
     usage_return(service->usage, account_of(request), request->characters, time(NULL));
-}
-
-/* ---- errors ---- */
-
-enum { MAX_RETRY_S = 60, MESSAGE_BYTES = 128, FIELD_BYTES = 64 };
-
-static const struct {
-    unsigned status;
-    const char *code;
-} codes[] = {
-    {STATUS_INVALID, "invalid_request"},    {STATUS_NOT_FOUND, "not_found"},
-    {STATUS_UNAUTHORIZED, "unauthorized"},  {STATUS_FORBIDDEN, "forbidden"},
-    {STATUS_CONFLICT, "reload_failed"},     {STATUS_METHOD, "method_not_allowed"},
-    {STATUS_TOO_LARGE, "too_large"},        {STATUS_MEDIA_TYPE, "unsupported_media_type"},
-    {STATUS_QUEUE_FULL, "queue_full"},      {STATUS_UNAVAILABLE, "unavailable"},
-    {STATUS_DEADLINE, "deadline_exceeded"},
-};
-
-static const char *code_of(unsigned status) {
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        if (codes[i].status == status)
-            return codes[i].code;
-    }
-    return "internal_error";
-}
-
-void dialect_put_error(struct writer *w, const struct dialect_error *error) {
-    writer_begin_object(w, NULL);
-    writer_strings(w, "error", error->message, "code", error->code, NULL);
-    if (error->field)
-        writer_string_of(w, "field", error->field, utf8_clip(error->field, strlen(error->field), FIELD_BYTES));
-    if (error->progress)
-        writer_number(w, "progress", *error->progress);
-    writer_end_object(w);
-}
-
-static int fail_with(struct reply *reply, struct dialect_error error) {
-    struct writer w = {.most = SIZE_MAX};
-    const struct dialect *dialect = reply->dialect;
-    if (dialect && dialect->status_of)
-        error.status = dialect->status_of(&error);
-    if (dialect && dialect->put_error)
-        dialect->put_error(&w, &error);
-    else
-        dialect_put_error(&w, &error);
-    api_reply_status(reply, error.status, &w);
-    return -1;
-}
-
-void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message, double progress) {
-    fail_with(reply, (struct dialect_error){status, code, NULL, message, &progress});
-}
-
-int api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
-    return fail_with(reply, (struct dialect_error){status, code, field, message, NULL});
-}
-
-int api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {
-    char message[API_MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    /* a message that quotes a client may have been cut within a character, which JSON cannot represent */
-    for (char *c = message; !utf8_valid(message, strlen(message)); c++)
-        *c = (unsigned char)*c >= 0x80 ? '?' : *c;
-    return api_fail_coded(reply, status, code_of(status), field, message);
-}
-
-int api_fail_memory(struct reply *reply) {
-    api_lacked_memory();
-    api_reply_text(reply, STATUS_UNAVAILABLE, strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
-    reply->retry_after_s = 1;
-    return -1;
-}
-
-void api_fail_unready(enum service_state state, struct reply *reply) {
-    api_fail(reply, STATUS_UNAVAILABLE, NULL,
-             state == SERVICE_LOADING ? "the models are still loading" : "the server is shutting down");
-    reply->retry_after_s = 1;
-}
-
-void api_fail_modelless(struct reply *reply) {
-    api_fail(reply, STATUS_UNAVAILABLE, NULL, "no models are in service");
-    reply->retry_after_s = 10;
-}
-
-void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply) {
-    if (reason == CANCEL_DEADLINE) {
-        metrics_cancelled(service->metrics, CANCELLED_DEADLINE);
-        api_fail(reply, STATUS_DEADLINE, NULL, "the request's deadline passed before it was answered");
-    } else {
-        /* the client has disconnected: this reply is only logged */
-        metrics_cancelled(service->metrics, reason == CANCEL_CLIENT ? CANCELLED_CLIENT : CANCELLED_SHUTDOWN);
-        api_fail_unready(SERVICE_DRAINING, reply);
-    }
-}
-
-/* Retry-After in whole seconds, limited to what a client would accept. */
-static void fail_busy(const char *code, const char *message, double wait_s, struct reply *reply) {
-    api_fail_coded(reply, STATUS_QUEUE_FULL, code, NULL, message);
-    reply->retry_after_s = (unsigned)fmin(fmax(ceil(wait_s), 1), MAX_RETRY_S);
-}
-
-void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
-                      struct reply *reply) {
-    if (verdict == SCHEDULER_CLOSED) {
-        metrics_rejected(service->metrics, REJECTED_DRAINING);
-        api_fail_unready(SERVICE_DRAINING, reply);
-        return;
-    }
-    bool jobs = verdict == SCHEDULER_FULL;
-    metrics_rejected(service->metrics, jobs ? REJECTED_QUEUE_FULL : REJECTED_QUEUE_WORK);
-    fail_busy("queue_full", jobs ? "the queue is full" : "the queue has no room for this much work",
-              scheduler_wait_s(service->scheduler, request), reply);
-}
-
-void api_fail_crowded(const struct service *service, struct reply *reply) {
-    metrics_rejected(service->metrics, REJECTED_REQUEST_MEMORY);
-    fail_busy("queue_full", "the queue has no room for so large a request", 0, reply);
-}
-
-void api_fail_unprepared(const struct service *service, double wait_s, struct reply *reply) {
-    metrics_rejected(service->metrics, REJECTED_PREPARATION);
-    fail_busy("queue_full", "too many large requests are waiting to be read", wait_s, reply);
-}
-
-void api_fail_quota(const struct service *service, uint64_t daily, unsigned wait_s, struct reply *reply) {
-    char message[MESSAGE_BYTES];
-    snprintf(message, sizeof message, "this API key may translate %llu characters a day, and has no room for this text today",
-             (unsigned long long)daily);
-    metrics_rejected(service->metrics, REJECTED_QUOTA);
-    api_fail_coded(reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, message);
-    reply->retry_after_s = wait_s;
-}
-
-void api_fail_rate(const struct service *service, double rate, double wait_s, struct reply *reply) {
-    char message[MESSAGE_BYTES];
-    snprintf(message, sizeof message, "at most %g sentences per second are allowed for each client", rate);
-    metrics_rejected(service->metrics, REJECTED_RATE);
-    fail_busy("rate_limited", message, wait_s, reply);
 }

@@ -113,10 +113,13 @@ void api_models(const struct service *service, const struct call *call, struct r
 
 /* ---- adding and removing a model ---- */
 
-static void reply_change(const char *status, const char *name, struct reply *reply) {
+/* name NULL, generation 0: the reply has none. */
+static void reply_status(struct reply *reply, const char *status, const char *name, size_t generation) {
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
-    writer_strings(&w, "status", status, "name", name, NULL);
+    writer_strings(&w, "status", status, name ? "name" : NULL, name, NULL);
+    if (generation > 0)
+        writer_count(&w, "generation", generation);
     writer_end_object(&w);
     api_reply_json(reply, &w);
 }
@@ -152,7 +155,7 @@ static void get_model_asked(const struct service *service, const json_t *root, s
     } else {
         snprintf(asked, sizeof asked, "%s%s%s", source ? source : "", source ? ":" : "", what);
         if (fetcher_order(service->fetcher, asked, &error) == 0)
-            reply_change("fetching", asked, reply);
+            reply_status(reply, "fetching", asked, 0);
         else
             api_fail_coded(reply, STATUS_CONFLICT, "busy", "get", error.message);
     }
@@ -182,7 +185,7 @@ void api_add_model(const struct service *service, const struct call *call, struc
         struct served_model *added = NULL;
         enum catalog_verdict verdict = catalog_add(service->catalog, json_string_value(value), &added, &error);
         if (verdict == CATALOG_DONE)
-            reply_change("added", added->info.name, reply);
+            reply_status(reply, "added", added->info.name, 0);
         else
             fail_change(verdict, &error, reply);
         served_model_release(added);
@@ -203,20 +206,9 @@ void api_remove_model(const struct service *service, const struct call *call, st
     else
         error_memory(&error);
     if (verdict == CATALOG_DONE)
-        reply_change("removed", name, reply);
+        reply_status(reply, "removed", name, 0);
     else
         fail_change(verdict, &error, reply);
-}
-
-/* generation 0: the reply has no generation. */
-static void reply_status(const char *status, size_t generation, struct reply *reply) {
-    struct writer w = {.most = SIZE_MAX};
-    writer_begin_object(&w, NULL);
-    writer_string(&w, "status", status);
-    if (generation > 0)
-        writer_count(&w, "generation", generation);
-    writer_end_object(&w);
-    api_reply_json(reply, &w);
 }
 
 static void finish_reload(struct reload *reload) {
@@ -240,7 +232,7 @@ void api_reload_finish(const struct service *service, struct request *request, s
     (void)service;
     const struct reload *reload = request->reload;
     if (reload->generation > 0)
-        reply_status("reloaded", reload->generation, reply);
+        reply_status(reply, "reloaded", NULL, reload->generation);
     else if (reload->error.code != ERROR_NONE)
         api_fail(reply, STATUS_CONFLICT, NULL, "reloading failed, and the loaded models stay in service: %s",
                  reload->error.message);
@@ -252,7 +244,7 @@ void api_health(const struct service *service, const struct call *call, struct r
     (void)service;
     (void)call;
     (void)request;
-    reply_status("ok", 0, reply);
+    reply_status(reply, "ok", NULL, 0);
 }
 
 void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
@@ -263,7 +255,7 @@ void api_ready(const struct service *service, const struct call *call, struct re
     else if (request->models && request->models->count == 0 && !fetcher_is_on(service->fetcher))
         api_fail_modelless(reply);
     else
-        reply_status("ready", 0, reply);
+        reply_status(reply, "ready", NULL, 0);
 }
 
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
