@@ -2,7 +2,7 @@
  * and a writer prints in order. A line's place in the ring is free again once the line is written, so memory is bounded for any
  * length of the input. A document is one request. */
 #include "model/base/utf8.h"
-#include "server/api/languages.h"
+#include "server/api/endpoint.h"
 #include "server/base/clock.h"
 #include "server/commands.h"
 #include "server/decode/render.h"

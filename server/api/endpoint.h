@@ -159,6 +159,14 @@ int plan_list(struct request *request, bool sources, bool targets, struct plan_c
 int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,
                  struct plan_codes *codes);
 
+/* Returns the variant of this name or for this language (language_among), as the model's string; NULL: the model has none. */
+const char *variant_for(const struct translator_info *info, const char *code);
+/* The language of a source among those of a model of many languages, as variant_for finds it; NULL: the model lacks it, or has one
+ * pair. */
+const char *variant_source(const struct translator_info *info, const char *code);
+/* Returns whether the model has several variants, so that a request must name one of them. */
+bool variant_must_be(const struct translator_info *info);
+
 /* How far a model's source is from this one: language_distance of its own, or 0 or LANGUAGE_FAR for one of many languages. */
 int plan_source_distance(const struct translator_info *info, const char *code);
 /* At most so many source languages do the models have together. */

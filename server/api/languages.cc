@@ -1,14 +1,11 @@
 /* This file hides what is known of languages: ICU and CLDR know their names and the likely script and region of a code, CLD2
  * detects a text's language, and the confidence of a guess is a fit to its features. It is C++ because CLD2 is. */
 #include <algorithm>
-#include <atomic>
-using std::atomic_bool; /* the headers of model/ have pointers to one */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* in C, arena_mark is the name of a struct and of a function */
 extern "C" {
 #include "model/base/arena.h"
 #include "model/base/utf8.h"
-#include "model/translator.h"
 #include "server/api/languages.h"
 }
 #pragma GCC diagnostic pop
@@ -170,33 +167,22 @@ static int language_fits(const struct language *label, const struct language *as
     return 1;
 }
 
-const char *variant_for(const struct translator_info *info, const char *code) {
+const char *language_among(const char *const *labels, size_t count, const char *code) {
     struct language asked, label;
-    const char *known_as = translator_language(info, code);
-    if (known_as)
-        return known_as;
-    for (size_t i = 0; i < info->variant_count; i++)
-        if (language_same(info->variants[i], code))
-            return info->variants[i];
+    for (size_t i = 0; i < count; i++)
+        if (language_same(labels[i], code))
+            return labels[i];
     const char *best = NULL;
     int most = 0;
-    bool known = info->variant_count > 0 && language_read(code, &asked);
-    for (size_t i = 0; known && i < info->variant_count; i++) {
-        int fits = language_read(info->variants[i], &label) ? language_fits(&label, &asked) : 0;
+    bool known = count > 0 && language_read(code, &asked);
+    for (size_t i = 0; known && i < count; i++) {
+        int fits = language_read(labels[i], &label) ? language_fits(&label, &asked) : 0;
         if (fits > most) {
-            best = info->variants[i];
+            best = labels[i];
             most = fits;
         }
     }
     return best;
-}
-
-const char *variant_source(const struct translator_info *info, const char *code) {
-    return info->languages && code ? variant_for(info, code) : NULL;
-}
-
-bool variant_must_be(const struct translator_info *info) {
-    return info->variant_count > 1;
 }
 
 void variant_code(const char *variant, char code[VARIANT_CODE_BYTES]) {

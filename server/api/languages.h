@@ -30,20 +30,11 @@ bool language_widen(char *code);
 enum { LANGUAGE_NARROWER = 16, LANGUAGE_FAR = 32 };
 int language_distance(const char *has, const char *asked);
 
-/* ---- variants: the labels of a model of several target languages ---- */
+/* ---- variants: the labels of a model of several languages ---- */
 
-struct translator_info;
-
-/* Returns the variant of this name or for this language, as the model's string; NULL: the model has none. Case is ignored, and
- * codes of two and three letters (ISO 639) are equivalent: "pt-BR" is pt_br before por, "sr" srp_Cyrl, "zh" cmn_Hans. */
-const char *variant_for(const struct translator_info *info, const char *code);
-
-/* The language of a source among those of a model of many languages, as variant_for finds it; NULL: the model lacks it, or has one
- * pair. */
-const char *variant_source(const struct translator_info *info, const char *code);
-
-/* Returns whether the model has several variants, so that a request must name one of them. */
-bool variant_must_be(const struct translator_info *info);
+/* Returns the label [count] that is this code or for this language; NULL: there is none. Case is ignored, and codes of two and
+ * three letters (ISO 639) are equivalent: "pt-BR" is pt_br before por, "sr" srp_Cyrl, "zh" cmn_Hans. */
+const char *language_among(const char *const *labels, size_t count, const char *code);
 
 /* Sets code to the variant as a BCP-47 code ("fr" for fra), or to the variant itself if it has no code. */
 void variant_code(const char *variant, char code[VARIANT_CODE_BYTES]);

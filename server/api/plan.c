@@ -14,6 +14,19 @@ bool plan_translates(const struct translator_info *info) {
     return strcmp(info->task, "translation") == 0;
 }
 
+const char *variant_for(const struct translator_info *info, const char *code) {
+    const char *known_as = translator_language(info, code);
+    return known_as ? known_as : language_among(info->variants, info->variant_count, code);
+}
+
+const char *variant_source(const struct translator_info *info, const char *code) {
+    return info->languages && code ? variant_for(info, code) : NULL;
+}
+
+bool variant_must_be(const struct translator_info *info) {
+    return info->variant_count > 1;
+}
+
 static void add_code(const char *code, struct plan_codes *codes) {
     for (size_t i = 0; i < codes->count; i++)
         if (language_same(codes->all[i], code))

@@ -1,6 +1,6 @@
 /* Maps language codes to variants. */
 #include "model/translator.h"
-#include "server/api/languages.h"
+#include "server/api/endpoint.h"
 #include "tests/suites.h"
 #include <string.h>
 
