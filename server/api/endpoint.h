@@ -329,7 +329,7 @@ struct dialect {
     api_finish *finish;
     /* For order_load: the field that may be repeated; NULL: none. */
     const char *several;
-    /* For order_begin: how each order begins, the most texts, and how many bytes the dialect has of its own in it; 0: 64, none. */
+    /* For order_begin: how each order begins, the most texts (0: API_MAX_TEXTS), and the bytes of order->own (0: it has none). */
     struct order order;
     size_t most_texts, own_bytes;
     /* For order_begin: reads the other fields. Returns -1 after setting the reply. NULL: there are no others. */
