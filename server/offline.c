@@ -2,7 +2,7 @@
  * and a writer prints in order. A line's place in the ring is free again once the line is written, so memory is bounded for any
  * length of the input. A document is one request. */
 #include "model/base/utf8.h"
-#include "server/api/languages.h"
+#include "server/api/endpoint.h"
 #include "server/base/clock.h"
 #include "server/commands.h"
 #include "server/decode/render.h"
@@ -40,7 +40,7 @@ struct offline {
 static const char *variant_of(const struct options *options, const struct translator_info *info) {
     const char *asked = options->variant ? options->variant : info->languages ? options->to : NULL;
     const char *variant = asked ? variant_for(info, asked) : NULL;
-    return variant ? variant : variant_usual(info);
+    return variant ? variant : variant_for(info, info->target);
 }
 
 static void ask_translation(const struct offline *run, struct request *request) {

@@ -1,6 +1,6 @@
 #include "server/shipped.h"
 #include "model/translator.h"
-#include "server/api/languages.h"
+#include "server/api/endpoint.h"
 #include "server/models/folders.h"
 #include <limits.h>
 #include <stdio.h>

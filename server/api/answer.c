@@ -1,8 +1,7 @@
 /* Replies in alignd's own dialect: the objects of texts and sentences, an estimate of their length before they are written, and the
  * events of a stream. Scratch memory comes from an arena that is reset after each text. */
 #include "model/base/utf8.h"
-#include "server/api/plan.h"
-#include "server/base/strings.h"
+#include "server/api/endpoint.h"
 #include "server/decode/events.h"
 #include "server/decode/outcome.h"
 #include <stdint.h>
@@ -58,16 +57,11 @@ static void put_tokens(struct sentence_view *view) {
     writer_end_array(view->out);
 }
 
-/* An array of attention or alignment weights. */
-static void put_weights(struct sentence_view *view, const float *weights, size_t count) {
-    writer_numbers(view->out, NULL, weights, count, view->request->digits);
-}
-
 /* rows: of the attention or of the alignment. */
 static void put_rows(struct sentence_view *view, const char *key, const float *const *rows) {
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < view->rows; i++)
-        put_weights(view, rows[i], view->sentence->length);
+        writer_numbers(view->out, NULL, rows[i], view->sentence->length, view->request->digits);
     writer_end_array(view->out);
 }
 
@@ -101,7 +95,7 @@ static void put_offset(struct sentence_view *view, struct utf16_cursor *cursor, 
 static void put_matrix(struct sentence_view *view, const char *key, const struct word_matrix *matrix) {
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < matrix->target_count; i++)
-        put_weights(view, matrix->weights + i * matrix->source_count, matrix->source_count);
+        writer_numbers(view->out, NULL, matrix->weights + i * matrix->source_count, matrix->source_count, view->request->digits);
     writer_end_array(view->out);
 }
 
@@ -270,7 +264,7 @@ static void put_looks(struct sentence_view *view, enum looks_part part, size_t r
                 const float *seen = looks_row(view->sentence->looks, part, layer, head, i, &count);
                 memset(row, 0, sizeof row);
                 memcpy(row, seen, count * sizeof *row);
-                put_weights(view, row, part == LOOKS_DECODER ? rows : count);
+                writer_numbers(view->out, NULL, row, part == LOOKS_DECODER ? rows : count, view->request->digits);
             }
             writer_end_array(view->out);
         }
@@ -540,10 +534,7 @@ static size_t target_length(const struct sentence *sentence, size_t i) {
 }
 
 static size_t count_of(unsigned bits) {
-    size_t count = 0;
-    for (; bits != 0; bits &= bits - 1)
-        count++;
-    return count;
+    return (size_t)__builtin_popcount(bits);
 }
 
 static size_t hypothesis_bytes(const struct request *request, const struct sentence *sentence, size_t i) {

@@ -118,10 +118,10 @@ struct reply {
     const char *etag;                    /* the same; caches must revalidate a reply that has one */
     const char *policy;                  /* Content-Security-Policy; the same */
     char file_name[API_FILE_NAME_BYTES]; /* for saving the body: UTF-8 that every file system accepts; "": none */
-    unsigned warnings;                   /* for a header, if the body has no place for them: a bit for each code (warnings.h) */
-    bool close;                          /* the connection is closed after this reply */
-    bool compressed;                     /* the body is gzip */
-    bool streamed;                       /* the body comes piece by piece: proxies must not buffer or cache it */
+    unsigned warnings; /* for a header, if the body has no place for them: a bit for each code (enum warning_code) */
+    bool close;        /* the connection is closed after this reply */
+    bool compressed;   /* the body is gzip */
+    bool streamed;     /* the body comes piece by piece: proxies must not buffer or cache it */
     /* Called with the request's path once the whole body has been sent. NULL: not needed. */
     void (*sent)(const struct service *service, const char *path);
     const struct dialect *dialect; /* the dialect of an error (endpoint.h); NULL: alignd's own. api_fail keeps it */
@@ -131,15 +131,19 @@ struct reply {
  * everybody, everybody, or nobody. An administrator (struct call) needs no key. */
 enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
 
-/* start either answers at once by setting the reply, or prepares the request's jobs or its reload and leaves the reply alone.
- * request->models are the models in service, or NULL while there are none. finish sets the reply once every job, or the reload, has
- * ended without being cancelled; it runs on a worker thread or on the loading thread. */
+/* It either answers at once by setting the reply, or prepares the request's jobs or its reload and leaves the reply alone.
+ * request->models are the models in service, or NULL while there are none. */
+typedef void api_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+/* Sets the reply once every job, or the reload, has ended without being cancelled. It runs on a worker thread or on the loading
+ * thread. */
+typedef void api_finish(const struct service *service, struct request *request, struct reply *reply);
+
 struct route {
     const char *path;   /* a segment in braces matches any: "/models/{name}"; rows of one path are adjacent */
     const char *method; /* "GET" (HEAD too), "POST", "PUT", "PATCH" or "DELETE" */
     enum access access;
-    void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-    void (*finish)(const struct service *service, struct request *request, struct reply *reply);
+    api_start *start;
+    api_finish *finish;
     /* The dialect of the endpoint's errors, which starts and finishes what it decodes. NULL: alignd's own, or, if several dialects
      * share the path, the one that the request's fields show. */
     const struct dialect *dialect;
@@ -213,17 +217,16 @@ enum { API_MESSAGE_BYTES = 400 }; /* longer messages are cut */
 /* An error reply with "progress": 0 to 1. */
 void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message, double progress);
 
-/* Sets an error reply: {"error": message, "code": ..., "field": field}, or its form in the reply's dialect. field may be NULL. */
-__attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,
-                                                    ...);
+/* Sets an error reply: {"error": message, "code": ..., "field": field}, or its form in the reply's dialect. field may be NULL. This
+ * and the other functions of this name that return an int always return -1. */
+__attribute__((format(printf, 4, 5))) int api_fail(struct reply *reply, unsigned status, const char *field, const char *format,
+                                                   ...);
 /* The same for errors whose code does not follow from the status. message: valid UTF-8. */
-void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message);
+int api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message);
 /* True if the request was not prepared because its model is not in memory yet. Once it is submitted and finished, start must be
  * called again. */
 bool api_waits(const struct request *request);
-/* True if its jobs have ended and another model must decode the result next: api_go_on makes the jobs of that model. -1: the reply
- * is set. */
-bool api_goes_on(const struct request *request);
+/* Makes the jobs of the second model if its jobs have ended and pivot_goes_on (server/decode). -1: the reply is set. */
 int api_go_on(struct request *request, struct reply *reply);
 /* Hands a prepared request to the threads that finish it: the workers, or those that load models. */
 enum scheduler_verdict api_submit(const struct service *service, struct request *request);
@@ -236,19 +239,15 @@ void api_fail_unread(const struct service *service, struct reply *reply);
 bool api_is_large(const struct request *request);
 
 /* Replies 503: memory is out, but may be available again soon. */
-void api_fail_memory(struct reply *reply);
+int api_fail_memory(struct reply *reply);
 /* The reply of an endpoint that requires SERVICE_READY in any other state. */
 void api_fail_unready(enum service_state state, struct reply *reply);
 /* Replies 503: all models have been taken out of service. */
 void api_fail_modelless(struct reply *reply);
-/* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client is over its rate
- * (keys.h) and would have to wait that many seconds. Each is counted. */
+/* The reply to a request whose jobs were cancelled, and to one that the scheduler refused. Each is counted. */
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);
-void api_fail_rate(const struct service *service, double rate, double wait_s, struct reply *reply);
-/* The same for a key that has used up its daily characters. */
-void api_fail_quota(const struct service *service, uint64_t daily, unsigned wait_s, struct reply *reply);
 /* The same for a large request, if the requests that have been read take too much memory. */
 void api_fail_crowded(const struct service *service, struct reply *reply);
 /* The same if too many requests wait to be read (chores.h). */
@@ -270,55 +269,5 @@ int api_stream_init(struct api_stream *stream, struct request *request, struct r
 void api_stream_done(struct api_stream *stream);
 /* Returns 1 if the next event is ready, 0 if there is none yet, or -1 if memory is out. */
 int api_stream_next(struct api_stream *stream);
-
-/* Dialects that routes name (struct route). */
-extern const struct dialect dialect_deepl, dialect_google, dialect_google_detect, dialect_microsoft, dialect_microsoft_break,
-    dialect_immersive, dialect_kiss, dialect_deeplx;
-
-/* The endpoints; their paths are in the table. */
-void api_decode_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_decode_finish(const struct service *service, struct request *request, struct reply *reply);
-void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_add_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_remove_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_reload_finish(const struct service *service, struct request *request, struct reply *reply);
-void api_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_deepl_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_deepl_document_status(const struct service *service, const struct call *call, struct request *request,
-                               struct reply *reply);
-void api_deepl_document_result(const struct service *service, const struct call *call, struct request *request,
-                               struct reply *reply);
-void api_document_finish(const struct service *service, struct request *request, struct reply *reply);
-void api_file_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_file_finish(const struct service *service, struct request *request, struct reply *reply);
-void api_file(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_deepl_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_deepl_usage(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_deepl_glossary_pairs(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_deepl_glossaries(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_deepl_make_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_deepl_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
-                               struct reply *reply);
-void api_deepl_change_multilingual(const struct service *service, const struct call *call, struct request *request,
-                                   struct reply *reply);
-void api_deepl_dictionary_entries(const struct service *service, const struct call *call, struct request *request,
-                                  struct reply *reply);
-void api_deepl_set_dictionary(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_deepl_remove_dictionary(const struct service *service, const struct call *call, struct request *request,
-                                 struct reply *reply);
-void api_deepl_entries(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_google_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_microsoft_token(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_docs(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_spec(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_page(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 
 #endif

@@ -1,7 +1,6 @@
 /* The path of a request that is decoded: its dialect, the fields of other services as an order, the models that must be in memory,
  * the jobs, and the answer. */
-#include "server/api/plan.h"
-#include "server/api/warnings.h"
+#include "server/api/endpoint.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/outcome.h"
@@ -79,15 +78,6 @@ void api_decode_start(const struct service *service, const struct call *call, st
     json_decref(root);
 }
 
-void api_decode_finish(const struct service *service, struct request *request, struct reply *reply) {
-    if (pivot_compose(request, NULL) != 0) {
-        api_fail_memory(reply);
-        return;
-    }
-    reply->dialect->finish(service, request, reply);
-    api_remember(service, request, reply);
-}
-
 /* ---- fields of other services ---- */
 
 /* Adds another value of a field that may be repeated. */
@@ -163,8 +153,7 @@ int order_read(const json_t *root, const char *name, size_t most, struct plan *p
         return -1;
     if (plan_read(plan, order.texts, order.count, arena) == 0)
         return 0;
-    api_fail_memory(reply);
-    return -1;
+    return api_fail_memory(reply);
 }
 
 /* ---- orders ---- */
@@ -179,36 +168,28 @@ struct order *order_create(struct request *request, const struct order *begun, s
     return order;
 }
 
-static void refuse(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
-                   struct reply *reply) {
-    switch (refusal) {
-    case PLAN_SOURCE:
-        api_fail(reply, STATUS_INVALID, order->source_name, "%s: \"%.60s\" is not supported", order->source_name, reason->asked);
-        break;
-    case PLAN_TARGET:
-        api_fail(reply, STATUS_INVALID, order->target_name, "%s: \"%.60s\" is not supported", order->target_name, reason->asked);
-        break;
-    case PLAN_PAIR:
-        api_fail(reply, STATUS_INVALID, order->target_name, "%s: no model translates from \"%.60s\" to \"%.60s\"",
-                 order->target_name, reason->source, reason->target);
-        break;
-    case PLAN_MARKUP:
-        api_fail(reply, STATUS_INVALID, order->text_name, "%s: %s", order->text_name, reason->error.message);
-        break;
-    default: /* PLAN_LENGTH */
-        api_fail(reply, STATUS_TOO_LARGE, order->text_name, "%s must have at most %zu characters, got %zu", order->text_name, most,
-                 reason->characters);
-    }
-}
-
 /* True if the request is refused; the reply is then set. */
 static bool fails(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
                   struct reply *reply) {
+    const char *source = order->source_name, *target = order->target_name, *text = order->text_name;
+    if (refusal == PLAN_OK)
+        return false;
     if (refusal == PLAN_MEMORY)
         api_fail_memory(reply);
-    else if (refusal != PLAN_OK)
-        (order->refuse ? order->refuse : refuse)(refusal, order, reason, most, reply);
-    return refusal != PLAN_OK;
+    else if (order->refuse)
+        order->refuse(refusal, reason, most, reply);
+    else if (refusal == PLAN_SOURCE)
+        api_fail(reply, STATUS_INVALID, source, "%s: \"%.60s\" is not supported", source, reason->asked);
+    else if (refusal == PLAN_TARGET)
+        api_fail(reply, STATUS_INVALID, target, "%s: \"%.60s\" is not supported", target, reason->asked);
+    else if (refusal == PLAN_PAIR)
+        api_fail(reply, STATUS_INVALID, target, "%s: no model translates from \"%.60s\" to \"%.60s\"", target, reason->source,
+                 reason->target);
+    else if (refusal == PLAN_MARKUP)
+        api_fail(reply, STATUS_INVALID, text, "%s: %s", text, reason->error.message);
+    else
+        api_fail(reply, STATUS_TOO_LARGE, text, "%s must have at most %zu characters, got %zu", text, most, reason->characters);
+    return true;
 }
 
 /* Makes the items of the order: a document, or strings. If strings are joined, each byte of a line end becomes a blank. Returns -1
@@ -260,7 +241,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     plan->aligned = order->aligned && !order->markup;
     plan->verbatim = request->verbatim;
     plan->apart = order->apart;
-    plan->alternatives = order->alternatives;
+    plan->alternatives = order->alternatives < service->options.rows ? order->alternatives : service->options.rows - 1;
     plan->order = order;
     plan->pivot = service->options.pivot;
     enum plan_refusal refusal = plan_choose(plan, request, &reason);
@@ -282,6 +263,26 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
         api_prepare(service, order->text_name, request, reply);
 }
 
+void order_begin(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                 struct reply *reply) {
+    struct order begun = dialect->order, *order;
+    if (dialect->several && json_object_get(root, dialect->several))
+        begun.text_name = dialect->several;
+    if (dialect->own_bytes > 0)
+        begun.own = arena_zalloc(&request->arena, 1, dialect->own_bytes); /* order_create reports it if memory is out */
+    if (!(order = order_create(request, &begun, reply)) ||
+        order_texts(root, order, dialect->most_texts ? dialect->most_texts : API_MAX_TEXTS, reply) != 0 ||
+        order_string(root, order->source_name, &order->source, reply) != 0 ||
+        order_string(root, order->target_name, &order->targets[0], reply) != 0 ||
+        (dialect->read && dialect->read(root, order, &request->arena, reply) != 0))
+        return;
+    order->target_count = 1;
+    if (order->targets[0])
+        order_start(order, dialect, service, root, request, reply);
+    else
+        api_fail(reply, STATUS_INVALID, order->target_name, "%s is missing", order->target_name);
+}
+
 void order_put_code(struct writer *w, const char *key, const char *code) {
     char upper[VARIANT_CODE_BYTES];
     snprintf(upper, sizeof upper, "%s", code);
@@ -290,20 +291,13 @@ void order_put_code(struct writer *w, const char *key, const char *code) {
     writer_string(w, key, upper);
 }
 
-int plan_warn(struct request *request) {
-    struct plan *plan = request->plan;
-    struct warnings *warnings = arena_zalloc(&request->arena, 1, sizeof *warnings);
-    plan->warnings = warnings;
-    return warnings ? warnings_of_plan(request, plan, &request->arena, warnings) : -1;
-}
-
 void order_finish(const struct service *service, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
     const struct plan *plan = request->plan;
     const struct plan_answers *answers = plan_answers(plan, &request->arena);
     struct writer w = api_begin_answer(service);
-    if (answers && plan_warn(request) == 0)
+    if (answers && warnings_of_plan(request) == 0)
         reply->dialect->put(&w, plan, answers, &request->arena);
     else
         writer_fail(&w);
@@ -342,32 +336,24 @@ static void simplify(json_t *value) {
     }
 }
 
-/* The object in a canonical form: sorted fields without white space. A client's key does not change the answer and must not be
- * kept. */
-static char *canonical(const json_t *root) {
+/* The dialect and the object in a canonical form: sorted fields without white space. A client's key does not change the answer and
+ * must not be kept. Two keys that may use different models may get two answers to the same question, and the entries of a kept
+ * glossary may change under its name. NULL if memory is out: then nothing is found or kept. */
+static const char *make_question(const char *dialect, const json_t *root, struct request *request) {
     json_t *copy = json_deep_copy(root);
     json_object_del(copy, "api_key");
     simplify(copy);
-    char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
+    char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS), *question = NULL;
     json_decref(copy);
-    if (!api_lacked_memory())
-        return text;
-    free(text); /* a part may be missing, which would make it another question */
-    return NULL;
-}
-
-/* Two keys that may use different models may get two answers to the same question, and the entries of a kept glossary may change
- * under its name. NULL if memory is out: then nothing is found or kept. */
-static const char *make_question(const char *dialect, const json_t *root, struct request *request) {
-    char *text = canonical(root), *question = NULL;
+    bool lacked = api_lacked_memory(); /* a part may be missing, which would make it another question */
     const char *models = request->key ? request->key->limits.models : "";
     size_t glossary = request->kept ? request->kept->number : 0;
-    if (text && asprintf(&question, "%s %s %zu %s", dialect, models, glossary, text) < 0)
+    if (lacked || !text || asprintf(&question, "%s %s %zu %s", dialect, models, glossary, text) < 0)
         question = NULL;
-    const char *copy = question ? arena_copy(&request->arena, question, strlen(question)) : NULL;
+    const char *kept = question ? arena_copy(&request->arena, question, strlen(question)) : NULL;
     free(question);
     free(text);
-    return copy;
+    return kept;
 }
 
 static struct question question_of(const struct request *request) {
@@ -393,11 +379,21 @@ bool api_recall(const struct service *service, const char *dialect, const json_t
     return answer != NULL;
 }
 
-void api_remember(const struct service *service, const struct request *request, const struct reply *reply) {
+/* Keeps the answer if other requests may get it. */
+static void remember(const struct service *service, const struct request *request, const struct reply *reply) {
     if (!request->question || reply->status != STATUS_OK)
         return;
     struct question question = question_of(request);
     cache_keep(service->cache, &question, reply->body, reply->warnings);
+}
+
+void api_decode_finish(const struct service *service, struct request *request, struct reply *reply) {
+    if (pivot_compose(request, NULL) != 0) {
+        api_fail_memory(reply);
+        return;
+    }
+    reply->dialect->finish(service, request, reply);
+    remember(service, request, reply);
 }
 
 /* ---- models that are not there yet: requests wait while one is downloaded (server/get/fetch.h), or learn how far it is ---- */
@@ -429,8 +425,10 @@ bool api_fetches(const struct service *service, const struct request *request) {
     return fetcher_is_on(service->fetcher) && !(request->key && *request->key->limits.models);
 }
 
-bool api_fetch(const struct service *service, const char *source, const char *target, struct request *request,
-               struct reply *reply) {
+/* True: a model for these languages is being downloaded, and either the request waits for it (api_waits) or the reply is set: 503,
+ * "fetching". False: it is not to be had. */
+static bool fetch(const struct service *service, const char *source, const char *target, struct request *request,
+                  struct reply *reply) {
     double progress;
     char pair[FETCH_ASKED_BYTES];
     if (!api_fetches(service, request))
@@ -473,7 +471,7 @@ bool api_fetch_missing(const struct service *service, const char *source, const 
         return false;
     if (has_leg(request->models, source, target))
         return false;
-    if (api_fetch(service, source, target, request, reply))
+    if (fetch(service, source, target, request, reply))
         return true;
 
     /* two models that meet, both of which are there or can be fetched */
@@ -485,8 +483,8 @@ bool api_fetch_missing(const struct service *service, const char *source, const 
     if ((!first && !fetcher_could(service->fetcher, source, middle)) ||
         (!second && !fetcher_could(service->fetcher, middle, target)))
         return false;
-    return (!first && api_fetch(service, source, middle, request, reply)) ||
-           (!second && api_fetch(service, middle, target, request, reply));
+    return (!first && fetch(service, source, middle, request, reply)) ||
+           (!second && fetch(service, middle, target, request, reply));
 }
 
 /* ---- models in memory ---- */
@@ -696,10 +694,6 @@ bool api_fail_decoded(const struct request *request, struct reply *reply) {
         return true;
     }
     return false;
-}
-
-bool api_goes_on(const struct request *request) {
-    return pivot_goes_on(request);
 }
 
 int api_go_on(struct request *request, struct reply *reply) {

@@ -2,11 +2,8 @@
  * /translate_file does the same, but keeps the file and replies with its address. DeepL's POST /v2/document replies before the file
  * is translated, and the file is kept, too. */
 #include "model/base/utf8.h"
-#include "server/api/plan.h"
-#include "server/api/warnings.h"
+#include "server/api/endpoint.h"
 #include "server/base/clock.h"
-#include "server/base/strings.h"
-#include "server/documents/document.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,26 +138,22 @@ static int read_keys(const struct call *call, const struct api_field *first, str
         return 0;
     if (error.code != ERROR_MEMORY)
         return api_refuse(reply, "keys", "keys: %s", error.message);
-    api_fail_memory(reply);
-    return -1;
+    return api_fail_memory(reply);
 }
 
 /* most: bytes of a file that is text, whose length bounds the work of reading it; an archive has limits of its own. */
 static int read_file(const struct api_field *file, size_t most, struct order *order, struct arena *arena, struct reply *reply) {
     struct document document = {.format = order->document, .source = file->value, .length = file->length, .notes = order->notes};
     struct error error = {0};
-    if (!order->document->archive && file->length > most) {
-        api_fail(reply, STATUS_TOO_LARGE, "file", "file must have at most %zu bytes, got %zu", most, file->length);
-        return -1;
-    }
+    if (!order->document->archive && file->length > most)
+        return api_fail(reply, STATUS_TOO_LARGE, "file", "file must have at most %zu bytes, got %zu", most, file->length);
     if (document_decode(&document, order->source, arena, &error) == 0) {
         order->file = (struct html_bytes){document.source, document.length};
         return 0;
     }
     if (error.code != ERROR_MEMORY)
         return api_refuse(reply, "file", "%s: %s", "file", error.message);
-    api_fail_memory(reply);
-    return -1;
+    return api_fail_memory(reply);
 }
 
 /* usual: the value if the field is missing. */
@@ -212,10 +205,8 @@ static int read_order(const struct service *service, const struct call *call, en
                       struct request *request, struct reply *reply) {
     const struct api_field *sent[FIELDS] = {NULL};
     struct document_order *own = arena_zalloc(&request->arena, 1, sizeof *own);
-    if (!own) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (!own)
+        return api_fail_memory(reply);
     bool warned = true;
     make_base(call, own->base);
     if (find_fields(call, dialect, sent, reply) != 0)
@@ -247,10 +238,8 @@ static int read_order(const struct service *service, const struct call *call, en
 
 /* The file itself is checked when it is read; that error says where it is wrong. */
 static int check_fields(const struct call *call, struct reply *reply) {
-    if (!call->form) {
-        api_fail(reply, STATUS_MEDIA_TYPE, NULL, "send the document as the part file of a form (multipart/form-data)");
-        return -1;
-    }
+    if (!call->form)
+        return api_fail(reply, STATUS_MEDIA_TYPE, NULL, "send the document as the part file of a form (multipart/form-data)");
     for (size_t i = 0; i < call->field_count; i++) {
         struct call field = {.fields = &call->fields[i], .field_count = 1};
         if (strcmp(call->fields[i].name, "file") != 0 && api_check_fields(&field, reply) != 0)
@@ -265,8 +254,7 @@ static int make_notes(struct order *order, struct arena *arena, struct reply *re
         order->notes->arena = arena;
         return 0;
     }
-    api_fail_memory(reply);
-    return -1;
+    return api_fail_memory(reply);
 }
 
 static void start(const struct service *service, const struct call *call, enum document_dialect dialect, struct request *request,
@@ -366,7 +354,7 @@ static const struct plan_answer *take_answer(struct request *request, struct rep
     if (api_fail_decoded(request, reply))
         return NULL;
     struct plan *plan = request->plan;
-    bool warned = plan_warn(request) == 0;
+    bool warned = warnings_of_plan(request) == 0;
     const struct plan_answers *answers = warned ? plan_answers(plan, &request->arena) : NULL;
     if (answers)
         return &answers->all[0];
@@ -460,8 +448,7 @@ static void reply_kept(const struct service *service, const char *id, const char
                        void (*sent)(const struct service *service, const char *path), struct reply *reply) {
     struct kept_file file;
     struct error error = {0};
-    char *text =
-        key ? kept_files_fetch(service->files, id, key, &file, &error) : kept_files_find(service->files, id, &file, &error);
+    char *text = kept_files_find(service->files, id, key, &file, &error);
     if (text) {
         *reply = (struct reply){
             .status = STATUS_OK, .content_type = file.content_type, .body = text, .length = file.length, .sent = sent};
@@ -528,13 +515,11 @@ void api_settle(const struct service *service, struct request *request, const st
     const struct document_order *own = plan->order->own;
     struct kept_file file = {.content_type = reply->content_type, .length = reply->length};
     memcpy(file.name, reply->file_name, sizeof file.name);
-    if (reply->status == STATUS_OK) {
-        kept_files_deliver(service->files, own->id, &file, reply->body);
-        return;
-    }
-    json_t *root = reply->body ? api_load_json(reply->body, reply->length, 0, NULL) : NULL;
+    bool made = reply->status == STATUS_OK;
+    json_t *root = !made && reply->body ? api_load_json(reply->body, reply->length, 0, NULL) : NULL;
     const char *message = json_string_value(json_object_get(root, "message"));
-    kept_files_fail(service->files, own->id, message ? message : "the document could not be translated");
+    kept_files_end(service->files, own->id, &file, made ? reply->body : NULL,
+                   message ? message : "the document could not be translated");
     json_decref(root);
     api_lacked_memory();
 }
@@ -562,8 +547,7 @@ static int find_order(const struct service *service, const struct call *call, ch
         return -1;
     if (kept_files_look(service->files, id, key, order))
         return 0;
-    api_fail(reply, STATUS_NOT_FOUND, NULL, "document not found or expired, or the document_key is wrong");
-    return -1;
+    return api_fail(reply, STATUS_NOT_FOUND, NULL, "document not found or expired, or the document_key is wrong");
 }
 
 void api_deepl_document_status(const struct service *service, const struct call *call, struct request *request,

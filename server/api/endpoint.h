@@ -1,13 +1,13 @@
-/* Functions that endpoints share: JSON replies, and the path of a decoding request from its body to its sentences and back.
- * server/api and server/dialects include it. */
+/* What endpoints and dialects share: JSON, the path of a decoding request from its body to its sentences and back, the plans by
+ * which other services' requests are translated, alignd's own fields, and warnings. server/api and server/dialects include it. */
 #ifndef ALIGND_ENDPOINT_H
 #define ALIGND_ENDPOINT_H
 
 #include "server/api/api.h"
-#include "server/base/strings.h"
+#include "server/api/languages.h"
 #include "server/decode/render.h"
+#include "server/documents/document.h"
 #include <jansson.h>
-#include <stddef.h>
 
 /* True, once, if jansson has lacked memory on this thread. What it read then may be incomplete and look complete. */
 bool api_lacked_memory(void);
@@ -21,7 +21,7 @@ void api_reply_status(struct reply *reply, unsigned status, struct writer *w);
 /* Sets a JSON reply from this text, malloc'ed, which it takes over. */
 void api_reply_text(struct reply *reply, unsigned status, char *text);
 
-/* Always returns -1. */
+/* The compiler sees that this is -1. */
 #define api_refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
 
 /* Reads an integer, which may have a fraction of 0, such as 5.0. False: the value is not an integer, or too large. */
@@ -29,9 +29,6 @@ bool api_integer(const json_t *value, json_int_t *number);
 
 /* The type of a value with its article: "an array", "null". */
 const char *api_type_name(const json_t *value);
-
-/* The fields of the two decoding endpoints, and the differences between them. */
-enum api_kind { API_TRANSLATE = 1 << 0, API_ATTENTION = 1 << 1 };
 
 enum { API_MAX_TEXTS = 64 }; /* in a request */
 
@@ -56,10 +53,8 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
 /* True if requests like this one may have models downloaded (--fetch). */
 bool api_fetches(const struct service *service, const struct request *request);
-/* True: a model for these languages is being downloaded, and either the request waits for it (api_waits) or the reply is set: 503,
- * "fetching". False: it is not to be had. */
-bool api_fetch(const struct service *service, const char *source, const char *target, struct request *request, struct reply *reply);
-/* The same for languages that neither a model in service nor two of them translate: one model, or two that meet. */
+/* True: a model for these languages, or the first of two that meet, is being downloaded, as no model in service translates them.
+ * Either the request waits for it (api_waits) or the reply is set: 503, "fetching". False: there is none to be had. */
 bool api_fetch_missing(const struct service *service, const char *source, const char *target, struct request *request,
                        struct reply *reply);
 
@@ -88,26 +83,211 @@ void api_reply_answer(const struct service *service, struct reply *reply, struct
  * dialect together are the whole question. */
 bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
                 struct reply *reply);
-/* For an answered request: keeps the answer if other requests may get it. */
-void api_remember(const struct service *service, const struct request *request, const struct reply *reply);
 /* Replies 500, or 503 if memory is out, and returns true if a sentence failed. */
 bool api_fail_decoded(const struct request *request, struct reply *reply);
 
-/* Writes "warnings" (warnings.h) as a member of a text's object, if the text has any. arena: scratch. */
-void api_put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out);
+/* ---- plans: strings or markup in a pair of languages, and the translation of each; dialects of other services share them ---- */
 
-/* Writes the warnings of a document that is decoded and answered as events of its stream. Each has the line in which its text
- * begins, if that line is found. */
-void api_put_document_warnings(const struct request *request, struct writer *w);
+/* A likely language of a text. */
+struct plan_guess {
+    const char *code;
+    double confidence; /* 0 to 100 */
+};
 
-/* Writes one text's answer, {"text","sentences":[...]} and any "warnings", as the README describes it. It stops early if the writer
- * has ended or the request is over. markup: replaces "text" if the text was cut at its tags; its sentences then have no offsets in
- * the whole. NULL: "text" is made of the sentences. */
-struct html_bytes;
-void api_render_text(struct request *request, const struct text *text, const struct html_bytes *markup, struct writer *out);
-/* The same for an item of request->plan. */
-struct plan_item;
-void api_render_item(struct request *request, const struct plan_item *item, struct writer *out);
+/* One string in one target language. It is one text of the request or, for markup, one text for each segment. */
+struct plan_item {
+    const char *source; /* [length], valid UTF-8 */
+    size_t length;
+    struct served_model *model;  /* NULL: it is in the target language already and is not translated */
+    const char *language;        /* of the source, for a model of many languages; NULL: the model has one pair */
+    const char *variant;         /* the model's variant; NULL: none */
+    struct served_model *second; /* the second model, which translates the first one's output, and its variant; NULL: none */
+    const char *second_variant;
+    struct plan_guess guess;                       /* guesses of the source language, if the request does not give it */
+    const char *source_language, *target_language; /* the values of lang attributes */
+    struct text *texts;                            /* [count] */
+    size_t count;
+    bool parsed; /* html and count are set */
+    bool marked; /* it is a text with marks (server/markup/markup.h), which is handled like markup */
+    struct html html;
+};
+
+/* How the texts of a request make its answer. Everything is in the request's arena; such dialects set request->plan. */
+struct plan {
+    struct plan_item *items; /* [count]: all strings in the first target language, then all in the next */
+    size_t count, strings;
+    bool markup;
+    const struct document_format *document; /* the markup is a document of this format; NULL: not a document */
+    const struct html_tags *tags;           /* the markup is XML with these options; NULL: HTML */
+    bool whole;                             /* not cut into sentences */
+    bool aligned;                           /* plan_align will be called: marks in texts are not recognized */
+    bool verbatim;                          /* marks in texts are not recognized */
+    bool apart;                             /* if the source language is not given, each string is detected separately */
+    size_t alternatives;                    /* alternatives for each translation; markup has none */
+    bool guessed;                           /* the source language is detected */
+    const struct order *order;              /* the languages it was made for */
+    const char *pivot;                      /* as in struct service_options */
+    const struct warnings *warnings;        /* set after its texts are decoded */
+};
+
+/* The reason for refusing a request. */
+enum plan_refusal { PLAN_OK, PLAN_MEMORY, PLAN_SOURCE, PLAN_TARGET, PLAN_PAIR, PLAN_MARKUP, PLAN_LENGTH };
+
+/* The details of a refusal, for its message. */
+struct plan_reason {
+    const char *from, *to;       /* PLAN_SOURCE, PLAN_TARGET, PLAN_PAIR: the codes that were asked for */
+    const char *asked;           /* PLAN_SOURCE, PLAN_TARGET: the code that no model knows */
+    const char *source, *target; /* PLAN_PAIR: languages without a model between them, as the models name them */
+    size_t characters;           /* PLAN_LENGTH: the number of characters */
+    struct error error;          /* PLAN_MARKUP: the error in it */
+};
+
+/* True if the model translates. Models for other tasks, such as parsing, have no languages here. */
+bool plan_translates(const struct translator_info *info);
+
+/* Language codes without duplicates, in the arena. */
+struct plan_codes {
+    char (*all)[VARIANT_CODE_BYTES]; /* [count] */
+    size_t count;
+};
+/* Collects the models' languages: sources first, then targets, as requested; for a model with variants, its variants' languages.
+ * Returns -1 if memory is out. */
+int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena, struct plan_codes *codes);
+/* The same for an endpoint that lists them. -1: models are loading, or memory is out; the reply is set. */
+int plan_list(struct request *request, bool sources, bool targets, struct plan_codes *codes, struct reply *reply);
+/* Collects the targets of one source, by one model or two (pivot: as in struct service_options). */
+int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,
+                 struct plan_codes *codes);
+
+/* Returns the variant of this name or for this language (language_among), as the model's string; NULL: the model has none. */
+const char *variant_for(const struct translator_info *info, const char *code);
+/* The language of a source among those of a model of many languages, as variant_for finds it; NULL: the model lacks it, or has one
+ * pair. */
+const char *variant_source(const struct translator_info *info, const char *code);
+/* Returns whether the model has several variants, so that a request must name one of them. */
+bool variant_must_be(const struct translator_info *info);
+
+/* How far a model's source is from this one: language_distance of its own, or 0 or LANGUAGE_FAR for one of many languages. */
+int plan_source_distance(const struct translator_info *info, const char *code);
+/* At most so many source languages do the models have together. */
+size_t plan_sources(const struct model_set *models);
+/* Adds those of a model, each once, to codes [count], where there is room for them. */
+void plan_add_sources(const struct translator_info *info, const char **codes, size_t *count);
+
+/* Copies the strings of an array, or the one string, to items: [count] >= 1 of them, all strings. Returns -1 if memory is out. */
+int plan_read(struct plan *plan, const json_t *strings, size_t count, struct arena *arena);
+
+/* The likeliest of the models' source languages, for count items together. code NULL: memory is out. */
+struct plan_guess plan_detect(const struct plan_item *items, size_t count, bool markup, const struct model_set *models);
+
+/* Chooses the model of each item by its pair of languages. In the plan's order, each string gets an item in each target. A model
+ * for "en" accepts "en-US". An archive whose language is guessed is parsed. Sets request->model to the first model of an item;
+ * NULL: no item has one. */
+enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct plan_reason *reason);
+
+/* Makes texts of the request from the items, which may have max_characters together, not counting tags. */
+enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason);
+
+/* Parses items that are markup, and texts with marks. Returns -1 with ERROR_INPUT or ERROR_MEMORY. */
+int plan_parse(struct plan *plan, struct arena *arena, struct error *err);
+/* The number of characters of item i without tags. */
+size_t plan_characters(const struct plan *plan, size_t i);
+
+/* The decoding options of such a request: the same as those of a native request that sets no fields. rows: of a worker.
+ * request->model is set. */
+void plan_search(const struct plan *plan, size_t rows, struct request *request);
+
+/* ---- the path of most dialects ---- */
+
+enum { PLAN_MOST_TARGETS = 16 };
+
+/* The order of a request, in its arena. texts and, until order_start, the codes are borrowed from the JSON. */
+struct order {
+    const json_t *texts;                    /* a string, or an array of strings; read by order_texts */
+    size_t count;                           /* number of texts */
+    bool array;                             /* texts is an array */
+    const char *source;                     /* a language code; NULL or "auto": detect it */
+    const char *targets[PLAN_MOST_TARGETS]; /* [target_count] */
+    size_t target_count;
+    const char *glossary;                              /* name or id of a kept glossary; NULL: none */
+    const char *text_name, *source_name, *target_name; /* the fields' names, for errors */
+    bool markup, whole, aligned, apart;                /* as in a plan */
+    bool joined;                                       /* a line end is white space and does not end a sentence */
+    bool unwarned;                                     /* skip warnings that cost time */
+    bool bilingual;                                    /* the document contains both its source and the translation */
+    size_t alternatives;                               /* at most the workers' rows - 1 */
+    /* Sets the reply to a refusal, which is neither PLAN_OK nor PLAN_MEMORY. most: the limit of characters. NULL: the words of
+     * alignd's own dialect. */
+    void (*refuse)(enum plan_refusal refusal, const struct plan_reason *reason, size_t most, struct reply *reply);
+    const struct html_tags *tags; /* as in a plan; in the arena */
+    const struct document_format *document;
+    struct html_bytes file;       /* the document, in the arena; then texts is NULL */
+    const struct key_globs *keys; /* the values to translate; NULL: all */
+    struct document_notes *notes; /* the document's name, in the arena */
+    void *own;                    /* for the dialect */
+};
+
+/* A form and the query string, in valid UTF-8, as an object of strings, without API keys (api_is_key). If a field is repeated, the
+ * first one counts, but the dialect's `several` becomes an array. NULL: the reply is set. */
+json_t *order_load(const struct call *call, struct reply *reply);
+/* Reads a string. NULL in *out: absent, null or "". -1: the value is not a string; the reply is set. */
+int order_string(const json_t *root, const char *name, const char **out, struct reply *reply);
+/* Reads a flag: true, 1 or "1", "true", "on"; false if absent. -1: the value is neither a flag nor its opposite; the reply is
+ * set. */
+int order_flag(const json_t *root, const char *name, bool *out, struct reply *reply);
+/* Sets order->texts and count from the field text_name: at most `most` strings. -1: the reply is set. */
+int order_texts(const json_t *root, struct order *order, size_t most, struct reply *reply);
+/* The same for this field, read into a separate plan, for requests that are answered without a translation. */
+int order_read(const json_t *root, const char *name, size_t most, struct plan *plan, struct arena *arena, struct reply *reply);
+
+/* A new order that begins as this one. NULL: the reply is set, also if the request's arena lacked memory earlier. */
+struct order *order_create(struct request *request, const struct order *begun, struct reply *reply);
+struct dialect;
+/* Makes jobs of the order, or sets the reply. root: as for api_recall; NULL: the answer is not cached. */
+void order_start(struct order *order, const struct dialect *dialect, const struct service *service, const json_t *root,
+                 struct request *request, struct reply *reply);
+
+/* A dialect's start: reads texts (its `several`, if the object has that field), languages and what its `read` reads, and starts. */
+void order_begin(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                 struct reply *reply);
+
+/* The answers of one item: its translation, then, as requested, alternatives to it. */
+struct plan_answer {
+    const char *text;
+    size_t length;
+};
+struct plan_answers {
+    struct plan_answer *all; /* [count] without duplicates */
+    size_t count;
+};
+
+/* The translation of one item that is markup or has marks. Returns -1 if memory is out. */
+int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answer *answer);
+
+/* The answers of all items in their order, once the request is decoded. NULL: memory is out. */
+const struct plan_answers *plan_answers(const struct plan *plan, struct arena *arena);
+
+/* Sets the reply to the output of the dialect's put, after the jobs have ended. */
+void order_finish(const struct service *service, struct request *request, struct reply *reply);
+
+/* The source language of item i: the given one, or the guess. */
+const char *plan_source(const struct plan *plan, size_t i);
+/* A language code in DeepL's notation: "EN", "PT-BR". */
+void order_put_code(struct writer *w, const char *key, const char *code);
+
+/* Bytes of an item's source and of its answer that correspond. */
+struct plan_pair {
+    struct span source, target;
+};
+/* Aligned words, as in words.alignment of the native dialect, and sentences. A sentence includes the white space after it, and the
+ * first also the white space before it, so that sentences cover both texts. */
+struct plan_alignment {
+    struct plan_pair *words, *sentences; /* [word_count], [sentence_count] */
+    size_t word_count, sentence_count;
+};
+/* The alignment of an item that is not markup, in a plan that is aligned. Everything is in the arena. Returns -1 if memory is
+ * out. */
+int plan_align(const struct plan_item *item, struct arena *arena, struct plan_alignment *out);
 
 /* ---- dialects ---- */
 
@@ -131,9 +311,6 @@ struct dialect_error {
     const double *progress;             /* of what the client should wait for; NULL: there is no such thing */
 };
 
-struct plan;
-struct plan_answers;
-
 struct dialect {
     const char *name; /* together with the fields, the cache's question (api_recall) */
     const char *path; /* the path of its routes; NULL: routes name the dialect (struct route) */
@@ -149,9 +326,14 @@ struct dialect {
     void (*start)(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                   struct reply *reply);
     /* Sets the reply after the jobs have ended. */
-    void (*finish)(const struct service *service, struct request *request, struct reply *reply);
+    api_finish *finish;
     /* For order_load: the field that may be repeated; NULL: none. */
     const char *several;
+    /* For order_begin: how each order begins, the most texts (0: API_MAX_TEXTS), and the bytes of order->own (0: it has none). */
+    struct order order;
+    size_t most_texts, own_bytes;
+    /* For order_begin: reads the other fields. Returns -1 after setting the reply. NULL: there are no others. */
+    int (*read)(const json_t *root, struct order *order, struct arena *arena, struct reply *reply);
     /* For order_finish: writes the answer. */
     void (*put)(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena);
     /* Writes the body of an error reply, which is one object. NULL: as api_fail_coded does. */
@@ -160,8 +342,10 @@ struct dialect {
     unsigned (*status_of)(const struct dialect_error *error);
 };
 
-/* The dialects that share a path; api.h has the others. */
+/* Those that share a path, and those that routes name. */
 extern const struct dialect dialect_translate, dialect_attention, dialect_libre, dialect_libre_detect, dialect_microsoft_detect;
+extern const struct dialect dialect_deepl, dialect_google, dialect_google_detect, dialect_microsoft, dialect_microsoft_break,
+    dialect_immersive, dialect_kiss, dialect_deeplx;
 
 /* True if the request speaks Microsoft's dialect, and its GET /languages. */
 bool microsoft_speaks(const struct dialect_fields *fields);
@@ -169,6 +353,138 @@ void microsoft_languages(const struct call *call, struct request *request, struc
 
 /* The error object of alignd's own dialect: {"error","code","field"}. */
 void dialect_put_error(struct writer *w, const struct dialect_error *error);
+
+/* ---- the fields of alignd's own dialect ----
+ *
+ * JSON, forms and query strings send them. One table (fields.c) has the type, range and destination of each; the searches'
+ * parameters (server/decode/request.c) extend it. */
+
+enum api_kind { API_TRANSLATE = 1 << 0, API_ATTENTION = 1 << 1 }; /* the two endpoints */
+
+struct choice;
+struct field;
+
+/* `include` "all" means everything that the model has, except heads and beam. */
+#define INCLUDE_ALL (1u << 31)
+
+/* Strings and values are borrowed from the JSON. */
+struct api_form {
+    json_t *text, *translation, *force_attention, *glossary, *protect;
+    const char *model, *source, *target_language, *variant, *prefix, *format;
+    const struct links_kind *links;
+    struct search_options search; /* the strategy's parameters: server/decode/request.h */
+    bool split, split_given, stream, replace_unknowns, warns, verbatim;
+    unsigned include;
+    size_t digits;          /* significant digits of weights */
+    bool attention;         /* only for /attention */
+    struct choice *choices; /* the models of each text (native.c); in the request's arena */
+};
+
+struct field_type {
+    /* Checks the value and writes it to its place in struct api_form. Returns -1 after setting the reply. */
+    int (*read)(const struct field *field, json_t *value, void *out, struct reply *reply);
+    /* Converts the text of a form's field to a JSON value. text: NUL-terminated, without a NUL in it. Returns NULL if the text does
+     * not have this type; read will then refuse the string. If this member is NULL, the value is the string. */
+    json_t *(*from_text)(const char *text, size_t length);
+    bool several; /* a form may repeat it: an array */
+};
+
+struct field {
+    const char *name;
+    int kinds; /* enum api_kind: the endpoints that accept it */
+    const struct field_type *type;
+    size_t offset;                     /* in struct api_form; split_sentences: 0 */
+    const struct parameter *parameter; /* its range, and the strategy that uses it; NULL: neither */
+};
+
+/* Returns the i-th field. False after the last. */
+bool field_nth(size_t i, struct field *field);
+/* False if the endpoint has no such field. */
+bool field_find(const char *name, enum api_kind kind, struct field *field);
+/* The names that `include` may have, without "all". NULL after the last. */
+const char *field_include_name(size_t i);
+
+/* The values of a body without fields; the model has the other defaults (parameters_settle). */
+struct api_form api_default_form(enum api_kind kind);
+/* Sets the fields that the object has, over the defaults. It refuses unknown fields, so that a typo is not silently ignored, and
+ * fields that the strategy does not use. -1: the reply is set. */
+int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply);
+
+/* Sets request->forced from force_attention. -1: the reply is set. */
+int api_read_forced(json_t *value, struct request *request, struct reply *reply);
+/* Sets request->glossary from glossary, once the request has its model. -1: the reply is set. */
+int api_read_glossary(const struct service *service, json_t *value, struct request *request, struct reply *reply);
+
+/* ---- the answers of alignd's own dialect ---- */
+
+/* Writes one text's answer, {"text","sentences":[...]} and any "warnings", as the README describes it. It stops early if the writer
+ * has ended or the request is over. markup: replaces "text" if the text was cut at its tags; its sentences then have no offsets in
+ * the whole. NULL: "text" is made of the sentences. */
+void api_render_text(struct request *request, const struct text *text, const struct html_bytes *markup, struct writer *out);
+/* The same for an item of request->plan. */
+void api_render_item(struct request *request, const struct plan_item *item, struct writer *out);
+
+/* ---- warnings ----
+ *
+ * They report likely errors in a text or in its translation without being asked for. The native dialect writes them beside a text's
+ * sentences. Dialects that have no place for warnings, and documents, send the codes in a header; a document's stream sends an
+ * event for each. */
+
+/* In the order in which they are written. */
+enum warning_code {
+    WARNING_LANGUAGE,     /* the text appears to be in another language than the model reads */
+    WARNING_UNTRANSLATED, /* returned unchanged: the model cannot read any of its letters */
+    WARNING_UNKNOWN,      /* many of its tokens are unknown to the model */
+    WARNING_SHORTENED,    /* much of it may have been left out */
+    WARNING_NUMBERS,      /* the translation has different numbers */
+    WARNING_DOUBTFUL,     /* the model's own estimate is low */
+    WARNING_ENCODING,     /* the document is not UTF-8; its encoding was guessed */
+    WARNING_CHANGED,      /* a document was changed beside its text: a signature was removed, for example */
+    WARNING_CODES
+};
+
+struct warning {
+    enum warning_code code;
+    const char *message;
+    /* Writes the other members of the warning's object. NULL: it has none. */
+    void (*put)(struct writer *w, const struct warning *warning);
+    const void *detail; /* an argument for put */
+    size_t text;        /* the text's index in the request */
+    struct warning *next;
+};
+
+/* The list and everything in it are in an arena. */
+struct warnings {
+    struct warning *first, *last;
+    unsigned codes; /* a bit for each code in the list: 1 << code */
+};
+
+/* Sets the plan's warnings, of all its texts, after the jobs have ended. The language of markup is judged by all its segments
+ * together, since a title or a name is often in another language. Returns -1 if memory is out. */
+int warnings_of_plan(struct request *request);
+
+/* Writes {"code","message"} and the other members; the caller may add members before it ends the object. */
+void warning_begin(struct writer *w, const struct warning *warning);
+
+/* Returns NULL after the last. */
+const char *warning_name(size_t code);
+
+/* Writes "warnings" as a member of a text's object, if the text has any. arena: scratch. */
+void api_put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out);
+
+/* Writes the warnings of a document that is decoded and answered as events of its stream. Each has the line in which its text
+ * begins, if that line is found. */
+void api_put_document_warnings(const struct request *request, struct writer *w);
+
+/* ---- the endpoints; their paths are in the table of routes ---- */
+
+api_start api_decode_start, api_models, api_add_model, api_remove_model, api_reload_start, api_document_start,
+    api_deepl_document_start, api_deepl_document_status, api_deepl_document_result, api_file_start, api_file, api_health, api_ready,
+    api_metrics, api_deepl_languages, api_deepl_usage, api_deepl_glossary_pairs, api_deepl_glossaries, api_deepl_make_glossary,
+    api_deepl_glossary, api_deepl_remove_glossary, api_deepl_change_multilingual, api_deepl_dictionary_entries,
+    api_deepl_set_dictionary, api_deepl_remove_dictionary, api_deepl_entries, api_google_languages, api_microsoft_token,
+    api_languages, api_settings, api_openapi, api_docs, api_spec, api_page;
+api_finish api_decode_finish, api_reload_finish, api_document_finish, api_file_finish;
 
 /* ---- the page ---- */
 

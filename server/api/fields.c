@@ -1,10 +1,7 @@
 /* The fields of alignd's own dialect, read from JSON into struct api_form and request. A reader checks the type and the range and
  * says what is allowed; native.c checks combinations of fields. openapi.json describes the same table, and a test compares the
  * two. */
-#include "server/api/fields.h"
-#include "server/api/languages.h"
-#include "server/base/strings.h"
-#include "server/decode/render.h"
+#include "server/api/endpoint.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -342,10 +339,8 @@ static int read_step(json_t *item, size_t i, struct request *request, struct rep
     double sum = 0;
     out->count = json_array_size(array);
     out->weights = arena_alloc(&request->arena, out->count, sizeof *out->weights);
-    if (!out->weights) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (!out->weights)
+        return api_fail_memory(reply);
     for (size_t j = 0; j < out->count; j++) {
         value = json_array_get(array, j);
         if (!json_is_number(value))
@@ -371,10 +366,8 @@ int api_read_forced(json_t *value, struct request *request, struct reply *reply)
     if (count > TRANSLATOR_MAX_TARGET + 1)
         return api_refuse(reply, name, "%s must contain at most %d steps, got %zu", name, TRANSLATOR_MAX_TARGET + 1, count);
     request->forced = arena_alloc(&request->arena, count, sizeof *request->forced);
-    if (!request->forced) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (!request->forced)
+        return api_fail_memory(reply);
     for (size_t i = 0; i < count; i++) {
         if (read_step(json_array_get(value, i), i, request, reply) != 0)
             return -1;
@@ -437,10 +430,8 @@ int api_read_protect(const json_t *value, struct request *request, struct reply 
         else
             entries[strings++] = (struct glossary_entry){copy, copy};
     }
-    if (arena_failed(arena) || lexicon_init(&protection->strings, entries, strings, arena, NULL) != 0) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (arena_failed(arena) || lexicon_init(&protection->strings, entries, strings, arena, NULL) != 0)
+        return api_fail_memory(reply);
     protection->patterns = patterns;
     request->protection = protection;
     return 0;
@@ -492,11 +483,9 @@ int api_use_glossary(const struct service *service, const char *asked, struct re
         if (other)
             return api_refuse(reply, "glossary", "No dictionary found for language pair");
     }
-    if (!request->kept) {
-        api_fail(reply, reply->dialect == &dialect_deepl ? STATUS_NOT_FOUND : STATUS_INVALID, "glossary",
-                 "glossary \"%.60s\" not found for \"%s\" to \"%s\"", asked, info->source, target);
-        return -1;
-    }
+    if (!request->kept)
+        return api_fail(reply, reply->dialect == &dialect_deepl ? STATUS_NOT_FOUND : STATUS_INVALID, "glossary",
+                        "glossary \"%.60s\" not found for \"%s\" to \"%s\"", asked, info->source, target);
     glossary_init(&request->glossary, &request->kept->lexicon, &request->arena);
     return 0;
 }
@@ -542,10 +531,8 @@ int api_read_glossary(const struct service *service, json_t *value, struct reque
         if (!(entry->target = read_phrase(json_string_value(target), source, arena, reply)))
             return -1;
     }
-    if (arena_failed(arena) || lexicon_init(lexicon, entries, count, arena, NULL) != 0) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (arena_failed(arena) || lexicon_init(lexicon, entries, count, arena, NULL) != 0)
+        return api_fail_memory(reply);
     glossary_init(&request->glossary, lexicon, arena);
     return 0;
 }

@@ -104,42 +104,33 @@ char *cache_find(struct cache *cache, const struct question *question, unsigned 
     return answer;
 }
 
-static struct cached *make_entry(const struct question *question, const char *answer, unsigned mark) {
+void cache_keep(struct cache *cache, const struct question *question, const char *answer, unsigned mark) {
     size_t answer_bytes = strlen(answer) + 1, bytes = sizeof(struct cached) + question->length + answer_bytes;
     struct cached *entry = malloc(bytes);
     if (!entry)
-        return NULL;
-    memcpy(entry->data, question->bytes, question->length);
+        return;
+    entry->answer = mempcpy(entry->data, question->bytes, question->length);
     memcpy(entry->data + question->length, answer, answer_bytes);
     entry->question = *question;
     entry->question.bytes = entry->data;
-    entry->answer = entry->data + question->length;
     entry->mark = mark;
     entry->bytes = bytes + NODE_BYTES;
-    return entry;
-}
 
-/* False if memory is out; the caller still owns the entry. */
-static bool cache_insert(struct cache *cache, struct cached *entry) {
-    struct cached *former = find_cached(cache, &entry->question);
+    pthread_mutex_lock(&cache->lock);
+    bool kept = entry->bytes <= cache->capacity && enter_epoch(cache, question->epoch);
+    struct cached *former = kept ? find_cached(cache, question) : NULL;
     if (former)
         drop(cache, former);
-    shrink_to(cache, cache->capacity - entry->bytes);
-    if (!tsearch(entry, &cache->tree, compare_questions))
-        return false;
-    TAILQ_INSERT_TAIL(&cache->order, entry, order);
-    cache->bytes += entry->bytes;
-    return true;
-}
-
-void cache_keep(struct cache *cache, const struct question *question, const char *answer, unsigned mark) {
-    struct cached *entry = make_entry(question, answer, mark);
-    if (!entry)
-        return;
-    pthread_mutex_lock(&cache->lock);
-    bool done = entry->bytes <= cache->capacity && enter_epoch(cache, question->epoch) && cache_insert(cache, entry);
+    if (kept) {
+        shrink_to(cache, cache->capacity - entry->bytes);
+        kept = tsearch(entry, &cache->tree, compare_questions) != NULL;
+    }
+    if (kept) {
+        TAILQ_INSERT_TAIL(&cache->order, entry, order);
+        cache->bytes += entry->bytes;
+    }
     pthread_mutex_unlock(&cache->lock);
-    if (!done)
+    if (!kept)
         free(entry);
 }
 
@@ -153,7 +144,7 @@ size_t cache_bytes(struct cache *cache) {
 /* ---- files: a list in order of arrival, under one lock, and a thread that removes expired files ---- */
 
 struct kept_entry {
-    struct kept_entry *next;
+    TAILQ_ENTRY(kept_entry) link;
     int64_t until_us;
     bool sent;                                  /* sent completely at least once */
     char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES]; /* key: the key of an order; "": not an order */
@@ -163,55 +154,51 @@ struct kept_entry {
     char *text; /* [file.length] and a NUL; NULL: no text yet */
 };
 
+TAILQ_HEAD(kept_list, kept_entry);
+
 struct kept_files {
     struct kept_files_limits limits;
     pthread_t thread;
-    pthread_mutex_t lock;       /* guards what follows */
-    pthread_cond_t wake;        /* signals a new first entry, or the end */
-    struct kept_entry *oldest;  /* oldest first */
-    struct kept_entry **newest; /* the link to which the next entry is appended */
+    pthread_mutex_t lock;     /* guards what follows */
+    pthread_cond_t wake;      /* signals a new first entry, or the end */
+    struct kept_list entries; /* oldest first */
     size_t count, bytes;
     bool stopped;
 };
 
-/* Removes the entry at *link. This and all functions below require the lock. */
-static void remove_entry(struct kept_files *files, struct kept_entry **link) {
-    struct kept_entry *entry = *link;
-    *link = entry->next;
-    if (!*link)
-        files->newest = link;
+/* This and the functions below that take files require the lock. */
+static void remove_entry(struct kept_files *files, struct kept_entry *entry) {
+    TAILQ_REMOVE(&files->entries, entry, link);
     files->count--;
     files->bytes -= entry->file.length;
     free(entry->text);
     free(entry);
 }
 
-/* The link to the entry of this id; a link to NULL if there is none. */
-static struct kept_entry **find_link(struct kept_files *files, const char *id) {
-    struct kept_entry **link = &files->oldest;
-    while (*link && strcmp((*link)->id, id) != 0)
-        link = &(*link)->next;
-    return link;
+static struct kept_entry *find_entry(struct kept_files *files, const char *id) {
+    struct kept_entry *entry = TAILQ_FIRST(&files->entries);
+    while (entry && strcmp(entry->id, id) != 0)
+        entry = TAILQ_NEXT(entry, link);
+    return entry;
 }
 
 /* Removes the oldest entry that has been sent or, if there is none, the oldest. */
 static void make_room(struct kept_files *files) {
-    struct kept_entry **link = &files->oldest;
-    while (*link && !(*link)->sent)
-        link = &(*link)->next;
-    remove_entry(files, *link ? link : &files->oldest);
+    struct kept_entry *entry = TAILQ_FIRST(&files->entries);
+    while (entry && !entry->sent)
+        entry = TAILQ_NEXT(entry, link);
+    remove_entry(files, entry ? entry : TAILQ_FIRST(&files->entries));
 }
 
 /* Removes expired entries and returns when the next one will expire. */
 static int64_t remove_expired(struct kept_files *files) {
     int64_t now_us = clock_us(), next_us = INT64_MAX;
-    for (struct kept_entry **link = &files->oldest; *link;) {
-        if ((*link)->until_us <= now_us) {
-            remove_entry(files, link);
-            continue;
-        }
-        next_us = (*link)->until_us < next_us ? (*link)->until_us : next_us;
-        link = &(*link)->next;
+    for (struct kept_entry *entry = TAILQ_FIRST(&files->entries), *next; entry; entry = next) {
+        next = TAILQ_NEXT(entry, link);
+        if (entry->until_us <= now_us)
+            remove_entry(files, entry);
+        else if (entry->until_us < next_us)
+            next_us = entry->until_us;
     }
     return next_us;
 }
@@ -221,19 +208,18 @@ static void *kept_files_run(void *argument) {
     pthread_mutex_lock(&files->lock);
     while (!files->stopped) {
         int64_t next_us = remove_expired(files);
-        if (!files->oldest) {
+        if (TAILQ_EMPTY(&files->entries))
             pthread_cond_wait(&files->wake, &files->lock);
-            continue;
-        }
-        pthread_cond_timedwait(&files->wake, &files->lock, &(struct timespec){next_us / 1000000, next_us % 1000000 * 1000});
+        else
+            pthread_cond_timedwait(&files->wake, &files->lock, &(struct timespec){next_us / 1000000, next_us % 1000000 * 1000});
     }
     pthread_mutex_unlock(&files->lock);
     return NULL;
 }
 
 static void release(struct kept_files *files) {
-    while (files->oldest)
-        remove_entry(files, &files->oldest);
+    while (!TAILQ_EMPTY(&files->entries))
+        remove_entry(files, TAILQ_FIRST(&files->entries));
     pthread_cond_destroy(&files->wake);
     pthread_mutex_destroy(&files->lock);
     free(files);
@@ -246,7 +232,7 @@ struct kept_files *kept_files_create(const struct kept_files_limits *limits, str
         return NULL;
     }
     files->limits = *limits;
-    files->newest = &files->oldest;
+    TAILQ_INIT(&files->entries);
     pthread_mutex_init(&files->lock, NULL);
     clock_condition_init(&files->wake);
     if (pthread_create(&files->thread, NULL, kept_files_run, files) == 0)
@@ -278,18 +264,15 @@ static int make_id(char id[KEPT_ID_BYTES]) {
 /* A NUL-terminated copy of a text [length]. NULL: memory is out. */
 static char *copy_text(const char *text, size_t length) {
     char *copy = malloc(length + 1);
-    if (copy) {
-        memcpy(copy, text, length);
-        copy[length] = '\0';
-    }
+    if (copy)
+        *(char *)mempcpy(copy, text, length) = '\0';
     return copy;
 }
 
-/* Appends the entry, which it takes over, after making room for it. entry NULL: memory is out. */
+/* Appends the entry, which it takes over, after making room for it. */
 static int add_entry(struct kept_files *files, struct kept_entry *entry, char id[KEPT_ID_BYTES], struct error *err) {
-    if (!entry || make_id(entry->id) != 0) {
-        if (entry)
-            free(entry->text);
+    if (make_id(entry->id) != 0) {
+        free(entry->text);
         free(entry);
         return error_memory(err);
     }
@@ -298,8 +281,7 @@ static int add_entry(struct kept_files *files, struct kept_entry *entry, char id
     pthread_mutex_lock(&files->lock);
     while (files->count == files->limits.count || files->bytes + entry->file.length > files->limits.bytes)
         make_room(files);
-    *files->newest = entry;
-    files->newest = &entry->next;
+    TAILQ_INSERT_TAIL(&files->entries, entry, link);
     files->count++;
     files->bytes += entry->file.length;
     pthread_cond_signal(&files->wake);
@@ -312,37 +294,13 @@ int kept_files_add(struct kept_files *files, const struct kept_file *file, const
     if (file->length > files->limits.bytes)
         return error_set(err, ERROR_LENGTH, "the file is larger than the space for kept files");
     struct kept_entry *entry = calloc(1, sizeof *entry);
-    if (entry) {
-        entry->order.state = KEPT_READY;
-        entry->file = *file;
-        entry->text = copy_text(text, file->length);
-    }
-    if (!entry || !entry->text) {
+    if (!entry || !(entry->text = copy_text(text, file->length))) {
         free(entry);
         return error_memory(err);
     }
+    entry->order.state = KEPT_READY;
+    entry->file = *file;
     return add_entry(files, entry, id, err);
-}
-
-/* The file of this id and key. */
-static char *copy_file(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err) {
-    char *copy = NULL;
-    pthread_mutex_lock(&files->lock);
-    remove_expired(files);
-    const struct kept_entry *entry = *find_link(files, id);
-    bool found = entry && entry->text && strcmp(entry->key, key) == 0;
-    if (found && (copy = copy_text(entry->text, entry->file.length)) != NULL)
-        *out = entry->file;
-    pthread_mutex_unlock(&files->lock);
-    if (!found)
-        error_set(err, ERROR_INPUT, "file not found or expired");
-    else if (!copy)
-        error_memory(err);
-    return copy;
-}
-
-char *kept_files_find(struct kept_files *files, const char *id, struct kept_file *out, struct error *err) {
-    return copy_file(files, id, "", out, err);
 }
 
 int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t total, size_t characters, char id[KEPT_ID_BYTES],
@@ -358,42 +316,49 @@ int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t
     return add_entry(files, entry, id, err);
 }
 
-/* Gives an order its text, which it takes over. NULL: the order has failed for the reason in message. */
-static void end_order(struct kept_files *files, const char *id, const struct kept_file *file, char *text, const char *message) {
+char *kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err) {
+    char *copy = NULL;
     pthread_mutex_lock(&files->lock);
-    struct kept_entry *entry = *find_link(files, id);
-    while (entry && text && files->bytes + file->length > files->limits.bytes) {
-        make_room(files);
-        entry = *find_link(files, id); /* making room may have removed this order */
-    }
-    if (entry && text) {
+    remove_expired(files);
+    const struct kept_entry *entry = find_entry(files, id);
+    bool found = entry && entry->text && !*entry->key == !key && (!key || strcmp(entry->key, key) == 0);
+    if (found && (copy = copy_text(entry->text, entry->file.length)) != NULL)
+        *out = entry->file;
+    pthread_mutex_unlock(&files->lock);
+    if (!found)
+        error_set(err, ERROR_INPUT, "file not found or expired");
+    else if (!copy)
+        error_memory(err);
+    return copy;
+}
+
+void kept_files_end(struct kept_files *files, const char *id, const struct kept_file *file, const char *text, const char *message) {
+    bool fits = text && file->length <= files->limits.bytes;
+    char *copy = fits ? copy_text(text, file->length) : NULL;
+    if (text)
+        message = fits ? "the server is out of memory" : "the file is larger than the space for kept files";
+    struct kept_entry *entry;
+    pthread_mutex_lock(&files->lock);
+    while ((entry = find_entry(files, id)) && copy && files->bytes + file->length > files->limits.bytes)
+        make_room(files); /* this may remove the order itself */
+    if (entry && copy) {
         entry->order.state = KEPT_READY;
         entry->file = *file;
-        entry->text = text;
+        entry->text = copy;
         files->bytes += file->length;
-        text = NULL;
+        copy = NULL;
     } else if (entry) {
         entry->order.state = KEPT_FAILED;
         snprintf(entry->order.message, sizeof entry->order.message, "%s", message);
     }
     pthread_mutex_unlock(&files->lock);
-    free(text);
-}
-
-void kept_files_deliver(struct kept_files *files, const char *id, const struct kept_file *file, const char *text) {
-    bool fits = file->length <= files->limits.bytes;
-    end_order(files, id, file, fits ? copy_text(text, file->length) : NULL,
-              fits ? "the server is out of memory" : "the file is larger than the space for kept files");
-}
-
-void kept_files_fail(struct kept_files *files, const char *id, const char *message) {
-    end_order(files, id, NULL, NULL, message);
+    free(copy);
 }
 
 bool kept_files_look(struct kept_files *files, const char *id, const char *key, struct kept_order *out) {
     pthread_mutex_lock(&files->lock);
     remove_expired(files);
-    const struct kept_entry *entry = *find_link(files, id);
+    const struct kept_entry *entry = find_entry(files, id);
     bool found = entry && *key && strcmp(entry->key, key) == 0;
     if (found) {
         *out = entry->order;
@@ -403,25 +368,18 @@ bool kept_files_look(struct kept_files *files, const char *id, const char *key, 
     return found;
 }
 
-char *kept_files_fetch(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err) {
-    if (*key)
-        return copy_file(files, id, key, out, err);
-    error_set(err, ERROR_INPUT, "an order has a key");
-    return NULL;
-}
-
 void kept_files_remove(struct kept_files *files, const char *id) {
     pthread_mutex_lock(&files->lock);
-    struct kept_entry **link = find_link(files, id);
-    if (*link)
-        remove_entry(files, link);
+    struct kept_entry *entry = find_entry(files, id);
+    if (entry)
+        remove_entry(files, entry);
     pthread_mutex_unlock(&files->lock);
 }
 
 void kept_files_sent(struct kept_files *files, const char *id) {
     int64_t until_us = clock_us() + files->limits.sent_us;
     pthread_mutex_lock(&files->lock);
-    struct kept_entry *entry = *find_link(files, id);
+    struct kept_entry *entry = find_entry(files, id);
     if (entry && !entry->sent) {
         entry->sent = true;
         entry->until_us = until_us < entry->until_us ? until_us : entry->until_us;

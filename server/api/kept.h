@@ -67,9 +67,9 @@ void kept_files_free(struct kept_files *files);
  * may be. */
 int kept_files_add(struct kept_files *files, const struct kept_file *file, const char *text, char id[KEPT_ID_BYTES],
                    struct error *err);
-/* Returns a copy of the file's text, NUL-terminated, which the caller frees. NULL with ERROR_INPUT if the file is not found or has
- * expired, or with ERROR_MEMORY. */
-char *kept_files_find(struct kept_files *files, const char *id, struct kept_file *out, struct error *err);
+/* Returns a copy of the file's text, NUL-terminated, which the caller frees. key: that of its order; NULL: it has no order. NULL
+ * with ERROR_INPUT if the file is not found or has expired, or with ERROR_MEMORY. */
+char *kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err);
 /* Notes that the file of this id, if there is one, has been sent completely: it expires soon. */
 void kept_files_sent(struct kept_files *files, const char *id);
 
@@ -84,19 +84,16 @@ struct kept_order {
     char message[KEPT_MESSAGE_BYTES]; /* FAILED: the reason */
 };
 /* Keeps a pending order, and makes its id and key. It counts as a file of 0 bytes. left: how many of total parts are still to be
- * made; the thread that makes the file counts it down, and it must stay valid until deliver or fail is called. Returns -1 with
+ * made; the thread that makes the file counts it down, and it must stay valid until kept_files_end is called. Returns -1 with
  * ERROR_MEMORY. */
 int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t total, size_t characters, char id[KEPT_ID_BYTES],
                      char key[KEPT_ID_BYTES], struct error *err);
-/* Completes an order: keeps a copy of text [file->length]. An order that has expired in the meantime is dropped. The order fails if
- * the text is longer than all files together may be, or if there is no memory for it. */
-void kept_files_deliver(struct kept_files *files, const char *id, const struct kept_file *file, const char *text);
-/* Marks the order as failed. */
-void kept_files_fail(struct kept_files *files, const char *id, const char *message);
+/* Completes an order: keeps a copy of text [file->length], or marks it as failed if text is NULL; message: the reason. An order
+ * that has expired in the meantime is dropped. It also fails if the text is longer than all files together may be, or if there is
+ * no memory for it. */
+void kept_files_end(struct kept_files *files, const char *id, const struct kept_file *file, const char *text, const char *message);
 /* False if no order has this id and this key. */
 bool kept_files_look(struct kept_files *files, const char *id, const char *key, struct kept_order *out);
-/* The same as kept_files_find for the file of an order with this key. */
-char *kept_files_fetch(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err);
 /* Removes the file of this id, if there is one. */
 void kept_files_remove(struct kept_files *files, const char *id);
 

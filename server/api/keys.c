@@ -6,6 +6,7 @@
 #include <gnutls/crypto.h>
 #include <math.h>
 #include <pthread.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ struct key {
 
 struct key_table {
     struct key *keys; /* [count] */
-    size_t count, capacity;
+    size_t count;
 };
 
 struct keys {
@@ -136,19 +137,6 @@ bool keys_allow(const struct key_limits *limits, const char *model) {
 
 /* ---- the file ---- */
 
-static int add_key(struct key_table *table, const struct key *key) {
-    if (table->count == table->capacity) {
-        size_t capacity = table->capacity ? 2 * table->capacity : 16;
-        struct key *grown = realloc(table->keys, capacity * sizeof *grown);
-        if (!grown)
-            return -1;
-        table->keys = grown;
-        table->capacity = capacity;
-    }
-    table->keys[table->count++] = *key;
-    return 0;
-}
-
 static int check_new(const struct key_table *table, const struct key *key, struct error *err) {
     if (table->count == MAX_KEYS)
         return error_set(err, ERROR_INPUT, "there may be at most %d keys", MAX_KEYS);
@@ -186,34 +174,33 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
     strcpy(key.holder.name, name);
     if (check_new(table, &key, err) != 0)
         return -1;
-    return add_key(table, &key) == 0 ? 0 : error_memory(err);
-}
-
-/* text: NUL-terminated; the function changes it. */
-static int read_lines(char *text, const char *path, struct key_table *table, struct error *err) {
-    size_t number = 0;
-    for (char *line = text, *next; *line; line = next) {
-        struct error why = {0};
-        size_t length = strcspn(line, "\n");
-        next = line + length + (line[length] == '\n');
-        line[length] = '\0';
-        number++;
-        if (read_line(line, table, &why) != 0)
-            return error_set(err, why.code, "%.100s, line %zu: %s", path, number, why.message);
-    }
-    if (table->count == 0) /* another process may be rewriting the file */
-        return error_set(err, ERROR_INPUT, "%.100s contains no key", path);
+    table->keys[table->count++] = key;
     return 0;
 }
 
 static int read_file(const char *path, struct key_table *table, struct error *err) {
     struct key_table read = {0};
     char *text;
-    size_t length;
+    size_t length, number = 0, lines = 1;
     if (file_read(path, MAX_FILE_BYTES, &text, &length, err) != 0)
         return -1;
-    int result = strlen(text) == length ? read_lines(text, path, &read, err)
-                                        : error_set(err, ERROR_INPUT, "%.100s contains a zero byte", path);
+    for (const char *c = text; *c && lines < MAX_KEYS; c++)
+        lines += *c == '\n';
+    read.keys = calloc(lines, sizeof *read.keys);
+    int result = read.keys ? 0 : error_memory(err);
+    if (result == 0 && strlen(text) != length)
+        result = error_set(err, ERROR_INPUT, "%.100s contains a zero byte", path);
+    for (char *line = text, *next; result == 0 && *line; line = next) {
+        struct error why = {0};
+        size_t bytes = strcspn(line, "\n");
+        next = line + bytes + (line[bytes] == '\n');
+        line[bytes] = '\0';
+        number++;
+        if (read_line(line, &read, &why) != 0)
+            result = error_set(err, why.code, "%.100s, line %zu: %s", path, number, why.message);
+    }
+    if (result == 0 && read.count == 0) /* another process may be rewriting the file */
+        result = error_set(err, ERROR_INPUT, "%.100s contains no key", path);
     free(text);
     if (result == 0)
         *table = read;
@@ -386,18 +373,17 @@ void limiter_return(struct limiter *limiter, uint64_t client, size_t tokens) {
 
 /* ---- daily characters ---- */
 
-enum { DAY_S = 24 * 60 * 60, BUCKETS = 1024 };
+enum { DAY_S = 24 * 60 * 60 };
 
 struct account {
-    struct account *next;
     int64_t day; /* today's characters */
     struct usage_count count;
-    char name[]; /* NUL-terminated */
+    char name[KEY_NAME_BYTES];
 };
 
 struct usage {
     pthread_mutex_t lock; /* guards the accounts, one for each name that was ever counted */
-    struct account *buckets[BUCKETS];
+    void *accounts;       /* by name (tsearch) */
 };
 
 struct usage *usage_create(void) {
@@ -410,28 +396,29 @@ struct usage *usage_create(void) {
 void usage_free(struct usage *usage) {
     if (!usage)
         return;
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct account *account = usage->buckets[i], *next; account; account = next) {
-            next = account->next;
-            free(account);
-        }
+    tdestroy(usage->accounts, free);
     pthread_mutex_destroy(&usage->lock);
     free(usage);
 }
 
-/* FNV-1a */
-static struct account **bucket_of(struct usage *usage, const char *name) {
-    uint32_t hash = 2166136261U;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 16777619U;
-    return &usage->buckets[hash % BUCKETS];
+static int compare_accounts(const void *a, const void *b) {
+    return strcmp(((const struct account *)a)->name, ((const struct account *)b)->name);
 }
 
-/* Requires the lock, as do the functions below. On another day an account starts again at 0. */
-static struct account *usage_account(struct usage *usage, const char *name, int64_t now_s) {
-    struct account *account = *bucket_of(usage, name);
-    while (account && strcmp(account->name, name) != 0)
-        account = account->next;
+/* Requires the lock. On another day an account starts again at 0. NULL: there is none or, if it would be opened, memory is out. */
+static struct account *usage_account(struct usage *usage, const char *name, int64_t now_s, bool open) {
+    struct account key = {.name = ""}, *account = NULL;
+    snprintf(key.name, sizeof key.name, "%s", name);
+    void **node = tfind(&key, &usage->accounts, compare_accounts);
+    if (node) {
+        account = *node;
+    } else if (open && (account = calloc(1, sizeof *account))) {
+        *account = key;
+        if (!tsearch(account, &usage->accounts, compare_accounts)) {
+            free(account);
+            return NULL;
+        }
+    }
     if (account && account->day != now_s / DAY_S) {
         account->day = now_s / DAY_S;
         account->count.today = 0;
@@ -439,23 +426,10 @@ static struct account *usage_account(struct usage *usage, const char *name, int6
     return account;
 }
 
-static struct account *open_account(struct usage *usage, const char *name, int64_t now_s) {
-    struct account **bucket = bucket_of(usage, name), *account = calloc(1, sizeof *account + strlen(name) + 1);
-    if (!account)
-        return NULL;
-    strcpy(account->name, name);
-    account->day = now_s / DAY_S;
-    account->next = *bucket;
-    *bucket = account;
-    return account;
-}
-
 enum usage_verdict usage_take(struct usage *usage, const char *name, uint64_t characters, uint64_t daily, int64_t now_s) {
     enum usage_verdict verdict = USAGE_MEMORY;
     pthread_mutex_lock(&usage->lock);
-    struct account *account = usage_account(usage, name, now_s);
-    if (!account)
-        account = open_account(usage, name, now_s);
+    struct account *account = usage_account(usage, name, now_s, true);
     if (account)
         verdict =
             daily > 0 && (account->count.today > daily || characters > daily - account->count.today) ? USAGE_EXCEEDED : USAGE_TAKEN;
@@ -469,7 +443,7 @@ enum usage_verdict usage_take(struct usage *usage, const char *name, uint64_t ch
 
 void usage_return(struct usage *usage, const char *name, uint64_t characters, int64_t now_s) {
     pthread_mutex_lock(&usage->lock);
-    struct account *account = usage_account(usage, name, now_s);
+    struct account *account = usage_account(usage, name, now_s, false);
     if (account) {
         account->count.total -= characters;
         account->count.today -=
@@ -480,7 +454,7 @@ void usage_return(struct usage *usage, const char *name, uint64_t characters, in
 
 struct usage_count usage_find(struct usage *usage, const char *name, int64_t now_s) {
     pthread_mutex_lock(&usage->lock);
-    const struct account *account = usage_account(usage, name, now_s);
+    const struct account *account = usage_account(usage, name, now_s, false);
     struct usage_count count = account ? account->count : (struct usage_count){0};
     pthread_mutex_unlock(&usage->lock);
     return count;

@@ -30,23 +30,11 @@ bool language_widen(char *code);
 enum { LANGUAGE_NARROWER = 16, LANGUAGE_FAR = 32 };
 int language_distance(const char *has, const char *asked);
 
-/* ---- variants: the labels of a model of several target languages ---- */
+/* ---- variants: the labels of a model of several languages ---- */
 
-struct translator_info;
-
-/* Returns the variant of this name or for this language, as the model's string; NULL: the model has none. Case is ignored, and
- * codes of two and three letters (ISO 639) are equivalent: "pt-BR" is pt_br before por, "sr" srp_Cyrl, "zh" cmn_Hans. */
-const char *variant_for(const struct translator_info *info, const char *code);
-
-/* The language of a source among those of a model of many languages, as variant_for finds it; NULL: the model lacks it, or has one
- * pair. */
-const char *variant_source(const struct translator_info *info, const char *code);
-
-/* Returns the variant for a request that names none: that of the model's own target, or NULL. */
-const char *variant_usual(const struct translator_info *info);
-
-/* Returns whether the model has several variants, so that a request must name one of them. */
-bool variant_must_be(const struct translator_info *info);
+/* Returns the label [count] that is this code or for this language; NULL: there is none. Case is ignored, and codes of two and
+ * three letters (ISO 639) are equivalent: "pt-BR" is pt_br before por, "sr" srp_Cyrl, "zh" cmn_Hans. */
+const char *language_among(const char *const *labels, size_t count, const char *code);
 
 /* Sets code to the variant as a BCP-47 code ("fr" for fra), or to the variant itself if it has no code. */
 void variant_code(const char *variant, char code[VARIANT_CODE_BYTES]);
@@ -90,24 +78,5 @@ struct language_other {
  * likely [count]: the languages that a short text in Latin letters may be in, since its few letters fit almost any language. If the
  * detector does not know the expected language, no text is suspected. Thread-safe. */
 struct language_other language_check(const char *text, size_t length, const char *code, const char *const *likely, size_t count);
-
-/* ---- Compact Language Detector 2 (cld2.cc) ---- */
-
-enum { CLD2_GUESSES = 3, CLD2_CODE_BYTES = 16 };
-
-struct cld2_guess {
-    char code[CLD2_CODE_BYTES];
-    int percent;  /* percent of the text */
-    double score; /* score of its letters per kB: about 1,000 for typical text */
-};
-
-/* Writes the likeliest languages of a text of any bytes, best first, and returns their number, or -1 if memory is out. expected:
- * codes separated by commas that are preferred; NULL: none. Thread-safe. */
-int cld2_detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]);
-
-/* True if the detector knows this language (BCP-47). */
-bool cld2_knows(const char *code);
-/* True if two codes mean one language that the detector knows: "nb" and "no", "he" and "iw". */
-bool cld2_same(const char *a, const char *b);
 
 #endif

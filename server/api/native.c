@@ -1,9 +1,7 @@
 /* alignd's own dialect of POST /translate and POST /attention: it chooses the model of each text, checks combinations of fields,
  * and writes the answer around the texts. A form or a query string is converted to JSON first and then read like any body. */
 #include "model/base/utf8.h"
-#include "server/api/fields.h"
-#include "server/api/languages.h"
-#include "server/api/plan.h"
+#include "server/api/endpoint.h"
 #include "server/base/clock.h"
 #include "server/get/fetch.h"
 #include <stdio.h>
@@ -85,22 +83,11 @@ static size_t list_pairs(const struct model_set *models, const struct api_form *
     return pairs;
 }
 
-/* True if no model fits, but one might without the variant. */
-static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply);
-
 /* True if a text of the request looks like a language code, so that it may stand in a command. */
 static bool is_code(const char *text) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
     size_t length = text ? strspn(text, letters) : 0;
     return length > 0 && length < LANGUAGE_CODE_BYTES && *text != '-' && !text[length];
-}
-
-/* Writes how a missing pair can be got; the command has both codes where they are known. */
-static void advise(const struct api_form *form, char text[ADVICE_BYTES]) {
-    char pair[2 * LANGUAGE_CODE_BYTES + 1] = "";
-    if (is_code(form->source) && is_code(form->target_language))
-        snprintf(pair, sizeof pair, " %.15s-%.15s", form->source, form->target_language);
-    snprintf(text, ADVICE_BYTES, "; \"alignd get%s\" or an administrator can download one, if it exists", pair);
 }
 
 /* Which of the fields that choose a model is responsible for finding none. */
@@ -112,26 +99,26 @@ static int fail_model(const struct model_set *models, const struct api_form *for
     }
     if (!known_model)
         return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
-    if (form->variant)
-        return fail_variant(models, form, reply);
+    if (form->variant) { /* a model might fit without it */
+        struct api_form other = *form;
+        other.variant = NULL;
+        struct served_model *model = find_model(models, NULL, &other);
+        return model ? api_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"", model->info.name, form->variant)
+                     : fail_model(models, &other, reply);
+    }
+
+    /* how a missing pair can be got; the command has both codes where they are known */
     const char *which = form->model ? "this model does not translate" : "no model translates";
-    char advice[ADVICE_BYTES] = "";
+    char advice[ADVICE_BYTES] = "", pair[2 * LANGUAGE_CODE_BYTES + 1] = "";
+    if (is_code(form->source) && is_code(form->target_language))
+        snprintf(pair, sizeof pair, " %.15s-%.15s", form->source, form->target_language);
     if (!form->model)
-        advise(form, advice);
+        snprintf(advice, sizeof advice, "; \"alignd get%s\" or an administrator can download one, if it exists", pair);
     if (!known_source)
         return api_refuse(reply, "source", "%s from \"%.60s\"%s", which, form->source, advice);
     if (!form->source)
         return api_refuse(reply, "target", "%s to \"%.60s\"%s", which, form->target_language, advice);
     return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"%s", which, form->source, form->target_language, advice);
-}
-
-static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply) {
-    struct api_form other = *form;
-    other.variant = NULL;
-    struct served_model *model = find_model(models, NULL, &other);
-    if (!model)
-        return fail_model(models, &other, reply);
-    return api_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"", model->info.name, form->variant);
 }
 
 /* In earlier versions, /attention took a translation by this name. The message explains that to clients that still send one. */
@@ -185,7 +172,7 @@ static int choose(const struct service *service, const struct api_form *form, st
     const char *code = form->variant ? form->variant : form->target_language;
     const char *variant = code ? variant_for(&last->info, code) : NULL;
     if (!variant)
-        variant = variant_usual(&last->info);
+        variant = variant_for(&last->info, last->info.target);
     *(choice->second ? &choice->second_variant : &choice->variant) = variant;
     if (variant || !variant_must_be(&last->info))
         return 0;
@@ -193,7 +180,8 @@ static int choose(const struct service *service, const struct api_form *form, st
                       last->info.variant_count, last->info.variants[0]);
 }
 
-/* No model leads to the target: the first text's language, among those from which one that does can be downloaded. As api_fetch. */
+/* No model leads to the target: the first text's language, among those from which one that does can be downloaded. As
+ * api_fetch_missing. */
 static bool fetch_detected(const struct service *service, const struct api_form *form, struct request *request,
                            struct reply *reply) {
     enum { MOST_SOURCES = 128 };
@@ -229,10 +217,8 @@ static int choose_detected(const struct service *service, struct api_form *form,
         plan_add_sources(info, codes, &code_count);
     }
     struct choice *chosen = arena_zalloc(&request->arena, code_count + 1, sizeof *chosen); /* for each code */
-    if (!codes || !chosen) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (!codes || !chosen)
+        return api_fail_memory(reply);
     if (code_count == 0 && pairs && fetch_detected(service, form, request, reply))
         return -1;
     if (code_count == 0)
@@ -240,10 +226,8 @@ static int choose_detected(const struct service *service, struct api_form *form,
     for (size_t i = 0; i < count; i++) {
         const json_t *text = json_is_array(form->text) ? json_array_get(form->text, i) : form->text;
         struct language_guess guess = language_detect(json_string_value(text), json_string_length(text), false, codes, code_count);
-        if (guess.failed) {
-            api_fail_memory(reply);
-            return -1;
-        }
+        if (guess.failed)
+            return api_fail_memory(reply);
         form->source = codes[guess.index];
         if (!chosen[guess.index].model && choose(service, form, request, &chosen[guess.index], reply) != 0)
             return -1;
@@ -273,10 +257,8 @@ static int choose_models(const struct service *service, struct api_form *form, s
     if (automatic)
         form->source = NULL;
     form->choices = arena_zalloc(&request->arena, count, sizeof *form->choices);
-    if (!form->choices) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (!form->choices)
+        return api_fail_memory(reply);
     if (form->attention && form->target_language && check_target(service, request->models, form, reply) != 0)
         return -1;
 
@@ -326,8 +308,7 @@ static int check_texts(const char *field, json_t *value, size_t most, size_t *co
     }
     if (characters <= most)
         return 0;
-    api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu characters, got %zu", field, most, characters);
-    return -1;
+    return api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu characters, got %zu", field, most, characters);
 }
 
 /* Checks limits of a number that depend on another field. A beam, samples and an exact search have several hypotheses. */
@@ -422,10 +403,8 @@ static int check_form(const struct service *service, struct api_form *form, size
                           translations);
     if (form->translation && prefix > 0)
         return api_refuse(reply, "prefix", "prefix must be empty when translation is given");
-    if (prefix > most) {
-        api_fail(reply, STATUS_TOO_LARGE, "prefix", "prefix must have at most %zu characters, got %zu", most, prefix);
-        return -1;
-    }
+    if (prefix > most)
+        return api_fail(reply, STATUS_TOO_LARGE, "prefix", "prefix must have at most %zu characters, got %zu", most, prefix);
     const char *phrases = form->glossary ? "glossary" : form->protect ? "protect" : NULL;
     if (form->translation && phrases)
         return api_refuse(reply, phrases, "%s must be omitted when translation is given", phrases);
@@ -458,11 +437,12 @@ static int check_form(const struct service *service, struct api_form *form, size
 
 /* Refuses fields that have no meaning for a text that is cut at its tags. */
 static int check_markup(const struct api_form *form, struct reply *reply) {
-    const char *name = form->stream ? "stream" : form->prefix[0] ? "prefix" : form->include & INCLUDE_HEADS ? "include" : NULL;
-    if (!name)
-        return 0;
-    return strcmp(name, "include") == 0 ? api_refuse(reply, name, "include must not contain heads when format is %s", form->format)
-                                        : api_refuse(reply, name, "%s must be omitted when format is %s", name, form->format);
+    const char *name = form->stream ? "stream" : form->prefix[0] ? "prefix" : NULL;
+    if (name)
+        return api_refuse(reply, name, "%s must be omitted when format is %s", name, form->format);
+    return form->include & INCLUDE_HEADS
+               ? api_refuse(reply, "include", "include must not contain heads when format is %s", form->format)
+               : 0;
 }
 
 static struct plan *make_plan(const struct api_form *form, struct request *request) {
@@ -530,18 +510,14 @@ static int read_markup(const struct api_form *form, struct request *request, str
                  form->force_attention || form->include & INCLUDE_HEADS))
         return 0;
     struct plan *plan = make_plan(form, request);
-    if (!plan || (plan_parse(plan, &request->arena, &error) != 0 && error.code != ERROR_INPUT)) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (!plan || (plan_parse(plan, &request->arena, &error) != 0 && error.code != ERROR_INPUT))
+        return api_fail_memory(reply);
     if (error.code == ERROR_INPUT)
         return api_refuse(reply, "text", "text: %s", error.message);
     for (size_t i = 0; i < plan->count; i++)
         marked |= plan->items[i].marked;
-    if (marked && cut_texts(plan, request) != 0) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (marked && cut_texts(plan, request) != 0)
+        return api_fail_memory(reply);
     request->aligns |= marked;
     return 0;
 }
@@ -570,10 +546,8 @@ static int copy_texts(const struct api_form *form, size_t count, struct request 
     }
     request->prefix_length = strlen(form->prefix);
     request->prefix = arena_copy(&request->arena, form->prefix, request->prefix_length);
-    if (arena_failed(&request->arena)) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (arena_failed(&request->arena))
+        return api_fail_memory(reply);
     request->text_count = count;
     return 0;
 }
@@ -600,18 +574,16 @@ static void fill_options(const struct api_form *form, const struct service_optio
 static int parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
     size_t count;
     struct api_form form = api_default_form(kind);
-    int result = -1;
     if (getrandom(&form.search.sampling.seed, sizeof form.search.sampling.seed, 0) != (ssize_t)sizeof form.search.sampling.seed)
         form.search.sampling.seed = (uint64_t)clock_us();
     form.search.sampling.seed >>= 11; /* a JavaScript number has no more bits, so every client can send the seed back */
-    if (api_read_form(root, kind, &form, reply) == 0 && check_form(service, &form, &count, request, reply) == 0 &&
-        (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&
-        (!form.glossary || api_read_glossary(service, form.glossary, request, reply) == 0) &&
-        (!form.protect || api_read_protect(form.protect, request, reply) == 0) && copy_texts(&form, count, request, reply) == 0) {
-        fill_options(&form, &service->options, request);
-        result = kind == API_TRANSLATE ? read_markup(&form, request, reply) : 0;
-    }
-    return result;
+    if (api_read_form(root, kind, &form, reply) != 0 || check_form(service, &form, &count, request, reply) != 0 ||
+        (form.force_attention && api_read_forced(form.force_attention, request, reply) != 0) ||
+        (form.glossary && api_read_glossary(service, form.glossary, request, reply) != 0) ||
+        (form.protect && api_read_protect(form.protect, request, reply) != 0) || copy_texts(&form, count, request, reply) != 0)
+        return -1;
+    fill_options(&form, &service->options, request);
+    return kind == API_TRANSLATE ? read_markup(&form, request, reply) : 0;
 }
 
 /* ---- the dialect ---- */
@@ -633,7 +605,11 @@ static json_t *joined(json_t *first, json_t *second) {
     return all;
 }
 
-static json_t *native_load(const struct call *call, enum api_kind kind, struct reply *reply) {
+static enum api_kind kind_of(const struct dialect *dialect) {
+    return dialect == &dialect_attention ? API_ATTENTION : API_TRANSLATE;
+}
+
+static json_t *native_load(const struct call *call, struct reply *reply) {
     if (!native_speaks(&(struct dialect_fields){.call = call})) {
         api_fail(reply, STATUS_INVALID, "text",
                  "text is missing: send a JSON object such as {\"text\": \"Hello.\"} or a form with text; /translate also takes q");
@@ -643,7 +619,7 @@ static json_t *native_load(const struct call *call, enum api_kind kind, struct r
     for (size_t i = 0; root && i < call->field_count; i++) {
         const struct api_field *sent = &call->fields[i];
         struct field field;
-        const struct field_type *type = field_find(sent->name, kind, &field) ? field.type : NULL;
+        const struct field_type *type = field_find(sent->name, kind_of(reply->dialect), &field) ? field.type : NULL;
         json_t *former = json_object_get(root, sent->name), *value = NULL;
         if (former && type && !type->several) {
             api_fail(reply, STATUS_INVALID, sent->name, "%s must be given only once", sent->name);
@@ -663,23 +639,14 @@ static json_t *native_load(const struct call *call, enum api_kind kind, struct r
     return NULL;
 }
 
-static json_t *translate_load(const struct call *call, struct reply *reply) {
-    return native_load(call, API_TRANSLATE, reply);
-}
-
-static json_t *attention_load(const struct call *call, struct reply *reply) {
-    return native_load(call, API_ATTENTION, reply);
-}
-
 static void native_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                          struct reply *reply) {
-    enum api_kind kind = dialect == &dialect_attention ? API_ATTENTION : API_TRANSLATE;
-    if (parse(service, root, kind, request, reply) == 0 && !api_recall(service, dialect->name, root, request, reply))
+    if (parse(service, root, kind_of(dialect), request, reply) == 0 && !api_recall(service, dialect->name, root, request, reply))
         api_prepare(service, "text", request, reply);
 }
 
-/* {"model","source","target", array_name: [{"text","sentences"}]} */
-static void native_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
+/* {"model","source","target", "translations" or "results": [{"text","sentences"}]} */
+static void native_finish(const struct service *service, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
     const struct translator_info *info = &request->model->info;
@@ -702,7 +669,7 @@ static void native_finish(const struct service *service, const char *array_name,
         writer_string(&w, "variant", request->variant);
     if (request->search.strategy == &search_sample)
         writer_integer(&w, "seed", (int64_t)request->search.sampling.seed);
-    writer_begin_array(&w, array_name);
+    writer_begin_array(&w, kind_of(reply->dialect) == API_ATTENTION ? "results" : "translations");
     const struct plan *plan = request->plan;
     for (size_t i = 0, count = plan ? plan->count : request->text_count;
          i < count && !writer_ended(&w) && !request_is_over(request); i++)
@@ -715,24 +682,16 @@ static void native_finish(const struct service *service, const char *array_name,
     api_reply_answer(service, reply, &w);
 }
 
-static void translate_finish(const struct service *service, struct request *request, struct reply *reply) {
-    native_finish(service, "translations", request, reply);
-}
-
-static void attention_finish(const struct service *service, struct request *request, struct reply *reply) {
-    native_finish(service, "results", request, reply);
-}
-
 const struct dialect dialect_translate = {.name = "translate",
                                           .path = "/translate",
                                           .speaks = native_speaks,
-                                          .load = translate_load,
+                                          .load = native_load,
                                           .start = native_start,
-                                          .finish = translate_finish};
+                                          .finish = native_finish};
 
 const struct dialect dialect_attention = {.name = "attention",
                                           .path = "/attention",
                                           .speaks = native_speaks,
-                                          .load = attention_load,
+                                          .load = native_load,
                                           .start = native_start,
-                                          .finish = attention_finish};
+                                          .finish = native_finish};

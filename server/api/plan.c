@@ -1,9 +1,8 @@
 /* Plans: the strings or the document of a request in another service's dialect, in pairs of languages. A plan knows which model, or
  * which two, translate each string into each target, which texts of the request this makes, and how these become the answers
  * again. */
-#include "server/api/plan.h"
 #include "model/base/utf8.h"
-#include "server/api/languages.h"
+#include "server/api/endpoint.h"
 #include "server/markup/markup.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,19 @@
 
 bool plan_translates(const struct translator_info *info) {
     return strcmp(info->task, "translation") == 0;
+}
+
+const char *variant_for(const struct translator_info *info, const char *code) {
+    const char *known_as = translator_language(info, code);
+    return known_as ? known_as : language_among(info->variants, info->variant_count, code);
+}
+
+const char *variant_source(const struct translator_info *info, const char *code) {
+    return info->languages && code ? variant_for(info, code) : NULL;
+}
+
+bool variant_must_be(const struct translator_info *info) {
+    return info->variant_count > 1;
 }
 
 static void add_code(const char *code, struct plan_codes *codes) {
@@ -61,6 +73,12 @@ int plan_languages(const struct model_set *models, bool sources, bool targets, s
     if (targets)
         add_targets(models, NULL, false, codes);
     return 0;
+}
+
+int plan_list(struct request *request, bool sources, bool targets, struct plan_codes *codes, struct reply *reply) {
+    if (api_is_loading(request, reply))
+        return -1;
+    return plan_languages(request->models, sources, targets, &request->arena, codes) == 0 ? 0 : api_fail_memory(reply);
 }
 
 int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,

@@ -1,9 +1,7 @@
 /* Warnings: the codes and the check for each. A check reads a decoded text and adds at most one warning. */
-#include "server/api/warnings.h"
 #include "model/base/utf8.h"
 #include "model/translator.h"
-#include "server/api/languages.h"
-#include "server/api/plan.h"
+#include "server/api/endpoint.h"
 #include "server/decode/outcome.h"
 #include "server/models/catalog.h"
 #include <stdarg.h>
@@ -12,26 +10,25 @@
 
 enum { MESSAGE_BYTES = 256, UNKNOWN_PARTS = 3, LANGUAGE_BYTES = 4096 };
 
-struct warning *warnings_add(struct warnings *warnings, struct arena *arena, enum warning_code code, const char *format, ...) {
+/* Adds a warning, whose put and detail are for its other members. detail NULL with a put: memory is out. Returns -1 if memory is
+ * out. */
+__attribute__((format(printf, 6, 7))) static int add_warning(struct warnings *warnings, struct arena *arena, enum warning_code code,
+                                                             void (*put)(struct writer *w, const struct warning *warning),
+                                                             const void *detail, const char *format, ...) {
     char message[MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     struct warning *warning = arena_zalloc(arena, 1, sizeof *warning);
-    if (!warning)
-        return NULL;
-    warning->code = code;
-    warning->message = arena_copy(arena, message, strlen(message));
-    if (!warning->message)
-        return NULL;
-    if (warnings->last)
-        warnings->last->next = warning;
-    else
-        warnings->first = warning;
+    const char *copy = arena_copy(arena, message, strlen(message));
+    if (!warning || !copy || (put && !detail))
+        return -1;
+    *warning = (struct warning){.code = code, .message = copy, .put = put, .detail = detail};
+    *(warnings->last ? &warnings->last->next : &warnings->first) = warning;
     warnings->last = warning;
     warnings->codes |= 1u << code;
-    return warning;
+    return 0;
 }
 
 /* A text and the sum of what its sentences say. */
@@ -101,13 +98,8 @@ static int warn_of_language(const struct request *request, const char *source, c
         return other.failed ? -1 : 0;
     language_name(other.code, looks);
     language_name(source, reads);
-    struct warning *warning =
-        warnings_add(warnings, arena, WARNING_LANGUAGE, "the text looks like %s, but the model reads %s", looks, reads);
-    if (!warning)
-        return -1;
-    warning->put = put_language;
-    warning->detail = arena_copy(arena, other.code, strlen(other.code));
-    return warning->detail ? 0 : -1;
+    return add_warning(warnings, arena, WARNING_LANGUAGE, put_language, arena_copy(arena, other.code, strlen(other.code)),
+                       "the text looks like %s, but the model reads %s", looks, reads);
 }
 
 static int check_language(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
@@ -120,21 +112,19 @@ static int check_language(const struct judged *judged, struct arena *arena, stru
 
 /* A text without sentences that should be an ICU message could not be parsed. */
 static int warn_of_message(const char *text, size_t length, struct arena *arena, struct warnings *warnings) {
-    return !icu_message_is(text, length) ||
-                   warnings_add(warnings, arena, WARNING_UNTRANSLATED,
-                                "the text was returned unchanged: it has braces but is not a valid ICU message")
-               ? 0
-               : -1;
+    if (!icu_message_is(text, length))
+        return 0;
+    return add_warning(warnings, arena, WARNING_UNTRANSLATED, NULL, NULL,
+                       "the text was returned unchanged: it has braces but is not a valid ICU message");
 }
 
 static int check_untranslated(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
     if (judged->text->count == 0)
         return warn_of_message(judged->text->source, judged->text->source_length, arena, warnings);
-    return !judged->all.untranslated ||
-                   warnings_add(warnings, arena, WARNING_UNTRANSLATED,
-                                "a sentence was returned unchanged: the model can read none or few of its letters")
-               ? 0
-               : -1;
+    if (!judged->all.untranslated)
+        return 0;
+    return add_warning(warnings, arena, WARNING_UNTRANSLATED, NULL, NULL,
+                       "a sentence was returned unchanged: the model can read none or few of its letters");
 }
 
 /* ---- unknown, shortened ---- */
@@ -143,19 +133,16 @@ static int check_unknowns(const struct judged *judged, struct arena *arena, stru
     size_t unknown = judged->all.unknown, tokens = judged->all.tokens;
     if (UNKNOWN_PARTS * unknown <= tokens)
         return 0;
-    return warnings_add(warnings, arena, WARNING_UNKNOWN, "the model does not know %zu of the text's %zu tokens", unknown, tokens)
-               ? 0
-               : -1;
+    return add_warning(warnings, arena, WARNING_UNKNOWN, NULL, NULL, "the model does not know %zu of the text's %zu tokens",
+                       unknown, tokens);
 }
 
 static int check_omissions(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
     const struct omission *sum = &judged->all.omission;
     if (!omission_is_much(sum))
         return 0;
-    return warnings_add(warnings, arena, WARNING_SHORTENED, "much of the text may be left untranslated: %zu of its %zu tokens",
-                        sum->left, sum->tokens)
-               ? 0
-               : -1;
+    return add_warning(warnings, arena, WARNING_SHORTENED, NULL, NULL,
+                       "much of the text may be left untranslated: %zu of its %zu tokens", sum->left, sum->tokens);
 }
 
 /* ---- numbers ---- */
@@ -187,12 +174,10 @@ static void add_all(const char *const *strings, size_t count, const char **list,
 static int check_numbers(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
     if (judged->all.source_count + judged->all.target_count == 0)
         return 0;
-    struct warning *warning =
-        warnings_add(warnings, arena, WARNING_NUMBERS, "the numbers in the translation differ from those in the text");
     struct number_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
     const char **source = arena_alloc(arena, judged->all.source_count, sizeof *source);
     const char **target = arena_alloc(arena, judged->all.target_count, sizeof *target);
-    if (!warning || !lists || !source || !target)
+    if (!lists || !source || !target)
         return -1;
     for (size_t i = 0; i < judged->text->count; i++) {
         struct judgement one;
@@ -203,9 +188,8 @@ static int check_numbers(const struct judged *judged, struct arena *arena, struc
     }
     lists->source = source;
     lists->target = target;
-    warning->put = put_numbers;
-    warning->detail = lists;
-    return 0;
+    return add_warning(warnings, arena, WARNING_NUMBERS, put_numbers, lists,
+                       "the numbers in the translation differ from those in the text");
 }
 
 /* ---- doubtful ---- */
@@ -218,19 +202,15 @@ static void put_doubt(struct writer *w, const struct warning *warning) {
 static int check_doubt(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
     if (judged->doubtful == 0)
         return 0;
-    struct warning *warning =
-        judged->text->count == 1
-            ? warnings_add(warnings, arena, WARNING_DOUBTFUL, "the translation is probably wrong: the model is not sure of it")
-            : warnings_add(warnings, arena, WARNING_DOUBTFUL,
-                           "%zu of the %zu sentences are probably translated wrong: the model is not sure of them",
-                           judged->doubtful, judged->text->count);
     double *detail = arena_alloc(arena, 1, sizeof *detail);
-    if (!warning || !detail)
-        return -1;
-    *detail = judged->all.estimate;
-    warning->put = put_doubt;
-    warning->detail = detail;
-    return 0;
+    if (detail)
+        *detail = judged->all.estimate;
+    if (judged->text->count == 1)
+        return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, detail,
+                           "the translation is probably wrong: the model is not sure of it");
+    return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, detail,
+                       "%zu of the %zu sentences are probably translated wrong: the model is not sure of them", judged->doubtful,
+                       judged->text->count);
 }
 
 /* ---- all ---- */
@@ -263,11 +243,6 @@ static int check_text(const struct request *request, const struct text *text, un
     return 0;
 }
 
-static int warnings_of_text(const struct request *request, const struct text *text, struct arena *arena,
-                            struct warnings *warnings) {
-    return check_text(request, text, ~0u, arena, warnings);
-}
-
 /* Checks the language of an item's segments together. */
 static int check_markup(const struct request *request, const struct plan_item *item, struct arena *arena,
                         struct warnings *warnings) {
@@ -283,7 +258,13 @@ static int check_markup(const struct request *request, const struct plan_item *i
     return joined ? warn_of_language(request, item->model->info.source, joined, length, arena, warnings) : -1;
 }
 
-int warnings_of_plan(const struct request *request, const struct plan *plan, struct arena *arena, struct warnings *warnings) {
+int warnings_of_plan(struct request *request) {
+    struct plan *plan = request->plan;
+    struct arena *arena = &request->arena;
+    struct warnings *warnings = arena_zalloc(arena, 1, sizeof *warnings);
+    plan->warnings = warnings;
+    if (!warnings)
+        return -1;
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_item *item = &plan->items[i];
         bool segments = plan->markup || item->marked;
@@ -315,7 +296,7 @@ void warning_begin(struct writer *w, const struct warning *warning) {
 
 void api_put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out) {
     struct warnings warnings = {0};
-    if (warnings_of_text(request, text, arena, &warnings) != 0)
+    if (check_text(request, text, ~0u, arena, &warnings) != 0)
         writer_fail(out);
     if (!warnings.first)
         return;

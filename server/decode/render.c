@@ -328,7 +328,7 @@ int links_make(const struct links_kind *kind, const struct word_matrix *words, s
         return error_memory(err);
     for (size_t j = 0; targets > 0 && j < sources; j++)
         best_target[j] = best_of_source(words, j);
-    for (size_t i = 0; i < targets; i++) {
+    for (size_t i = 0; sources > 0 && i < targets; i++) {
         const float *row = words->weights + i * sources;
         size_t best_source = 0;
         bool aligned = render_aligned(row, sources, words->ends[i], &best_source);

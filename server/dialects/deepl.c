@@ -1,7 +1,6 @@
 /* DeepL's dialect: POST /v2/translate, its languages and usage, and the calls for glossaries. Unknown fields are ignored, since
  * newer clients send fields of later versions. */
-#include "server/api/languages.h"
-#include "server/api/plan.h"
+#include "server/api/endpoint.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,16 +73,13 @@ static int read_names(const json_t *root, const char *field, struct arena *arena
     }
     if (!arena_failed(arena))
         return 0;
-    api_fail_memory(reply);
-    return -1;
+    return api_fail_memory(reply);
 }
 
 static int read_xml(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
     struct html_tags *tags = arena_zalloc(arena, 1, sizeof *tags);
-    if (!tags) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (!tags)
+        return api_fail_memory(reply);
     order->tags = tags;
     tags->outline = true;
     tags->doctype = true;
@@ -132,27 +128,15 @@ static int read_model_type(const json_t *root, const char **used, struct reply *
                             type);
 }
 
-static int read_order(const json_t *root, struct order *order, struct deepl_order *own, struct arena *arena, struct reply *reply) {
-    if (order_texts(root, order, API_MAX_TEXTS, reply) != 0 || order_string(root, "source_lang", &order->source, reply) != 0 ||
-        order_string(root, "target_lang", &order->targets[0], reply) != 0 ||
-        order_string(root, "glossary_id", &order->glossary, reply) != 0 || read_split(root, order, reply) != 0 ||
+static int deepl_read(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
+    struct deepl_order *own = order->own;
+    if (order_string(root, "glossary_id", &order->glossary, reply) != 0 || read_split(root, order, reply) != 0 ||
         read_formality(root, reply) != 0 || read_tags(root, order, arena, reply) != 0 ||
         order_flag(root, "show_billed_characters", &own->billed, reply) != 0 || read_model_type(root, &own->model_type, reply) != 0)
         return -1;
-    order->target_count = 1;
     if (order->glossary && !order->source)
         return api_refuse(reply, "source_lang", "source_lang is required with glossary_id");
-    return order->targets[0] ? 0 : api_refuse(reply, "target_lang", "target_lang is missing");
-}
-
-static void deepl_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                        struct reply *reply) {
-    struct deepl_order *own = arena_zalloc(&request->arena, 1, sizeof *own); /* order_create reports it if memory was out */
-    const struct order begun = {
-        .text_name = "text", .source_name = "source_lang", .target_name = "target_lang", .apart = true, .own = own};
-    struct order *order = order_create(request, &begun, reply);
-    if (order && read_order(root, order, own, &request->arena, reply) == 0)
-        order_start(order, dialect, service, root, request, reply);
+    return 0;
 }
 
 /* ---- answers ---- */
@@ -185,14 +169,18 @@ static void put_answers(struct writer *w, const struct plan *plan, const struct 
     writer_end_object(w);
 }
 
-const struct dialect dialect_deepl = {.name = "deepl",
-                                      .load = order_load,
-                                      .several = "text",
-                                      .start = deepl_start,
-                                      .finish = order_finish,
-                                      .put = put_answers,
-                                      .put_error = deepl_put_error,
-                                      .status_of = deepl_status};
+const struct dialect dialect_deepl = {
+    .name = "deepl",
+    .load = order_load,
+    .several = "text",
+    .order = {.text_name = "text", .source_name = "source_lang", .target_name = "target_lang", .apart = true},
+    .own_bytes = sizeof(struct deepl_order),
+    .start = order_begin,
+    .read = deepl_read,
+    .finish = order_finish,
+    .put = put_answers,
+    .put_error = deepl_put_error,
+    .status_of = deepl_status};
 
 /* ---- languages and usage ---- */
 
@@ -202,14 +190,10 @@ void api_deepl_languages(const struct service *service, const struct call *call,
     const char *type = sent ? sent->value : NULL;
     struct plan_codes codes;
     bool target = type && strcmp(type, "target") == 0;
-    if (api_is_loading(request, reply))
+    if (plan_list(request, !target, target, &codes, reply) != 0)
         return;
     if (type && !target && strcmp(type, "source") != 0) {
         api_fail(reply, STATUS_INVALID, "type", "type must be source or target");
-        return;
-    }
-    if (plan_languages(request->models, !target, target, &request->arena, &codes) != 0) {
-        api_fail_memory(reply);
         return;
     }
     struct writer w = {.most = SIZE_MAX};
@@ -314,10 +298,8 @@ static int find_all(const struct service *service, const struct call *call, cons
     const char *id = api_path_part(api_find(call->path, "GET", &index), call->path, &length);
     struct kept_glossary **all = glossaries_all(service->glossaries, &count);
     found->count = 0;
-    if (!all) {
-        api_fail_memory(reply);
-        return -1;
-    }
+    if (!all)
+        return api_fail_memory(reply);
     for (size_t i = 0; i < count && found->count < MOST_DICTIONARIES; i++) {
         const struct glossary_about *about = &all[i]->about;
         if (strlen(about->id) == length && memcmp(about->id, id, length) == 0 && is_seen(all[i], api_glossary_owner(request)) &&
@@ -327,8 +309,7 @@ static int find_all(const struct service *service, const struct call *call, cons
     release_all(all, count);
     if (found->count > 0)
         return 0;
-    api_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
-    return -1;
+    return api_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
 }
 
 /* True if the call is of version 3. */
@@ -650,16 +631,13 @@ void api_deepl_make_glossary(const struct service *service, const struct call *c
     snprintf(about.owner, sizeof about.owner, "%s", api_glossary_owner(request));
     if (root && read_name(root, about.name, reply) == 0) {
         int result = 0;
-        enum glossaries_verdict verdict = GLOSSARIES_FAILED;
-        if (glossaries_name(&about, &error) == 0) {
-            verdict = GLOSSARIES_DONE;
-            if (multilingual)
-                result = read_dictionaries(root, &about, request, &made, reply);
-            else if ((made.all[0] = read_dictionary(root, &about, request, reply)) != NULL)
-                made.count = 1;
-            else
-                result = -1;
-        }
+        enum glossaries_verdict verdict = glossaries_name(&about, &error) == 0 ? GLOSSARIES_DONE : GLOSSARIES_FAILED;
+        if (verdict == GLOSSARIES_DONE && multilingual)
+            result = read_dictionaries(root, &about, request, &made, reply);
+        else if (verdict == GLOSSARIES_DONE && (made.all[0] = read_dictionary(root, &about, request, reply)) != NULL)
+            made.count = 1;
+        else if (verdict == GLOSSARIES_DONE)
+            result = -1;
         if (result == 0 && verdict == GLOSSARIES_DONE && made.count == 0)
             result = api_refuse(reply, "dictionaries", "dictionaries is missing");
         if (result == 0 && verdict == GLOSSARIES_DONE)
@@ -671,25 +649,6 @@ void api_deepl_make_glossary(const struct service *service, const struct call *c
     }
     dictionaries_done(&made);
     json_decref(root);
-}
-
-void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
-                               struct reply *reply) {
-    struct dictionaries found;
-    struct error error = {0};
-    if (keeps_none(service, reply) || find_all(service, call, request, &found, reply) != 0)
-        return;
-    if (found.all[0]->about.fixed) {
-        api_fail(reply, STATUS_FORBIDDEN, NULL, "this glossary belongs to the server and cannot be deleted");
-    } else {
-        enum glossaries_verdict verdict =
-            glossaries_remove(service->glossaries, found.all[0]->about.id, api_glossary_owner(request), &error);
-        if (verdict == GLOSSARIES_DONE)
-            reply->status = STATUS_NO_CONTENT;
-        else
-            fail_change(verdict, &error, reply);
-    }
-    dictionaries_done(&found);
 }
 
 static int compare_phrases(const void *a, const void *b) {
@@ -735,6 +694,7 @@ struct change {
     const struct dictionaries *given; /* their entries are added to those of the same pair, or replace them */
     bool replaces;
     const char *source, *target; /* the pair of a dictionary to remove; NULL: none */
+    bool removes;                /* all dictionaries go */
 };
 
 /* Collects the dictionaries that change: old receives those of now that are removed, made those that replace them. -1: the reply is
@@ -751,7 +711,7 @@ static int plan_change(const struct dictionaries *now, const struct change *chan
     for (size_t i = 0; i < now->count; i++) {
         struct kept_glossary *one = now->all[i];
         const struct kept_glossary *given = find_pair(change->given, one->about.source, one->about.target);
-        bool goes = change->source && has_pair(one, change->source, change->target);
+        bool goes = change->removes || (change->source && has_pair(one, change->source, change->target));
         if (goes || given || change->name)
             old->all[old->count++] = kept_glossary_acquire(one);
         if (goes || (given && change->replaces) || (!given && !change->name))
@@ -791,8 +751,8 @@ static bool change_glossary(const struct service *service, const struct call *ca
         struct dictionaries now, old = {.count = 0}, made = {.count = 0};
         int result = find_all(service, call, request, &now, reply);
         if (result == 0 && now.all[0]->about.fixed) {
-            api_fail(reply, STATUS_FORBIDDEN, NULL, "this glossary belongs to the server and cannot be changed");
-            result = -1;
+            result = api_fail(reply, STATUS_FORBIDDEN, NULL, "this glossary belongs to the server and cannot be %s",
+                              change->removes ? "deleted" : "changed");
         }
         if (result == 0)
             result = plan_change(&now, change, &old, &made, reply);
@@ -842,10 +802,18 @@ void api_deepl_set_dictionary(const struct service *service, const struct call *
     json_decref(root);
 }
 
+static const struct dictionaries none = {.count = 0};
+
+void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
+                               struct reply *reply) {
+    const struct change change = {.given = &none, .removes = true};
+    if (!keeps_none(service, reply) && change_glossary(service, call, request, &change, reply))
+        reply->status = STATUS_NO_CONTENT;
+}
+
 /* Removing the last dictionary removes the glossary. */
 void api_deepl_remove_dictionary(const struct service *service, const struct call *call, struct request *request,
                                  struct reply *reply) {
-    static const struct dictionaries none = {.count = 0};
     struct change change = {.given = &none};
     if (!keeps_none(service, reply) && read_pair(call, &change.source, &change.target, reply) == 0 &&
         change_glossary(service, call, request, &change, reply))

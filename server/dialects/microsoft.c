@@ -2,8 +2,7 @@
  * token that some clients first fetch with their key. The fields are in the query string, and the body is an array of {"Text"}.
  * Alignment and lengths count UTF-16 units. */
 #include "model/base/utf8.h"
-#include "server/api/languages.h"
-#include "server/api/plan.h"
+#include "server/api/endpoint.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,9 +217,11 @@ static int read_phrases(json_t *root, bool markup, struct wanted *wanted, struct
 static void microsoft_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                             struct reply *reply) {
     struct wanted *wanted = arena_zalloc(&request->arena, 1, sizeof *wanted); /* order_create reports it if memory was out */
-    const struct order begun = {.text_name = "Text", .source_name = "from", .target_name = "to", .apart = true, .own = wanted};
-    struct order *order = order_create(request, &begun, reply);
-    if (order && read_order(root, order, wanted, &request->arena, reply) == 0 &&
+    struct order *order = order_create(request, &dialect->order, reply);
+    if (!order)
+        return;
+    order->own = wanted;
+    if (read_order(root, order, wanted, &request->arena, reply) == 0 &&
         read_phrases(root, order->markup, wanted, request, reply) == 0)
         order_start(order, dialect, service, root, request, reply);
 }
@@ -345,6 +346,7 @@ const struct dialect dialect_microsoft = {.name = "microsoft",
                                           .load = microsoft_load,
                                           .merge = microsoft_merge,
                                           .several = "to",
+                                          .order = {.text_name = "Text", .source_name = "from", .target_name = "to", .apart = true},
                                           .start = microsoft_start,
                                           .finish = order_finish,
                                           .put = put_answers,
@@ -470,10 +472,8 @@ void microsoft_languages(const struct call *call, struct request *request, struc
     char in[LANGUAGE_CODE_BYTES];
     language_preferred(call->accept_language, in);
     struct plan_codes codes;
-    if (plan_languages(request->models, true, true, &request->arena, &codes) != 0) {
-        api_fail_memory(reply);
+    if (plan_list(request, true, true, &codes, reply) != 0)
         return;
-    }
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
     writer_begin_object(&w, "translation");

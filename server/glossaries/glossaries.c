@@ -492,7 +492,7 @@ static bool is_full(const struct list *list, const char *owner, struct error *er
     return true;
 }
 
-/* Writes the file with this list and puts the list, which is taken over, into service. */
+/* Writes the file with this list and puts the list into service; list is then the former one. */
 static int put_into_service(struct glossaries *glossaries, struct list *list, struct error *err) {
     size_t length;
     char *text = glossary_file_write(list->all, list->count, &length);
@@ -503,34 +503,34 @@ static int put_into_service(struct glossaries *glossaries, struct list *list, st
         *list = set_list(glossaries, &glossaries->made, *list);
         pthread_mutex_unlock(&glossaries->lock);
     }
-    list_done(list);
     return result;
 }
 
-/* Replaces old [old_count] by made [count]. Called with `changing`, so that the list stays as it is meanwhile. */
-static enum glossaries_verdict change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
-                                      struct kept_glossary *const *made, size_t count, struct error *err) {
-    const struct list *now = &glossaries->made;
+enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
+                                          struct kept_glossary *const *made, size_t count, struct error *err) {
+    enum glossaries_verdict verdict = GLOSSARIES_FAILED;
+    pthread_mutex_lock(&glossaries->changing);
+    const struct list *now = &glossaries->made; /* it stays as it is meanwhile */
     struct list list = {.all = calloc(now->count + count + 1, sizeof *list.all)};
     size_t replaced = 0;
-    if (!list.all) {
-        error_memory(err);
-        return GLOSSARIES_FAILED;
-    }
-    for (size_t i = 0; i < now->count; i++) {
+    for (size_t i = 0; list.all && i < now->count; i++) {
         if (is_one_of(now->all[i], old, old_count))
             replaced++;
         else
             list.all[list.count++] = kept_glossary_acquire(now->all[i]);
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; list.all && i < count; i++)
         list.all[list.count++] = kept_glossary_acquire(made[i]);
-    enum glossaries_verdict verdict = replaced < old_count                                     ? GLOSSARIES_UNKNOWN
-                                      : count > 0 && is_full(&list, made[0]->about.owner, err) ? GLOSSARIES_FULL
-                                                                                               : GLOSSARIES_DONE;
-    if (verdict == GLOSSARIES_DONE)
-        return put_into_service(glossaries, &list, err) == 0 ? GLOSSARIES_DONE : GLOSSARIES_FAILED;
+    if (!list.all)
+        error_memory(err);
+    else if (replaced < old_count)
+        verdict = GLOSSARIES_UNKNOWN;
+    else if (count > 0 && is_full(&list, made[0]->about.owner, err))
+        verdict = GLOSSARIES_FULL;
+    else if (put_into_service(glossaries, &list, err) == 0)
+        verdict = GLOSSARIES_DONE;
     list_done(&list);
+    pthread_mutex_unlock(&glossaries->changing);
     return verdict;
 }
 
@@ -546,41 +546,9 @@ static int make_id(char id[GLOSSARY_ID_BYTES], struct error *err) {
     return 0;
 }
 
-enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
-                                          struct kept_glossary *const *made, size_t count, struct error *err) {
-    pthread_mutex_lock(&glossaries->changing);
-    enum glossaries_verdict verdict = change(glossaries, old, old_count, made, count, err);
-    pthread_mutex_unlock(&glossaries->changing);
-    return verdict;
-}
-
 int glossaries_name(struct glossary_about *about, struct error *err) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     about->created_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     return make_id(about->id, err);
-}
-
-enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err) {
-    if (glossaries_name(&glossary->about, err) != 0)
-        return GLOSSARIES_FAILED;
-    return glossaries_change(glossaries, NULL, 0, &glossary, 1, err);
-}
-
-enum glossaries_verdict glossaries_remove(struct glossaries *glossaries, const char *id, const char *owner, struct error *err) {
-    enum glossaries_verdict verdict = GLOSSARIES_FAILED;
-    pthread_mutex_lock(&glossaries->changing);
-    const struct list *made = &glossaries->made;
-    struct kept_glossary **found = calloc(made->count + 1, sizeof *found);
-    size_t count = 0;
-    for (size_t i = 0; found && i < made->count; i++)
-        if (strcmp(made->all[i]->about.id, id) == 0 && strcmp(made->all[i]->about.owner, owner) == 0)
-            found[count++] = made->all[i];
-    if (!found)
-        error_memory(err);
-    else
-        verdict = count > 0 ? change(glossaries, found, count, NULL, 0, err) : GLOSSARIES_UNKNOWN;
-    pthread_mutex_unlock(&glossaries->changing);
-    free(found);
-    return verdict;
 }

@@ -98,16 +98,11 @@ struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits
                                       const void *context);
 
 enum glossaries_verdict { GLOSSARIES_DONE, GLOSSARIES_FULL, GLOSSARIES_UNKNOWN, GLOSSARIES_FAILED };
-/* Gives the glossary an id and puts it into service. Returns when the file with it is durable; it waits for the changes that came
- * before. FULL: err says which limit is exceeded. FAILED, with ERROR_FILE or ERROR_MEMORY: nothing has changed. */
-enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err);
-/* Replaces old [old_count] by made [count], which have their ids, in one write. Returns UNKNOWN if one of the old ones is no longer
- * in service, otherwise as above. */
+/* Replaces old [old_count] by made [count], which have their ids, in one write. Returns when the file with them is durable; it
+ * waits for the changes that came before. UNKNOWN: one of the old ones is no longer in service. FULL: err says which limit is
+ * exceeded. FAILED, with ERROR_FILE or ERROR_MEMORY: nothing has changed. */
 enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
                                           struct kept_glossary *const *made, size_t count, struct error *err);
 /* Sets a new id and the time. Returns -1 with ERROR_FILE. */
 int glossaries_name(struct glossary_about *about, struct error *err);
-/* Takes the owner's glossary of this id, of any languages, out of service. Returns UNKNOWN, or FAILED as above. */
-enum glossaries_verdict glossaries_remove(struct glossaries *glossaries, const char *id, const char *owner, struct error *err);
-
 #endif

@@ -5,6 +5,7 @@
 #include "server/base/log.h"
 #include "server/decode/chores.h"
 #include "server/decode/events.h"
+#include "server/decode/outcome.h"
 #include "server/http/body.h"
 #include "server/http/connection.h"
 #include "server/http/headers.h"
@@ -465,7 +466,7 @@ static void run_second(void *owner) {
 static void work_finish(struct request *request) {
     struct exchange *exchange = request->owner;
     bool over = request_reason(request) != CANCEL_NONE;
-    if (!over && api_goes_on(request)) {
+    if (!over && pivot_goes_on(request)) {
         submit_chore(exchange, CHORE_RENDERING, request->job_count > SMALL_SENTENCES, run_second);
     } else if (over || !api_is_large(request)) {
         conclude(exchange);

@@ -3,7 +3,7 @@
 Input: Tatoeba's held-out sentences and Multi30k's in CORPORA; the translations of programs' messages that this machine has (/usr/share/locale, from Debian's packages) in 24
 languages; build/tests/bench/detection (make build/tests/bench/detection). Detection is asked about English, French and German. In each band of lengths, texts in these
 three count for seven tenths together and those in other languages for three. Output: a table in Markdown of how often guesses of each confidence are right; with --fit the
-weights for server/api/languages.c, fitted to one half of the texts, before it, of which the table is then about the other half.
+weights for server/api/languages.cc, fitted to one half of the texts, before it, of which the table is then about the other half.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 /* server/api/api: the table of routes; server/api/openapi.json, which has the same routes and fields as the tables. */
 #include "server/api/endpoint.h"
-#include "server/api/fields.h"
 #include "tests/suites.h"
 #include <ctype.h>
 #include <string.h>

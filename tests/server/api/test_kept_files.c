@@ -23,7 +23,7 @@ static int add(struct kept_files *files, const char *text, char id[KEPT_ID_BYTES
 static bool has(struct kept_files *files, const char *id, const char *text) {
     struct kept_file found;
     struct error error = {0};
-    char *copy = kept_files_find(files, id, &found, &error);
+    char *copy = kept_files_find(files, id, NULL, &found, &error);
     if (!copy) {
         ck_assert_int_eq(error.code, ERROR_INPUT);
         return false;
@@ -140,12 +140,12 @@ START_TEST(orders_have_a_key) {
     ck_assert(!kept_files_look(files, key, key, &order) && !has(files, id, ""));
     ck_assert(kept_files_look(files, id, key, &order));
     ck_assert(order.state == KEPT_PENDING && order.total == 7 && order.left == 4 && order.characters == 20);
-    ck_assert_ptr_null(kept_files_fetch(files, id, key, &found, NULL));
-    kept_files_deliver(files, id, &file, "one");
+    ck_assert_ptr_null(kept_files_find(files, id, key, &found, NULL));
+    kept_files_end(files, id, &file, "one", NULL);
     ck_assert(kept_files_look(files, id, key, &order) && order.state == KEPT_READY);
     ck_assert(!has(files, id, "one"));
-    ck_assert_ptr_null(kept_files_fetch(files, id, "", &found, NULL));
-    char *text = kept_files_fetch(files, id, key, &found, NULL);
+    ck_assert_ptr_null(kept_files_find(files, id, "", &found, NULL));
+    char *text = kept_files_find(files, id, key, &found, NULL);
     ck_assert_str_eq(text, "one");
     ck_assert_str_eq(found.name, "a.txt");
     free(text);
@@ -167,15 +167,15 @@ START_TEST(orders_fail) {
     atomic_size_t left = 1;
     for (size_t i = 0; i < COUNT; i++)
         kept_files_order(files, &left, 1, 3, ids[i], keys[i], NULL);
-    kept_files_fail(files, ids[0], "why");
+    kept_files_end(files, ids[0], NULL, NULL, "why");
     ck_assert(kept_files_look(files, ids[0], keys[0], &order) && order.state == KEPT_FAILED);
     ck_assert_str_eq(order.message, "why");
-    kept_files_deliver(files, ids[1], &large, "01234567890");
+    kept_files_end(files, ids[1], &large, "01234567890", NULL);
     ck_assert(kept_files_look(files, ids[1], keys[1], &order) && order.state == KEPT_FAILED);
     kept_files_order(files, &left, 1, 3, ids[COUNT], keys[COUNT], NULL);
     ck_assert(!kept_files_look(files, ids[0], keys[0], &order));
-    kept_files_deliver(files, ids[0], &file, "one");
-    kept_files_deliver(files, ids[2], &file, "one");
+    kept_files_end(files, ids[0], &file, "one", NULL);
+    kept_files_end(files, ids[2], &file, "one", NULL);
     ck_assert(kept_files_look(files, ids[2], keys[2], &order) && order.state == KEPT_READY);
     ck_assert_uint_eq(kept_files_count(files), COUNT);
     kept_files_free(files);

@@ -1,6 +1,6 @@
 /* Maps language codes to variants. */
 #include "model/translator.h"
-#include "server/api/languages.h"
+#include "server/api/endpoint.h"
 #include "tests/suites.h"
 #include <string.h>
 
@@ -48,10 +48,10 @@ END_TEST
 START_TEST(the_models_own_target) {
     static const struct translator_info portuguese = {.target = "pt-PT", .variants = labels, .variant_count = LABELS},
                                         one = {.target = "mul", .variants = labels, .variant_count = 1}, none = {.target = "fr"};
-    ck_assert_str_eq(variant_usual(&portuguese), "por");
-    ck_assert_ptr_null(variant_usual(&many));
+    ck_assert_str_eq(variant_for(&portuguese, portuguese.target), "por");
+    ck_assert_ptr_null(variant_for(&many, many.target));
     ck_assert(variant_must_be(&many) && !variant_must_be(&one) && !variant_must_be(&none));
-    ck_assert_ptr_null(variant_usual(&none));
+    ck_assert_ptr_null(variant_for(&none, none.target));
 }
 END_TEST
 

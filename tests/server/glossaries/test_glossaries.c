@@ -126,7 +126,8 @@ static struct glossaries *open_all(void) {
 static enum glossaries_verdict add(struct glossaries *glossaries, const char *text, char id[GLOSSARY_ID_BYTES]) {
     struct kept_glossary *glossary = read_text(text, GLOSSARY_TSV, NULL);
     struct error err = {0};
-    enum glossaries_verdict verdict = glossaries_add(glossaries, glossary, &err);
+    ck_assert_int_eq(glossaries_name(&glossary->about, &err), 0);
+    enum glossaries_verdict verdict = glossaries_change(glossaries, NULL, 0, &glossary, 1, &err);
     if (id)
         memcpy(id, glossary->about.id, GLOSSARY_ID_BYTES);
     ck_assert(verdict == GLOSSARIES_DONE || err.message[0]);
@@ -136,6 +137,10 @@ static enum glossaries_verdict add(struct glossaries *glossaries, const char *te
 
 static bool has_id(const struct kept_glossary *glossary, const void *id) {
     return strcmp(glossary->about.id, id) == 0;
+}
+
+static enum glossaries_verdict take_out(struct glossaries *glossaries, struct kept_glossary *glossary) {
+    return glossaries_change(glossaries, &glossary, 1, NULL, 0, NULL);
 }
 
 static size_t count_all(struct glossaries *glossaries) {
@@ -154,8 +159,10 @@ START_TEST(a_restart_loses_nothing) {
     ck_assert(add(glossaries, "snow\tneige\nice\tverglas", first) == GLOSSARIES_DONE);
     ck_assert(add(glossaries, "\"a\"\tb|c", second) == GLOSSARIES_DONE);
     ck_assert_str_ne(first, second);
-    ck_assert(glossaries_remove(glossaries, first, "bob", NULL) == GLOSSARIES_UNKNOWN);
-    ck_assert(glossaries_remove(glossaries, first, "alice", NULL) == GLOSSARIES_DONE);
+    struct kept_glossary *gone = glossaries_find(glossaries, has_id, first);
+    ck_assert(take_out(glossaries, gone) == GLOSSARIES_DONE);
+    ck_assert(take_out(glossaries, gone) == GLOSSARIES_UNKNOWN);
+    kept_glossary_release(gone);
     ck_assert(stat(path, &status) == 0 && (status.st_mode & 0777) == 0600);
     struct kept_glossary *before = glossaries_find(glossaries, has_id, second);
     glossaries_free(glossaries);
@@ -180,7 +187,9 @@ START_TEST(what_cannot_be_written) {
     snprintf(next, sizeof next, "%s.new", path);
     ck_assert_int_eq(mkdir(next, 0700), 0);
     ck_assert(add(glossaries, "c\td", NULL) == GLOSSARIES_FAILED);
-    ck_assert(glossaries_remove(glossaries, id, "alice", NULL) == GLOSSARIES_FAILED);
+    struct kept_glossary *stays = glossaries_find(glossaries, has_id, id);
+    ck_assert(take_out(glossaries, stays) == GLOSSARIES_FAILED);
+    kept_glossary_release(stays);
     ck_assert_uint_eq(count_all(glossaries), 1);
     glossaries_free(glossaries);
     glossaries = open_all();

@@ -1,7 +1,9 @@
-/* GET /models, /health, /ready and /metrics report the state of the daemon; POST and DELETE change the set of loaded models. */
+/* The endpoints about the service itself. GET /models, /health, /ready and /metrics report its state; POST and DELETE change the
+ * set of loaded models. The page and the description of the API are part of the program. */
 #include "server/api/endpoint.h"
 #include "server/get/fetch.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Writes the model as its folder describes it; a folder that cannot be read has no description. */
@@ -111,10 +113,13 @@ void api_models(const struct service *service, const struct call *call, struct r
 
 /* ---- adding and removing a model ---- */
 
-static void reply_change(const char *status, const char *name, struct reply *reply) {
+/* name NULL, generation 0: the reply has none. */
+static void reply_status(struct reply *reply, const char *status, const char *name, size_t generation) {
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
-    writer_strings(&w, "status", status, "name", name, NULL);
+    writer_strings(&w, "status", status, name ? "name" : NULL, name, NULL);
+    if (generation > 0)
+        writer_count(&w, "generation", generation);
     writer_end_object(&w);
     api_reply_json(reply, &w);
 }
@@ -150,7 +155,7 @@ static void get_model_asked(const struct service *service, const json_t *root, s
     } else {
         snprintf(asked, sizeof asked, "%s%s%s", source ? source : "", source ? ":" : "", what);
         if (fetcher_order(service->fetcher, asked, &error) == 0)
-            reply_change("fetching", asked, reply);
+            reply_status(reply, "fetching", asked, 0);
         else
             api_fail_coded(reply, STATUS_CONFLICT, "busy", "get", error.message);
     }
@@ -180,7 +185,7 @@ void api_add_model(const struct service *service, const struct call *call, struc
         struct served_model *added = NULL;
         enum catalog_verdict verdict = catalog_add(service->catalog, json_string_value(value), &added, &error);
         if (verdict == CATALOG_DONE)
-            reply_change("added", added->info.name, reply);
+            reply_status(reply, "added", added->info.name, 0);
         else
             fail_change(verdict, &error, reply);
         served_model_release(added);
@@ -201,20 +206,9 @@ void api_remove_model(const struct service *service, const struct call *call, st
     else
         error_memory(&error);
     if (verdict == CATALOG_DONE)
-        reply_change("removed", name, reply);
+        reply_status(reply, "removed", name, 0);
     else
         fail_change(verdict, &error, reply);
-}
-
-/* generation 0: the reply has no generation. */
-static void reply_status(const char *status, size_t generation, struct reply *reply) {
-    struct writer w = {.most = SIZE_MAX};
-    writer_begin_object(&w, NULL);
-    writer_string(&w, "status", status);
-    if (generation > 0)
-        writer_count(&w, "generation", generation);
-    writer_end_object(&w);
-    api_reply_json(reply, &w);
 }
 
 static void finish_reload(struct reload *reload) {
@@ -238,7 +232,7 @@ void api_reload_finish(const struct service *service, struct request *request, s
     (void)service;
     const struct reload *reload = request->reload;
     if (reload->generation > 0)
-        reply_status("reloaded", reload->generation, reply);
+        reply_status(reply, "reloaded", NULL, reload->generation);
     else if (reload->error.code != ERROR_NONE)
         api_fail(reply, STATUS_CONFLICT, NULL, "reloading failed, and the loaded models stay in service: %s",
                  reload->error.message);
@@ -250,7 +244,7 @@ void api_health(const struct service *service, const struct call *call, struct r
     (void)service;
     (void)call;
     (void)request;
-    reply_status("ok", 0, reply);
+    reply_status(reply, "ok", NULL, 0);
 }
 
 void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
@@ -261,7 +255,7 @@ void api_ready(const struct service *service, const struct call *call, struct re
     else if (request->models && request->models->count == 0 && !fetcher_is_on(service->fetcher))
         api_fail_modelless(reply);
     else
-        reply_status("ready", 0, reply);
+        reply_status(reply, "ready", NULL, 0);
 }
 
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
@@ -303,4 +297,109 @@ void api_metrics(const struct service *service, const struct call *call, struct 
         *reply = made;
     for (size_t i = 0; i < count; i++)
         loaded_model_release(loaded[i]);
+}
+
+/* ---- the page ---- */
+
+const struct page_file *page_find(const char *path) {
+    for (size_t i = 0; i < page_file_count; i++)
+        if (strcmp(page_files[i].path, path) == 0)
+            return &page_files[i];
+    return NULL;
+}
+
+void api_page(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    /* nothing inline or from other hosts; an export draws a picture from data: */
+    static const char policy[] =
+        "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+    (void)service;
+    (void)request;
+    const struct page_file *file = page_find(call->path);
+    if (!file) {
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
+        return;
+    }
+
+    /* If-None-Match is "*" or a list of tags, some of them weak; our tags are not substrings of each other */
+    const char *tags = call->if_none_match;
+    bool known = tags && (strcmp(tags, "*") == 0 || strstr(tags, file->etag));
+    struct reply made = {.status = STATUS_NOT_MODIFIED, .content_type = file->type, .etag = file->etag, .policy = policy};
+    if (!known) {
+        made.body = malloc(file->length);
+        if (!made.body) {
+            api_fail_memory(reply);
+            return;
+        }
+        memcpy(made.body, file->bytes, file->length);
+        made.status = STATUS_OK;
+        made.length = file->length;
+    }
+    *reply = made;
+}
+
+/* ---- the description of the API ----
+ *
+ * openapi.json is for programs and docs.html, which docs.py writes from it, for people. Both are part of the program; tests compare
+ * the first with the tables of routes and fields. The version, and whether there are API keys, are set when they are sent. */
+
+/* The page has one stylesheet, and one script, which sends requests to this server only. */
+static const char docs_policy[] = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
+                                  "form-action 'none'; frame-ancestors 'self'";
+
+/* Writes text, replacing every occurrence of one string by another. */
+static void put_replaced(struct writer *w, const char *text, size_t length, const char *what, const char *with) {
+    for (const char *end = text + length, *found; text < end; text = found + strlen(what)) {
+        found = memmem(text, (size_t)(end - text), what, strlen(what));
+        writer_put(w, text, (size_t)((found ? found : end) - text));
+        if (!found)
+            return;
+        writer_put(w, with, strlen(with));
+    }
+}
+
+/* Writes JSON without the white space between its parts. */
+static void put_compact(struct writer *w, const char *json, size_t length) {
+    const char *begin = json, *end = json + length;
+    bool inside = false; /* a whole string */
+    for (const char *c = json; c < end; c++) {
+        if (inside && *c == '\\')
+            c++;
+        else if (*c == '"')
+            inside = !inside;
+        else if (!inside && (*c == ' ' || *c == '\n')) {
+            writer_put(w, begin, (size_t)(c - begin));
+            begin = c + 1;
+        }
+    }
+    writer_put(w, begin, (size_t)(end - begin));
+}
+
+void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)call;
+    (void)request;
+    const struct page_file *file = page_find("/openapi.json");
+    struct writer compact = {.most = SIZE_MAX}, versioned = {.most = SIZE_MAX}, w = {.most = SIZE_MAX};
+    put_compact(&compact, (const char *)file->bytes, file->length);
+    put_replaced(&versioned, compact.bytes, compact.length, "\"version\":\"VERSION\"", "\"version\":\"" ALIGND_VERSION "\"");
+    /* without API keys, users need none */
+    put_replaced(&w, versioned.bytes, versioned.length, ",{}]", service->keys ? "]" : ",{}]");
+    if (writer_ended(&compact) || writer_ended(&versioned))
+        writer_fail(&w);
+    writer_done(&compact);
+    writer_done(&versioned);
+    api_reply_json(reply, &w);
+}
+
+void api_docs(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)service;
+    (void)call;
+    (void)request;
+    const struct page_file *file = page_find("/docs");
+    struct writer w = {.most = SIZE_MAX};
+    put_replaced(&w, (const char *)file->bytes, file->length, "<h1>alignd VERSION</h1>", "<h1>alignd " ALIGND_VERSION "</h1>");
+    api_reply_json(reply, &w);
+    if (reply->status == STATUS_OK) {
+        reply->content_type = "text/html; charset=utf-8";
+        reply->policy = docs_policy;
+    }
 }

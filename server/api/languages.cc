@@ -1,11 +1,22 @@
 /* This file hides what is known of languages: ICU and CLDR know their names and the likely script and region of a code, CLD2
- * detects a text's language, and the confidence of a guess is a fit to its features. */
-#include "server/api/languages.h"
+ * detects a text's language, and the confidence of a guess is a fit to its features. It is C++ because CLD2 is. */
+#include <algorithm>
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow" /* in C, arena_mark is the name of a struct and of a function */
+extern "C" {
+#include "model/base/arena.h"
 #include "model/base/utf8.h"
-#include "model/translator.h"
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
+#include "server/api/languages.h"
+}
+#pragma GCC diagnostic pop
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <cstdio> /* cld2's header uses it and does not say so: this goes first */
+#include <cstring>
+
+#include <cld2/public/compact_lang_det.h>
+#include <cld2/public/encodings.h>
 #include <unicode/uchar.h>
 #include <unicode/uloc.h>
 #include <unicode/ures.h>
@@ -156,37 +167,22 @@ static int language_fits(const struct language *label, const struct language *as
     return 1;
 }
 
-const char *variant_for(const struct translator_info *info, const char *code) {
+const char *language_among(const char *const *labels, size_t count, const char *code) {
     struct language asked, label;
-    const char *known_as = translator_language(info, code);
-    if (known_as)
-        return known_as;
-    for (size_t i = 0; i < info->variant_count; i++)
-        if (language_same(info->variants[i], code))
-            return info->variants[i];
+    for (size_t i = 0; i < count; i++)
+        if (language_same(labels[i], code))
+            return labels[i];
     const char *best = NULL;
     int most = 0;
-    bool known = info->variant_count > 0 && language_read(code, &asked);
-    for (size_t i = 0; known && i < info->variant_count; i++) {
-        int fits = language_read(info->variants[i], &label) ? language_fits(&label, &asked) : 0;
+    bool known = count > 0 && language_read(code, &asked);
+    for (size_t i = 0; known && i < count; i++) {
+        int fits = language_read(labels[i], &label) ? language_fits(&label, &asked) : 0;
         if (fits > most) {
-            best = info->variants[i];
+            best = labels[i];
             most = fits;
         }
     }
     return best;
-}
-
-const char *variant_source(const struct translator_info *info, const char *code) {
-    return info->languages && code ? variant_for(info, code) : NULL;
-}
-
-const char *variant_usual(const struct translator_info *info) {
-    return variant_for(info, info->target);
-}
-
-bool variant_must_be(const struct translator_info *info) {
-    return info->variant_count > 1;
 }
 
 void variant_code(const char *variant, char code[VARIANT_CODE_BYTES]) {
@@ -199,6 +195,54 @@ void variant_code(const char *variant, char code[VARIANT_CODE_BYTES]) {
 
 /* ---- detection ---- */
 
+enum { CLD2_GUESSES = 3, CLD2_CODE_BYTES = 16 };
+
+struct cld2_guess {
+    char code[CLD2_CODE_BYTES];
+    int percent;  /* percent of the text */
+    double score; /* score of its letters per kB: about 1,000 for typical text */
+};
+
+/* Writes the likeliest languages of a text of any bytes, best first, and returns their number, or -1 if memory is out. expected:
+ * codes separated by commas that are preferred; NULL: none. */
+static int detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]) {
+    CLD2::CLDHints hints = {expected, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
+    CLD2::Language languages[CLD2_GUESSES];
+    int percents[CLD2_GUESSES], text_bytes, valid_bytes, bytes = length > INT_MAX ? INT_MAX : static_cast<int>(length);
+    double scores[CLD2_GUESSES];
+    bool reliable;
+    int count = 0;
+    if (reserve_fill(nullptr) != 0) /* what it has made when it throws is never freed */
+        return -1;
+    try {
+        CLD2::ExtDetectLanguageSummaryCheckUTF8(text, bytes, !markup, &hints, CLD2::kCLDFlagBestEffort, languages, percents, scores,
+                                                nullptr, &text_bytes, &reliable, &valid_bytes);
+        if (valid_bytes < bytes) /* a control character: what is before it must do */
+            CLD2::ExtDetectLanguageSummaryCheckUTF8(text, valid_bytes, !markup, &hints, CLD2::kCLDFlagBestEffort, languages,
+                                                    percents, scores, nullptr, &text_bytes, &reliable, &valid_bytes);
+    } catch (...) { /* memory */
+        return -1;
+    }
+    for (size_t i = 0; i < CLD2_GUESSES; i++) {
+        if (percents[i] <= 0 || languages[i] == CLD2::UNKNOWN_LANGUAGE)
+            continue;
+        snprintf(guesses[count].code, CLD2_CODE_BYTES, "%s", CLD2::LanguageCode(languages[i]));
+        guesses[count].score = scores[i];
+        guesses[count++].percent = percents[i];
+    }
+    return count;
+}
+
+/* True if the detector knows this language (BCP-47). */
+static bool is_known(const char *code) {
+    return CLD2::GetLanguageFromName(code) != CLD2::UNKNOWN_LANGUAGE;
+}
+
+/* True if two codes mean one language that the detector knows: "nb" and "no", "he" and "iw". */
+static bool is_synonym(const char *a, const char *b) {
+    return is_known(a) && CLD2::GetLanguageFromName(a) == CLD2::GetLanguageFromName(b);
+}
+
 /* "en" from a detector matches "en-GB" of a model. */
 static bool is_language(const char *code, const char *detected) {
     char wide[CODE_BYTES];
@@ -210,7 +254,7 @@ static bool is_language(const char *code, const char *detected) {
     return false;
 }
 
-/* True if this settles the guess. guess_count: as cld2_detect returns it. */
+/* True if this settles the guess. guess_count: as detect returns it. */
 static bool language_choose(const struct cld2_guess *guesses, int guess_count, const char *const *codes, size_t count,
                             struct language_guess *best) {
     best->failed = guess_count < 0;
@@ -227,7 +271,7 @@ static bool language_choose(const struct cld2_guess *guesses, int guess_count, c
 
 /* Writes the codes [first,count) that may be expected together, separated by commas, and returns their number. */
 static size_t expect(const char *const *codes, size_t first, size_t count, char expected[MAX_EXPECTED * CODE_BYTES]) {
-    size_t taken = count - first < MAX_EXPECTED ? count - first : MAX_EXPECTED, at = 0;
+    size_t taken = std::min<size_t>(count - first, MAX_EXPECTED), at = 0;
     for (size_t i = 0; i < taken; i++)
         at += (size_t)snprintf(expected + at, CODE_BYTES, "%s%.*s", i > 0 ? "," : "", CODE_BYTES - 2, codes[first + i]);
     return taken;
@@ -285,8 +329,8 @@ static void set_confidence(const char *text, size_t length, const char *const *c
     for (size_t i = 0; top && i < count; i++)
         known |= is_language(codes[i], top->code);
     f[FEATURE_ONE] = 1;
-    f[FEATURE_LETTERS] = log((double)(letters < 1 ? 1 : letters > MOST_LETTERS ? MOST_LETTERS : letters));
-    f[FEATURE_FOREIGN] = fmin(10 * (double)foreign / (double)(letters > 0 ? letters : 1), 1);
+    f[FEATURE_LETTERS] = log((double)std::clamp<size_t>(letters, 1, MOST_LETTERS));
+    f[FEATURE_FOREIGN] = fmin(10 * (double)foreign / (double)std::max<size_t>(letters, 1), 1);
     if (same) {
         f[FEATURE_SAME] = 1;
         f[FEATURE_SAME_SCORE] = score;
@@ -306,12 +350,12 @@ static void set_confidence(const char *text, size_t length, const char *const *c
 struct language_guess language_detect(const char *text, size_t length, bool markup, const char *const *codes, size_t count) {
     char expected[MAX_EXPECTED * CODE_BYTES];
     struct cld2_guess all[CLD2_GUESSES], guesses[CLD2_GUESSES];
-    struct language_guess best = {0};
-    int all_count = cld2_detect(text, length, markup, NULL, all);
+    struct language_guess best = {};
+    int all_count = detect(text, length, markup, NULL, all);
     bool found = (length < SHORT_BYTES || count > MAX_EXPECTED) && language_choose(all, all_count, codes, count, &best);
     for (size_t first = 0; !found && !best.failed && first < count;) {
         first += expect(codes, first, count, expected);
-        found = language_choose(guesses, cld2_detect(text, length, markup, expected, guesses), codes, count, &best);
+        found = language_choose(guesses, detect(text, length, markup, expected, guesses), codes, count, &best);
     }
     best.failed |= all_count < 0;
     if (!best.failed && (found || all_count > 0))
@@ -340,41 +384,28 @@ static bool has_other_letters(const char *text, size_t length) {
 static bool is_same(const char *code, const char *detected) {
     char wide[CODE_BYTES];
     snprintf(wide, sizeof wide, "%s", detected);
-    return is_language(code, detected) || cld2_same(code, detected) || (language_widen(wide) && language_same(wide, code));
-}
-
-/* The percentage of a text that is in this language. */
-static int share_of(const struct cld2_guess *guesses, int guess_count, const char *code) {
-    for (int i = 0; i < guess_count; i++)
-        if (is_same(code, guesses[i].code))
-            return guesses[i].percent;
-    return 0;
-}
-
-static bool is_any(const char *detected, const char *const *codes, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (is_same(codes[i], detected))
-            return true;
-    return false;
-}
-
-/* The BCP-47 code: "he" for "iw". */
-static void set_code(struct language_other *other, const char *detected) {
-    UErrorCode status = U_ZERO_ERROR;
-    int32_t length = uloc_toLanguageTag(detected, other->code, LANGUAGE_CODE_BYTES, false, &status);
-    if (U_FAILURE(status) || length >= LANGUAGE_CODE_BYTES)
-        snprintf(other->code, sizeof other->code, "%s", detected);
+    return is_language(code, detected) || is_synonym(code, detected) || (language_widen(wide) && language_same(wide, code));
 }
 
 struct language_other language_check(const char *text, size_t length, const char *code, const char *const *likely, size_t count) {
     struct cld2_guess guesses[CLD2_GUESSES];
-    struct language_other other = {.code = ""};
+    struct language_other other = {};
     size_t bytes = utf8_clip(text, length, CHECK_BYTES);
-    int guess_count = cld2_knows(code) ? cld2_detect(text, bytes, false, code, guesses) : 0;
+    int guess_count = is_known(code) ? detect(text, bytes, false, code, guesses) : 0;
     other.failed = guess_count < 0;
-    if (guess_count <= 0 || is_same(code, guesses[0].code) || share_of(guesses, guess_count, code) >= LEAST_SHARE)
+    for (int i = 0; i < guess_count; i++) /* the first is the likeliest */
+        if (is_same(code, guesses[i].code) && (i == 0 || guesses[i].percent >= LEAST_SHARE))
+            return other;
+    bool suspected = bytes >= CHECK_SHORT_BYTES || has_other_letters(text, bytes);
+    for (size_t i = 0; guess_count > 0 && !suspected && i < count; i++)
+        suspected = is_same(likely[i], guesses[0].code);
+    if (guess_count <= 0 || !suspected)
         return other;
-    if (bytes >= CHECK_SHORT_BYTES || has_other_letters(text, bytes) || is_any(guesses[0].code, likely, count))
-        set_code(&other, guesses[0].code);
+
+    /* the BCP-47 code: "he" for "iw" */
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t code_bytes = uloc_toLanguageTag(guesses[0].code, other.code, LANGUAGE_CODE_BYTES, false, &status);
+    if (U_FAILURE(status) || code_bytes >= LANGUAGE_CODE_BYTES)
+        snprintf(other.code, sizeof other.code, "%s", guesses[0].code);
     return other;
 }

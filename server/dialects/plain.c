@@ -1,0 +1,509 @@
+/* Dialects whose requests are plain fields, texts with the codes of two languages: LibreTranslate's, with its other endpoints,
+ * version 2 of Google's API, and those that browser extensions and Zotero call, which are Immersive Translate's custom API, KISS
+ * Translator's and DeepLX. This file hides their names and error messages. Unknown fields are ignored, since clients send fields of
+ * their own. */
+#include "server/api/endpoint.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_text(struct writer *w, const char *key, const struct plan_answer *answer) {
+    writer_string_of(w, key, answer->text, answer->length);
+}
+
+/* {"translations": [{source_key, "text"}]} */
+static void put_translations(struct writer *w, const char *source_key, const struct plan *plan,
+                             const struct plan_answers *answers) {
+    writer_begin_array(w, "translations");
+    for (size_t i = 0; i < plan->count; i++) {
+        writer_begin_object(w, NULL);
+        writer_string(w, source_key, plan_source(plan, i));
+        put_text(w, "text", &answers[i].all[0]);
+        writer_end_object(w);
+    }
+    writer_end_array(w);
+}
+
+/* ---- Immersive Translate ---- */
+
+static void immersive_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+    (void)arena;
+    writer_begin_object(w, NULL);
+    put_translations(w, "detected_source_lang", plan, answers);
+    writer_end_object(w);
+}
+
+const struct dialect dialect_immersive = {
+    .name = "immersive",
+    .load = order_load,
+    .several = "text_list",
+    .order = {.text_name = "text_list", .source_name = "source_lang", .target_name = "target_lang", .apart = true},
+    .start = order_begin,
+    .finish = order_finish,
+    .put = immersive_put};
+
+/* ---- KISS Translator ---- */
+
+static void kiss_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+    (void)arena;
+    writer_begin_object(w, NULL);
+    if (plan->order->array) {
+        put_translations(w, "src", plan, answers);
+    } else {
+        put_text(w, "text", &answers[0].all[0]);
+        writer_string(w, "src", plan_source(plan, 0));
+    }
+    writer_end_object(w);
+}
+
+const struct dialect dialect_kiss = {.name = "kiss",
+                                     .load = order_load,
+                                     .several = "texts",
+                                     .order = {.text_name = "text", .source_name = "from", .target_name = "to", .apart = true},
+                                     .start = order_begin,
+                                     .finish = order_finish,
+                                     .put = kiss_put};
+
+/* ---- DeepLX ---- */
+
+static void deeplx_put_error(struct writer *w, const struct dialect_error *error) {
+    writer_begin_object(w, NULL);
+    writer_count(w, "code", error->status);
+    writer_string(w, "message", error->message);
+    writer_end_object(w);
+}
+
+static void deeplx_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                         struct reply *reply) {
+    if (json_is_array(json_object_get(root, "text")))
+        api_fail(reply, STATUS_INVALID, "text", "text must be a string");
+    else
+        order_begin(dialect, service, root, request, reply);
+}
+
+static void deeplx_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+    (void)arena;
+    writer_begin_object(w, NULL);
+    writer_count(w, "code", STATUS_OK);
+    writer_count(w, "id", 1); /* required by clients, which do not use it */
+    put_text(w, "data", &answers[0].all[0]);
+    writer_begin_array(w, "alternatives");
+    for (size_t i = 1; i < answers[0].count; i++)
+        put_text(w, NULL, &answers[0].all[i]);
+    writer_end_array(w);
+    order_put_code(w, "source_lang", plan_source(plan, 0));
+    order_put_code(w, "target_lang", plan->order->targets[0]);
+    writer_string(w, "method", "Free");
+    writer_end_object(w);
+}
+
+const struct dialect dialect_deeplx = {
+    .name = "deeplx",
+    .load = order_load,
+    .order = {.text_name = "text", .source_name = "source_lang", .target_name = "target_lang", .apart = true, .alternatives = 3},
+    .start = deeplx_start,
+    .finish = order_finish,
+    .put = deeplx_put,
+    .put_error = deeplx_put_error};
+
+/* ---- Google ---- */
+
+enum { GOOGLE_MOST_TEXTS = 128 };
+
+static void google_put_error(struct writer *w, const struct dialect_error *error) {
+    static const struct {
+        unsigned status;
+        const char *word;
+    } words[] = {
+        {STATUS_INVALID, "INVALID_ARGUMENT"},    {STATUS_UNAUTHORIZED, "UNAUTHENTICATED"},
+        {STATUS_FORBIDDEN, "PERMISSION_DENIED"}, {STATUS_QUEUE_FULL, "RESOURCE_EXHAUSTED"},
+        {STATUS_UNAVAILABLE, "UNAVAILABLE"},     {STATUS_DEADLINE, "DEADLINE_EXCEEDED"},
+        {STATUS_TOO_LARGE, "INVALID_ARGUMENT"},  {STATUS_INTERNAL, "INTERNAL"},
+    };
+    const char *word = "UNKNOWN";
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].status == error->status)
+            word = words[i].word;
+    writer_begin_object(w, NULL);
+    writer_begin_object(w, "error");
+    writer_count(w, "code", error->status);
+    writer_string(w, "message", error->message);
+    writer_begin_array(w, "errors");
+    writer_begin_object(w, NULL);
+    writer_strings(w, "message", error->message, "domain", "global", "reason", error->code, NULL);
+    writer_end_object(w);
+    writer_end_array(w);
+    writer_string(w, "status", word);
+    writer_end_object(w);
+    writer_end_object(w);
+}
+
+/* HTML is the default format. */
+static int google_read(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
+    (void)arena;
+    const char *format;
+    if (order_string(root, "format", &format, reply) != 0)
+        return -1;
+    order->markup = !format || strcmp(format, "html") == 0;
+    if (!order->markup && strcmp(format, "text") != 0)
+        return api_refuse(reply, "format", "format must be text or html, got \"%.60s\"", format);
+    return 0;
+}
+
+/* {"data": {key: [...]}} */
+static void google_begin(struct writer *w, const char *key) {
+    writer_begin_object(w, NULL);
+    writer_begin_object(w, "data");
+    writer_begin_array(w, key);
+}
+
+static void google_end(struct writer *w) {
+    writer_end_array(w);
+    writer_end_object(w);
+    writer_end_object(w);
+}
+
+static void google_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+    (void)arena;
+    google_begin(w, "translations");
+    for (size_t i = 0; i < plan->count; i++) {
+        writer_begin_object(w, NULL);
+        put_text(w, "translatedText", &answers[i].all[0]);
+        if (plan->guessed)
+            writer_string(w, "detectedSourceLanguage", plan->items[i].guess.code);
+        writer_end_object(w);
+    }
+    google_end(w);
+}
+
+const struct dialect dialect_google = {.name = "google",
+                                       .load = order_load,
+                                       .several = "q",
+                                       .most_texts = GOOGLE_MOST_TEXTS,
+                                       .order = {.text_name = "q", .source_name = "source", .target_name = "target", .apart = true},
+                                       .start = order_begin,
+                                       .read = google_read,
+                                       .finish = order_finish,
+                                       .put = google_put,
+                                       .put_error = google_put_error};
+
+void api_google_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)service;
+    const struct api_field *in = dialect_sent(call, "target"); /* the language of names; NULL: no names */
+    struct plan_codes codes;
+    if (plan_list(request, true, true, &codes, reply) != 0)
+        return;
+    struct writer w = {.most = SIZE_MAX};
+    google_begin(&w, "languages");
+    for (size_t i = 0; i < codes.count; i++) {
+        char name[LANGUAGE_NAME_BYTES];
+        writer_begin_object(&w, NULL);
+        writer_string(&w, "language", codes.all[i]);
+        if (in) {
+            language_name_in(codes.all[i], in->value, name);
+            writer_string(&w, "name", name);
+        }
+        writer_end_object(&w);
+    }
+    google_end(&w);
+    api_reply_json(reply, &w);
+}
+
+static void google_detect_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                                struct reply *reply) {
+    (void)dialect;
+    (void)service;
+    struct plan plan = {0};
+    if (order_read(root, "q", GOOGLE_MOST_TEXTS, &plan, &request->arena, reply) != 0)
+        return;
+    struct writer w = {.most = SIZE_MAX};
+    google_begin(&w, "detections");
+    for (size_t i = 0; i < plan.count; i++) {
+        struct plan_guess guess = plan_detect(&plan.items[i], 1, false, request->models);
+        if (!guess.code)
+            writer_fail(&w);
+        writer_begin_array(&w, NULL);
+        writer_begin_object(&w, NULL);
+        writer_string(&w, "language", guess.code ? guess.code : "");
+        writer_boolean(&w, "isReliable", false);
+        writer_number(&w, "confidence", guess.confidence / 100);
+        writer_end_object(&w);
+        writer_end_array(&w);
+    }
+    google_end(&w);
+    api_reply_json(reply, &w);
+}
+
+const struct dialect dialect_google_detect = {
+    .name = "google_detect", .load = order_load, .several = "q", .start = google_detect_start, .put_error = google_put_error};
+
+/* ---- LibreTranslate: POST /translate ---- */
+
+/* Without text, a request is LibreTranslate's only if it has a field that only its clients send. */
+static bool libre_speaks(const struct dialect_fields *fields) {
+    return dialect_has(fields, "q") || (dialect_has(fields, "source") && dialect_has(fields, "target")) ||
+           dialect_has(fields, "format") || dialect_has(fields, "alternatives") || dialect_has(fields, "api_key");
+}
+
+static int libre_count(const json_t *q, size_t *count, struct reply *reply) {
+    *count = json_is_array(q) ? json_array_size(q) : 1;
+    if (!q || json_is_null(q) || *count == 0 || (json_is_string(q) && json_string_length(q) == 0))
+        return api_refuse(reply, "q", "Invalid request: missing q parameter");
+    if (*count > API_MAX_TEXTS)
+        return api_refuse(reply, "q", "Invalid request: request (%zu) exceeds text limit (%d)", *count, API_MAX_TEXTS);
+    for (size_t i = 0; i < *count; i++) {
+        if (!json_is_string(json_is_array(q) ? json_array_get(q, i) : q))
+            return api_refuse(reply, "q", "Invalid request: q parameter is not a string or an array of strings");
+    }
+    return 0;
+}
+
+static int read_code(const json_t *root, const char *name, const char **out, struct reply *reply) {
+    if (order_string(root, name, out, reply) != 0)
+        return -1;
+    return *out ? 0 : api_refuse(reply, name, "Invalid request: missing %s parameter", name);
+}
+
+/* Reads a number, or a number in a string as forms have it. */
+static int read_alternatives(const json_t *root, size_t most, size_t *out, struct reply *reply) {
+    const char *name = "alternatives";
+    const json_t *value = json_object_get(root, name);
+    if (!value || json_is_null(value) || (json_is_string(value) && json_string_length(value) == 0))
+        return 0;
+    json_int_t number;
+    char *end = NULL;
+    errno = 0;
+    bool integer = api_integer(value, &number);
+    if (json_is_string(value)) {
+        number = strtoll(json_string_value(value), &end, 10);
+        integer = errno == 0 && *end == '\0';
+    }
+    if (!integer)
+        return api_refuse(reply, name, "Invalid request: alternatives parameter is not a number");
+    if (number > (json_int_t)most)
+        return api_refuse(reply, name, "Invalid request: alternatives parameter must be <= %zu", most);
+    *out = number > 0 ? (size_t)number : 0;
+    return 0;
+}
+
+static int libre_read(const json_t *root, size_t rows, struct order *order, struct reply *reply) {
+    size_t beam = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
+    const char *format = NULL;
+    order->texts = json_object_get(root, "q");
+    if (libre_count(order->texts, &order->count, reply) != 0 || read_code(root, "source", &order->source, reply) != 0 ||
+        read_code(root, "target", &order->targets[0], reply) != 0 || order_string(root, "format", &format, reply) != 0 ||
+        read_alternatives(root, beam - 1, &order->alternatives, reply) != 0)
+        return -1;
+    if (format && strcmp(format, "text") != 0 && strcmp(format, "html") != 0)
+        return api_refuse(reply, "format", "%.60s format is not supported", format);
+    order->target_count = 1;
+    order->markup = format && strcmp(format, "html") == 0;
+    return 0;
+}
+
+static void libre_refuse(enum plan_refusal refusal, const struct plan_reason *reason, size_t most, struct reply *reply) {
+    char from[LANGUAGE_NAME_BYTES], to[LANGUAGE_NAME_BYTES];
+    switch (refusal) {
+    case PLAN_SOURCE:
+        api_fail(reply, STATUS_INVALID, "source", "%.60s is not supported", reason->asked);
+        break;
+    case PLAN_TARGET:
+        api_fail(reply, STATUS_INVALID, "target", "%.60s is not supported", reason->asked);
+        break;
+    case PLAN_PAIR:
+        language_name(reason->source, from);
+        language_name(reason->target, to);
+        api_fail(reply, STATUS_INVALID, "target", "%s (%s) is not available as a target language from %s (%s)", to, reason->target,
+                 from, reason->source);
+        break;
+    case PLAN_MARKUP:
+        api_fail(reply, STATUS_INVALID, "q", "Invalid request: %s", reason->error.message);
+        break;
+    default: /* PLAN_LENGTH */
+        api_fail(reply, STATUS_TOO_LARGE, "q", "Invalid request: request (%zu) exceeds text limit (%zu)", reason->characters, most);
+    }
+}
+
+/* Its clients recognize by this word that they must ask again. */
+static void libre_put_error(struct writer *w, const struct dialect_error *error) {
+    char message[API_MESSAGE_BYTES];
+    struct dialect_error own = *error;
+    snprintf(message, sizeof message, "Slowdown: %s", error->message);
+    if (error->status == STATUS_QUEUE_FULL)
+        own.message = message;
+    dialect_put_error(w, &own);
+}
+
+static void libre_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                        struct reply *reply) {
+    struct order *order = order_create(request, &dialect->order, reply);
+    if (order && libre_read(root, service->options.rows, order, reply) == 0)
+        order_start(order, dialect, service, root, request, reply);
+}
+
+static void libre_put_guess(struct writer *w, const char *key, const struct plan_guess *guess) {
+    writer_begin_object(w, key);
+    writer_number(w, "confidence", guess->confidence);
+    writer_string(w, "language", guess->code);
+    writer_end_object(w);
+}
+
+/* Each member is an array with an element for each item or, if q is not an array, the element of the only item. */
+static void libre_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+    enum { TEXT, ALTERNATIVES, LANGUAGE };
+    static const char *const members[] = {"translatedText", "alternatives", "detectedLanguage"};
+    (void)arena;
+    bool array = plan->order->array;
+    writer_begin_object(w, NULL);
+    for (size_t member = TEXT; member <= LANGUAGE; member++) {
+        if ((member == ALTERNATIVES && plan->alternatives == 0) || (member == LANGUAGE && !plan->guessed))
+            continue;
+        const char *key = array ? NULL : members[member];
+        if (array)
+            writer_begin_array(w, members[member]);
+        for (size_t i = 0; i < plan->count; i++) {
+            if (member == TEXT)
+                put_text(w, key, &answers[i].all[0]);
+            if (member == LANGUAGE)
+                libre_put_guess(w, key, &plan->items[i].guess);
+            if (member != ALTERNATIVES)
+                continue;
+            writer_begin_array(w, key);
+            for (size_t other = 1; other < answers[i].count; other++)
+                put_text(w, NULL, &answers[i].all[other]);
+            writer_end_array(w);
+        }
+        if (array)
+            writer_end_array(w);
+    }
+    writer_end_object(w);
+}
+
+const struct dialect dialect_libre = {.name = "libre",
+                                      .path = "/translate",
+                                      .speaks = libre_speaks,
+                                      .load = order_load,
+                                      .order = {.text_name = "q", .refuse = libre_refuse},
+                                      .start = libre_start,
+                                      .finish = order_finish,
+                                      .put = libre_put,
+                                      .put_error = libre_put_error};
+
+/* ---- LibreTranslate: its other endpoints ---- */
+
+/* LibreTranslate's page waits this long after a key is pressed; its clients expect the field. */
+enum { FRONTEND_TIMEOUT_MS = 500 };
+
+/* The first dialect of its path, used if the fields fit no other. */
+static bool libre_detect_speaks(const struct dialect_fields *fields) {
+    return dialect_has(fields, "q");
+}
+
+static void libre_detect_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                               struct reply *reply) {
+    (void)dialect;
+    (void)service;
+    const json_t *q = json_object_get(root, "q");
+    struct plan plan = {0};
+    size_t count;
+    if (libre_count(q, &count, reply) != 0)
+        return;
+    struct plan_guess guess = {0};
+    if (plan_read(&plan, q, count, &request->arena) == 0)
+        guess = plan_detect(plan.items, plan.count, false, request->models);
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_array(&w, NULL);
+    if (guess.code)
+        libre_put_guess(&w, NULL, &guess);
+    else
+        writer_fail(&w);
+    writer_end_array(&w);
+    api_reply_json(reply, &w);
+}
+
+const struct dialect dialect_libre_detect = {
+    .name = "libre_detect", .path = "/detect", .speaks = libre_detect_speaks, .load = order_load, .start = libre_detect_start};
+
+static void put_code(struct writer *w, const char *code) {
+    char name[LANGUAGE_NAME_BYTES];
+    language_name(code, name);
+    writer_strings(w, "code", code, "name", name, NULL);
+}
+
+void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    struct plan_codes codes, targets; /* without duplicates: sources first, then languages that are only targets */
+    if (microsoft_speaks(&(struct dialect_fields){.call = call})) {
+        microsoft_languages(call, request, reply);
+        return;
+    }
+    if (plan_list(request, true, true, &codes, reply) != 0)
+        return;
+    struct writer w = {.most = SIZE_MAX};
+    struct arena *arena = &request->arena;
+    writer_begin_array(&w, NULL);
+    for (size_t i = 0; !writer_ended(&w) && i < codes.count; i++) {
+        struct arena_mark mark = arena_mark(arena);
+        writer_begin_object(&w, NULL);
+        put_code(&w, codes.all[i]);
+        writer_begin_array(&w, "targets");
+        if (plan_targets(request->models, codes.all[i], service->options.pivot, arena, &targets) != 0)
+            writer_fail(&w);
+        for (size_t j = 0; !writer_ended(&w) && j < targets.count; j++)
+            writer_string(&w, NULL, targets.all[j]);
+        writer_end_array(&w);
+        writer_end_object(&w);
+        arena_release(arena, mark);
+    }
+    writer_end_array(&w);
+    api_reply_json(reply, &w);
+}
+
+void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)call;
+    if (api_is_loading(request, reply))
+        return;
+    bool keys = service->keys != NULL;
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_count(&w, "charLimit", service->options.max_text_chars);
+    writer_count(&w, "frontendTimeout", FRONTEND_TIMEOUT_MS);
+    writer_boolean(&w, "apiKeys", keys);
+    writer_boolean(&w, "keyRequired", keys);
+    writer_boolean(&w, "suggestions", false);
+    writer_boolean(&w, "filesTranslation", true);
+    writer_begin_array(&w, "supportedFilesFormat");
+    const struct document_format *format;
+    for (size_t i = 0; (format = document_nth(i)) != NULL; i++)
+        for (const char *at = format->extensions; *at; at += strspn(at, " ")) {
+            char extension[16];
+            int length = (int)strcspn(at, " ");
+            snprintf(extension, sizeof extension, ".%.*s", length, at);
+            writer_string(&w, NULL, extension);
+            at += length;
+        }
+    writer_end_array(&w);
+    writer_begin_object(&w, "language"); /* the languages that a page shows first: those of the first model that translates */
+    const struct translator_info *first = NULL;
+    for (size_t i = 0; !first && i < request->models->count; i++)
+        first = plan_translates(&request->models->all[i]->info) ? &request->models->all[i]->info : NULL;
+    if (first) {
+        writer_begin_object(&w, "source");
+        put_code(&w, first->source);
+        writer_end_object(&w);
+        writer_begin_object(&w, "target");
+        put_code(&w, first->target);
+        writer_end_object(&w);
+    }
+    writer_end_object(&w);
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
+}
+
+void api_spec(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)service;
+    (void)call;
+    (void)request;
+    reply->status = STATUS_MOVED;
+    reply->location = "/openapi.json";
+}
