@@ -1,7 +1,7 @@
 /* This file hides CTranslate2's models: the files model.bin, config.json and the vocabularies, the tensors of a TransformerSpec,
  * and what its flags say. */
 #include "model/base/utf8.h"
-#include "model/import/transformers.h"
+#include "model/import/conversion.h"
 #include <math.h>
 #include <string.h>
 
@@ -21,12 +21,7 @@ enum { LAST_VERSION = 6, MOST_VARIABLES = 20000, MOST_NAME_BYTES = 1 << 12, LEAS
 enum { SCALE_OF_INT16 = 1000 }; /* in files that do not say it */
 
 /* By their number in the file; the sizes of numbers tell those of older files. */
-static const struct {
-    const char *type;
-    enum stored_kind kind;
-    size_t item;
-} types[] = {{"float32", STORED_F32, 4}, {"int8", STORED_I8, 1},     {"int16", STORED_I16, 2},
-             {"int32", STORED_I32, 4},   {"float16", STORED_F16, 2}, {"bfloat16", STORED_BF16, 2}};
+static const enum stored_kind types[] = {STORED_F32, STORED_I8, STORED_I16, STORED_I32, STORED_F16, STORED_BF16};
 enum { TYPES = sizeof types / sizeof *types, TYPE_FLOAT32 = 0, TYPE_INT8 = 1, TYPE_INT16 = 2 };
 
 static int take_string(struct source_cursor *cursor, const char **out, const char *what, struct error *err) {
@@ -59,7 +54,7 @@ static int take_count(struct source_cursor *cursor, size_t least, const char *wh
     return 0;
 }
 
-static int take_shape(struct source_cursor *cursor, struct stored *entry, struct error *err) {
+static int take_shape(struct source_cursor *cursor, struct stored_tensor *entry, struct error *err) {
     uint8_t rank;
     uint32_t shape[STORED_MOST_DIMS];
     if (source_take(cursor, &rank, sizeof rank, entry->name, err) != 0)
@@ -76,7 +71,8 @@ static int take_shape(struct source_cursor *cursor, struct stored *entry, struct
 }
 
 /* The type, and how many bytes of data follow. */
-static int take_type(struct source_cursor *cursor, uint32_t version, struct stored *entry, uint64_t *bytes, struct error *err) {
+static int take_type(struct source_cursor *cursor, uint32_t version, struct stored_tensor *entry, uint64_t *bytes,
+                     struct error *err) {
     uint8_t code;
     uint32_t count;
     size_t type = TYPES;
@@ -89,15 +85,13 @@ static int take_type(struct source_cursor *cursor, uint32_t version, struct stor
         type = code == 4 ? TYPE_FLOAT32 : code == 2 ? TYPE_INT16 : code == 1 ? TYPE_INT8 : TYPES;
     if (type >= TYPES)
         return error_set(err, ERROR_FORMAT, "%s: %s: has the type %u, which cannot be read", cursor->path, entry->name, code);
-    entry->type = types[type].type;
-    entry->kind = types[type].kind;
-    entry->item = types[type].item;
-    *bytes = version >= 4 ? count : (uint64_t)count * entry->item;
+    entry->kind = types[type];
+    *bytes = version >= 4 ? count : (uint64_t)count * stored_types[entry->kind].bytes;
     return 0;
 }
 
 static int take_variable(struct source_cursor *cursor, uint32_t version, struct container *out, struct error *err) {
-    struct stored *entry = &out->entries[out->count];
+    struct stored_tensor *entry = &out->entries[out->count];
     uint64_t bytes = 0, needed = 0;
     if (take_string(cursor, &entry->name, "the list of variables", err) != 0)
         return -1;
@@ -105,10 +99,10 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
         return error_set(err, ERROR_FORMAT, "%s: %s: there twice", cursor->path, entry->name);
     if (take_shape(cursor, entry, err) != 0 || take_type(cursor, version, entry, &bytes, err) != 0)
         return -1;
-    if (!stored_size(entry->shape, entry->dims, entry->item, &needed) || needed != bytes)
+    if (!stored_size(entry, &needed) || needed != bytes)
         return error_set(err, ERROR_FORMAT, "%s: %s: has %llu bytes, which is not what its shape %s of %s needs", cursor->path,
                          entry->name, (unsigned long long)bytes, stored_shape(cursor->arena, entry->shape, entry->dims),
-                         entry->type);
+                         stored_types[entry->kind].name);
     if (bytes > cursor->size - cursor->at)
         return error_set(err, ERROR_FORMAT, "%s: %s: the file ends within it", cursor->path, entry->name);
     entry->file = cursor->file;
@@ -119,13 +113,14 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
 }
 
 /* Multipliers [shape[0]] of the rows, or one of all, from what each row is divided by. */
-static int read_scales(struct source_cursor *cursor, struct stored *entry, const struct stored *from, struct error *err) {
+static int read_scales(struct source_cursor *cursor, struct stored_tensor *entry, const struct stored_tensor *from,
+                       struct error *err) {
     uint64_t count = stored_count(from), rows = entry->dims > 0 ? entry->shape[0] : 0;
     struct error inner = {0};
     if (from->kind != STORED_F32 || (count != 1 && count != rows))
         return error_set(err, ERROR_FORMAT, "%s: %s: is %s of the shape %s, expected one float32 for each of %llu rows, or for all",
-                         cursor->path, from->name, from->type, stored_shape(cursor->arena, from->shape, from->dims),
-                         (unsigned long long)rows);
+                         cursor->path, from->name, stored_types[from->kind].name,
+                         stored_shape(cursor->arena, from->shape, from->dims), (unsigned long long)rows);
     float *scales = arena_alloc(cursor->arena, (size_t)count, sizeof *scales);
     if (!scales)
         return error_memory(err);
@@ -147,11 +142,11 @@ static int read_scales(struct source_cursor *cursor, struct stored *entry, const
 /* A matrix of small whole numbers stands for others; a flag has no dimensions. */
 static int set_scales(struct source_cursor *cursor, const struct container *found, struct error *err) {
     for (size_t i = 0; i < found->count; i++) {
-        struct stored *entry = &found->entries[i];
+        struct stored_tensor *entry = &found->entries[i];
         if ((entry->kind != STORED_I8 && entry->kind != STORED_I16) || entry->dims == 0)
             continue;
         const char *name = import_say(cursor->arena, "%s_scale", entry->name);
-        const struct stored *scale = name ? stored_find(found, name) : NULL;
+        const struct stored_tensor *scale = name ? stored_find(found, name) : NULL;
         if (!name)
             return error_memory(err);
         if (scale && read_scales(cursor, entry, scale, err) != 0)
@@ -170,7 +165,7 @@ static int take_aliases(struct source_cursor *cursor, size_t count, struct conta
         if (take_string(cursor, &alias, "the list of aliases", err) != 0 ||
             take_string(cursor, &name, "the list of aliases", err) != 0)
             return -1;
-        const struct stored *variable = stored_find(out, name);
+        const struct stored_tensor *variable = stored_find(out, name);
         if (!variable)
             return error_set(err, ERROR_FORMAT, "%s: %s: is an alias of %s, which is not there", cursor->path, alias, name);
         if (stored_find(out, alias))
@@ -208,7 +203,7 @@ static int read_index(struct source_cursor *cursor, uint32_t version, struct con
         return -1;
     if (version >= 3 && take_count(cursor, LEAST_ALIAS_BYTES, "the list of aliases", &aliases, err) != 0)
         return -1;
-    struct stored *entries = aliases > 0 ? arena_zalloc(cursor->arena, count + aliases, sizeof *entries) : out->entries;
+    struct stored_tensor *entries = aliases > 0 ? arena_zalloc(cursor->arena, count + aliases, sizeof *entries) : out->entries;
     if (!entries)
         return error_memory(err);
     if (aliases > 0 && count > 0)
@@ -516,16 +511,16 @@ static void name_tensors(struct converter *c) {
 /* ---- flags ---- */
 
 /* The one number of a tensor. False: it is none. */
-static bool number_of(const struct stored *stored, float *value) {
+static bool number_of(const struct stored_tensor *stored, float *value) {
     struct error ignored = {0};
-    return stored_count(stored) == 1 && stored->kind != STORED_OTHER && stored_numbers(stored, 0, 1, value, &ignored) == 0;
+    return stored_count(stored) == 1 && stored_numbers(stored, 0, 1, value, &ignored) == 0;
 }
 
 /* A flag of this side, which older files have once for both sides. missing: what it is where the file does not have it. */
 static double flag(struct converter *c, const char *side, const char *name, double missing) {
     const struct name places[] = {named("%s/%s", side, name), named("%s", name)};
     for (size_t i = 0; i < (c->head->revision < FLAGS_MOVED ? 2u : 1u); i++) {
-        const struct stored *found = tensors_find(c->tensors, places[i].text);
+        const struct stored_tensor *found = tensors_find(c->tensors, places[i].text);
         float value;
         if (!found)
             continue;
@@ -574,7 +569,7 @@ static const struct {
     {"ffn/linear_0_noact/weight", NEVER, "a gated feed-forward"},
 };
 
-static bool is_harmless(const struct converter *c, enum harmless kind, const struct stored *stored, size_t heads) {
+static bool is_harmless(const struct converter *c, enum harmless kind, const struct stored_tensor *stored, size_t heads) {
     float value;
     if (kind == ALWAYS || kind == NEVER || !number_of(stored, &value))
         return kind == ALWAYS;
@@ -606,7 +601,8 @@ static void refuse_lacking(struct converter *c, const struct side sides[2]) {
 /* ---- matrices and vectors ---- */
 
 /* Rows first .. first + count - 1 of a matrix. */
-static void matrix(struct converter *c, const struct stored *from, const char *ours, size_t first, size_t count, size_t inputs) {
+static void matrix(struct converter *c, const struct stored_tensor *from, const char *ours, size_t first, size_t count,
+                   size_t inputs) {
     struct made *made = tensors_make(c->tensors, ours, count, inputs);
     tensors_patch(c->tensors, made, (struct patch){.from = from, .row = first, .rows = count, .columns = inputs});
     if (from && from->kind == STORED_I8 && (from->row_scales || first == 0)) {
@@ -619,7 +615,7 @@ static void matrix(struct converter *c, const struct stored *from, const char *o
 static void linear_rows(struct converter *c, const char *theirs, const char *ours, size_t outputs, size_t inputs, size_t first,
                         size_t count) {
     struct name bias = named("%s/bias", theirs);
-    const struct stored *weight = tensors_matrix(c->tensors, named("%s/weight", theirs).text, outputs, inputs);
+    const struct stored_tensor *weight = tensors_matrix(c->tensors, named("%s/weight", theirs).text, outputs, inputs);
     matrix(c, weight, named("%s.weight", ours).text, first, count, inputs);
     struct made *made = tensors_make_vector(c->tensors, named("%s.bias", ours).text, count);
     if (tensors_find(c->tensors, bias.text))
@@ -676,7 +672,7 @@ static void positions(struct converter *c, struct side *side) {
         return;
     size_t rows = tensors_rows(c->tensors, theirs.text);
     side->table = rows < MOST_POSITIONS ? rows : MOST_POSITIONS;
-    const struct stored *from = tensors_matrix(c->tensors, theirs.text, rows, c->size);
+    const struct stored_tensor *from = tensors_matrix(c->tensors, theirs.text, rows, c->size);
     struct made *made = tensors_copy(c->tensors, named("%s.positions", side->name).text, from, side->table, c->size);
     made->exact = true;
 }
@@ -694,7 +690,7 @@ static void read_side(struct converter *c, struct side *side) {
     static const char *const names[] = {"relu", "gelu by tanh", "swish", "gelu", "gelu by sigmoid", "tanh", "sigmoid"};
     double heads = flag(c, side->name, "num_heads", (double)c->heads), kind = flag(c, side->name, "activation", 0);
     double root = sqrt((double)c->size);
-    const struct stored *scale = tensors_find(c->tensors, named("%s/scale_embeddings", side->name).text);
+    const struct stored_tensor *scale = tensors_find(c->tensors, named("%s/scale_embeddings", side->name).text);
     if (!scale)
         scale = tensors_find(c->tensors, "scale_embeddings");
     double factor = flag(c, side->name, "scale_embeddings", 1);
@@ -727,7 +723,7 @@ struct words {
 };
 
 /* Both are the same numbers of the file. */
-static bool same(const struct stored *one, const struct stored *other) {
+static bool same(const struct stored_tensor *one, const struct stored_tensor *other) {
     return one && other && one->at == other->at && one->kind == other->kind;
 }
 
@@ -841,7 +837,7 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
         settings.eos = true; /* what such models read ends with it, whoever adds it */
     }
     name_tensors(&c);
-    const struct stored *embedding = tensors_find(c.tensors, "decoder/embeddings/weight");
+    const struct stored_tensor *embedding = tensors_find(c.tensors, "decoder/embeddings/weight");
     if (!embedding || embedding->dims != 2 || embedding->shape[1] == 0)
         tensors_fail(c.tensors, "decoder/embeddings/weight: there is no such matrix");
     c.size = c.tensors->failed ? 1 : embedding->shape[1];

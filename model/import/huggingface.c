@@ -1,6 +1,6 @@
 /* This file hides Hugging Face's folders of MarianMT, M2M-100 and NLLB-200: what config.json may say, the names of tensors, and how
  * their vocabularies number tokens. */
-#include "model/import/transformers.h"
+#include "model/import/conversion.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -582,7 +582,7 @@ static int marian_sizes(struct converter *c, struct arena *arena, size_t *source
     c->shared = tensors_find(c->tensors, "model.shared.weight") ||
                 !json_is_false(json_object_get(config, "share_encoder_decoder_embeddings"));
     c->tied = c->shared || !json_is_false(json_object_get(config, "tie_word_embeddings"));
-    const struct stored *bias = tensors_find(c->tensors, "final_logits_bias");
+    const struct stored_tensor *bias = tensors_find(c->tensors, "final_logits_bias");
     if (!bias || bias->dims == 0 || bias->shape[bias->dims - 1] < 2)
         return error_set(err, ERROR_FORMAT, "final_logits_bias: %s, expected (1, words)",
                          bias ? import_say(arena, "shape %s", stored_shape(arena, bias->shape, bias->dims))

@@ -1,9 +1,10 @@
 /* This file hides how models are handed around: which files a model of each family has, how they are called, and which files beside
  * them say whose model it is. */
-#include "model/import/parts.h"
+#include "model/import/conversion.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +31,6 @@ static bool has(const char *folder, const char *name, struct arena *arena) {
     return path && source_exists(path);
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int list_folder(const char *folder, struct arena *arena, struct listing *out, struct error *err) {
     struct listing found = {.folder = folder};
     const struct dirent *entry;
@@ -54,7 +51,7 @@ static int list_folder(const char *folder, struct arena *arena, struct listing *
     if (arena_failed(arena))
         return error_memory(err);
     if (found.count > 0)
-        qsort(found.names, found.count, sizeof *found.names, by_name);
+        qsort(found.names, found.count, sizeof *found.names, source_by_name);
     *out = found;
     return 0;
 }
@@ -480,6 +477,96 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
         read_metadata(metadata, arena, &parts);
     *out = parts;
     return arena_failed(arena) ? error_memory(err) : 0;
+}
+
+/* ---- decoder.yml ---- */
+
+enum { MOST_BEAM = 32, MOST_TOKENS = 1000 };
+static const double MOST_PENALTY = 2, LEAST_RATIO = 0.1, MOST_RATIO = 20, USUAL_RATIO = 3; /* the last one is Marian's own */
+
+/* The value of an option of the decoder; NULL: it is missing or a list. */
+static const char *decoder_option(const struct mapping *options, const char *name) {
+    const struct mapping_pair *pair = mapping_find(options, name);
+    return pair ? pair->value : NULL;
+}
+
+/* An option without a value is 1. */
+static int decoder_number(const struct mapping *options, const char *name, double fallback, double *number, struct error *err) {
+    const char *text = decoder_option(options, name);
+    char *end = NULL;
+    *number = !text ? fallback : *text ? strtod(text, &end) : 1;
+    bool whole = !text || !*text || (end != text && end[strspn(end, " ")] == '\0');
+    if (!whole || !isfinite(*number) || (*number < 0 && strcmp(name, "word-penalty") != 0))
+        return error_set(err, ERROR_FORMAT, "decoder option %s: %s is not a number in its range", name, text);
+    return 0;
+}
+
+static double within(const char *name, double value, double least, double most, struct arena *arena, const char **said) {
+    double taken = value < least ? least : value > most ? most : value;
+    if (taken != value)
+        *said = import_say(arena, "%sdecoder option %s: %g is out of alignd's range, %g to %g; %g is used instead\n", *said, name,
+                           value, least, most, taken);
+    return taken;
+}
+
+static bool decoder_on(const struct mapping *options, const char *name) {
+    const char *text = decoder_option(options, name);
+    return text && strcmp(text, "true") == 0;
+}
+
+/* int8, int8shift, int8shiftAlphaAll and the like of Bergamot's fork are all int8 here. NULL: the option is not there. */
+static const char *decoder_compute(const struct mapping *options, struct arena *arena, const char **said) {
+    const char *precision = decoder_option(options, "gemm-precision");
+    if (!precision || strcmp(precision, "float32") == 0)
+        return precision;
+    if (source_begins(precision, "int8"))
+        return "int8";
+    *said = import_say(arena, "%sdecoder option gemm-precision: %s is not supported: products are of float32\n", *said, precision);
+    return "float32";
+}
+
+int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err) {
+    double beam = 1, penalty, words, ratio, tokens;
+    const char *said = "";
+    size_t known = 0;
+    for (size_t i = 0; i < options->count; i++)
+        known += options->pairs[i].value != NULL;
+    if (decoder_number(options, "beam-size", 1, &beam, err) != 0 || decoder_number(options, "normalize", 0, &penalty, err) != 0 ||
+        decoder_number(options, "word-penalty", 0, &words, err) != 0 ||
+        decoder_number(options, "max-length-factor", USUAL_RATIO, &ratio, err) != 0 ||
+        decoder_number(options, "max-length-break", 0, &tokens, err) != 0)
+        return -1;
+    json_t *section = json_object();
+    int failed = section ? 0 : -1;
+    if (decoder_option(options, "beam-size")) {
+        beam = floor(within("beam-size", beam, 1, MOST_BEAM, arena, &said));
+        failed |= json_object_set_new(section, "beam_size", json_integer((json_int_t)beam));
+    }
+    if (known > 0)
+        failed |=
+            json_object_set_new(section, "length_penalty", json_real(within("normalize", penalty, 0, MOST_PENALTY, arena, &said)));
+    if (words != 0 && said)
+        said = import_say(arena, "%sdecoder option word-penalty: %g is not supported: searches go without\n", said, words);
+    if (decoder_on(options, "skip-cost") && beam > 1 && said)
+        said = import_say(arena, "%sdecoder option skip-cost: alignd's beam sums log-probabilities instead of raw scores\n", said);
+    if (decoder_on(options, "allow-special") && said)
+        said = import_say(arena, "%sdecoder option allow-special: alignd has no special pieces to allow\n", said);
+    ratio = within("max-length-factor", ratio, LEAST_RATIO, MOST_RATIO, arena, &said);
+    if (decoder_option(options, "max-length-break"))
+        tokens = floor(within("max-length-break", tokens, 1, MOST_TOKENS, arena, &said));
+    const char *compute = decoder_compute(options, arena, &said);
+    if (failed || !said || arena_failed(arena)) {
+        json_decref(section);
+        return error_memory(err);
+    }
+    *out = (struct marian_defaults){.section = section,
+                                    .compute = compute,
+                                    .lists = mapping_find(options, "shortlist") != NULL,
+                                    .source_tokens = (size_t)tokens,
+                                    .ratio = ratio,
+                                    .unknowns = decoder_on(options, "allow-unk"),
+                                    .said = said};
+    return 0;
 }
 
 /* ---- CTranslate2's folders, and packages of Argos ---- */

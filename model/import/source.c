@@ -73,6 +73,20 @@ bool source_begins(const char *name, const char *beginning) {
     return strncmp(name, beginning, strlen(beginning)) == 0;
 }
 
+bool source_listed(const char *list, const char *value) {
+    size_t length = strlen(value), item;
+    for (const char *at = list; *at; at += item, at += strspn(at, ", ")) {
+        item = strcspn(at, ",");
+        if (item == length && memcmp(at, value, item) == 0)
+            return true;
+    }
+    return false;
+}
+
+int source_by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* ---- files ---- */
 
 static const char LFS_POINTER[] = "version https://git-lfs.github.com/spec/";
@@ -193,6 +207,14 @@ int source_json(const char *path, const char *shown, struct arena *arena, json_t
         return -1;
     *out = json_loadb(text, length, 0, &problem);
     return *out ? 0 : error_set(err, ERROR_FORMAT, "%s: line %d: %s", shown, problem.line, problem.text);
+}
+
+const char *json_shown(struct arena *arena, const json_t *value) {
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    const char *copy = text ? arena_copy(arena, text, strlen(text)) : NULL;
+    arena->failed |= !text;
+    free(text);
+    return copy ? copy : "";
 }
 
 /* ---- archives ---- */

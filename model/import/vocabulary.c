@@ -1,7 +1,7 @@
 /* This file hides how foreign models list their tokens: the formats of vocabularies, what alignd's own lists require, and how
  * tokens name languages. */
-#include "model/import/vocabulary.h"
 #include "model/base/utf8.h"
+#include "model/import/conversion.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
