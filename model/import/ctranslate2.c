@@ -624,10 +624,6 @@ static void linear_rows(struct converter *c, const char *theirs, const char *our
             (struct patch){.from = tensors_vector(c->tensors, bias.text, outputs), .column = first, .rows = 1, .columns = count});
 }
 
-static void linear(struct converter *c, const char *theirs, const char *ours, size_t outputs, size_t inputs) {
-    linear_rows(c, theirs, ours, outputs, inputs, 0, outputs);
-}
-
 static void norm(struct converter *c, const char *theirs, const char *ours) {
     static const char *const parts[][2] = {{"gamma", "gain"}, {"beta", "shift"}};
     if (tensors_find(c->tensors, named("%s/gamma", theirs).text) && !tensors_find(c->tensors, named("%s/beta", theirs).text))
@@ -640,28 +636,34 @@ static void norm(struct converter *c, const char *theirs, const char *ours) {
 /* ---- the stacks ---- */
 
 static void layer(struct converter *c, const struct side *side, size_t number) {
-    size_t d = c->size;
-    struct name theirs = named("%s/layer_%zu", side->name, number), ours = named("%s.layers.%zu", side->name, number);
-    struct name self = named("%s/self_attention", theirs.text), own = named("%s.self", ours.text);
-    struct name all = named("%s/linear_0", self.text);
-    linear_rows(c, all.text, named("%s.query", own.text).text, 3 * d, d, 0, d);
-    linear_rows(c, all.text, named("%s.key", own.text).text, 3 * d, d, d, d);
-    linear_rows(c, all.text, named("%s.value", own.text).text, 3 * d, d, 2 * d, d);
-    linear(c, named("%s/linear_1", self.text).text, named("%s.output", own.text).text, d, d);
-    norm(c, named("%s/layer_norm", self.text).text, own.text);
-    if (strcmp(side->name, "decoder") == 0) {
-        struct name cross = named("%s/attention", theirs.text), memory = named("%s.cross", ours.text);
-        struct name both = named("%s/linear_1", cross.text);
-        linear(c, named("%s/linear_0", cross.text).text, named("%s.query", memory.text).text, d, d);
-        linear_rows(c, both.text, named("%s.key", memory.text).text, 2 * d, d, 0, d);
-        linear_rows(c, both.text, named("%s.value", memory.text).text, 2 * d, d, d, d);
-        linear(c, named("%s/linear_2", cross.text).text, named("%s.output", memory.text).text, d, d);
-        norm(c, named("%s/layer_norm", cross.text).text, memory.text);
+    size_t d = c->size, f = side->filter;
+    const struct {
+        const char *theirs, *ours;
+        size_t outputs, inputs; /* of their matrix; 0: it is a norm */
+        size_t first, count;    /* the rows of it that are ours */
+    } blocks[] = {{"self_attention/linear_0", "self.query", 3 * d, d, 0, d},
+                  {"self_attention/linear_0", "self.key", 3 * d, d, d, d},
+                  {"self_attention/linear_0", "self.value", 3 * d, d, 2 * d, d},
+                  {"self_attention/linear_1", "self.output", d, d, 0, d},
+                  {"self_attention/layer_norm", "self", 0, 0, 0, 0},
+                  {"attention/linear_0", "cross.query", d, d, 0, d},
+                  {"attention/linear_1", "cross.key", 2 * d, d, 0, d},
+                  {"attention/linear_1", "cross.value", 2 * d, d, d, d},
+                  {"attention/linear_2", "cross.output", d, d, 0, d},
+                  {"attention/layer_norm", "cross", 0, 0, 0, 0},
+                  {"ffn/linear_0", "filter.input", f, d, 0, f},
+                  {"ffn/linear_1", "filter.output", d, f, 0, d},
+                  {"ffn/layer_norm", "filter", 0, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        struct name theirs = named("%s/layer_%zu/%s", side->name, number, blocks[i].theirs);
+        struct name ours = named("%s.layers.%zu.%s", side->name, number, blocks[i].ours);
+        if (source_begins(blocks[i].theirs, "attention/") && strcmp(side->name, "decoder") != 0)
+            continue;
+        if (blocks[i].outputs)
+            linear_rows(c, theirs.text, ours.text, blocks[i].outputs, blocks[i].inputs, blocks[i].first, blocks[i].count);
+        else
+            norm(c, theirs.text, ours.text);
     }
-    struct name ffn = named("%s/ffn", theirs.text), filter = named("%s.filter", ours.text);
-    linear(c, named("%s/linear_0", ffn.text).text, named("%s.input", filter.text).text, side->filter, d);
-    linear(c, named("%s/linear_1", ffn.text).text, named("%s.output", filter.text).text, d, side->filter);
-    norm(c, named("%s/layer_norm", ffn.text).text, filter.text);
 }
 
 /* A table of more positions than alignd reaches is cut. */
@@ -771,27 +773,21 @@ static int add_sections(const struct converter *c, const struct side sides[2], c
                         const struct transformer_options *options, bool guided, struct conversion *out, struct error *err) {
     json_t *encoder = section_of(c, &sides[0], settings->epsilon), *decoder = section_of(c, &sides[1], settings->epsilon);
     long layers = (long)sides[1].layers, shown = words->alignment < 0 ? layers + words->alignment : words->alignment;
-    int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(words->shared));
-    failed |= json_object_set_new(encoder, "eos", json_boolean(settings->eos));
-    failed |= json_object_set_new(decoder, "mixer", json_string("self_attention"));
-    failed |= json_object_set_new(decoder, "first_input", json_string(words->zero ? "zero" : settings->first_input));
-    failed |= json_object_set_new(decoder, "alignment_layer", json_integer(shown >= 0 && shown < layers - 1 ? shown + 1 : 0));
-    failed |= json_object_set_new(decoder, "alignment_trained", json_boolean(guided));
-    failed |= json_object_set_new(out->config, "encoder", encoder);
-    failed |= json_object_set_new(out->config, "decoder", decoder);
-    failed |= json_object_set_new(out->config, "attention", json_null());
-    failed |= json_object_set_new(out->config, "output", json_pack("{s:b, s:b}", "tied", (int)words->tied, "unknowns", 1));
+    json_t *defaults = parts->package ? json_pack("{s:i, s:f}", "beam_size", 4, "length_penalty", 0.2) : json_object();
+    int failed = json_object_set_new(defaults, "finished", json_string("replaced"));
+    failed |=
+        json_object_update_new(encoder, json_pack("{s:b, s:b}", "embedding_shared", (int)words->shared, "eos", (int)settings->eos));
+    failed |= json_object_update_new(decoder, json_pack("{s:s, s:s, s:i, s:b, s:s*}", "mixer", "self_attention", "first_input",
+                                                        words->zero ? "zero" : settings->first_input, "alignment_layer",
+                                                        (int)(shown >= 0 && shown < layers - 1 ? shown + 1 : 0),
+                                                        "alignment_trained", (int)guided, "prefix", parts->prefix));
     if (parts->segmenters[0])
         failed |= json_object_set_new(out->tokenizer.section, "preparation",
                                       json_string(options->preparation ? options->preparation : "none"));
-    failed |= json_object_set(out->config, "tokenizer", out->tokenizer.section);
-    if (parts->package)
-        failed |= json_object_set_new(out->config, "defaults", json_pack("{s:i, s:f}", "beam_size", 4, "length_penalty", 0.2));
-    else
-        failed |= json_object_set_new(out->config, "defaults", json_object());
-    failed |= json_object_set_new(json_object_get(out->config, "defaults"), "finished", json_string("replaced"));
-    if (parts->prefix)
-        failed |= json_object_set_new(json_object_get(out->config, "decoder"), "prefix", json_string(parts->prefix));
+    failed |=
+        json_object_update_new(out->config, json_pack("{s:o, s:o, s:n, s:{s:b, s:b}, s:O, s:o}", "encoder", encoder, "decoder",
+                                                      decoder, "attention", "output", "tied", (int)words->tied, "unknowns", 1,
+                                                      "tokenizer", out->tokenizer.section, "defaults", defaults));
     return failed ? error_memory(err) : 0;
 }
 
@@ -857,8 +853,7 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
     const char *folder = parts->package ? parts->package : parts->folder;
     if (origin_card(folder, arena, &card, err) != 0 || origin_find(folder, parts->name, false, card, arena, &out->origin, err) != 0)
         return -1;
-    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0
-                                     : origin_guided(parts->name, false, &(struct mapping){NULL, 0}, card);
+    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0 : origin_guided(parts->name, false, NULL, card);
     out->from = parts->name;
     return add_sections(&c, sides, &words, parts, &settings, options, guided, out, err);
 }

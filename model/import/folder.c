@@ -733,33 +733,23 @@ static int add_to_shortlist(const char *path, const struct ready *added, struct 
     return result;
 }
 
-static int put_list(const char *folder, const char *code, const int32_t *ids, size_t count, struct arena *arena,
-                    struct error *err) {
-    const char *path = import_say(arena, "%s/config.json", folder), *name = import_say(arena, "list.%s", code),
-               *shortlist = import_say(arena, "%s/shortlist.safetensors", folder);
-    if (!path || !name || !shortlist)
-        return error_memory(err);
-    json_t *config = read_config(path, err);
-    int result = config ? name_list(config, code, err) : -1;
+int lists_put(const char *folder, const char *code, const int32_t *ids, size_t count, struct error *err) {
+    struct arena arena;
+    arena_init(&arena, 16 * 1024);
+    const char *path = path_join(&arena, folder, "config.json"), *shortlist = path_join(&arena, folder, "shortlist.safetensors"),
+               *name = import_say(&arena, "list.%s", code);
+    int result = arena_failed(&arena) ? error_memory(err) : 0;
+    json_t *config = result == 0 ? read_config(path, err) : NULL;
+    result = config ? name_list(config, code, err) : -1;
     char *text = result == 0 ? config_text(config) : NULL;
     json_decref(config);
-    if (result == 0 && !text)
-        result = error_memory(err);
-    const struct ready added = {name, true, count, ids};
     if (result == 0)
-        result = add_to_shortlist(shortlist, &added, arena, err);
+        result = text ? add_to_shortlist(shortlist, &(struct ready){name, true, count, ids}, &arena, err) : error_memory(err);
     if (result == 0) {
         const struct file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
         result = file_replace_parts(path, parts, sizeof parts / sizeof *parts, err);
     }
     free(text);
-    return result;
-}
-
-int lists_put(const char *folder, const char *code, const int32_t *ids, size_t count, struct error *err) {
-    struct arena arena;
-    arena_init(&arena, 16 * 1024);
-    int result = put_list(folder, code, ids, count, &arena, err);
     arena_done(&arena);
     return result;
 }

@@ -138,35 +138,16 @@ static int refuse_bpe(const struct listing *listing, struct error *err) {
     return 0;
 }
 
-static bool lists(const struct listing *listing, const char *name) {
-    for (size_t i = 0; i < listing->count; i++)
-        if (strcmp(listing->names[i], name) == 0)
-            return true;
-    return false;
-}
-
 bool parts_huggingface(const char *path, struct arena *arena, const char **folder) {
     static const char *const files[] = {"pytorch_model.bin", "model.safetensors", "vocab.json", "model.safetensors.index.json",
                                         "pytorch_model.bin.index.json"};
     bool named = strcmp(source_name(path), "config.json") == 0, beside = false;
-    if (is_folder(path)) {
-        *folder = path;
-    } else {
-        for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-            named |= strcmp(source_name(path), files[i]) == 0;
-        if (!named)
-            return false;
-        const char *slash = strrchr(path, '/');
-        *folder = slash ? arena_copy(arena, path, (size_t)(slash - path)) : ".";
-    }
-    if (!*folder)
-        return false;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const char *file = path_join(arena, *folder, files[i]);
-        beside |= file && source_exists(file);
-    }
-    const char *config = path_join(arena, *folder, "config.json");
-    return beside && config && source_exists(config);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        named |= strcmp(source_name(path), files[i]) == 0;
+    *folder = is_folder(path) ? path : named ? folder_of(path, arena) : NULL;
+    for (size_t i = 0; *folder && i < sizeof files / sizeof *files; i++)
+        beside |= has(*folder, files[i], arena);
+    return beside && has(*folder, "config.json", arena);
 }
 
 /* ---- the model's origin ---- */
@@ -263,7 +244,7 @@ int origin_find(const char *folder, const char *name, bool firefox, const char *
 }
 
 bool origin_guided(const char *model, bool bergamot, const struct mapping *training, const char *card) {
-    const struct mapping_pair *said = mapping_find(training, "guided-alignment");
+    const struct mapping_pair *said = training ? mapping_find(training, "guided-alignment") : NULL;
     if (said && said->value)
         return *said->value && strcmp(said->value, "none") != 0;
     return bergamot || matches(model, "-align\\b", 0) || matches(card, "\\btransformer[[:alnum:]_-]*-align\\b", 0);
@@ -455,7 +436,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     }
     if (look_beside(&listing, named, arena, &parts, err) != 0)
         return -1;
-    bool firefox = lists(&listing, "metadata.json") || is_firefox(parts.name);
+    bool firefox = has(parts.folder, "metadata.json", arena) || is_firefox(parts.name);
     const char *configured = NULL;
     if (find_one(&listing, "config.*.yml", arena, &configured, err) != 0)
         return -1;
@@ -528,9 +509,6 @@ static const char *decoder_compute(const struct mapping *options, struct arena *
 int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err) {
     double beam = 1, penalty, words, ratio, tokens;
     const char *said = "";
-    size_t known = 0;
-    for (size_t i = 0; i < options->count; i++)
-        known += options->pairs[i].value != NULL;
     if (decoder_number(options, "beam-size", 1, &beam, err) != 0 || decoder_number(options, "normalize", 0, &penalty, err) != 0 ||
         decoder_number(options, "word-penalty", 0, &words, err) != 0 ||
         decoder_number(options, "max-length-factor", USUAL_RATIO, &ratio, err) != 0 ||
@@ -542,7 +520,7 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena, stru
         beam = floor(within("beam-size", beam, 1, MOST_BEAM, arena, &said));
         failed |= json_object_set_new(section, "beam_size", json_integer((json_int_t)beam));
     }
-    if (known > 0)
+    if (values_of(options) > 0)
         failed |=
             json_object_set_new(section, "length_penalty", json_real(within("normalize", penalty, 0, MOST_PENALTY, arena, &said)));
     if (words != 0 && said)

@@ -243,12 +243,8 @@ static const char *reason(const struct reader *reader) {
     return text ? text : "it is damaged";
 }
 
-static bool has_magic(const unsigned char *start, size_t size, const char *magic, size_t at, size_t length) {
-    return size >= at + length && memcmp(start + at, magic, length) == 0;
-}
-
 int archive_kind_of(const char *path, enum archive_kind *kind, struct error *err) {
-    unsigned char start[512];
+    char start[512] = "";
     uint64_t size;
     int file = source_open(path, &size, err);
     if (file < 0)
@@ -258,12 +254,12 @@ int archive_kind_of(const char *path, enum archive_kind *kind, struct error *err
     close(file);
     if (result != 0)
         return -1;
-    bool packed = has_magic(start, count, "\x1f\x8b", 0, 2) || has_magic(start, count, "\x28\xb5\x2f\xfd", 0, 4);
+    bool packed = memcmp(start, "\x1f\x8b", 2) == 0 || memcmp(start, "\x28\xb5\x2f\xfd", 4) == 0;
     bool tar = source_ends(path, ".tar.gz") || source_ends(path, ".tgz") || source_ends(path, ".tar.zst");
-    *kind = has_magic(start, count, "PK\x03\x04", 0, 4) || has_magic(start, count, "PK\x05\x06", 0, 4) ? ARCHIVE_ZIP
-            : has_magic(start, count, "ustar", 257, 5) || (packed && tar)                              ? ARCHIVE_TAR
-            : packed                                                                                   ? ARCHIVE_COMPRESSED
-                                                                                                       : ARCHIVE_NONE;
+    *kind = memcmp(start, "PK\x03\x04", 4) == 0 || memcmp(start, "PK\x05\x06", 4) == 0 ? ARCHIVE_ZIP
+            : memcmp(start + 257, "ustar", 5) == 0 || (packed && tar)                  ? ARCHIVE_TAR
+            : packed                                                                   ? ARCHIVE_COMPRESSED
+                                                                                       : ARCHIVE_NONE;
     return 0;
 }
 
