@@ -339,7 +339,7 @@ static int read_entry(struct stored_tensor *entry, const char *path, const struc
 int npz_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out, struct error *err) {
     struct archive_members members;
     struct error inner = {0};
-    if (archive_spool(path, work, &archive_usual, arena, stop, &members, &inner) != 0)
+    if (archive_spool(path, work, arena, stop, &members, &inner) != 0)
         return inner.code == ERROR_FORMAT
                    ? error_set(err, ERROR_FORMAT, "%s: not a whole .npz file: %s", path,
                                source_begins(inner.message, path) ? inner.message + strlen(path) + 2 : inner.message)
@@ -810,7 +810,7 @@ static int add_entries(struct machine *m, const struct value *top, struct contai
 static int load_zip(struct machine *m, const char *work, import_stop stop, struct container *out) {
     struct archive_members members;
     const struct archive_member *program = NULL;
-    if (archive_spool(m->path, work, &archive_usual, m->arena, stop, &members, m->err) != 0)
+    if (archive_spool(m->path, work, m->arena, stop, &members, m->err) != 0)
         return -1;
     out->file = members.spool;
     for (size_t i = 0; i < members.count && !program; i++)

@@ -69,21 +69,26 @@ static const char *plain_name(const char *name, struct arena *arena) {
     return copy ? copy : "";
 }
 
-/* The file of this pattern, compressed or not. *found NULL: not found. */
-static int find_one(const struct listing *listing, const char *pattern, struct arena *arena, const char **found,
-                    struct error *err) {
+/* The file of this pattern, compressed or not. except: beginnings of other names, and then NULL. *found NULL: not found. */
+static int find_one(const struct listing *listing, const char *pattern, const char *const *except, struct arena *arena,
+                    const char **found, struct error *err) {
     const char *names = NULL;
     size_t count = 0;
     *found = NULL;
     for (size_t i = 0; i < listing->count; i++) {
-        if (fnmatch(pattern, listing->names[i], 0) != 0 && fnmatch(pattern, plain_name(listing->names[i], arena), 0) != 0)
+        const char *name = listing->names[i];
+        bool other = fnmatch(pattern, name, 0) != 0 && fnmatch(pattern, plain_name(name, arena), 0) != 0;
+        for (const char *const *beginning = except; beginning && *beginning; beginning++)
+            other |= source_begins(name, *beginning);
+        if (other)
             continue;
-        names = import_say(arena, "%s%s%s", names ? names : "", names ? ", " : "", listing->names[i]);
-        *found = path_join(arena, listing->folder, listing->names[i]);
+        names = import_say(arena, "%s%s%s", names ? names : "", names ? ", " : "", name);
+        *found = path_join(arena, listing->folder, name);
         count++;
     }
     if (count > 1)
-        return error_set(err, ERROR_FORMAT, "%s: has %s: keep only one of them, or name one", listing->folder, names ? names : "");
+        return error_set(err, ERROR_FORMAT, "%s: has %s: %s", listing->folder, names ? names : "",
+                         except ? "name the one to convert" : "keep only one of them, or name one");
     return 0;
 }
 
@@ -92,7 +97,7 @@ static int find_pair(const struct listing *listing, const char *const (*pairs)[2
                      const char *found[2], struct error *err) {
     for (size_t i = 0; i < count; i++) {
         for (size_t side = 0; side < 2; side++)
-            if (find_one(listing, pairs[i][side], arena, &found[side], err) != 0)
+            if (find_one(listing, pairs[i][side], NULL, arena, &found[side], err) != 0)
                 return -1;
         if (found[0] && found[1])
             return 0;
@@ -103,25 +108,12 @@ static int find_pair(const struct listing *listing, const char *const (*pairs)[2
 
 /* Best first: with one activation scale for each matrix, without, as it was trained. */
 static int find_model(const struct listing *listing, struct arena *arena, const char **model, struct error *err) {
-    static const char *const endings[] = {".intgemm.alphas.bin", ".intgemm8.bin", ".npz", ".bin"};
-    static const char *const others[] = {"lex.", "quality", "vocab", "srcvocab", "trgvocab", "pytorch_model", "model.s2t."};
-    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
-        const char *names = NULL;
-        size_t count = 0;
-        for (size_t i = 0; i < listing->count; i++) {
-            bool other = !source_ends(plain_name(listing->names[i], arena), endings[e]);
-            for (size_t o = 0; o < sizeof others / sizeof *others; o++)
-                other |= source_begins(listing->names[i], others[o]);
-            if (other)
-                continue;
-            names = import_say(arena, "%s%s%s", names ? names : "", names ? ", " : "", listing->names[i]);
-            *model = path_join(arena, listing->folder, listing->names[i]);
-            count++;
-        }
-        if (count > 1)
-            return error_set(err, ERROR_FORMAT, "%s: has %s: name the one to convert", listing->folder, names ? names : "");
-        if (count == 1)
-            return 0;
+    static const char *const patterns[] = {"*.intgemm.alphas.bin", "*.intgemm8.bin", "*.npz", "*.bin"};
+    static const char *const others[] = {"lex.", "quality", "vocab", "srcvocab", "trgvocab", "pytorch_model", "model.s2t.", NULL};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        int result = find_one(listing, patterns[i], others, arena, model, err);
+        if (result != 0 || *model)
+            return result;
     }
     return error_set(err, ERROR_FORMAT, "%s: has no model: neither .npz nor .bin", listing->folder);
 }
@@ -362,9 +354,9 @@ static int look_beside(const struct listing *listing, bool vocabularies, struct 
         }
     }
     for (size_t i = 0; i < sizeof shortlists / sizeof *shortlists && !parts->shortlist; i++)
-        if (find_one(listing, shortlists[i], arena, &parts->shortlist, err) != 0)
+        if (find_one(listing, shortlists[i], NULL, arena, &parts->shortlist, err) != 0)
             return -1;
-    return parts->quality ? 0 : find_one(listing, "quality*.bin", arena, &parts->quality, err);
+    return parts->quality ? 0 : find_one(listing, "quality*.bin", NULL, arena, &parts->quality, err);
 }
 
 /* sourceLanguage and targetLanguage of metadata.json. */
@@ -438,7 +430,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
         return -1;
     bool firefox = has(parts.folder, "metadata.json", arena) || is_firefox(parts.name);
     const char *configured = NULL;
-    if (find_one(&listing, "config.*.yml", arena, &configured, err) != 0)
+    if (find_one(&listing, "config.*.yml", NULL, arena, &configured, err) != 0)
         return -1;
     const char *decoders[] = {decoder, path_join(arena, parts.folder, "decoder.yml"),
                               path_join(arena, parts.folder, import_say(arena, "%s.decoder.yml", parts.name)), configured};

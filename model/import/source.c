@@ -433,9 +433,9 @@ static int open_nameless(const char *work, struct error *err) {
     return error_set(err, ERROR_FILE, "%s: %s", work, strerror(errno));
 }
 
-int archive_spool(const char *path, const char *work, const struct archive_limits *limits, struct arena *arena, import_stop stop,
-                  struct archive_members *out, struct error *err) {
-    struct reader reader = {.path = path, .limits = limits, .stop = stop};
+int archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop, struct archive_members *out,
+                  struct error *err) {
+    struct reader reader = {.path = path, .limits = &archive_usual, .stop = stop};
     struct archive_members found = {.spool = -1};
     char name[NAME_BYTES];
     size_t room = 0;
@@ -469,11 +469,17 @@ int archive_spool(const char *path, const char *work, const struct archive_limit
 
 enum { SHOWN_ITEMS = 20 };
 
+/* What the next event may be, and the message about any other. */
+enum expected { MAPPING, KEY, VALUE, ITEM };
+static const char *const expectations[] = {"a mapping of keys and values is expected here", "a key must be a plain value",
+                                           "only plain values and lists of them are read", "only lists of plain values are read"};
+
 struct parsing {
     yaml_parser_t parser;
     struct arena *arena;
+    enum expected next;
     struct mapping found;
-    size_t room;
+    size_t room, item_room; /* of found, and of the last pair */
     struct error *err;
 };
 
@@ -481,121 +487,72 @@ static int refuse(struct parsing *parsing, const yaml_event_t *event, const char
     return error_set(parsing->err, ERROR_FORMAT, "line %zu: %s", event->start_mark.line + 1, what);
 }
 
-/* The next event, which the caller deletes. */
-static int next_event(struct parsing *parsing, yaml_event_t *event) {
-    if (yaml_parser_parse(&parsing->parser, event))
-        return 0;
-    const yaml_parser_t *parser = &parsing->parser;
-    if (parser->error == YAML_MEMORY_ERROR)
-        return error_memory(parsing->err);
-    return error_set(parsing->err, ERROR_FORMAT, "line %zu: cannot be read: %s",
-                     (parser->error == YAML_READER_ERROR ? parser->mark.line : parser->problem_mark.line) + 1,
-                     parser->problem ? parser->problem : "it is damaged");
-}
-
-/* A scalar's text; NULL after an error. The event is deleted. */
-static const char *take_scalar(struct parsing *parsing, yaml_event_t *event) {
-    const char *text = (const char *)event->data.scalar.value, *copy = NULL;
+static int take_scalar(struct parsing *parsing, const yaml_event_t *event) {
+    const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
+    struct mapping *found = &parsing->found;
     if (event->data.scalar.anchor)
-        refuse(parsing, event, "anchors are not read");
-    else if (strlen(text) != length)
-        refuse(parsing, event, "a NUL");
-    else if (!(copy = arena_copy(parsing->arena, text, length)))
-        error_memory(parsing->err);
-    yaml_event_delete(event);
-    return copy;
-}
-
-static int read_list(struct parsing *parsing, struct mapping_pair *pair) {
-    size_t room = 0;
-    for (;;) {
-        yaml_event_t event;
-        if (next_event(parsing, &event) != 0)
-            return -1;
-        if (event.type == YAML_SEQUENCE_END_EVENT) {
-            yaml_event_delete(&event);
-            return 0;
-        }
-        if (event.type != YAML_SCALAR_EVENT) {
-            refuse(parsing, &event, "only lists of plain values are read");
-            yaml_event_delete(&event);
-            return -1;
-        }
-        const char *item = take_scalar(parsing, &event);
-        const char **items = item ? arena_grow(parsing->arena, pair->items, pair->count, &room, 1, sizeof *items) : NULL;
-        if (!item)
-            return -1;
-        if (!items)
-            return error_memory(parsing->err);
-        pair->items = items;
-        pair->items[pair->count++] = item;
-    }
-}
-
-/* Returns 1 at the end of the mapping. */
-static int read_pair(struct parsing *parsing) {
-    yaml_event_t event;
-    struct mapping_pair pair = {0};
-    if (next_event(parsing, &event) != 0)
-        return -1;
-    if (event.type == YAML_MAPPING_END_EVENT) {
-        yaml_event_delete(&event);
-        return 1;
-    }
-    if (event.type != YAML_SCALAR_EVENT) {
-        refuse(parsing, &event, "a key must be a plain value");
-        yaml_event_delete(&event);
-        return -1;
-    }
-    if (!(pair.key = take_scalar(parsing, &event)) || next_event(parsing, &event) != 0)
-        return -1;
-    if (event.type == YAML_SCALAR_EVENT) {
-        if (!(pair.value = take_scalar(parsing, &event)))
-            return -1;
-    } else {
-        int result =
-            event.type == YAML_SEQUENCE_START_EVENT ? 0 : refuse(parsing, &event, "only plain values and lists of them are read");
-        yaml_event_delete(&event);
-        if (result != 0 || read_list(parsing, &pair) != 0)
-            return -1;
-    }
-    struct mapping_pair *pairs =
-        arena_grow(parsing->arena, parsing->found.pairs, parsing->found.count, &parsing->room, 1, sizeof *pairs);
-    if (!pairs)
+        return refuse(parsing, event, "anchors are not read");
+    if (strlen(text) != length)
+        return refuse(parsing, event, "a NUL");
+    if (!(text = arena_copy(parsing->arena, text, length)))
         return error_memory(parsing->err);
-    parsing->found.pairs = pairs;
-    pairs[parsing->found.count++] = pair;
+    if (parsing->next == KEY) {
+        struct mapping_pair *pairs = arena_grow(parsing->arena, found->pairs, found->count, &parsing->room, 1, sizeof *pairs);
+        if (!pairs)
+            return error_memory(parsing->err);
+        found->pairs = pairs;
+        pairs[found->count++] = (struct mapping_pair){.key = text};
+        parsing->next = VALUE;
+        return 0;
+    }
+    struct mapping_pair *pair = &found->pairs[found->count - 1];
+    if (parsing->next == VALUE) {
+        pair->value = text;
+        parsing->next = KEY;
+        return 0;
+    }
+    const char **items = arena_grow(parsing->arena, pair->items, pair->count, &parsing->item_room, 1, sizeof *items);
+    if (!items)
+        return error_memory(parsing->err);
+    pair->items = items;
+    items[pair->count++] = text;
     return 0;
 }
 
-static int read_document(struct parsing *parsing) {
-    int result = 0;
-    for (bool done = false; result == 0 && !done;) {
-        yaml_event_t event;
-        if (next_event(parsing, &event) != 0)
-            return -1;
-        switch (event.type) {
-        case YAML_STREAM_START_EVENT:
-        case YAML_DOCUMENT_START_EVENT:
-        case YAML_DOCUMENT_END_EVENT:
-            break;
-        case YAML_STREAM_END_EVENT:
-            done = true;
-            break;
-        case YAML_MAPPING_START_EVENT:
-            if (parsing->found.pairs)
-                result = refuse(parsing, &event, "only one mapping is read");
-            while (result == 0)
-                result = read_pair(parsing);
-            result = result == 1 ? 0 : result;
-            break;
-        default:
-            result = refuse(parsing, &event, "a mapping of keys and values is expected here");
-        }
-        yaml_event_delete(&event);
+static int take_event(struct parsing *parsing, const yaml_event_t *event) {
+    enum expected next = parsing->next;
+    switch (event->type) {
+    case YAML_STREAM_START_EVENT:
+    case YAML_DOCUMENT_START_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
+    case YAML_STREAM_END_EVENT:
+        return 0;
+    case YAML_MAPPING_START_EVENT:
+        parsing->next = KEY;
+        if (next == MAPPING)
+            return parsing->found.pairs ? refuse(parsing, event, "only one mapping is read") : 0;
+        break;
+    case YAML_MAPPING_END_EVENT:
+        parsing->next = MAPPING;
+        return 0;
+    case YAML_SEQUENCE_START_EVENT:
+        parsing->next = ITEM;
+        parsing->item_room = 0;
+        if (next == VALUE)
+            return 0;
+        break;
+    case YAML_SEQUENCE_END_EVENT:
+        parsing->next = KEY;
+        return 0;
+    case YAML_SCALAR_EVENT:
+        if (next != MAPPING)
+            return take_scalar(parsing, event);
+        break;
+    default:
+        break;
     }
-    return result;
+    return refuse(parsing, event, expectations[next]);
 }
 
 static int by_key(const void *a, const void *b) {
@@ -625,7 +582,22 @@ int mapping_read(const char *text, size_t length, struct arena *arena, struct ma
         return error_memory(err);
     yaml_parser_set_encoding(&parsing.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parsing.parser, (const unsigned char *)text, length);
-    int result = read_document(&parsing);
+    int result = 0;
+    for (bool ended = false; result == 0 && !ended;) {
+        yaml_event_t event;
+        const yaml_parser_t *parser = &parsing.parser;
+        if (yaml_parser_parse(&parsing.parser, &event)) {
+            ended = event.type == YAML_STREAM_END_EVENT;
+            result = take_event(&parsing, &event);
+            yaml_event_delete(&event);
+        } else if (parser->error == YAML_MEMORY_ERROR) {
+            result = error_memory(err);
+        } else {
+            size_t line = parser->error == YAML_READER_ERROR ? parser->mark.line : parser->problem_mark.line;
+            result = error_set(err, ERROR_FORMAT, "line %zu: cannot be read: %s", line + 1,
+                               parser->problem ? parser->problem : "it is damaged");
+        }
+    }
     yaml_parser_delete(&parsing.parser);
     if (result == 0)
         result = refuse_twins(&parsing);

@@ -104,9 +104,9 @@ struct archive_members {
     size_t count;
     int spool; /* a file without a name, the caller's to close */
 };
-/* All contents of a zip, end to end in one file in the folder `work`. Checksums are checked. */
-int archive_spool(const char *path, const char *work, const struct archive_limits *limits, struct arena *arena, import_stop stop,
-                  struct archive_members *out, struct error *err);
+/* All contents of a zip, within archive_usual, end to end in one file in the folder `work`. Checksums are checked. */
+int archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop, struct archive_members *out,
+                  struct error *err);
 
 /* ---- YAML ----
  * One mapping of scalars and of lists of scalars, as Marian writes its options and vocabularies: keys and values as the strings
