@@ -1,8 +1,4 @@
-/* The named parameters of one model as float32, whether they are stored as float32, float16, bfloat16, or int8 with one float32
- * scale per output channel, or one for all, in NAME.scale. NAME.input_scale may hold the factor of a matrix's input before it is
- * rounded to int8 (see struct packing in model/compute/kernels.h); products in other types ignore it. float32 tensors that lie
- * aligned in the file are used where they are mapped; all others are expanded once into memory of this object. One read-only copy
- * serves all threads. */
+/* The numbers of a model: its parameters, the weights of its quality estimates, and its shortlist. */
 #ifndef ALIGND_WEIGHTS_H
 #define ALIGND_WEIGHTS_H
 
@@ -11,6 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- parameters ----
+ * The named parameters of one model as float32, whether they are stored as float32, float16, bfloat16, or int8 with one float32
+ * scale per output channel, or one for all, in NAME.scale. NAME.input_scale may hold the factor of a matrix's input before it is
+ * rounded to int8 (see struct packing in model/compute/kernels.h); products in other types ignore it. float32 tensors that lie
+ * aligned in the file are used where they are mapped; all others are expanded once into memory of this object. One read-only copy
+ * serves all threads. */
 
 struct weights;
 
