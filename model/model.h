@@ -12,7 +12,6 @@
 #include "model/text/segmenter.h"
 #include "model/text/tokenizer.h"
 #include "model/weights/config.h"
-#include "model/weights/shortlist.h"
 #include "model/weights/weights.h"
 
 struct translator {

@@ -9,7 +9,7 @@
 #include "model/text/opaque.h"
 #include "model/text/segmenter.h"
 #include "model/text/tokenizer.h"
-#include "model/weights/shortlist.h"
+#include "model/weights/weights.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>

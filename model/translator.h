@@ -110,7 +110,7 @@ size_t translator_card_bytes(const struct translator_card *card, const char *com
 
 /* ---- the list of a language ----
  * Which target pieces a language uses, counted from text: the list of target ids that a model of many languages has for each of its
- * languages (model/weights/shortlist.h). */
+ * languages (model/weights/weights.h). */
 
 /* The counts of one language. One thread at a time. */
 struct pieces;

@@ -1,7 +1,6 @@
 /* This file hides what the commands for model folders print, how they end when they are interrupted, and in which order the files
  * of a folder change. */
 #include "model/base/utf8.h"
-#include "model/import/folder.h"
 #include "model/import/import.h"
 #include "model/translator.h"
 #include "server/base/clock.h"

@@ -30,8 +30,8 @@ ROOMS = {
     "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
     "model/text": Room("model/base", "numbers opaque pattern readable segmenter tokenizer"),
     "model/compute": Room("model/base", "kernels matrix"),
-    "model/weights": Room("model/base model/compute", "config safetensors shortlist weights"),
-    "model/import": Room("model/base model/weights", "import source folder"),  # foreign folders become model folders
+    "model/weights": Room("model/base model/compute", "config safetensors weights"),
+    "model/import": Room("model/base model/weights", "import source"),  # foreign folders become model folders
     "model/network": Room("model/base model/text model/compute model/weights", "attention decoder encoder output row"),
     "model/search": Room("model/base model/compute model/network", "search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),

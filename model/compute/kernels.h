@@ -11,7 +11,7 @@
 
 /* ---- products with weights ----
  * A matrix is packed once, at load, into panels that the processor reads from front to back; and also row by row if products want
- * only a few hundred of its thousands of outputs (model/weights/shortlist.h). */
+ * only a few hundred of its thousands of outputs (model/weights/weights.h). */
 
 /* The matrix to be packed: weight [out, in], finite. Only int8 reads the scales. It may come in several parts, so that a large
  * matrix is never in memory as float32: then weight is rows first .. first + rows - 1, each part but the last one has a multiple of

@@ -1,7 +1,7 @@
 /* This file hides CTranslate2's models: the files model.bin, config.json and the vocabularies, the tensors of a TransformerSpec,
  * and what its flags say. */
 #include "model/base/utf8.h"
-#include "model/import/transformers.h"
+#include "model/import/conversion.h"
 #include <math.h>
 #include <string.h>
 
@@ -21,12 +21,7 @@ enum { LAST_VERSION = 6, MOST_VARIABLES = 20000, MOST_NAME_BYTES = 1 << 12, LEAS
 enum { SCALE_OF_INT16 = 1000 }; /* in files that do not say it */
 
 /* By their number in the file; the sizes of numbers tell those of older files. */
-static const struct {
-    const char *type;
-    enum stored_kind kind;
-    size_t item;
-} types[] = {{"float32", STORED_F32, 4}, {"int8", STORED_I8, 1},     {"int16", STORED_I16, 2},
-             {"int32", STORED_I32, 4},   {"float16", STORED_F16, 2}, {"bfloat16", STORED_BF16, 2}};
+static const enum stored_kind types[] = {STORED_F32, STORED_I8, STORED_I16, STORED_I32, STORED_F16, STORED_BF16};
 enum { TYPES = sizeof types / sizeof *types, TYPE_FLOAT32 = 0, TYPE_INT8 = 1, TYPE_INT16 = 2 };
 
 static int take_string(struct source_cursor *cursor, const char **out, const char *what, struct error *err) {
@@ -59,7 +54,7 @@ static int take_count(struct source_cursor *cursor, size_t least, const char *wh
     return 0;
 }
 
-static int take_shape(struct source_cursor *cursor, struct stored *entry, struct error *err) {
+static int take_shape(struct source_cursor *cursor, struct stored_tensor *entry, struct error *err) {
     uint8_t rank;
     uint32_t shape[STORED_MOST_DIMS];
     if (source_take(cursor, &rank, sizeof rank, entry->name, err) != 0)
@@ -76,7 +71,8 @@ static int take_shape(struct source_cursor *cursor, struct stored *entry, struct
 }
 
 /* The type, and how many bytes of data follow. */
-static int take_type(struct source_cursor *cursor, uint32_t version, struct stored *entry, uint64_t *bytes, struct error *err) {
+static int take_type(struct source_cursor *cursor, uint32_t version, struct stored_tensor *entry, uint64_t *bytes,
+                     struct error *err) {
     uint8_t code;
     uint32_t count;
     size_t type = TYPES;
@@ -89,15 +85,13 @@ static int take_type(struct source_cursor *cursor, uint32_t version, struct stor
         type = code == 4 ? TYPE_FLOAT32 : code == 2 ? TYPE_INT16 : code == 1 ? TYPE_INT8 : TYPES;
     if (type >= TYPES)
         return error_set(err, ERROR_FORMAT, "%s: %s: has the type %u, which cannot be read", cursor->path, entry->name, code);
-    entry->type = types[type].type;
-    entry->kind = types[type].kind;
-    entry->item = types[type].item;
-    *bytes = version >= 4 ? count : (uint64_t)count * entry->item;
+    entry->kind = types[type];
+    *bytes = version >= 4 ? count : (uint64_t)count * stored_types[entry->kind].bytes;
     return 0;
 }
 
 static int take_variable(struct source_cursor *cursor, uint32_t version, struct container *out, struct error *err) {
-    struct stored *entry = &out->entries[out->count];
+    struct stored_tensor *entry = &out->entries[out->count];
     uint64_t bytes = 0, needed = 0;
     if (take_string(cursor, &entry->name, "the list of variables", err) != 0)
         return -1;
@@ -105,10 +99,10 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
         return error_set(err, ERROR_FORMAT, "%s: %s: there twice", cursor->path, entry->name);
     if (take_shape(cursor, entry, err) != 0 || take_type(cursor, version, entry, &bytes, err) != 0)
         return -1;
-    if (!stored_size(entry->shape, entry->dims, entry->item, &needed) || needed != bytes)
+    if (!stored_size(entry, &needed) || needed != bytes)
         return error_set(err, ERROR_FORMAT, "%s: %s: has %llu bytes, which is not what its shape %s of %s needs", cursor->path,
                          entry->name, (unsigned long long)bytes, stored_shape(cursor->arena, entry->shape, entry->dims),
-                         entry->type);
+                         stored_types[entry->kind].name);
     if (bytes > cursor->size - cursor->at)
         return error_set(err, ERROR_FORMAT, "%s: %s: the file ends within it", cursor->path, entry->name);
     entry->file = cursor->file;
@@ -119,13 +113,14 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
 }
 
 /* Multipliers [shape[0]] of the rows, or one of all, from what each row is divided by. */
-static int read_scales(struct source_cursor *cursor, struct stored *entry, const struct stored *from, struct error *err) {
+static int read_scales(struct source_cursor *cursor, struct stored_tensor *entry, const struct stored_tensor *from,
+                       struct error *err) {
     uint64_t count = stored_count(from), rows = entry->dims > 0 ? entry->shape[0] : 0;
     struct error inner = {0};
     if (from->kind != STORED_F32 || (count != 1 && count != rows))
         return error_set(err, ERROR_FORMAT, "%s: %s: is %s of the shape %s, expected one float32 for each of %llu rows, or for all",
-                         cursor->path, from->name, from->type, stored_shape(cursor->arena, from->shape, from->dims),
-                         (unsigned long long)rows);
+                         cursor->path, from->name, stored_types[from->kind].name,
+                         stored_shape(cursor->arena, from->shape, from->dims), (unsigned long long)rows);
     float *scales = arena_alloc(cursor->arena, (size_t)count, sizeof *scales);
     if (!scales)
         return error_memory(err);
@@ -147,11 +142,11 @@ static int read_scales(struct source_cursor *cursor, struct stored *entry, const
 /* A matrix of small whole numbers stands for others; a flag has no dimensions. */
 static int set_scales(struct source_cursor *cursor, const struct container *found, struct error *err) {
     for (size_t i = 0; i < found->count; i++) {
-        struct stored *entry = &found->entries[i];
+        struct stored_tensor *entry = &found->entries[i];
         if ((entry->kind != STORED_I8 && entry->kind != STORED_I16) || entry->dims == 0)
             continue;
         const char *name = import_say(cursor->arena, "%s_scale", entry->name);
-        const struct stored *scale = name ? stored_find(found, name) : NULL;
+        const struct stored_tensor *scale = name ? stored_find(found, name) : NULL;
         if (!name)
             return error_memory(err);
         if (scale && read_scales(cursor, entry, scale, err) != 0)
@@ -170,7 +165,7 @@ static int take_aliases(struct source_cursor *cursor, size_t count, struct conta
         if (take_string(cursor, &alias, "the list of aliases", err) != 0 ||
             take_string(cursor, &name, "the list of aliases", err) != 0)
             return -1;
-        const struct stored *variable = stored_find(out, name);
+        const struct stored_tensor *variable = stored_find(out, name);
         if (!variable)
             return error_set(err, ERROR_FORMAT, "%s: %s: is an alias of %s, which is not there", cursor->path, alias, name);
         if (stored_find(out, alias))
@@ -208,7 +203,7 @@ static int read_index(struct source_cursor *cursor, uint32_t version, struct con
         return -1;
     if (version >= 3 && take_count(cursor, LEAST_ALIAS_BYTES, "the list of aliases", &aliases, err) != 0)
         return -1;
-    struct stored *entries = aliases > 0 ? arena_zalloc(cursor->arena, count + aliases, sizeof *entries) : out->entries;
+    struct stored_tensor *entries = aliases > 0 ? arena_zalloc(cursor->arena, count + aliases, sizeof *entries) : out->entries;
     if (!entries)
         return error_memory(err);
     if (aliases > 0 && count > 0)
@@ -516,16 +511,16 @@ static void name_tensors(struct converter *c) {
 /* ---- flags ---- */
 
 /* The one number of a tensor. False: it is none. */
-static bool number_of(const struct stored *stored, float *value) {
+static bool number_of(const struct stored_tensor *stored, float *value) {
     struct error ignored = {0};
-    return stored_count(stored) == 1 && stored->kind != STORED_OTHER && stored_numbers(stored, 0, 1, value, &ignored) == 0;
+    return stored_count(stored) == 1 && stored_numbers(stored, 0, 1, value, &ignored) == 0;
 }
 
 /* A flag of this side, which older files have once for both sides. missing: what it is where the file does not have it. */
 static double flag(struct converter *c, const char *side, const char *name, double missing) {
     const struct name places[] = {named("%s/%s", side, name), named("%s", name)};
     for (size_t i = 0; i < (c->head->revision < FLAGS_MOVED ? 2u : 1u); i++) {
-        const struct stored *found = tensors_find(c->tensors, places[i].text);
+        const struct stored_tensor *found = tensors_find(c->tensors, places[i].text);
         float value;
         if (!found)
             continue;
@@ -574,7 +569,7 @@ static const struct {
     {"ffn/linear_0_noact/weight", NEVER, "a gated feed-forward"},
 };
 
-static bool is_harmless(const struct converter *c, enum harmless kind, const struct stored *stored, size_t heads) {
+static bool is_harmless(const struct converter *c, enum harmless kind, const struct stored_tensor *stored, size_t heads) {
     float value;
     if (kind == ALWAYS || kind == NEVER || !number_of(stored, &value))
         return kind == ALWAYS;
@@ -606,7 +601,8 @@ static void refuse_lacking(struct converter *c, const struct side sides[2]) {
 /* ---- matrices and vectors ---- */
 
 /* Rows first .. first + count - 1 of a matrix. */
-static void matrix(struct converter *c, const struct stored *from, const char *ours, size_t first, size_t count, size_t inputs) {
+static void matrix(struct converter *c, const struct stored_tensor *from, const char *ours, size_t first, size_t count,
+                   size_t inputs) {
     struct made *made = tensors_make(c->tensors, ours, count, inputs);
     tensors_patch(c->tensors, made, (struct patch){.from = from, .row = first, .rows = count, .columns = inputs});
     if (from && from->kind == STORED_I8 && (from->row_scales || first == 0)) {
@@ -619,17 +615,13 @@ static void matrix(struct converter *c, const struct stored *from, const char *o
 static void linear_rows(struct converter *c, const char *theirs, const char *ours, size_t outputs, size_t inputs, size_t first,
                         size_t count) {
     struct name bias = named("%s/bias", theirs);
-    const struct stored *weight = tensors_matrix(c->tensors, named("%s/weight", theirs).text, outputs, inputs);
+    const struct stored_tensor *weight = tensors_matrix(c->tensors, named("%s/weight", theirs).text, outputs, inputs);
     matrix(c, weight, named("%s.weight", ours).text, first, count, inputs);
     struct made *made = tensors_make_vector(c->tensors, named("%s.bias", ours).text, count);
     if (tensors_find(c->tensors, bias.text))
         tensors_patch(
             c->tensors, made,
             (struct patch){.from = tensors_vector(c->tensors, bias.text, outputs), .column = first, .rows = 1, .columns = count});
-}
-
-static void linear(struct converter *c, const char *theirs, const char *ours, size_t outputs, size_t inputs) {
-    linear_rows(c, theirs, ours, outputs, inputs, 0, outputs);
 }
 
 static void norm(struct converter *c, const char *theirs, const char *ours) {
@@ -644,28 +636,34 @@ static void norm(struct converter *c, const char *theirs, const char *ours) {
 /* ---- the stacks ---- */
 
 static void layer(struct converter *c, const struct side *side, size_t number) {
-    size_t d = c->size;
-    struct name theirs = named("%s/layer_%zu", side->name, number), ours = named("%s.layers.%zu", side->name, number);
-    struct name self = named("%s/self_attention", theirs.text), own = named("%s.self", ours.text);
-    struct name all = named("%s/linear_0", self.text);
-    linear_rows(c, all.text, named("%s.query", own.text).text, 3 * d, d, 0, d);
-    linear_rows(c, all.text, named("%s.key", own.text).text, 3 * d, d, d, d);
-    linear_rows(c, all.text, named("%s.value", own.text).text, 3 * d, d, 2 * d, d);
-    linear(c, named("%s/linear_1", self.text).text, named("%s.output", own.text).text, d, d);
-    norm(c, named("%s/layer_norm", self.text).text, own.text);
-    if (strcmp(side->name, "decoder") == 0) {
-        struct name cross = named("%s/attention", theirs.text), memory = named("%s.cross", ours.text);
-        struct name both = named("%s/linear_1", cross.text);
-        linear(c, named("%s/linear_0", cross.text).text, named("%s.query", memory.text).text, d, d);
-        linear_rows(c, both.text, named("%s.key", memory.text).text, 2 * d, d, 0, d);
-        linear_rows(c, both.text, named("%s.value", memory.text).text, 2 * d, d, d, d);
-        linear(c, named("%s/linear_2", cross.text).text, named("%s.output", memory.text).text, d, d);
-        norm(c, named("%s/layer_norm", cross.text).text, memory.text);
+    size_t d = c->size, f = side->filter;
+    const struct {
+        const char *theirs, *ours;
+        size_t outputs, inputs; /* of their matrix; 0: it is a norm */
+        size_t first, count;    /* the rows of it that are ours */
+    } blocks[] = {{"self_attention/linear_0", "self.query", 3 * d, d, 0, d},
+                  {"self_attention/linear_0", "self.key", 3 * d, d, d, d},
+                  {"self_attention/linear_0", "self.value", 3 * d, d, 2 * d, d},
+                  {"self_attention/linear_1", "self.output", d, d, 0, d},
+                  {"self_attention/layer_norm", "self", 0, 0, 0, 0},
+                  {"attention/linear_0", "cross.query", d, d, 0, d},
+                  {"attention/linear_1", "cross.key", 2 * d, d, 0, d},
+                  {"attention/linear_1", "cross.value", 2 * d, d, d, d},
+                  {"attention/linear_2", "cross.output", d, d, 0, d},
+                  {"attention/layer_norm", "cross", 0, 0, 0, 0},
+                  {"ffn/linear_0", "filter.input", f, d, 0, f},
+                  {"ffn/linear_1", "filter.output", d, f, 0, d},
+                  {"ffn/layer_norm", "filter", 0, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        struct name theirs = named("%s/layer_%zu/%s", side->name, number, blocks[i].theirs);
+        struct name ours = named("%s.layers.%zu.%s", side->name, number, blocks[i].ours);
+        if (source_begins(blocks[i].theirs, "attention/") && strcmp(side->name, "decoder") != 0)
+            continue;
+        if (blocks[i].outputs)
+            linear_rows(c, theirs.text, ours.text, blocks[i].outputs, blocks[i].inputs, blocks[i].first, blocks[i].count);
+        else
+            norm(c, theirs.text, ours.text);
     }
-    struct name ffn = named("%s/ffn", theirs.text), filter = named("%s.filter", ours.text);
-    linear(c, named("%s/linear_0", ffn.text).text, named("%s.input", filter.text).text, side->filter, d);
-    linear(c, named("%s/linear_1", ffn.text).text, named("%s.output", filter.text).text, d, side->filter);
-    norm(c, named("%s/layer_norm", ffn.text).text, filter.text);
 }
 
 /* A table of more positions than alignd reaches is cut. */
@@ -676,7 +674,7 @@ static void positions(struct converter *c, struct side *side) {
         return;
     size_t rows = tensors_rows(c->tensors, theirs.text);
     side->table = rows < MOST_POSITIONS ? rows : MOST_POSITIONS;
-    const struct stored *from = tensors_matrix(c->tensors, theirs.text, rows, c->size);
+    const struct stored_tensor *from = tensors_matrix(c->tensors, theirs.text, rows, c->size);
     struct made *made = tensors_copy(c->tensors, named("%s.positions", side->name).text, from, side->table, c->size);
     made->exact = true;
 }
@@ -694,7 +692,7 @@ static void read_side(struct converter *c, struct side *side) {
     static const char *const names[] = {"relu", "gelu by tanh", "swish", "gelu", "gelu by sigmoid", "tanh", "sigmoid"};
     double heads = flag(c, side->name, "num_heads", (double)c->heads), kind = flag(c, side->name, "activation", 0);
     double root = sqrt((double)c->size);
-    const struct stored *scale = tensors_find(c->tensors, named("%s/scale_embeddings", side->name).text);
+    const struct stored_tensor *scale = tensors_find(c->tensors, named("%s/scale_embeddings", side->name).text);
     if (!scale)
         scale = tensors_find(c->tensors, "scale_embeddings");
     double factor = flag(c, side->name, "scale_embeddings", 1);
@@ -727,7 +725,7 @@ struct words {
 };
 
 /* Both are the same numbers of the file. */
-static bool same(const struct stored *one, const struct stored *other) {
+static bool same(const struct stored_tensor *one, const struct stored_tensor *other) {
     return one && other && one->at == other->at && one->kind == other->kind;
 }
 
@@ -775,27 +773,21 @@ static int add_sections(const struct converter *c, const struct side sides[2], c
                         const struct transformer_options *options, bool guided, struct conversion *out, struct error *err) {
     json_t *encoder = section_of(c, &sides[0], settings->epsilon), *decoder = section_of(c, &sides[1], settings->epsilon);
     long layers = (long)sides[1].layers, shown = words->alignment < 0 ? layers + words->alignment : words->alignment;
-    int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(words->shared));
-    failed |= json_object_set_new(encoder, "eos", json_boolean(settings->eos));
-    failed |= json_object_set_new(decoder, "mixer", json_string("self_attention"));
-    failed |= json_object_set_new(decoder, "first_input", json_string(words->zero ? "zero" : settings->first_input));
-    failed |= json_object_set_new(decoder, "alignment_layer", json_integer(shown >= 0 && shown < layers - 1 ? shown + 1 : 0));
-    failed |= json_object_set_new(decoder, "alignment_trained", json_boolean(guided));
-    failed |= json_object_set_new(out->config, "encoder", encoder);
-    failed |= json_object_set_new(out->config, "decoder", decoder);
-    failed |= json_object_set_new(out->config, "attention", json_null());
-    failed |= json_object_set_new(out->config, "output", json_pack("{s:b, s:b}", "tied", (int)words->tied, "unknowns", 1));
+    json_t *defaults = parts->package ? json_pack("{s:i, s:f}", "beam_size", 4, "length_penalty", 0.2) : json_object();
+    int failed = json_object_set_new(defaults, "finished", json_string("replaced"));
+    failed |=
+        json_object_update_new(encoder, json_pack("{s:b, s:b}", "embedding_shared", (int)words->shared, "eos", (int)settings->eos));
+    failed |= json_object_update_new(decoder, json_pack("{s:s, s:s, s:i, s:b, s:s*}", "mixer", "self_attention", "first_input",
+                                                        words->zero ? "zero" : settings->first_input, "alignment_layer",
+                                                        (int)(shown >= 0 && shown < layers - 1 ? shown + 1 : 0),
+                                                        "alignment_trained", (int)guided, "prefix", parts->prefix));
     if (parts->segmenters[0])
         failed |= json_object_set_new(out->tokenizer.section, "preparation",
                                       json_string(options->preparation ? options->preparation : "none"));
-    failed |= json_object_set(out->config, "tokenizer", out->tokenizer.section);
-    if (parts->package)
-        failed |= json_object_set_new(out->config, "defaults", json_pack("{s:i, s:f}", "beam_size", 4, "length_penalty", 0.2));
-    else
-        failed |= json_object_set_new(out->config, "defaults", json_object());
-    failed |= json_object_set_new(json_object_get(out->config, "defaults"), "finished", json_string("replaced"));
-    if (parts->prefix)
-        failed |= json_object_set_new(json_object_get(out->config, "decoder"), "prefix", json_string(parts->prefix));
+    failed |=
+        json_object_update_new(out->config, json_pack("{s:o, s:o, s:n, s:{s:b, s:b}, s:O, s:o}", "encoder", encoder, "decoder",
+                                                      decoder, "attention", "output", "tied", (int)words->tied, "unknowns", 1,
+                                                      "tokenizer", out->tokenizer.section, "defaults", defaults));
     return failed ? error_memory(err) : 0;
 }
 
@@ -841,7 +833,7 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
         settings.eos = true; /* what such models read ends with it, whoever adds it */
     }
     name_tensors(&c);
-    const struct stored *embedding = tensors_find(c.tensors, "decoder/embeddings/weight");
+    const struct stored_tensor *embedding = tensors_find(c.tensors, "decoder/embeddings/weight");
     if (!embedding || embedding->dims != 2 || embedding->shape[1] == 0)
         tensors_fail(c.tensors, "decoder/embeddings/weight: there is no such matrix");
     c.size = c.tensors->failed ? 1 : embedding->shape[1];
@@ -861,8 +853,7 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
     const char *folder = parts->package ? parts->package : parts->folder;
     if (origin_card(folder, arena, &card, err) != 0 || origin_find(folder, parts->name, false, card, arena, &out->origin, err) != 0)
         return -1;
-    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0
-                                     : origin_guided(parts->name, false, &(struct mapping){NULL, 0}, card);
+    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0 : origin_guided(parts->name, false, NULL, card);
     out->from = parts->name;
     return add_sections(&c, sides, &words, parts, &settings, options, guided, out, err);
 }

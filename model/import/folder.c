@@ -1,9 +1,9 @@
 /* This file hides the files of a model folder: what each holds, what the shortlists and quality models beside a foreign model
  * become, and how all of them reach the disk. */
-#include "model/import/folder.h"
 #include "model/base/file.h"
+#include "model/import/conversion.h"
+#include "model/import/import.h"
 #include "model/weights/config.h"
-#include "model/weights/safetensors.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -69,20 +69,6 @@ static json_t *fallback_of(const struct key *key) {
     return strcmp(key->type, "boolean") == 0 ? json_boolean(strcmp(key->fallback, "true") == 0) : json_string(key->fallback);
 }
 
-/* The list "one, two" has the value; "": any. */
-static bool listed(const char *list, const char *value) {
-    size_t length = value ? strlen(value) : 0;
-    if (!*list)
-        return true;
-    for (const char *at = list; *at; at += strspn(at, ", ")) {
-        size_t item = strcspn(at, ",");
-        if (item == length && memcmp(at, value, item) == 0)
-            return true;
-        at += item;
-    }
-    return false;
-}
-
 /* Fills in the defaults of weights/config.def. */
 static int config_fill(json_t *config, struct error *err) {
     int failed = 0;
@@ -94,7 +80,8 @@ static int config_fill(json_t *config, struct error *err) {
         struct name section = named("%.*s", (int)(dot ? dot - keys[i].path : 0), keys[i].path);
         json_t *object = dot ? json_object_get(config, section.text) : config;
         const char *chosen = json_string_value(json_object_get(object, strcmp(section.text, "decoder") == 0 ? "style" : "type"));
-        bool has = json_is_object(object) && listed(keys[i].only, chosen) && *keys[i].fallback;
+        bool has =
+            json_is_object(object) && *keys[i].fallback && (!*keys[i].only || (chosen && source_listed(keys[i].only, chosen)));
         if (has && !json_object_get(object, name))
             failed |= json_object_set_new(object, name, fallback_of(&keys[i]));
     }
@@ -582,10 +569,6 @@ static int write_manifest(const char *folder, const char *const *names, size_t c
     return result;
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int folder_write(const char *folder, struct conversion *c, struct arena *arena, import_stop stop, uint64_t *weights,
                  struct error *err) {
     const char *names[16];
@@ -633,7 +616,7 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
         return -1;
     if (*origin && write_file(folder, "origin.json", origin, strlen(origin), arena, err) != 0)
         return -1;
-    qsort(names, count, sizeof *names, by_name);
+    qsort(names, count, sizeof *names, source_by_name);
     return write_manifest(folder, names, count, arena, stop, err);
 }
 
@@ -750,33 +733,23 @@ static int add_to_shortlist(const char *path, const struct ready *added, struct 
     return result;
 }
 
-static int put_list(const char *folder, const char *code, const int32_t *ids, size_t count, struct arena *arena,
-                    struct error *err) {
-    const char *path = import_say(arena, "%s/config.json", folder), *name = import_say(arena, "list.%s", code),
-               *shortlist = import_say(arena, "%s/shortlist.safetensors", folder);
-    if (!path || !name || !shortlist)
-        return error_memory(err);
-    json_t *config = read_config(path, err);
-    int result = config ? name_list(config, code, err) : -1;
+int lists_put(const char *folder, const char *code, const int32_t *ids, size_t count, struct error *err) {
+    struct arena arena;
+    arena_init(&arena, 16 * 1024);
+    const char *path = path_join(&arena, folder, "config.json"), *shortlist = path_join(&arena, folder, "shortlist.safetensors"),
+               *name = import_say(&arena, "list.%s", code);
+    int result = arena_failed(&arena) ? error_memory(err) : 0;
+    json_t *config = result == 0 ? read_config(path, err) : NULL;
+    result = config ? name_list(config, code, err) : -1;
     char *text = result == 0 ? config_text(config) : NULL;
     json_decref(config);
-    if (result == 0 && !text)
-        result = error_memory(err);
-    const struct ready added = {name, true, count, ids};
     if (result == 0)
-        result = add_to_shortlist(shortlist, &added, arena, err);
+        result = text ? add_to_shortlist(shortlist, &(struct ready){name, true, count, ids}, &arena, err) : error_memory(err);
     if (result == 0) {
         const struct file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
         result = file_replace_parts(path, parts, sizeof parts / sizeof *parts, err);
     }
     free(text);
-    return result;
-}
-
-int lists_put(const char *folder, const char *code, const int32_t *ids, size_t count, struct error *err) {
-    struct arena arena;
-    arena_init(&arena, 16 * 1024);
-    int result = put_list(folder, code, ids, count, &arena, err);
     arena_done(&arena);
     return result;
 }

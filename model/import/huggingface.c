@@ -1,6 +1,6 @@
 /* This file hides Hugging Face's folders of MarianMT, M2M-100 and NLLB-200: what config.json may say, the names of tensors, and how
  * their vocabularies number tokens. */
-#include "model/import/transformers.h"
+#include "model/import/conversion.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,10 +62,7 @@ static int read_json(const char *folder, const char *name, struct arena *arena, 
 
 /* The value as a message shows it, in the arena. */
 static const char *shown(const json_t *value, struct arena *arena) {
-    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    const char *copy = arena_copy(arena, text ? text : "nothing", strlen(text ? text : "nothing"));
-    free(text);
-    return copy ? copy : "";
+    return value ? json_shown(arena, value) : "nothing";
 }
 
 static size_t size_of(const json_t *config, const char *name) {
@@ -291,16 +288,6 @@ static size_t many_words(struct converter *c) {
 
 /* ---- words ---- */
 
-struct entry {
-    const char *piece;
-    json_int_t id;
-};
-
-static int by_id(const void *a, const void *b) {
-    const struct entry *one = a, *other = b;
-    return one->id < other->id ? -1 : one->id > other->id;
-}
-
 /* name: of a file of pieces and ids, the last of which is the padding token. size: without it; 0: any, and it is set. */
 static int read_pieces(const char *folder, const char *name, size_t *size, struct arena *arena, struct vocabulary *out,
                        const char ***pieces, struct error *err) {
@@ -308,24 +295,18 @@ static int read_pieces(const char *folder, const char *name, size_t *size, struc
     const char *piece;
     if (read_json(folder, name, arena, &root, err) != 0)
         return -1;
-    size_t count = json_object_size(root), used = 0, wanted = *size ? *size : count ? count - 1 : 0;
-    struct entry *entries = arena_alloc(arena, count, sizeof *entries);
-    *pieces = arena_alloc(arena, count + 1, sizeof **pieces);
+    size_t count = json_object_size(root), wanted = *size ? *size : count ? count - 1 : 0;
+    *pieces = arena_zalloc(arena, count + 1, sizeof **pieces);
     bool fits = json_is_object(root) && count == wanted + 1;
     json_object_foreach(root, piece, value) {
-        fits = fits && json_is_integer(value);
-        if (fits && entries && *pieces)
-            entries[used++] = (struct entry){arena_copy(arena, piece, strlen(piece)), json_integer_value(value)};
+        json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
+        fits = fits && *pieces && id >= 0 && (size_t)id <= wanted && !(*pieces)[id];
+        if (fits)
+            (*pieces)[id] = arena_copy(arena, piece, strlen(piece));
     }
     json_decref(root);
     if (arena_failed(arena))
         return error_memory(err);
-    if (fits)
-        qsort(entries, used, sizeof *entries, by_id);
-    for (size_t i = 0; fits && i < used; i++) {
-        fits = entries[i].id == (json_int_t)i;
-        (*pieces)[i] = entries[i].piece;
-    }
     if (!fits)
         return error_set(err, ERROR_FORMAT, "%s: must give each of the ids 0 to %zu to one piece", name, wanted);
     if (strcmp((*pieces)[wanted], "<pad>") != 0)
@@ -556,23 +537,18 @@ static json_t *search_of(const char *folder, const struct converter *c, struct a
 static int add_sections(const char *folder, const struct converter *c, const struct transformer_options *options, bool guided,
                         struct arena *arena, struct conversion *out, struct error *err) {
     json_t *encoder = section_of(c, "encoder"), *decoder = section_of(c, "decoder");
+    json_t *defaults = search_of(folder, c, arena);
+    const char *preparation = options->preparation ? options->preparation : c->many ? "none" : "opus";
     int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(c->shared));
-    failed |= json_object_set_new(decoder, "mixer", json_string("self_attention"));
-    failed |= json_object_set_new(decoder, "first_input", json_string(c->many ? "eos" : "zero"));
-    failed |= json_object_set_new(decoder, "alignment_trained", json_boolean(guided));
-    failed |= json_object_set_new(out->config, "encoder", encoder);
-    failed |= json_object_set_new(out->config, "decoder", decoder);
-    failed |= json_object_set_new(out->config, "attention", json_null());
-    failed |= json_object_set_new(out->config, "output",
-                                  json_pack("{s:b, s:b}", "tied", (int)c->tied, "unknowns", (int)(options->unknowns || c->many)));
-    failed |= json_object_set_new(out->tokenizer.section, "preparation",
-                                  json_string(options->preparation ? options->preparation
-                                              : c->many            ? "none"
-                                                                   : "opus"));
-    failed |= json_object_set(out->config, "tokenizer", out->tokenizer.section);
-    failed |= json_object_set_new(out->config, "defaults", search_of(folder, c, arena));
+    failed |= json_object_update_new(decoder, json_pack("{s:s, s:s, s:b}", "mixer", "self_attention", "first_input",
+                                                        c->many ? "eos" : "zero", "alignment_trained", (int)guided));
     if (c->many) /* as in the transformers library and in CTranslate2 */
-        failed |= json_object_set_new(json_object_get(out->config, "defaults"), "finished", json_string("replaced"));
+        failed |= json_object_set_new(defaults, "finished", json_string("replaced"));
+    failed |= json_object_set_new(out->tokenizer.section, "preparation", json_string(preparation));
+    failed |= json_object_update_new(out->config, json_pack("{s:o, s:o, s:n, s:{s:b, s:b}, s:O, s:o}", "encoder", encoder,
+                                                            "decoder", decoder, "attention", "output", "tied", (int)c->tied,
+                                                            "unknowns", (int)(options->unknowns || c->many), "tokenizer",
+                                                            out->tokenizer.section, "defaults", defaults));
     return failed ? error_memory(err) : 0;
 }
 
@@ -582,7 +558,7 @@ static int marian_sizes(struct converter *c, struct arena *arena, size_t *source
     c->shared = tensors_find(c->tensors, "model.shared.weight") ||
                 !json_is_false(json_object_get(config, "share_encoder_decoder_embeddings"));
     c->tied = c->shared || !json_is_false(json_object_get(config, "tie_word_embeddings"));
-    const struct stored *bias = tensors_find(c->tensors, "final_logits_bias");
+    const struct stored_tensor *bias = tensors_find(c->tensors, "final_logits_bias");
     if (!bias || bias->dims == 0 || bias->shape[bias->dims - 1] < 2)
         return error_set(err, ERROR_FORMAT, "final_logits_bias: %s, expected (1, words)",
                          bias ? import_say(arena, "shape %s", stored_shape(arena, bias->shape, bias->dims))
@@ -622,8 +598,7 @@ int huggingface_convert(const char *folder, const struct transformer_options *op
             0 ||
         origin_card(folder, arena, &card, err) != 0)
         goto done;
-    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0
-                                     : origin_guided("", false, &(struct mapping){NULL, 0}, card);
+    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0 : origin_guided("", false, NULL, card);
     out->from = options->name;
     if (add_sections(folder, &c, options, guided, arena, out, err) == 0 &&
         origin_find(folder, options->name, false, card, arena, &out->origin, err) == 0)

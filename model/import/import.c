@@ -2,8 +2,7 @@
  * removing every trace; and how errors name the paths that the user knows. */
 #include "model/import/import.h"
 #include "model/base/utf8.h"
-#include "model/import/marian.h"
-#include "model/import/transformers.h"
+#include "model/import/conversion.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -238,9 +237,9 @@ enum { DROPPED = sizeof dropped / sizeof *dropped };
 
 static int read_options(struct import *import, const struct parts *parts, struct marian_options *options, struct error *err) {
     struct arena *arena = &import->arena;
-    const struct stored *own = stored_find(&import->conversion.container, SPECIAL_OPTIONS);
+    const struct stored_tensor *own = stored_find(&import->conversion.container, SPECIAL_OPTIONS);
     if (own) {
-        uint64_t size = stored_count(own) * own->item;
+        uint64_t size = stored_count(own) * stored_types[own->kind].bytes;
         char *text = size <= MOST_OPTIONS_BYTES ? arena_zalloc(arena, (size_t)size + 1, 1) : NULL;
         if (!text)
             return error_set(err, ERROR_FORMAT, "%s: is too large", SPECIAL_OPTIONS);

@@ -42,6 +42,13 @@ struct import_options {
  * ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; then nothing has been written, and the message begins with a path. */
 int import_run(const struct import_options *options, char **said, struct error *err);
 
+/* Gives a language of the model folder, by its code in config.json, a list of its own with these ids [count]: tensor list.CODE of
+ * shortlist.safetensors, which is made if it is not there, and languages.CODE.list of config.json. A list of this name is replaced,
+ * all others stay. Each file is replaced at once, shortlist.safetensors first, so that a reader finds the list that config.json
+ * names; manifest.json is the caller's. One caller at a time for a folder. Returns -1 with ERROR_INPUT (the model has no such
+ * language, or another one uses a list of this name), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. The function is in folder.c. */
+int lists_put(const char *folder, const char *code, const int32_t *ids, size_t count, struct error *err);
+
 /* Refuses a path that does not exist, and an address. -1 with ERROR_FILE or ERROR_INPUT. */
 int import_refuse(const char *path, struct error *err);
 

@@ -1,224 +1,12 @@
-/* This file hides the files of Marian and Nematus beside the vocabularies: the container .bin, and the options of a model, of its
- * training and of its decoder. */
-#include "model/import/marian.h"
-#include "model/base/utf8.h"
+/* This file hides the models of Marian and Nematus: their options, the names of their tensors, and how ours are put together from
+ * them. */
+#include "model/import/conversion.h"
 #include <ctype.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- .bin ----
- * It has the same layout in both of Marian's lines of development, little-endian: u64 version 1, u64 number of items N, N times
- * four u64 (length of the name with its NUL, type, number of dimensions, bytes of data), the names, the dimensions as i32, a u64
- * that says how many bytes of padding follow, and the data in the order of the items, which fills the file. Data of tensors are
- * padded: the next one begins `bytes of data` further on, for any shape.
- *
- * An intgemm8 tensor [in, out] is int8 [out, in], already transposed, and one float32 after it, the multiplier m: w = q / m.
- * Embeddings (names that contain Wemb) are not transposed. */
-
-enum { VERSION = 1, ENCRYPTED = 2, HEAD_BYTES = 32, MOST_ITEMS = 20000, MOST_NAME_BYTES = 1 << 12 };
-
-static const struct {
-    uint64_t code;
-    const char *type;
-    enum stored_kind kind;
-    size_t item; /* 0: cannot be read, because it is arranged for one processor, or of 16 bits */
-    bool quantised;
-} item_types[] = {
-    {0x0404, "float32", STORED_F32, 4, false},
-    {0x0402, "float16", STORED_F16, 2, false},
-    {0x0408, "float64", STORED_F64, 8, false},
-    {0x0101, "int8", STORED_I8, 1, false},
-    {0x4101, "intgemm8", STORED_I8, 1, true},
-    {0x10001, "intgemm8", STORED_I8, 1, true},
-    {0x0102, "int16", STORED_OTHER, 2, false},
-    {0x0104, "int32", STORED_OTHER, 4, false},
-    {0x0108, "int64", STORED_OTHER, 8, false},
-    {0x0201, "uint8", STORED_OTHER, 1, false},
-    {0x0202, "uint16", STORED_OTHER, 2, false},
-    {0x0204, "uint32", STORED_OTHER, 4, false},
-    {0x0208, "uint64", STORED_OTHER, 8, false},
-    {0x0802, "packed16", STORED_OTHER, 0, false},
-    {0x1801, "packed8avx2", STORED_OTHER, 0, false},
-    {0x2801, "packed8avx512", STORED_OTHER, 0, false},
-    {0x4102, "intgemm16", STORED_OTHER, 0, false},
-    {0x10002, "intgemm16", STORED_OTHER, 0, false},
-    {0x18001, "intgemm8ssse3", STORED_OTHER, 0, false},
-    {0x11001, "intgemm8avx2", STORED_OTHER, 0, false},
-    {0x12001, "intgemm8avx512", STORED_OTHER, 0, false},
-    {0x13001, "intgemm8avx512vnni", STORED_OTHER, 0, false},
-    {0x14002, "intgemm16sse2", STORED_OTHER, 0, false},
-    {0x11002, "intgemm16avx2", STORED_OTHER, 0, false},
-    {0x12002, "intgemm16avx512", STORED_OTHER, 0, false},
-};
-
-/* The file's entry for an item. */
-struct head {
-    uint64_t name_bytes, type, dims, bytes;
-};
-
-/* The bytes of a name as a message can show them. */
-static const char *shown(struct arena *arena, const char *bytes, size_t count) {
-    char text[4 * 40 + 1];
-    size_t at = 0;
-    for (size_t i = 0; i < count && i < 40; i++) {
-        bool plain = bytes[i] >= ' ' && bytes[i] < 127 && bytes[i] != '\\' && bytes[i] != '\'';
-        at += (size_t)snprintf(text + at, sizeof text - at, plain ? "%c" : "\\x%02x", (unsigned char)bytes[i]);
-    }
-    const char *copy = arena_copy(arena, text, at);
-    return copy ? copy : "";
-}
-
-static int take_name(struct source_cursor *cursor, uint64_t length, struct stored *entry, struct error *err) {
-    if (length > MOST_NAME_BYTES && length <= cursor->size - cursor->at)
-        return error_set(err, ERROR_FORMAT, "%s: a name has %llu bytes", cursor->path, (unsigned long long)length);
-    if (length > cursor->size - cursor->at)
-        return error_set(err, ERROR_FORMAT, "%s: the file ends within the names", cursor->path);
-    char *name = arena_zalloc(cursor->arena, (size_t)length + 1, 1);
-    if (!name)
-        return error_memory(err);
-    if (source_take(cursor, name, length, "the names", err) != 0)
-        return -1;
-    if (length < 2 || strlen(name) != length - 1 || !utf8_valid(name, (size_t)length - 1))
-        return error_set(err, ERROR_FORMAT, "%s: the name '%s' is not text that ends with a NUL", cursor->path,
-                         shown(cursor->arena, name, (size_t)length));
-    entry->name = name;
-    return 0;
-}
-
-static int take_shape(struct source_cursor *cursor, uint64_t dims, struct stored *entry, struct error *err) {
-    int32_t shape[STORED_MOST_DIMS];
-    if (dims < 1 || dims > STORED_MOST_DIMS)
-        return error_set(err, ERROR_FORMAT, "%s: %s: has %llu dimensions", cursor->path, entry->name, (unsigned long long)dims);
-    if (source_take(cursor, shape, dims * sizeof *shape, "the shapes", err) != 0)
-        return -1;
-    entry->dims = (size_t)dims;
-    for (size_t i = 0; i < dims; i++) {
-        if (shape[i] < 1) {
-            char text[STORED_MOST_DIMS * 14 + 8] = "(";
-            for (size_t d = 0; d < dims; d++)
-                snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", d ? ", " : "", shape[d]);
-            return error_set(err, ERROR_FORMAT, "%s: %s: has the shape %s%s", cursor->path, entry->name, text,
-                             dims == 1 ? ",)" : ")");
-        }
-        entry->shape[i] = (size_t)shape[i];
-    }
-    return 0;
-}
-
-static int set_type(const struct source_cursor *cursor, const struct head *head, struct stored *entry, struct error *err) {
-    const char *name = NULL;
-    for (size_t i = 0; i < sizeof item_types / sizeof *item_types; i++) {
-        if (item_types[i].code != head->type)
-            continue;
-        name = item_types[i].type;
-        if (item_types[i].item == 0)
-            break;
-        entry->type = name;
-        entry->kind = item_types[i].kind;
-        entry->item = item_types[i].item;
-        entry->quantised = item_types[i].quantised;
-        entry->transposed = item_types[i].quantised && entry->dims == 2 && !strstr(entry->name, "Wemb");
-        return 0;
-    }
-    if (name)
-        return error_set(err, ERROR_FORMAT, "%s: %s: is of type %s, which cannot be read: only float16, float32 and intgemm8 can",
-                         cursor->path, entry->name, name);
-    return error_set(err, ERROR_FORMAT, "%s: %s: is of type 0x%llx, which cannot be read: only float16, float32 and intgemm8 can",
-                     cursor->path, entry->name, (unsigned long long)head->type);
-}
-
-/* The size as the product of the shape, which may be more than any number of 64 bits. */
-static const char *size_text(struct arena *arena, const struct stored *entry) {
-    long double size = (long double)entry->item;
-    for (size_t i = 0; i < entry->dims; i++)
-        size *= (long double)entry->shape[i];
-    return import_say(arena, "%.0Lf", size + (entry->quantised ? 4 : 0));
-}
-
-static int set_data(struct source_cursor *cursor, const struct head *head, struct stored *entry, struct error *err) {
-    uint64_t bytes;
-    float multiplier;
-    if (head->bytes > cursor->size - cursor->at)
-        return error_set(err, ERROR_FORMAT, "%s: %s: the file ends within it", cursor->path, entry->name);
-    if (set_type(cursor, head, entry, err) != 0)
-        return -1;
-    if (!stored_size(entry->shape, entry->dims, entry->item, &bytes) || bytes + (entry->quantised ? 4 : 0) > head->bytes)
-        return error_set(err, ERROR_FORMAT, "%s: %s: shape %s needs %s bytes, and there are %llu", cursor->path, entry->name,
-                         stored_shape(cursor->arena, entry->shape, entry->dims), size_text(cursor->arena, entry),
-                         (unsigned long long)head->bytes);
-    entry->file = cursor->file;
-    entry->at = cursor->at;
-    cursor->at += head->bytes;
-    if (!entry->quantised)
-        return 0;
-    if (source_read_at(cursor->file, entry->at + bytes, &multiplier, sizeof multiplier, cursor->path, err) != 0)
-        return -1;
-    if (!isfinite(multiplier) || multiplier <= 0)
-        return error_set(err, ERROR_FORMAT, "%s: %s: its multiplier is %s", cursor->path, entry->name,
-                         isnan(multiplier)   ? "nan"
-                         : isinf(multiplier) ? (multiplier > 0 ? "inf" : "-inf")
-                                             : import_say(cursor->arena, "%.1f", (double)multiplier));
-    entry->scale = 1 / multiplier;
-    return 0;
-}
-
-static int read_index(struct source_cursor *cursor, struct container *out, struct error *err) {
-    uint64_t start[2], padding;
-    if (source_take(cursor, start, sizeof start, "its beginning", err) != 0)
-        return -1;
-    if (start[0] == ENCRYPTED)
-        return error_set(err, ERROR_FORMAT, "%s: not a .bin file of Marian that can be read: its beginning is encrypted",
-                         cursor->path);
-    if (start[0] != VERSION)
-        return error_set(err, ERROR_FORMAT, "%s: not a .bin file of Marian that can be read: version %llu is unknown", cursor->path,
-                         (unsigned long long)start[0]);
-    if (start[1] > MOST_ITEMS || start[1] * HEAD_BYTES > cursor->size - cursor->at)
-        return error_set(err, ERROR_FORMAT, "%s: the file ends within the list of tensors", cursor->path);
-    size_t count = (size_t)start[1];
-    struct head *heads = arena_alloc(cursor->arena, count, sizeof *heads);
-    out->entries = arena_zalloc(cursor->arena, count, sizeof *out->entries);
-    if (!heads || !out->entries)
-        return error_memory(err);
-    if (source_take(cursor, heads, count * sizeof *heads, "the list of tensors", err) != 0)
-        return -1;
-    for (size_t i = 0; i < count; i++)
-        if (take_name(cursor, heads[i].name_bytes, &out->entries[i], err) != 0)
-            return -1;
-    for (size_t i = 0; i < count; i++)
-        if (take_shape(cursor, heads[i].dims, &out->entries[i], err) != 0)
-            return -1;
-    if (source_take(cursor, &padding, sizeof padding, "the padding", err) != 0)
-        return -1;
-    if (padding > cursor->size - cursor->at)
-        return error_set(err, ERROR_FORMAT, "%s: the file ends within the padding", cursor->path);
-    cursor->at += padding;
-    for (; out->count < count; out->count++) {
-        if (stored_find(out, out->entries[out->count].name))
-            return error_set(err, ERROR_FORMAT, "%s: %s: occurs twice", cursor->path, out->entries[out->count].name);
-        if (set_data(cursor, &heads[out->count], &out->entries[out->count], err) != 0)
-            return -1;
-    }
-    if (cursor->at != cursor->size)
-        return error_set(err, ERROR_FORMAT, "%s: %llu bytes follow the last tensor", cursor->path,
-                         (unsigned long long)(cursor->size - cursor->at));
-    return 0;
-}
-
-int marian_bin_open(const char *path, struct arena *arena, struct container *out, struct error *err) {
-    struct source_cursor cursor = {.path = path, .arena = arena};
-    struct container found = {.path = path, .file = source_open(path, &cursor.size, err)};
-    if (found.file < 0)
-        return -1;
-    cursor.file = found.file;
-    if (read_index(&cursor, &found, err) != 0) {
-        container_close(&found);
-        return -1;
-    }
-    *out = found;
-    return 0;
-}
 
 /* ---- options ---- */
 
@@ -226,32 +14,16 @@ enum types { RECURRENT = 1, TRANSFORMER = 2, COMMON = RECURRENT | TRANSFORMER };
 
 static const struct row {
     int types;
-    const char *name, *fallback, *allowed, *reason;
-} rows[] = {
+    const char *name, *fallback, *allowed, *reason; /* allowed NULL: ignored, and the name is a pattern of fnmatch */
+} option_rows[] = {
 #define OPTION(types, name, fallback, allowed, reason) {types, name, fallback, allowed, reason},
-#define IGNORED(types, name)
+#define IGNORED(types, name)                           {types, name, NULL, NULL, NULL},
 #include "model/import/marian_options.def"
 #undef OPTION
 #undef IGNORED
 };
 
-static const struct {
-    int types;
-    const char *name;
-} ignored[] = {
-#define OPTION(types, name, fallback, allowed, reason)
-#define IGNORED(types, name) {types, name},
-#include "model/import/marian_options.def"
-#undef OPTION
-#undef IGNORED
-};
-
-enum {
-    ROWS = sizeof rows / sizeof *rows,
-    IGNORED_ROWS = sizeof ignored / sizeof *ignored,
-    MOST_NUMBER = 1 << 24,
-    MOST_LAYERS = 16
-};
+enum { ROWS = sizeof option_rows / sizeof *option_rows, MOST_NUMBER = 1 << 24 };
 
 /* Lists: for each layer of the decoder the one whose tensors it has; the kinds of input, all of them `sequence`. */
 static const char TIED_LAYERS[] = "transformer-tied-layers", INPUT_TYPES[] = "input-types";
@@ -263,20 +35,21 @@ const char *marian_option(const struct marian_options *options, const char *name
     return "";
 }
 
-bool marian_on(const struct marian_options *options, const char *name) {
+static bool is_on(const struct marian_options *options, const char *name) {
     return strcmp(marian_option(options, name), "true") == 0;
 }
 
-size_t marian_number(const struct marian_options *options, const char *name) {
+static size_t number_of(const struct marian_options *options, const char *name) {
     return (size_t)strtoul(marian_option(options, name), NULL, 10);
 }
 
 bool marian_shares(const struct marian_options *options) {
-    return marian_on(options, "tied-embeddings-src") || marian_on(options, "tied-embeddings-all");
+    return is_on(options, "tied-embeddings-src") || is_on(options, "tied-embeddings-all");
 }
 
-bool marian_ties(const struct marian_options *options) {
-    return marian_on(options, "tied-embeddings") || marian_on(options, "tied-embeddings-all");
+/* The output layer's matrix is the target's embedding. */
+static bool ties(const struct marian_options *options) {
+    return is_on(options, "tied-embeddings") || is_on(options, "tied-embeddings-all");
 }
 
 /* ---- Nematus's JSON ---- */
@@ -303,63 +76,54 @@ static const struct {
 static const struct {
     const char *name, *wanted, *also;
 } nematus_always[] = {
-    {"encoder", "\"gru\"", NULL},
-    {"decoder", "\"gru_cond\"", NULL},
-    {"enc_depth", "1", NULL},
-    {"dec_depth", "1", NULL},
-    {"rnn_enc_depth", "1", NULL},
-    {"rnn_dec_depth", "1", NULL},
-    {"factors", "1", NULL},
-    {"weight_normalisation", "false", NULL},
-    {"decoder_deep_context", "false", NULL},
+    {"encoder", "\"gru\"", ""},
+    {"decoder", "\"gru_cond\"", ""},
+    {"enc_depth", "1", ""},
+    {"dec_depth", "1", ""},
+    {"rnn_enc_depth", "1", ""},
+    {"rnn_dec_depth", "1", ""},
+    {"factors", "1", ""},
+    {"weight_normalisation", "false", ""},
+    {"decoder_deep_context", "false", ""},
     {"deep_fusion_lm", "null", "false"},
-    {"output_hidden_activation", "\"tanh\"", NULL},
-    {"softmax_mixture_size", "1", NULL},
+    {"output_hidden_activation", "\"tanh\"", ""},
+    {"softmax_mixture_size", "1", ""},
 };
-
-/* A value of JSON as text in the arena; strings: without their quotation marks unless they are wanted. NULL: memory is out. */
-static const char *json_text(const json_t *value, bool quoted, struct arena *arena) {
-    if (json_is_string(value) && !quoted)
-        return arena_copy(arena, json_string_value(value), json_string_length(value));
-    char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    const char *copy = dumped ? arena_copy(arena, dumped, strlen(dumped)) : NULL;
-    free(dumped);
-    return copy;
-}
 
 static int nematus_check(const json_t *root, struct arena *arena, struct error *err) {
     for (size_t i = 0; i < sizeof nematus_always / sizeof *nematus_always; i++) {
         const json_t *value = json_object_get(root, nematus_always[i].name);
-        const char *text = value ? json_text(value, true, arena) : NULL;
-        if (!value || (text && (strcmp(text, nematus_always[i].wanted) == 0 ||
-                                (nematus_always[i].also && strcmp(text, nematus_always[i].also) == 0))))
-            continue;
-        return text ? error_set(err, ERROR_FORMAT, "option %s: %s is not supported; Nematus's models are converted with %s",
-                                nematus_always[i].name, text, nematus_always[i].wanted)
-                    : error_memory(err);
+        const char *text = value ? json_shown(arena, value) : "";
+        if (arena_failed(arena))
+            return error_memory(err);
+        if (value && strcmp(text, nematus_always[i].wanted) != 0 && strcmp(text, nematus_always[i].also) != 0)
+            return error_set(err, ERROR_FORMAT, "option %s: %s is not supported; Nematus's models are converted with %s",
+                             nematus_always[i].name, text, nematus_always[i].wanted);
     }
     return 0;
 }
 
 static int read_nematus(const char *text, size_t length, struct arena *arena, struct mapping *out, struct error *err) {
+    static const struct mapping_pair always[] = {{.key = "type", .value = "nematus"},
+                                                 {.key = "enc-cell", .value = "gru-nematus"},
+                                                 {.key = "dec-cell", .value = "gru-nematus"}};
+    enum { NAMES = sizeof nematus_names / sizeof *nematus_names, ALWAYS = sizeof always / sizeof *always };
     json_error_t problem;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
     if (!root)
         return error_set(err, ERROR_FORMAT, "the options are not JSON: line %d: %s", problem.line, problem.text);
-    enum { NAMES = sizeof nematus_names / sizeof *nematus_names };
-    struct mapping_pair *pairs = arena_zalloc(arena, NAMES + 3, sizeof *pairs);
-    size_t count = 0;
+    struct mapping_pair *pairs = arena_zalloc(arena, NAMES + ALWAYS, sizeof *pairs);
+    size_t count = ALWAYS;
     int result =
         json_is_object(root) ? nematus_check(root, arena, err) : error_set(err, ERROR_FORMAT, "the options are not a JSON object");
-    static const struct mapping_pair always[] = {{.key = "type", .value = "nematus"},
-                                                 {.key = "enc-cell", .value = "gru-nematus"},
-                                                 {.key = "dec-cell", .value = "gru-nematus"}};
-    for (size_t i = 0; pairs && i < sizeof always / sizeof *always; i++)
-        pairs[count++] = always[i];
+    if (pairs)
+        memcpy(pairs, always, sizeof always);
     for (size_t i = 0; pairs && result == 0 && i < NAMES; i++) {
         const json_t *value = json_object_get(root, nematus_names[i].theirs);
+        const char *own = json_string_value(value);
         if (value)
-            pairs[count++] = (struct mapping_pair){.key = nematus_names[i].ours, .value = json_text(value, false, arena)};
+            pairs[count++] = (struct mapping_pair){.key = nematus_names[i].ours,
+                                                   .value = own ? arena_copy(arena, own, strlen(own)) : json_shown(arena, value)};
     }
     json_decref(root);
     if (result == 0 && arena_failed(arena))
@@ -384,68 +148,44 @@ static bool integer(const char *text, long *number) {
     return true;
 }
 
-/* "none, d, n": the value, or an empty one as none. */
-static bool listed(const char *list, const char *value) {
-    size_t length = strlen(*value ? value : "none");
-    if (strcmp(value, "none") == 0)
-        return false;
-    for (const char *at = list; *at; at += strspn(at, ", ")) {
-        size_t item = strcspn(at, ",");
-        if (item == length && memcmp(at, *value ? value : "none", item) == 0)
-            return true;
-        at += item;
-    }
-    return false;
-}
-
+/* An empty value is listed as none. */
 static int check_row(const struct row *row, const char *value, const char *shown, struct error *err) {
     long number, least = 1, most = MOST_NUMBER;
     bool range = strcmp(row->allowed, "positive") == 0 || sscanf(row->allowed, "%ld to %ld", &least, &most) == 2;
-    bool fits = value && (range ? integer(value, &number) && number >= least && number <= most : listed(row->allowed, value));
-    if (fits)
+    if (value && (range ? integer(value, &number) && number >= least && number <= most
+                        : strcmp(value, "none") != 0 && source_listed(row->allowed, *value ? value : "none")))
         return 0;
     return error_set(err, ERROR_FORMAT, "option %s: %s is not supported%s%s (supported: %s)", row->name, shown,
                      *row->reason ? ": " : "", row->reason,
                      strcmp(row->allowed, "positive") == 0 ? "a positive number" : row->allowed);
 }
 
-/* True if the option is in the table or is known to change nothing. */
+/* True if the option is in the table. */
 static bool is_known(const char *name, int types) {
     for (size_t i = 0; i < ROWS; i++)
-        if (rows[i].types & types && strcmp(rows[i].name, name) == 0)
+        if (option_rows[i].types & types && fnmatch(option_rows[i].name, name, 0) == 0)
             return true;
-    for (size_t i = 0; i < IGNORED_ROWS; i++) {
-        size_t length = strlen(ignored[i].name);
-        bool prefix = ignored[i].name[length - 1] == '*';
-        if (ignored[i].types & types &&
-            (prefix ? strncmp(ignored[i].name, name, length - 1) == 0 : strcmp(ignored[i].name, name) == 0))
-            return true;
-    }
     return strcmp(name, TIED_LAYERS) == 0 || strcmp(name, INPUT_TYPES) == 0;
-}
-
-static int refuse(struct error *err, bool broken, const char *message) {
-    return broken ? error_set(err, ERROR_FORMAT, "%s", message) : 0;
 }
 
 static int check_recurrent(const struct marian_options *options, struct error *err) {
     const char *encoder = marian_option(options, "enc-cell"), *decoder = marian_option(options, "dec-cell");
-    bool normal = marian_on(options, "layer-normalization"), nematus = strcmp(marian_option(options, "type"), "nematus") == 0;
+    bool normal = is_on(options, "layer-normalization"), nematus = strcmp(marian_option(options, "type"), "nematus") == 0;
     bool tanh_cells = strcmp(encoder, "tanh") == 0 || strcmp(decoder, "tanh") == 0;
     bool either = strcmp(encoder, "gru-nematus") == 0 || strcmp(decoder, "gru-nematus") == 0;
     bool both = strcmp(encoder, "gru-nematus") == 0 && strcmp(decoder, "gru-nematus") == 0;
-    if (refuse(err, normal && tanh_cells,
-               "option layer-normalization: true is not supported with tanh cells, whose gains Marian gives a wrong size") != 0 ||
-        refuse(err, normal && !nematus && either,
-               "option layer-normalization: true is not supported with gru-nematus cells in a model that is not of type nematus, "
-               "where the "
-               "cells are normalised in one way and all else in another") != 0 ||
-        refuse(err, nematus && !both, "option type: nematus has gru-nematus cells, and no others") != 0 ||
-        refuse(err, nematus && strcmp(marian_option(options, "enc-type"), "bidirectional") != 0,
-               "option type: nematus has a bidirectional encoder, and no other") != 0)
-        return -1;
-    return refuse(err, nematus && strcmp(marian_option(options, "dec-cell-high-depth"), "1") != 0,
-                  "option type: nematus has no dec-cell-high-depth but 1");
+    const char *why =
+        normal && tanh_cells ? "layer-normalization: true is not supported with tanh cells, whose gains Marian gives a wrong size"
+        : normal && !nematus && either
+            ? "layer-normalization: true is not supported with gru-nematus cells in a model that is not of type nematus, where "
+              "the cells are normalised in one way and all else in another"
+        : nematus && !both ? "type: nematus has gru-nematus cells, and no others"
+        : nematus && strcmp(marian_option(options, "enc-type"), "bidirectional") != 0
+            ? "type: nematus has a bidirectional encoder, and no other"
+        : nematus && strcmp(marian_option(options, "dec-cell-high-depth"), "1") != 0
+            ? "type: nematus has no dec-cell-high-depth but 1"
+            : NULL;
+    return why ? error_set(err, ERROR_FORMAT, "option %s", why) : 0;
 }
 
 /* The model was trained by Marian's main line, v1.12 or newer, of this day or later. (Others count their versions from 1.9 on.) */
@@ -489,26 +229,22 @@ static int check_transformer(struct marian_options *options, const struct mappin
             err, ERROR_FORMAT,
             "option dec-cell: %s is not supported in a transformer's decoder: alignd has no such cell there (supported: ssru)",
             cell);
-    if (refuse(err, rnn && marian_on(options, "layer-normalization"),
-               "option layer-normalization: true is not supported: alignd's SSRU has no norm within") != 0 ||
-        refuse(err, !post && !pre,
-               "options transformer-preprocess, -postprocess, -postprocess-top: are not supported together: alignd has norms "
-               "after each block "
-               "(none, dan, none) or before it and on top (n, da, n)") != 0 ||
-        refuse(err, pre && !rnn && !average,
-               "option transformer-preprocess: n is not supported with a decoder of self-attention: Marian itself trains it in one "
-               "way and "
-               "translates in another") != 0 ||
-        refuse(err, pre && !is_newer(found, ""),
-               "option transformer-preprocess: n is supported only of models of Marian v1.12 or newer: older ones look at what was "
-               "not "
-               "normalised") != 0 ||
-        refuse(err, gelu && !is_newer(found, "2023-04-01"),
-               "option transformer-ffn-activation: gelu is supported only of models of Marian v1.12 of April 2023 or newer: older "
-               "ones compute "
-               "it in another way") != 0)
-        return -1;
-    size_t depth = marian_number(options, "dec-depth");
+    const char *why =
+        rnn && is_on(options, "layer-normalization")
+            ? "option layer-normalization: true is not supported: alignd's SSRU has no norm within"
+        : !post && !pre ? "options transformer-preprocess, -postprocess, -postprocess-top: are not supported together: alignd has "
+                          "norms after each block (none, dan, none) or before it and on top (n, da, n)"
+        : pre && !rnn && !average ? "option transformer-preprocess: n is not supported with a decoder of self-attention: Marian "
+                                    "itself trains it in one way and translates in another"
+        : pre && !is_newer(found, "") ? "option transformer-preprocess: n is supported only of models of Marian v1.12 or newer: "
+                                        "older ones look at what was not normalised"
+        : gelu && !is_newer(found, "2023-04-01")
+            ? "option transformer-ffn-activation: gelu is supported only of models of Marian v1.12 of April 2023 or newer: older "
+              "ones compute it in another way"
+            : NULL;
+    if (why)
+        return error_set(err, ERROR_FORMAT, "%s", why);
+    size_t depth = number_of(options, "dec-depth");
     if (strcmp(layer, "last") != 0 && strtoul(layer, NULL, 10) > depth)
         return error_set(err, ERROR_FORMAT,
                          "option transformer-guided-alignment-layer: %s is not supported: the decoder has %zu layers", layer,
@@ -546,7 +282,7 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
     for (size_t i = 0; i < found.count; i++) {
         if (is_known(found.pairs[i].key, types))
             continue;
-        if (own && type && type->value && check_row(&rows[0], type->value, type->value, err) != 0)
+        if (own && type && type->value && check_row(&option_rows[0], type->value, type->value, err) != 0)
             return -1;
         if (own)
             return error_set(err, ERROR_FORMAT, "option %s: unknown, so its effect on the model is unknown", found.pairs[i].key);
@@ -558,19 +294,20 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
         if (strcmp(inputs->items[i], "sequence") != 0)
             return error_set(err, ERROR_FORMAT, "option %s: %s is not supported: alignd reads sentences", INPUT_TYPES,
                              mapping_shown(arena, inputs));
-    if (type && check_row(&rows[0], type->value, mapping_shown(arena, type), err) != 0) /* before what its type must have */
+    if (type && check_row(&option_rows[0], type->value, mapping_shown(arena, type), err) != 0) /* before what its type must have */
         return -1;
     for (size_t i = 0; i < ROWS; i++)
-        if (rows[i].types & types && !rows[i].fallback && !mapping_find(&found, rows[i].name))
-            return error_set(err, ERROR_FORMAT, "option %s: missing", rows[i].name);
+        if (option_rows[i].types & types && option_rows[i].allowed && !option_rows[i].fallback &&
+            !mapping_find(&found, option_rows[i].name))
+            return error_set(err, ERROR_FORMAT, "option %s: missing", option_rows[i].name);
     for (size_t i = 0; i < ROWS; i++) {
-        if (!(rows[i].types & types))
+        if (!(option_rows[i].types & types) || !option_rows[i].allowed)
             continue;
-        const struct mapping_pair *pair = mapping_find(&found, rows[i].name);
-        const char *value = !pair ? rows[i].fallback : pair->value ? pair->value : pair->count == 0 ? "" : NULL;
-        if (check_row(&rows[i], value, pair ? mapping_shown(arena, pair) : value, err) != 0)
+        const struct mapping_pair *pair = mapping_find(&found, option_rows[i].name);
+        const char *value = !pair ? option_rows[i].fallback : pair->value ? pair->value : pair->count == 0 ? "" : NULL;
+        if (check_row(&option_rows[i], value, pair ? mapping_shown(arena, pair) : value, err) != 0)
             return -1;
-        made.rows[made.count].name = rows[i].name;
+        made.rows[made.count].name = option_rows[i].name;
         made.rows[made.count++].value = value;
     }
     if ((made.transformer ? check_transformer(&made, &found, arena, err) : check_recurrent(&made, err)) != 0)
@@ -579,92 +316,626 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
     return 0;
 }
 
-/* ---- decoder.yml ---- */
+/* ---- tensors ----
+ * In the file matrices are [in, out], and vectors [n] or [1, n]; ours are [out, in], and [n]. */
 
-enum { MOST_BEAM = 32, MOST_TOKENS = 1000 };
-static const double MOST_PENALTY = 2, LEAST_RATIO = 0.1, MOST_RATIO = 20, USUAL_RATIO = 3; /* the last one is Marian's own */
+/* How the cells of a recurrent model are normalised. */
+enum norms { NORM_NONE, NORM_LAYER, NORM_GATES };
+static const char *const norm_names[] = {"none", "layer", "gates"};
 
-/* The value of an option of the decoder; NULL: it is missing or a list. */
-static const char *decoder_option(const struct mapping *options, const char *name) {
-    const struct mapping_pair *pair = mapping_find(options, name);
-    return pair ? pair->value : NULL;
-}
+struct converter {
+    struct tensors *tensors;
+    const struct marian_options *options;
+    size_t embedding, hidden; /* both are d in a transformer */
+    enum norms norm;
+    bool before; /* norms come before each block */
+};
 
-/* An option without a value is 1. */
-static int decoder_number(const struct mapping *options, const char *name, double fallback, double *number, struct error *err) {
-    const char *text = decoder_option(options, name);
-    char *end = NULL;
-    *number = !text ? fallback : *text ? strtod(text, &end) : 1;
-    bool whole = !text || !*text || (end != text && end[strspn(end, " ")] == '\0');
-    if (!whole || !isfinite(*number) || (*number < 0 && strcmp(name, "word-penalty") != 0))
-        return error_set(err, ERROR_FORMAT, "decoder option %s: %s is not a number in its range", name, text);
-    return 0;
-}
-
-static double within(const char *name, double value, double least, double most, struct arena *arena, const char **said) {
-    double taken = value < least ? least : value > most ? most : value;
-    if (taken != value)
-        *said = import_say(arena, "%sdecoder option %s: %g is out of alignd's range, %g to %g; %g is used instead\n", *said, name,
-                           value, least, most, taken);
-    return taken;
-}
-
-static bool decoder_on(const struct mapping *options, const char *name) {
-    const char *text = decoder_option(options, name);
-    return text && strcmp(text, "true") == 0;
-}
-
-/* int8, int8shift, int8shiftAlphaAll and the like of Bergamot's fork are all int8 here. NULL: the option is not there. */
-static const char *decoder_compute(const struct mapping *options, struct arena *arena, const char **said) {
-    const char *precision = decoder_option(options, "gemm-precision");
-    if (!precision || strcmp(precision, "float32") == 0)
-        return precision;
-    if (source_begins(precision, "int8"))
-        return "int8";
-    *said = import_say(arena, "%sdecoder option gemm-precision: %s is not supported: products are of float32\n", *said, precision);
-    return "float32";
-}
-
-int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err) {
-    double beam = 1, penalty, words, ratio, tokens;
-    const char *said = "";
-    size_t known = 0;
-    for (size_t i = 0; i < options->count; i++)
-        known += options->pairs[i].value != NULL;
-    if (decoder_number(options, "beam-size", 1, &beam, err) != 0 || decoder_number(options, "normalize", 0, &penalty, err) != 0 ||
-        decoder_number(options, "word-penalty", 0, &words, err) != 0 ||
-        decoder_number(options, "max-length-factor", USUAL_RATIO, &ratio, err) != 0 ||
-        decoder_number(options, "max-length-break", 0, &tokens, err) != 0)
-        return -1;
-    json_t *section = json_object();
-    int failed = section ? 0 : -1;
-    if (decoder_option(options, "beam-size")) {
-        beam = floor(within("beam-size", beam, 1, MOST_BEAM, arena, &said));
-        failed |= json_object_set_new(section, "beam_size", json_integer((json_int_t)beam));
+/* The factor of the inputs of a product with this matrix before they are rounded to int8; 0: the file does not have it. */
+static float multiplier_of(struct tensors *tensors, const char *matrix) {
+    struct name own = named("%s_QuantMultA", matrix);
+    const struct stored_tensor *found = tensors_find(tensors, own.text);
+    float value = 0;
+    if (found)
+        tensors_drop(tensors, own.text);
+    else if (strcmp(matrix, "Wemb") == 0)
+        found = stored_find(tensors->from, "none_QuantMultA");
+    if (!found || tensors->failed)
+        return 0;
+    struct error inner = {0};
+    if (stored_count(found) != 1 || found->kind > STORED_I8 || stored_numbers(found, 0, 1, &value, &inner) != 0 || value <= 0) {
+        tensors_fail(tensors, "%s: must be one positive number", found->name);
+        return 0;
     }
-    if (known > 0)
+    return value;
+}
+
+/* The int8 of a transformer is kept unchanged, since rounding it again would change it. */
+static void keep_given(struct converter *c, struct made *made, const struct stored_tensor *from, const char *multiplier) {
+    if (!c->options->transformer || !from || !from->quantised)
+        return;
+    made->given = from;
+    made->input_scale = multiplier ? multiplier_of(c->tensors, multiplier) : 0;
+}
+
+/* [in, out] in the file -> [out, in] */
+static void weight(struct converter *c, const char *theirs, const char *ours, size_t inputs, size_t outputs) {
+    const struct stored_tensor *from = tensors_matrix(c->tensors, theirs, inputs, outputs);
+    keep_given(c, tensors_transpose(c->tensors, ours, from, inputs, outputs), from, theirs);
+}
+
+static void vector(struct converter *c, const char *theirs, const char *ours, size_t size) {
+    tensors_copy_vector(c->tensors, ours, tensors_vector(c->tensors, theirs, size), size);
+}
+
+/* ---- words ---- */
+
+/* Embeddings [V, embedding]. multiplied: they are the output layer's matrix, too. */
+static size_t table(struct converter *c, const char *theirs, const char *ours, bool multiplied) {
+    size_t rows = tensors_rows(c->tensors, theirs);
+    const struct stored_tensor *from = tensors_matrix(c->tensors, theirs, rows, c->embedding);
+    keep_given(c, tensors_copy(c->tensors, ours, from, rows, c->embedding), from, multiplied ? theirs : NULL);
+    return rows;
+}
+
+static struct marian_sizes embeddings(struct converter *c) {
+    struct marian_sizes sizes;
+    bool multiplied = ties(c->options);
+    if (marian_shares(c->options)) {
+        sizes.source = sizes.target = table(c, "Wemb", "decoder.embedding", multiplied);
+    } else {
+        sizes.source = table(c, "encoder_Wemb", "encoder.embedding", false);
+        sizes.target = table(c, "decoder_Wemb", "decoder.embedding", multiplied);
+    }
+    return sizes;
+}
+
+/* Newer files have the matrix as [out, in] under another name. */
+static void output(struct converter *c, size_t vocabulary) {
+    const char *theirs = c->options->transformer ? "decoder_ff_logit_out" : "decoder_ff_logit_l2";
+    struct name older = named("%s_W", theirs), newer = named("%s_Wt", theirs);
+    if (is_on(c->options, "output-omit-bias"))
+        tensors_make_vector(c->tensors, "output.bias", vocabulary);
+    else
+        vector(c, named("%s_b", theirs).text, "output.bias", vocabulary);
+    if (ties(c->options))
+        return;
+    if (tensors_find(c->tensors, older.text)) {
+        weight(c, older.text, "output.weight", c->embedding, vocabulary);
+        return;
+    }
+    const struct stored_tensor *from = tensors_matrix(c->tensors, newer.text, vocabulary, c->embedding);
+    tensors_copy(c->tensors, "output.weight", from, vocabulary, c->embedding);
+    if (c->options->transformer && from && from->quantised)
+        tensors_fail(c->tensors, "%s: is int8, which Marian reads in a different order than it writes it", from->name);
+}
+
+/* ---- recurrent models ----
+ * Marian's of type s2s, and Nematus's of types nematus and amun. GRU: gates r, z in W, U, b, the candidate in Wx, Ux, bx. Its bias
+ * stands beside r * (h Ux) in cells that are not `final`, inside it in those that are: the decoder's first layer from its second
+ * cell on. LSTM: blocks f, i, c, o. */
+
+/* Nematus's names, which types amun and nematus keep in their files, are asked for under those of type s2s. */
+static void rename_one(struct tensors *tensors, const char *theirs, const char *ours) {
+    for (size_t i = 0; i < tensors->from->count; i++) {
+        if (strcmp(tensors->from->entries[i].name, theirs) != 0)
+            continue;
+        for (size_t other = 0; other < tensors->from->count; other++)
+            if (other != i && tensors->names[other] && strcmp(tensors->names[other], ours) == 0)
+                tensors_fail(tensors, "%s: is another name of %s", theirs, tensors->from->entries[other].name);
+        const char *copy = arena_copy(tensors->arena, ours, strlen(ours));
+        if (copy)
+            tensors->names[i] = copy;
+        else
+            tensors_fail(tensors, "out of memory");
+    }
+}
+
+/* One tensor, and the gain and shift of its norm. */
+static void rename_normed(struct tensors *tensors, const char *theirs, const char *ours) {
+    static const char *const ends[] = {"", "_lns", "_lnb"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        rename_one(tensors, named("%s%s", theirs, ends[i]).text, named("%s%s", ours, ends[i]).text);
+}
+
+static void rename_nematus(struct tensors *tensors, const struct marian_options *options) {
+    static const char *const gates[] = {"W", "U", "b", "Wx", "Ux", "bx"}, *const state[] = {"U", "Ux", "b", "bx"};
+    static const char *const cells[][2] = {
+        {"encoder_", "encoder_bi_"}, {"encoder_r_", "encoder_bi_r_"}, {"decoder_", "decoder_cell1_"}};
+    static const char *const second[][2] = {{"Wc", "W"},   {"U_nl", "U"},   {"b_nl", "b"},
+                                            {"Wcx", "Wx"}, {"Ux_nl", "Ux"}, {"bx_nl", "bx"}};
+    static const char *const start[] = {"W", "b", "ln_s", "ln_b", "gamma"}, *const readout[] = {"W", "b", "ln_s", "ln_b"};
+    static const char *const parts[] = {"prev", "lstm", "ctx"}, *const sides[] = {"", "r_"};
+    rename_one(tensors, "Wemb_dec", "decoder_Wemb");
+    rename_one(tensors, "ff_logit_W", "decoder_ff_logit_l2_W");
+    rename_one(tensors, "ff_logit_b", "decoder_ff_logit_l2_b");
+    if (!marian_shares(options))
+        rename_one(tensors, "Wemb", "encoder_Wemb");
+    for (size_t c = 0; c < 3; c++)
+        for (size_t i = 0; i < 6; i++)
+            rename_normed(tensors, named("%s%s", cells[c][0], gates[i]).text, named("%s%s", cells[c][1], gates[i]).text);
+    for (size_t i = 0; i < 6; i++)
+        rename_normed(tensors, named("decoder_%s", second[i][0]).text, named("decoder_cell2_%s", second[i][1]).text);
+    size_t below = number_of(options, "enc-cell-depth"), above = number_of(options, "dec-cell-base-depth");
+    for (size_t n = 1; n < below; n++)
+        for (size_t s = 0; s < 2; s++)
+            for (size_t i = 0; i < 4; i++)
+                rename_normed(tensors, named("encoder_%s%s_drt_%zu", sides[s], state[i], n).text,
+                              named("encoder_bi_%scell%zu_%s", sides[s], n + 1, state[i]).text);
+    for (size_t n = 3; n <= above; n++)
+        for (size_t i = 0; i < 4; i++)
+            rename_normed(tensors, named("decoder_%s_nl_drt_%zu", state[i], n - 2).text,
+                          named("decoder_cell%zu_%s", n, state[i]).text);
+    for (size_t i = 0; i < 5; i++)
+        rename_one(tensors, named("ff_state_%s", start[i]).text, named("decoder_ff_state_%s", start[i]).text);
+    for (size_t n = 0; n < 3; n++) {
+        for (size_t i = 0; i < 4; i++)
+            rename_one(tensors, named("ff_logit_%s_%s", parts[n], readout[i]).text,
+                       named("decoder_ff_logit_l1_%s%zu", readout[i], n).text);
+        rename_one(tensors, named("ff_logit_l1_gamma%zu", n).text, named("decoder_ff_logit_l1_gamma%zu", n).text);
+    }
+    for (size_t s = 0; s < 2; s++)
+        for (size_t n = 1; n <= 2; n++)
+            rename_one(tensors, named("encoder_%sgamma%zu", sides[s], n).text, named("encoder_bi_%sgamma%zu", sides[s], n).text);
+}
+
+/* ---- cells ---- */
+
+static const struct cell {
+    const char *theirs, *ours;
+    struct {
+        const char *end; /* end of the name of a tensor, which has this many gates */
+        size_t gates;
+    } parts[2];
+    size_t gates, order[4]; /* where each of our gates is among theirs */
+    size_t candidate;       /* the gates whose bias is inside r * (U h) in a final cell, the last ones */
+} cells[] = {{"gru", "gru", {{"", 2}, {"x", 1}}, 3, {0, 1, 2}, 1},
+             {"gru-nematus", "gru", {{"", 2}, {"x", 1}}, 3, {0, 1, 2}, 1},
+             {"lstm", "lstm", {{"", 4}}, 4, {1, 0, 2, 3}, 0},
+             {"tanh", "rnn", {{"", 1}}, 1, {0}, 0}};
+
+/* One cell. */
+struct place {
+    const char *theirs, *ours;
+    size_t inputs; /* what it reads; 0: nothing, it is a transition */
+    bool final;
+};
+
+static const struct cell *cell_of(const struct converter *c, const char *option) {
+    const struct cell *cell = cells;
+    while (strcmp(cell->theirs, marian_option(c->options, option)) != 0)
+        cell++; /* the table of options allows these alone */
+    return cell;
+}
+
+/* The foreign tensor that has their gate, and the gate's number in it. */
+static size_t part_of(const struct cell *cell, size_t gate, size_t *within) {
+    size_t part = gate < cell->parts[0].gates ? 0 : 1;
+    *within = part == 0 ? gate : gate - cell->parts[0].gates;
+    return part;
+}
+
+/* Their gates side by side [in, gates x hidden] become ours, one below the other [gates x hidden, in]. */
+static void cell_weight(struct converter *c, const struct cell *cell, const struct place *place, const char *letter,
+                        const char *ours, size_t inputs) {
+    size_t hidden = c->hidden, within;
+    const struct stored_tensor *from[2] = {NULL, NULL};
+    struct made *made = tensors_make(c->tensors, named("%s%s", place->ours, ours).text, cell->gates * hidden, inputs);
+    for (size_t i = 0; i < 2 && cell->parts[i].gates; i++)
+        from[i] = tensors_matrix(c->tensors, named("%s%s%s", place->theirs, letter, cell->parts[i].end).text, inputs,
+                                 cell->parts[i].gates * hidden);
+    for (size_t gate = 0; gate < cell->gates; gate++) {
+        size_t part = part_of(cell, cell->order[gate], &within);
+        tensors_patch(c->tensors, made,
+                      (struct patch){.from = from[part],
+                                     .flip = true,
+                                     .column = within * hidden,
+                                     .to_row = gate * hidden,
+                                     .rows = hidden,
+                                     .columns = inputs});
+    }
+}
+
+/* The gates first .. past - 1 of a vector; the others are zeros. end: of the foreign names. */
+static void cell_vector(struct converter *c, const struct cell *cell, const struct place *place, const char *end, const char *ours,
+                        size_t first, size_t past) {
+    size_t hidden = c->hidden, within;
+    struct made *made = tensors_make_vector(c->tensors, named("%s%s", place->ours, ours).text, cell->gates * hidden);
+    const struct stored_tensor *from[2] = {NULL, NULL};
+    for (size_t i = 0; i < 2 && cell->parts[i].gates && first < past; i++)
+        from[i] = tensors_vector(c->tensors, named("%s%c%s%s", place->theirs, *end, cell->parts[i].end, end + 1).text,
+                                 cell->parts[i].gates * hidden);
+    for (size_t gate = first; gate < past; gate++) {
+        size_t part = part_of(cell, cell->order[gate], &within);
+        tensors_patch(c->tensors, made,
+                      (struct patch){
+                          .from = from[part], .column = within * hidden, .to_column = gate * hidden, .rows = 1, .columns = hidden});
+    }
+}
+
+/* A gain of all gates in one foreign vector. */
+static void cell_gain(struct converter *c, const struct cell *cell, const struct place *place, int number, const char *ours) {
+    size_t hidden = c->hidden;
+    struct made *made = tensors_make_vector(c->tensors, named("%s%s", place->ours, ours).text, cell->gates * hidden);
+    const struct stored_tensor *from =
+        tensors_vector(c->tensors, named("%sgamma%d", place->theirs, number).text, cell->gates * hidden);
+    for (size_t gate = 0; gate < cell->gates; gate++)
+        tensors_patch(
+            c->tensors, made,
+            (struct patch){
+                .from = from, .column = cell->order[gate] * hidden, .to_column = gate * hidden, .rows = 1, .columns = hidden});
+}
+
+/* Biases and norms. beside and within: the gates whose bias is added beside, and within, what r multiplies.
+ * Marian's norm (layer) is of the products alone, without a shift; the biases are added afterwards. In Nematus's (gates) the bias
+ * is in the input's norm or, of a final cell, in the state's; the encoder's transitions have it outside. */
+static void cell_biases(struct converter *c, const struct cell *cell, const struct place *place) {
+    size_t gates = cell->gates, beside = place->final ? gates - cell->candidate : gates;
+    switch (c->norm) {
+    case NORM_NONE:
+        cell_vector(c, cell, place, "b", "bias_input", 0, beside);
+        cell_vector(c, cell, place, "b", "bias_state", beside, gates);
+        return;
+    case NORM_LAYER:
+        tensors_make_vector(c->tensors, named("%sbias_state", place->ours).text, gates * c->hidden);
+        cell_gain(c, cell, place, 2, "gain_state");
+        cell_vector(c, cell, place, "b", "shift_state", beside, gates);
+        if (!place->inputs) {
+            cell_vector(c, cell, place, "b", "bias_input", 0, beside);
+            return;
+        }
+        tensors_make_vector(c->tensors, named("%sbias_input", place->ours).text, gates * c->hidden);
+        cell_gain(c, cell, place, 1, "gain_input");
+        cell_vector(c, cell, place, "b", "shift_input", 0, beside);
+        return;
+    case NORM_GATES:
+        cell_vector(c, cell, place, "b", "bias_input", 0, place->final ? 0 : gates);
+        cell_vector(c, cell, place, "b", "bias_state", 0, place->final ? gates : 0);
+        if (place->inputs) {
+            cell_vector(c, cell, place, "W_lns", "gain_input", 0, gates);
+            cell_vector(c, cell, place, "W_lnb", "shift_input", 0, gates);
+        }
+        cell_vector(c, cell, place, "U_lns", "gain_state", 0, gates);
+        cell_vector(c, cell, place, "U_lnb", "shift_state", 0, gates);
+    }
+}
+
+static void one_cell(struct converter *c, const struct cell *cell, struct place place) {
+    cell_weight(c, cell, &place, "U", "weight_state", c->hidden);
+    if (place.inputs)
+        cell_weight(c, cell, &place, "W", "weight_input", place.inputs);
+    cell_biases(c, cell, &place);
+}
+
+/* ---- the encoder ---- */
+
+/* Two stacks, each of which reads itself; with bi-unidirectional, one above the first layer, which reads both directions of it. */
+static void recurrent_encoder(struct converter *c) {
+    const struct cell *cell = cell_of(c, "enc-cell");
+    bool together = strcmp(marian_option(c->options, "enc-type"), "bi-unidirectional") == 0;
+    size_t depth = number_of(c->options, "enc-depth"), cell_depth = number_of(c->options, "enc-cell-depth");
+    static const char *const stacks[][2] = {{"encoder_bi_", "forward"}, {"encoder_bi_r_", "backward"}};
+    for (size_t i = 1; i <= depth; i++) {
+        for (size_t s = 0; s < 2; s++) {
+            for (size_t j = 1; j <= cell_depth; j++) {
+                struct name layer = named(i > 1 ? "l%zu_" : "%.0zu", i > 1 ? i : 0);
+                struct name number = i > 1 || j > 1 ? named("cell%zu_", j) : named("%s", "");
+                struct name theirs = together && i > 1 ? named("encoder_l%zu_cell%zu_", i, j)
+                                                       : named("%s%s%s", stacks[s][0], layer.text, number.text);
+                struct name transition = j > 1 ? named("transitions.%zu.", j - 2) : named("%s", "");
+                struct name ours = named("encoder.layers.%zu.%s.%s", i - 1, stacks[s][1], transition.text);
+                size_t inputs = i == 1 ? c->embedding : together && i == 2 ? 2 * c->hidden : c->hidden;
+                one_cell(c, cell, (struct place){theirs.text, ours.text, j > 1 ? 0 : inputs, false});
+            }
+            if (together && i > 1)
+                break;
+        }
+    }
+}
+
+static const char *stack_of(const struct converter *c) {
+    const char *type = marian_option(c->options, "enc-type");
+    if (number_of(c->options, "enc-depth") == 1)
+        return "joined";
+    return strcmp(type, "bidirectional") == 0 ? "separate" : strcmp(type, "alternating") == 0 ? "alternating" : "forward";
+}
+
+static size_t annotation(const struct converter *c) {
+    return c->hidden * (strcmp(stack_of(c), "forward") == 0 ? 1 : 2);
+}
+
+/* ---- the decoder ---- */
+
+static void recurrent_decoder(struct converter *c) {
+    const struct cell *cell = cell_of(c, "dec-cell");
+    size_t base = number_of(c->options, "dec-cell-base-depth"), high = number_of(c->options, "dec-cell-high-depth");
+    size_t depth = number_of(c->options, "dec-depth");
+    one_cell(c, cell, (struct place){"decoder_cell1_", "decoder.layers.0.", c->embedding, false});
+    for (size_t j = 2; j <= base; j++) {
+        struct name ours = j > 2 ? named("decoder.conditional.transitions.%zu.", j - 3) : named("%s", "decoder.conditional.");
+        one_cell(c, cell, (struct place){named("decoder_cell%zu_", j).text, ours.text, j == 2 ? annotation(c) : 0, true});
+    }
+    for (size_t i = 2; i <= depth; i++)
+        for (size_t j = 1; j <= high; j++) {
+            struct name ours =
+                j > 1 ? named("decoder.layers.%zu.transitions.%zu.", i - 1, j - 2) : named("decoder.layers.%zu.", i - 1);
+            one_cell(c, cell, (struct place){named("decoder_l%zu_cell%zu_", i, j).text, ours.text, j == 1 ? c->hidden : 0, false});
+        }
+}
+
+/* The bias of a product, and the gain and shift of its norm. Theirs have a number at the end of their names, ours a letter. */
+static void bias_and_norm(struct converter *c, const char *theirs, const char *number, const char *ours, const char *letter,
+                          size_t size) {
+    struct name bias = named("%sbias%s", ours, letter), gain = named("%sgain%s", ours, letter),
+                shift = named("%sshift%s", ours, letter);
+    struct name their_bias = named("%sb%s", theirs, number);
+    if (c->norm == NORM_LAYER)
+        tensors_make_vector(c->tensors, bias.text, size);
+    else
+        vector(c, their_bias.text, bias.text, size);
+    if (c->norm == NORM_LAYER) {
+        vector(c, named("%sgamma%s", theirs, number).text, gain.text, size);
+        vector(c, their_bias.text, shift.text, size);
+    } else if (c->norm == NORM_GATES) {
+        vector(c, named("%sln_s%s", theirs, number).text, gain.text, size);
+        vector(c, named("%sln_b%s", theirs, number).text, shift.text, size);
+    }
+}
+
+/* One projection, which every layer starts from. */
+static void start(struct converter *c) {
+    size_t depth = number_of(c->options, "dec-depth");
+    for (size_t i = 0; i < depth; i++) {
+        struct name ours = named("decoder.initial.%zu.", i);
+        weight(c, "decoder_ff_state_W", named("%sweight", ours.text).text, annotation(c), c->hidden);
+        bias_and_norm(c, "decoder_ff_state_", "", ours.text, "", c->hidden);
+    }
+}
+
+/* Returns its size. */
+static size_t attention(struct converter *c) {
+    size_t size = tensors_rows(c->tensors, "decoder_U_att"), inputs = annotation(c);
+    if (c->norm == NORM_LAYER) {
+        vector(c, "decoder_att_gamma1", "attention.key.gain", size);
+        vector(c, "decoder_b_att", "attention.key.shift", size);
+        tensors_make_vector(c->tensors, "attention.key.bias", size);
+        vector(c, "decoder_att_gamma2", "attention.query.gain", size);
+        tensors_make_vector(c->tensors, "attention.query.shift", size);
+    } else if (c->norm == NORM_GATES) {
+        vector(c, "decoder_Wc_att_lns", "attention.key.gain", size);
+        vector(c, "decoder_Wc_att_lnb", "attention.key.shift", size);
+        vector(c, "decoder_W_comb_att_lns", "attention.query.gain", size);
+        vector(c, "decoder_W_comb_att_lnb", "attention.query.shift", size);
+    }
+    if (c->norm != NORM_LAYER)
+        vector(c, "decoder_b_att", "attention.key.bias", size);
+    weight(c, "decoder_Wc_att", "attention.key.weight", inputs, size);
+    weight(c, "decoder_W_comb_att", "attention.query.weight", c->hidden, size);
+    vector(c, "decoder_U_att", "attention.energy", size);
+    return size;
+}
+
+/* tanh of the sum of three products, of y, s and c. Where they have no norms, one bias serves. */
+static void readout(struct converter *c) {
+    static const char theirs[] = "decoder_ff_logit_l1_", *const letters[] = {".y", ".s", ".c"};
+    size_t size = c->embedding, inputs[] = {c->embedding, c->hidden, annotation(c)}, at = 0;
+    struct made *made = tensors_make(c->tensors, "readout.weight", size, inputs[0] + inputs[1] + inputs[2]);
+    for (size_t i = 0; i < 3; at += inputs[i++])
+        tensors_patch(c->tensors, made,
+                      (struct patch){.from = tensors_matrix(c->tensors, named("%sW%zu", theirs, i).text, inputs[i], size),
+                                     .flip = true,
+                                     .to_column = at,
+                                     .rows = size,
+                                     .columns = inputs[i]});
+    if (c->norm == NORM_NONE) {
+        made = tensors_make_vector(c->tensors, "readout.bias", size);
+        for (size_t i = 0; i < 3; i++)
+            tensors_patch(c->tensors, made,
+                          (struct patch){.from = tensors_vector(c->tensors, named("%sb%zu", theirs, i).text, size),
+                                         .add = true,
+                                         .rows = 1,
+                                         .columns = size});
+        return;
+    }
+    for (size_t i = 0; i < 3; i++)
+        bias_and_norm(c, theirs, named("%zu", i).text, "readout.", letters[i], size);
+}
+
+static json_t *recurrent_sections(const struct converter *c, size_t attention_size) {
+    size_t below = number_of(c->options, "enc-depth"), above = number_of(c->options, "dec-depth");
+    bool skips = is_on(c->options, "skip");
+    const char *stack = stack_of(c), *norm = norm_names[c->norm];
+    /* with bi-unidirectional the second layer reads another size than it puts out, and skips nothing */
+    size_t first = strcmp(stack, "forward") == 0 ? 2 : 1;
+    json_t *encoder_section = json_pack(
+        "{s:s, s:i, s:i, s:i, s:s, s:b, s:s, s:i, s:b}", "cell", cell_of(c, "enc-cell")->ours, "layers", (int)below, "embedding",
+        (int)c->embedding, "hidden", (int)c->hidden, "stack", stack, "residual", (int)(skips && below > first), "normalization",
+        norm, "transitions", (int)number_of(c->options, "enc-cell-depth") - 1, "embedding_shared", (int)marian_shares(c->options));
+    const char *cell = cell_of(c, "dec-cell")->ours;
+    json_t *decoder_section = json_pack(
+        "{s:s, s:s, s:i, s:i, s:i, s:s, s:b, s:s, s:i, s:s, s:b, s:s, s:i, s:i, s:s}", "style", "conditional", "cell", cell,
+        "layers", (int)above, "embedding", (int)c->embedding, "hidden", (int)c->hidden, "initial_state", "mean",
+        "initial_projection", 1, "readout", "tanh", "readout_size", (int)c->embedding, "first_input", "zero", "residual",
+        (int)(skips && above > 1), "normalization", norm, "transitions", (int)number_of(c->options, "dec-cell-base-depth") - 2,
+        "upper_transitions", above > 1 ? (int)number_of(c->options, "dec-cell-high-depth") - 1 : 0, "initial_cell",
+        strcmp(cell, "lstm") == 0 ? "state" : "zero");
+    return json_pack("{s:o, s:o, s:{s:s, s:i, s:s}, s:{s:b}}", "encoder", encoder_section, "decoder", decoder_section, "attention",
+                     "score", "additive", "size", (int)attention_size, "normalization", norm, "output", "tied",
+                     (int)ties(c->options));
+}
+
+static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes) {
+    const char *type = marian_option(c->options, "type");
+    bool normal = is_on(c->options, "layer-normalization");
+    c->norm = !normal ? NORM_NONE : strcmp(type, "nematus") == 0 ? NORM_GATES : NORM_LAYER;
+    if (strcmp(type, "s2s") != 0)
+        rename_nematus(c->tensors, c->options);
+    recurrent_encoder(c);
+    recurrent_decoder(c);
+    start(c);
+    size_t attention_size = attention(c);
+    readout(c);
+    *sizes = embeddings(c);
+    output(c, sizes->target);
+    return c->tensors->failed ? NULL : recurrent_sections(c, attention_size);
+}
+
+/* ---- transformers ----
+ * A block's norm has the name of its last matrix: that of attention is `..._Wo_ln_scale`, also in models without such a matrix,
+ * that of the feed-forward `..._ffn_ffn_ln_scale`; `_pre` follows the names of those before a block. */
+
+/* The matrix theirs_W<end> and the bias theirs_b<end>. */
+static void dense(struct converter *c, const char *theirs, const char *end, const char *ours, size_t inputs, size_t outputs) {
+    weight(c, named("%s_W%s", theirs, end).text, named("%s.weight", ours).text, inputs, outputs);
+    vector(c, named("%s_b%s", theirs, end).text, named("%s.bias", ours).text, outputs);
+}
+
+static void block_norm(struct converter *c, const char *theirs, const char *ours, bool before) {
+    const char *end = before ? "_pre" : "";
+    vector(c, named("%s_ln_scale%s", theirs, end).text, named("%s.norm.gain", ours).text, c->hidden);
+    vector(c, named("%s_ln_bias%s", theirs, end).text, named("%s.norm.shift", ours).text, c->hidden);
+}
+
+static void heads(struct converter *c, const char *theirs, const char *ours) {
+    static const char *const parts[][2] = {{"q", "query"}, {"k", "key"}, {"v", "value"}};
+    struct name output = named("%s.output", ours);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        dense(c, theirs, parts[i][0], named("%s.%s", ours, parts[i][1]).text, c->hidden, c->hidden);
+    if (is_on(c->options, "transformer-no-projection")) {
+        tensors_make(c->tensors, named("%s.weight", output.text).text, c->hidden, c->hidden)->identity = true;
+        tensors_make_vector(c->tensors, named("%s.bias", output.text).text, c->hidden);
+    } else {
+        dense(c, theirs, "o", output.text, c->hidden, c->hidden);
+    }
+    block_norm(c, named("%s_Wo", theirs).text, ours, c->before);
+}
+
+static void filter(struct converter *c, const char *theirs, const char *ours, size_t middle) {
+    dense(c, theirs, "1", named("%s.input", ours).text, c->hidden, middle);
+    dense(c, theirs, "2", named("%s.output", ours).text, middle, c->hidden);
+    block_norm(c, named("%s_ffn", theirs).text, ours, c->before);
+}
+
+/* ---- the mixers ---- */
+
+static void self_attention(struct converter *c, const char *theirs, const char *ours) {
+    heads(c, named("%s_self", theirs).text, named("%s.self", ours).text);
+}
+
+static void ssru(struct converter *c, const char *theirs, const char *ours) {
+    weight(c, named("%s_rnn_W", theirs).text, named("%s.ssru.candidate.weight", ours).text, c->hidden, c->hidden);
+    dense(c, named("%s_rnn", theirs).text, "f", named("%s.ssru.forget", ours).text, c->hidden, c->hidden);
+    block_norm(c, named(c->before ? "%s_rnn" : "%s_rnn_ffn", theirs).text, named("%s.ssru", ours).text, c->before);
+}
+
+/* Size of the feed-forward of average attention; 0: it has none. */
+static size_t average_filter(const struct converter *c) {
+    return number_of(c->options, "transformer-aan-depth") == 2 ? number_of(c->options, "transformer-dim-aan") : 0;
+}
+
+static void average(struct converter *c, const char *theirs, const char *ours) {
+    size_t middle = average_filter(c);
+    struct name aan = named("%s_aan", theirs), to = named("%s.average", ours);
+    if (middle)
+        dense(c, aan.text, "1", named("%s.input", to.text).text, c->hidden, middle);
+    if (middle && middle != c->hidden)
+        dense(c, aan.text, "2", named("%s.output", to.text).text, middle, c->hidden);
+    if (!is_on(c->options, "transformer-aan-nogate")) {
+        dense(c, aan.text, "i", named("%s.gate.input", to.text).text, c->hidden, c->hidden);
+        dense(c, aan.text, "f", named("%s.gate.output", to.text).text, c->hidden, c->hidden);
+    }
+    block_norm(c, named("%s_ffn", aan.text).text, to.text, c->before);
+}
+
+static const struct mixer {
+    const char *theirs, *ours;
+    void (*convert)(struct converter *c, const char *theirs, const char *ours);
+} mixers[] = {
+    {"self-attention", "self_attention", self_attention}, {"rnn", "ssru", ssru}, {"average-attention", "average", average}};
+
+/* ---- the stacks ---- */
+
+static void transformer_encoder(struct converter *c, size_t middle) {
+    size_t depth = number_of(c->options, "enc-depth");
+    for (size_t i = 1; i <= depth; i++) {
+        heads(c, named("encoder_l%zu_self", i).text, named("encoder.layers.%zu.self", i - 1).text);
+        filter(c, named("encoder_l%zu_ffn", i).text, named("encoder.layers.%zu.filter", i - 1).text, middle);
+    }
+    if (c->before)
+        block_norm(c, "encoder_top", "encoder", false);
+}
+
+static void transformer_decoder(struct converter *c, const struct mixer *mixer, size_t middle) {
+    size_t depth = number_of(c->options, "dec-depth");
+    for (size_t i = 0; i < depth; i++) {
+        struct name theirs = named("decoder_l%zu", c->options->tied_layers[i]), ours = named("decoder.layers.%zu", i);
+        mixer->convert(c, theirs.text, ours.text);
+        heads(c, named("%s_context", theirs.text).text, named("%s.cross", ours.text).text);
+        filter(c, named("%s_ffn", theirs.text).text, named("%s.filter", ours.text).text, middle);
+    }
+    if (c->before)
+        block_norm(c, "decoder_top", "decoder", false);
+}
+
+/* kind: the key that says what it is. */
+static json_t *stack_section(const struct converter *c, const char *kind, const char *depth, size_t middle) {
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}", kind, "transformer", "layers",
+                     (int)number_of(c->options, depth), "embedding", (int)c->hidden, "hidden", (int)c->hidden, "heads",
+                     (int)number_of(c->options, "transformer-heads"), "filter", (int)middle, "activation",
+                     marian_option(c->options, "transformer-ffn-activation"), "norm", c->options->norm, "positions", "sinusoidal",
+                     "embedding_scale", 1);
+}
+
+static json_t *transformer_sections(const struct converter *c, const struct mixer *mixer, size_t encoder_filter,
+                                    size_t decoder_filter) {
+    const char *layer = marian_option(c->options, "transformer-guided-alignment-layer");
+    json_t *encoder = stack_section(c, "type", "enc-depth", encoder_filter);
+    json_t *decoder = stack_section(c, "style", "dec-depth", decoder_filter);
+    int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(marian_shares(c->options)));
+    failed |= json_object_update_new(decoder, json_pack("{s:s, s:s}", "first_input", "zero", "mixer", mixer->ours));
+    if (strcmp(mixer->ours, "average") == 0)
         failed |=
-            json_object_set_new(section, "length_penalty", json_real(within("normalize", penalty, 0, MOST_PENALTY, arena, &said)));
-    if (words != 0 && said)
-        said = import_say(arena, "%sdecoder option word-penalty: %g is not supported: searches go without\n", said, words);
-    if (decoder_on(options, "skip-cost") && beam > 1 && said)
-        said = import_say(arena, "%sdecoder option skip-cost: alignd's beam sums log-probabilities instead of raw scores\n", said);
-    if (decoder_on(options, "allow-special") && said)
-        said = import_say(arena, "%sdecoder option allow-special: alignd has no special pieces to allow\n", said);
-    ratio = within("max-length-factor", ratio, LEAST_RATIO, MOST_RATIO, arena, &said);
-    if (decoder_option(options, "max-length-break"))
-        tokens = floor(within("max-length-break", tokens, 1, MOST_TOKENS, arena, &said));
-    const char *compute = decoder_compute(options, arena, &said);
-    if (failed || !said || arena_failed(arena)) {
-        json_decref(section);
-        return error_memory(err);
+            json_object_update_new(decoder, json_pack("{s:i, s:s, s:b}", "average_filter", (int)average_filter(c),
+                                                      "average_activation", marian_option(c->options, "transformer-aan-activation"),
+                                                      "average_gate", !is_on(c->options, "transformer-aan-nogate")));
+    failed |= json_object_update_new(decoder, json_pack("{s:i, s:i}", "alignment_layer", (int)strtol(layer, NULL, 10),
+                                                        "alignment_head", 0)); /* "last" is read as 0 */
+    json_t *sections = json_pack("{s:o, s:o, s:n, s:{s:b}}", "encoder", encoder, "decoder", decoder, "attention", "output", "tied",
+                                 (int)ties(c->options));
+    if (!failed)
+        return sections;
+    json_decref(sections);
+    return NULL;
+}
+
+static json_t *convert_transformer(struct converter *c, struct marian_sizes *sizes) {
+    size_t middle = number_of(c->options, "transformer-dim-ffn");
+    size_t upper = number_of(c->options, "transformer-decoder-dim-ffn");
+    const struct mixer *mixer = mixers;
+    while (strcmp(mixer->theirs, marian_option(c->options, "transformer-decoder-autoreg")) != 0)
+        mixer++; /* the table of options allows these three alone */
+    c->before = strcmp(c->options->norm, "pre") == 0;
+    if (tensors_find(c->tensors, "Wpos"))
+        tensors_fail(c->tensors,
+                     "Wpos: learned positions are not supported: Marian reads the first of them in every step of a translation");
+    upper = upper ? upper : middle;
+    transformer_encoder(c, middle);
+    transformer_decoder(c, mixer, upper);
+    *sizes = embeddings(c);
+    output(c, sizes->target);
+    return c->tensors->failed ? NULL : transformer_sections(c, mixer, middle, upper);
+}
+
+struct marian_sizes marian_convert(struct tensors *tensors, const struct marian_options *options, json_t **sections) {
+    struct converter c = {.tensors = tensors,
+                          .options = options,
+                          .embedding = number_of(options, "dim-emb"),
+                          .hidden = number_of(options, options->transformer ? "dim-emb" : "dim-rnn")};
+    struct marian_sizes sizes;
+    *sections = (options->transformer ? convert_transformer : convert_recurrent)(&c, &sizes);
+    if (!tensors->failed && !*sections) {
+        tensors->failed = true;
+        error_memory(tensors->err);
     }
-    *out = (struct marian_defaults){.section = section,
-                                    .compute = compute,
-                                    .lists = mapping_find(options, "shortlist") != NULL,
-                                    .source_tokens = (size_t)tokens,
-                                    .ratio = ratio,
-                                    .unknowns = decoder_on(options, "allow-unk"),
-                                    .said = said};
-    return 0;
+    return sizes;
 }

@@ -1,9 +1,10 @@
 /* This file hides how models are handed around: which files a model of each family has, how they are called, and which files beside
  * them say whose model it is. */
-#include "model/import/parts.h"
+#include "model/import/conversion.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +31,6 @@ static bool has(const char *folder, const char *name, struct arena *arena) {
     return path && source_exists(path);
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int list_folder(const char *folder, struct arena *arena, struct listing *out, struct error *err) {
     struct listing found = {.folder = folder};
     const struct dirent *entry;
@@ -54,7 +51,7 @@ static int list_folder(const char *folder, struct arena *arena, struct listing *
     if (arena_failed(arena))
         return error_memory(err);
     if (found.count > 0)
-        qsort(found.names, found.count, sizeof *found.names, by_name);
+        qsort(found.names, found.count, sizeof *found.names, source_by_name);
     *out = found;
     return 0;
 }
@@ -72,21 +69,26 @@ static const char *plain_name(const char *name, struct arena *arena) {
     return copy ? copy : "";
 }
 
-/* The file of this pattern, compressed or not. *found NULL: not found. */
-static int find_one(const struct listing *listing, const char *pattern, struct arena *arena, const char **found,
-                    struct error *err) {
+/* The file of this pattern, compressed or not. except: beginnings of other names, and then NULL. *found NULL: not found. */
+static int find_one(const struct listing *listing, const char *pattern, const char *const *except, struct arena *arena,
+                    const char **found, struct error *err) {
     const char *names = NULL;
     size_t count = 0;
     *found = NULL;
     for (size_t i = 0; i < listing->count; i++) {
-        if (fnmatch(pattern, listing->names[i], 0) != 0 && fnmatch(pattern, plain_name(listing->names[i], arena), 0) != 0)
+        const char *name = listing->names[i];
+        bool other = fnmatch(pattern, name, 0) != 0 && fnmatch(pattern, plain_name(name, arena), 0) != 0;
+        for (const char *const *beginning = except; beginning && *beginning; beginning++)
+            other |= source_begins(name, *beginning);
+        if (other)
             continue;
-        names = import_say(arena, "%s%s%s", names ? names : "", names ? ", " : "", listing->names[i]);
-        *found = path_join(arena, listing->folder, listing->names[i]);
+        names = import_say(arena, "%s%s%s", names ? names : "", names ? ", " : "", name);
+        *found = path_join(arena, listing->folder, name);
         count++;
     }
     if (count > 1)
-        return error_set(err, ERROR_FORMAT, "%s: has %s: keep only one of them, or name one", listing->folder, names ? names : "");
+        return error_set(err, ERROR_FORMAT, "%s: has %s: %s", listing->folder, names ? names : "",
+                         except ? "name the one to convert" : "keep only one of them, or name one");
     return 0;
 }
 
@@ -95,7 +97,7 @@ static int find_pair(const struct listing *listing, const char *const (*pairs)[2
                      const char *found[2], struct error *err) {
     for (size_t i = 0; i < count; i++) {
         for (size_t side = 0; side < 2; side++)
-            if (find_one(listing, pairs[i][side], arena, &found[side], err) != 0)
+            if (find_one(listing, pairs[i][side], NULL, arena, &found[side], err) != 0)
                 return -1;
         if (found[0] && found[1])
             return 0;
@@ -106,25 +108,12 @@ static int find_pair(const struct listing *listing, const char *const (*pairs)[2
 
 /* Best first: with one activation scale for each matrix, without, as it was trained. */
 static int find_model(const struct listing *listing, struct arena *arena, const char **model, struct error *err) {
-    static const char *const endings[] = {".intgemm.alphas.bin", ".intgemm8.bin", ".npz", ".bin"};
-    static const char *const others[] = {"lex.", "quality", "vocab", "srcvocab", "trgvocab", "pytorch_model", "model.s2t."};
-    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
-        const char *names = NULL;
-        size_t count = 0;
-        for (size_t i = 0; i < listing->count; i++) {
-            bool other = !source_ends(plain_name(listing->names[i], arena), endings[e]);
-            for (size_t o = 0; o < sizeof others / sizeof *others; o++)
-                other |= source_begins(listing->names[i], others[o]);
-            if (other)
-                continue;
-            names = import_say(arena, "%s%s%s", names ? names : "", names ? ", " : "", listing->names[i]);
-            *model = path_join(arena, listing->folder, listing->names[i]);
-            count++;
-        }
-        if (count > 1)
-            return error_set(err, ERROR_FORMAT, "%s: has %s: name the one to convert", listing->folder, names ? names : "");
-        if (count == 1)
-            return 0;
+    static const char *const patterns[] = {"*.intgemm.alphas.bin", "*.intgemm8.bin", "*.npz", "*.bin"};
+    static const char *const others[] = {"lex.", "quality", "vocab", "srcvocab", "trgvocab", "pytorch_model", "model.s2t.", NULL};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        int result = find_one(listing, patterns[i], others, arena, model, err);
+        if (result != 0 || *model)
+            return result;
     }
     return error_set(err, ERROR_FORMAT, "%s: has no model: neither .npz nor .bin", listing->folder);
 }
@@ -141,35 +130,16 @@ static int refuse_bpe(const struct listing *listing, struct error *err) {
     return 0;
 }
 
-static bool lists(const struct listing *listing, const char *name) {
-    for (size_t i = 0; i < listing->count; i++)
-        if (strcmp(listing->names[i], name) == 0)
-            return true;
-    return false;
-}
-
 bool parts_huggingface(const char *path, struct arena *arena, const char **folder) {
     static const char *const files[] = {"pytorch_model.bin", "model.safetensors", "vocab.json", "model.safetensors.index.json",
                                         "pytorch_model.bin.index.json"};
     bool named = strcmp(source_name(path), "config.json") == 0, beside = false;
-    if (is_folder(path)) {
-        *folder = path;
-    } else {
-        for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-            named |= strcmp(source_name(path), files[i]) == 0;
-        if (!named)
-            return false;
-        const char *slash = strrchr(path, '/');
-        *folder = slash ? arena_copy(arena, path, (size_t)(slash - path)) : ".";
-    }
-    if (!*folder)
-        return false;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const char *file = path_join(arena, *folder, files[i]);
-        beside |= file && source_exists(file);
-    }
-    const char *config = path_join(arena, *folder, "config.json");
-    return beside && config && source_exists(config);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        named |= strcmp(source_name(path), files[i]) == 0;
+    *folder = is_folder(path) ? path : named ? folder_of(path, arena) : NULL;
+    for (size_t i = 0; *folder && i < sizeof files / sizeof *files; i++)
+        beside |= has(*folder, files[i], arena);
+    return beside && has(*folder, "config.json", arena);
 }
 
 /* ---- the model's origin ---- */
@@ -266,7 +236,7 @@ int origin_find(const char *folder, const char *name, bool firefox, const char *
 }
 
 bool origin_guided(const char *model, bool bergamot, const struct mapping *training, const char *card) {
-    const struct mapping_pair *said = mapping_find(training, "guided-alignment");
+    const struct mapping_pair *said = training ? mapping_find(training, "guided-alignment") : NULL;
     if (said && said->value)
         return *said->value && strcmp(said->value, "none") != 0;
     return bergamot || matches(model, "-align\\b", 0) || matches(card, "\\btransformer[[:alnum:]_-]*-align\\b", 0);
@@ -384,9 +354,9 @@ static int look_beside(const struct listing *listing, bool vocabularies, struct 
         }
     }
     for (size_t i = 0; i < sizeof shortlists / sizeof *shortlists && !parts->shortlist; i++)
-        if (find_one(listing, shortlists[i], arena, &parts->shortlist, err) != 0)
+        if (find_one(listing, shortlists[i], NULL, arena, &parts->shortlist, err) != 0)
             return -1;
-    return parts->quality ? 0 : find_one(listing, "quality*.bin", arena, &parts->quality, err);
+    return parts->quality ? 0 : find_one(listing, "quality*.bin", NULL, arena, &parts->quality, err);
 }
 
 /* sourceLanguage and targetLanguage of metadata.json. */
@@ -458,9 +428,9 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     }
     if (look_beside(&listing, named, arena, &parts, err) != 0)
         return -1;
-    bool firefox = lists(&listing, "metadata.json") || is_firefox(parts.name);
+    bool firefox = has(parts.folder, "metadata.json", arena) || is_firefox(parts.name);
     const char *configured = NULL;
-    if (find_one(&listing, "config.*.yml", arena, &configured, err) != 0)
+    if (find_one(&listing, "config.*.yml", NULL, arena, &configured, err) != 0)
         return -1;
     const char *decoders[] = {decoder, path_join(arena, parts.folder, "decoder.yml"),
                               path_join(arena, parts.folder, import_say(arena, "%s.decoder.yml", parts.name)), configured};
@@ -480,6 +450,93 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
         read_metadata(metadata, arena, &parts);
     *out = parts;
     return arena_failed(arena) ? error_memory(err) : 0;
+}
+
+/* ---- decoder.yml ---- */
+
+enum { MOST_BEAM = 32, MOST_TOKENS = 1000 };
+static const double MOST_PENALTY = 2, LEAST_RATIO = 0.1, MOST_RATIO = 20, USUAL_RATIO = 3; /* the last one is Marian's own */
+
+/* The value of an option of the decoder; NULL: it is missing or a list. */
+static const char *decoder_option(const struct mapping *options, const char *name) {
+    const struct mapping_pair *pair = mapping_find(options, name);
+    return pair ? pair->value : NULL;
+}
+
+/* An option without a value is 1. */
+static int decoder_number(const struct mapping *options, const char *name, double fallback, double *number, struct error *err) {
+    const char *text = decoder_option(options, name);
+    char *end = NULL;
+    *number = !text ? fallback : *text ? strtod(text, &end) : 1;
+    bool whole = !text || !*text || (end != text && end[strspn(end, " ")] == '\0');
+    if (!whole || !isfinite(*number) || (*number < 0 && strcmp(name, "word-penalty") != 0))
+        return error_set(err, ERROR_FORMAT, "decoder option %s: %s is not a number in its range", name, text);
+    return 0;
+}
+
+static double within(const char *name, double value, double least, double most, struct arena *arena, const char **said) {
+    double taken = value < least ? least : value > most ? most : value;
+    if (taken != value)
+        *said = import_say(arena, "%sdecoder option %s: %g is out of alignd's range, %g to %g; %g is used instead\n", *said, name,
+                           value, least, most, taken);
+    return taken;
+}
+
+static bool decoder_on(const struct mapping *options, const char *name) {
+    const char *text = decoder_option(options, name);
+    return text && strcmp(text, "true") == 0;
+}
+
+/* int8, int8shift, int8shiftAlphaAll and the like of Bergamot's fork are all int8 here. NULL: the option is not there. */
+static const char *decoder_compute(const struct mapping *options, struct arena *arena, const char **said) {
+    const char *precision = decoder_option(options, "gemm-precision");
+    if (!precision || strcmp(precision, "float32") == 0)
+        return precision;
+    if (source_begins(precision, "int8"))
+        return "int8";
+    *said = import_say(arena, "%sdecoder option gemm-precision: %s is not supported: products are of float32\n", *said, precision);
+    return "float32";
+}
+
+int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err) {
+    double beam = 1, penalty, words, ratio, tokens;
+    const char *said = "";
+    if (decoder_number(options, "beam-size", 1, &beam, err) != 0 || decoder_number(options, "normalize", 0, &penalty, err) != 0 ||
+        decoder_number(options, "word-penalty", 0, &words, err) != 0 ||
+        decoder_number(options, "max-length-factor", USUAL_RATIO, &ratio, err) != 0 ||
+        decoder_number(options, "max-length-break", 0, &tokens, err) != 0)
+        return -1;
+    json_t *section = json_object();
+    int failed = section ? 0 : -1;
+    if (decoder_option(options, "beam-size")) {
+        beam = floor(within("beam-size", beam, 1, MOST_BEAM, arena, &said));
+        failed |= json_object_set_new(section, "beam_size", json_integer((json_int_t)beam));
+    }
+    if (values_of(options) > 0)
+        failed |=
+            json_object_set_new(section, "length_penalty", json_real(within("normalize", penalty, 0, MOST_PENALTY, arena, &said)));
+    if (words != 0 && said)
+        said = import_say(arena, "%sdecoder option word-penalty: %g is not supported: searches go without\n", said, words);
+    if (decoder_on(options, "skip-cost") && beam > 1 && said)
+        said = import_say(arena, "%sdecoder option skip-cost: alignd's beam sums log-probabilities instead of raw scores\n", said);
+    if (decoder_on(options, "allow-special") && said)
+        said = import_say(arena, "%sdecoder option allow-special: alignd has no special pieces to allow\n", said);
+    ratio = within("max-length-factor", ratio, LEAST_RATIO, MOST_RATIO, arena, &said);
+    if (decoder_option(options, "max-length-break"))
+        tokens = floor(within("max-length-break", tokens, 1, MOST_TOKENS, arena, &said));
+    const char *compute = decoder_compute(options, arena, &said);
+    if (failed || !said || arena_failed(arena)) {
+        json_decref(section);
+        return error_memory(err);
+    }
+    *out = (struct marian_defaults){.section = section,
+                                    .compute = compute,
+                                    .lists = mapping_find(options, "shortlist") != NULL,
+                                    .source_tokens = (size_t)tokens,
+                                    .ratio = ratio,
+                                    .unknowns = decoder_on(options, "allow-unk"),
+                                    .said = said};
+    return 0;
 }
 
 /* ---- CTranslate2's folders, and packages of Argos ---- */

@@ -73,6 +73,20 @@ bool source_begins(const char *name, const char *beginning) {
     return strncmp(name, beginning, strlen(beginning)) == 0;
 }
 
+bool source_listed(const char *list, const char *value) {
+    size_t length = strlen(value), item;
+    for (const char *at = list; *at; at += item, at += strspn(at, ", ")) {
+        item = strcspn(at, ",");
+        if (item == length && memcmp(at, value, item) == 0)
+            return true;
+    }
+    return false;
+}
+
+int source_by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* ---- files ---- */
 
 static const char LFS_POINTER[] = "version https://git-lfs.github.com/spec/";
@@ -195,6 +209,14 @@ int source_json(const char *path, const char *shown, struct arena *arena, json_t
     return *out ? 0 : error_set(err, ERROR_FORMAT, "%s: line %d: %s", shown, problem.line, problem.text);
 }
 
+const char *json_shown(struct arena *arena, const json_t *value) {
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    const char *copy = text ? arena_copy(arena, text, strlen(text)) : NULL;
+    arena->failed |= !text;
+    free(text);
+    return copy ? copy : "";
+}
+
 /* ---- archives ---- */
 
 enum { BLOCK_BYTES = 1 << 16, NAME_BYTES = 512, MOST_DEPTH = 4, PATH_BYTES = 4096 };
@@ -221,12 +243,8 @@ static const char *reason(const struct reader *reader) {
     return text ? text : "it is damaged";
 }
 
-static bool has_magic(const unsigned char *start, size_t size, const char *magic, size_t at, size_t length) {
-    return size >= at + length && memcmp(start + at, magic, length) == 0;
-}
-
 int archive_kind_of(const char *path, enum archive_kind *kind, struct error *err) {
-    unsigned char start[512];
+    char start[512] = "";
     uint64_t size;
     int file = source_open(path, &size, err);
     if (file < 0)
@@ -236,12 +254,12 @@ int archive_kind_of(const char *path, enum archive_kind *kind, struct error *err
     close(file);
     if (result != 0)
         return -1;
-    bool packed = has_magic(start, count, "\x1f\x8b", 0, 2) || has_magic(start, count, "\x28\xb5\x2f\xfd", 0, 4);
+    bool packed = memcmp(start, "\x1f\x8b", 2) == 0 || memcmp(start, "\x28\xb5\x2f\xfd", 4) == 0;
     bool tar = source_ends(path, ".tar.gz") || source_ends(path, ".tgz") || source_ends(path, ".tar.zst");
-    *kind = has_magic(start, count, "PK\x03\x04", 0, 4) || has_magic(start, count, "PK\x05\x06", 0, 4) ? ARCHIVE_ZIP
-            : has_magic(start, count, "ustar", 257, 5) || (packed && tar)                              ? ARCHIVE_TAR
-            : packed                                                                                   ? ARCHIVE_COMPRESSED
-                                                                                                       : ARCHIVE_NONE;
+    *kind = memcmp(start, "PK\x03\x04", 4) == 0 || memcmp(start, "PK\x05\x06", 4) == 0 ? ARCHIVE_ZIP
+            : memcmp(start + 257, "ustar", 5) == 0 || (packed && tar)                  ? ARCHIVE_TAR
+            : packed                                                                   ? ARCHIVE_COMPRESSED
+                                                                                       : ARCHIVE_NONE;
     return 0;
 }
 
@@ -415,9 +433,9 @@ static int open_nameless(const char *work, struct error *err) {
     return error_set(err, ERROR_FILE, "%s: %s", work, strerror(errno));
 }
 
-int archive_spool(const char *path, const char *work, const struct archive_limits *limits, struct arena *arena, import_stop stop,
-                  struct archive_members *out, struct error *err) {
-    struct reader reader = {.path = path, .limits = limits, .stop = stop};
+int archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop, struct archive_members *out,
+                  struct error *err) {
+    struct reader reader = {.path = path, .limits = &archive_usual, .stop = stop};
     struct archive_members found = {.spool = -1};
     char name[NAME_BYTES];
     size_t room = 0;
@@ -451,11 +469,17 @@ int archive_spool(const char *path, const char *work, const struct archive_limit
 
 enum { SHOWN_ITEMS = 20 };
 
+/* What the next event may be, and the message about any other. */
+enum expected { MAPPING, KEY, VALUE, ITEM };
+static const char *const expectations[] = {"a mapping of keys and values is expected here", "a key must be a plain value",
+                                           "only plain values and lists of them are read", "only lists of plain values are read"};
+
 struct parsing {
     yaml_parser_t parser;
     struct arena *arena;
+    enum expected next;
     struct mapping found;
-    size_t room;
+    size_t room, item_room; /* of found, and of the last pair */
     struct error *err;
 };
 
@@ -463,121 +487,72 @@ static int refuse(struct parsing *parsing, const yaml_event_t *event, const char
     return error_set(parsing->err, ERROR_FORMAT, "line %zu: %s", event->start_mark.line + 1, what);
 }
 
-/* The next event, which the caller deletes. */
-static int next_event(struct parsing *parsing, yaml_event_t *event) {
-    if (yaml_parser_parse(&parsing->parser, event))
-        return 0;
-    const yaml_parser_t *parser = &parsing->parser;
-    if (parser->error == YAML_MEMORY_ERROR)
-        return error_memory(parsing->err);
-    return error_set(parsing->err, ERROR_FORMAT, "line %zu: cannot be read: %s",
-                     (parser->error == YAML_READER_ERROR ? parser->mark.line : parser->problem_mark.line) + 1,
-                     parser->problem ? parser->problem : "it is damaged");
-}
-
-/* A scalar's text; NULL after an error. The event is deleted. */
-static const char *take_scalar(struct parsing *parsing, yaml_event_t *event) {
-    const char *text = (const char *)event->data.scalar.value, *copy = NULL;
+static int take_scalar(struct parsing *parsing, const yaml_event_t *event) {
+    const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
+    struct mapping *found = &parsing->found;
     if (event->data.scalar.anchor)
-        refuse(parsing, event, "anchors are not read");
-    else if (strlen(text) != length)
-        refuse(parsing, event, "a NUL");
-    else if (!(copy = arena_copy(parsing->arena, text, length)))
-        error_memory(parsing->err);
-    yaml_event_delete(event);
-    return copy;
-}
-
-static int read_list(struct parsing *parsing, struct mapping_pair *pair) {
-    size_t room = 0;
-    for (;;) {
-        yaml_event_t event;
-        if (next_event(parsing, &event) != 0)
-            return -1;
-        if (event.type == YAML_SEQUENCE_END_EVENT) {
-            yaml_event_delete(&event);
-            return 0;
-        }
-        if (event.type != YAML_SCALAR_EVENT) {
-            refuse(parsing, &event, "only lists of plain values are read");
-            yaml_event_delete(&event);
-            return -1;
-        }
-        const char *item = take_scalar(parsing, &event);
-        const char **items = item ? arena_grow(parsing->arena, pair->items, pair->count, &room, 1, sizeof *items) : NULL;
-        if (!item)
-            return -1;
-        if (!items)
-            return error_memory(parsing->err);
-        pair->items = items;
-        pair->items[pair->count++] = item;
-    }
-}
-
-/* Returns 1 at the end of the mapping. */
-static int read_pair(struct parsing *parsing) {
-    yaml_event_t event;
-    struct mapping_pair pair = {0};
-    if (next_event(parsing, &event) != 0)
-        return -1;
-    if (event.type == YAML_MAPPING_END_EVENT) {
-        yaml_event_delete(&event);
-        return 1;
-    }
-    if (event.type != YAML_SCALAR_EVENT) {
-        refuse(parsing, &event, "a key must be a plain value");
-        yaml_event_delete(&event);
-        return -1;
-    }
-    if (!(pair.key = take_scalar(parsing, &event)) || next_event(parsing, &event) != 0)
-        return -1;
-    if (event.type == YAML_SCALAR_EVENT) {
-        if (!(pair.value = take_scalar(parsing, &event)))
-            return -1;
-    } else {
-        int result =
-            event.type == YAML_SEQUENCE_START_EVENT ? 0 : refuse(parsing, &event, "only plain values and lists of them are read");
-        yaml_event_delete(&event);
-        if (result != 0 || read_list(parsing, &pair) != 0)
-            return -1;
-    }
-    struct mapping_pair *pairs =
-        arena_grow(parsing->arena, parsing->found.pairs, parsing->found.count, &parsing->room, 1, sizeof *pairs);
-    if (!pairs)
+        return refuse(parsing, event, "anchors are not read");
+    if (strlen(text) != length)
+        return refuse(parsing, event, "a NUL");
+    if (!(text = arena_copy(parsing->arena, text, length)))
         return error_memory(parsing->err);
-    parsing->found.pairs = pairs;
-    pairs[parsing->found.count++] = pair;
+    if (parsing->next == KEY) {
+        struct mapping_pair *pairs = arena_grow(parsing->arena, found->pairs, found->count, &parsing->room, 1, sizeof *pairs);
+        if (!pairs)
+            return error_memory(parsing->err);
+        found->pairs = pairs;
+        pairs[found->count++] = (struct mapping_pair){.key = text};
+        parsing->next = VALUE;
+        return 0;
+    }
+    struct mapping_pair *pair = &found->pairs[found->count - 1];
+    if (parsing->next == VALUE) {
+        pair->value = text;
+        parsing->next = KEY;
+        return 0;
+    }
+    const char **items = arena_grow(parsing->arena, pair->items, pair->count, &parsing->item_room, 1, sizeof *items);
+    if (!items)
+        return error_memory(parsing->err);
+    pair->items = items;
+    items[pair->count++] = text;
     return 0;
 }
 
-static int read_document(struct parsing *parsing) {
-    int result = 0;
-    for (bool done = false; result == 0 && !done;) {
-        yaml_event_t event;
-        if (next_event(parsing, &event) != 0)
-            return -1;
-        switch (event.type) {
-        case YAML_STREAM_START_EVENT:
-        case YAML_DOCUMENT_START_EVENT:
-        case YAML_DOCUMENT_END_EVENT:
-            break;
-        case YAML_STREAM_END_EVENT:
-            done = true;
-            break;
-        case YAML_MAPPING_START_EVENT:
-            if (parsing->found.pairs)
-                result = refuse(parsing, &event, "only one mapping is read");
-            while (result == 0)
-                result = read_pair(parsing);
-            result = result == 1 ? 0 : result;
-            break;
-        default:
-            result = refuse(parsing, &event, "a mapping of keys and values is expected here");
-        }
-        yaml_event_delete(&event);
+static int take_event(struct parsing *parsing, const yaml_event_t *event) {
+    enum expected next = parsing->next;
+    switch (event->type) {
+    case YAML_STREAM_START_EVENT:
+    case YAML_DOCUMENT_START_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
+    case YAML_STREAM_END_EVENT:
+        return 0;
+    case YAML_MAPPING_START_EVENT:
+        parsing->next = KEY;
+        if (next == MAPPING)
+            return parsing->found.pairs ? refuse(parsing, event, "only one mapping is read") : 0;
+        break;
+    case YAML_MAPPING_END_EVENT:
+        parsing->next = MAPPING;
+        return 0;
+    case YAML_SEQUENCE_START_EVENT:
+        parsing->next = ITEM;
+        parsing->item_room = 0;
+        if (next == VALUE)
+            return 0;
+        break;
+    case YAML_SEQUENCE_END_EVENT:
+        parsing->next = KEY;
+        return 0;
+    case YAML_SCALAR_EVENT:
+        if (next != MAPPING)
+            return take_scalar(parsing, event);
+        break;
+    default:
+        break;
     }
-    return result;
+    return refuse(parsing, event, expectations[next]);
 }
 
 static int by_key(const void *a, const void *b) {
@@ -607,7 +582,22 @@ int mapping_read(const char *text, size_t length, struct arena *arena, struct ma
         return error_memory(err);
     yaml_parser_set_encoding(&parsing.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parsing.parser, (const unsigned char *)text, length);
-    int result = read_document(&parsing);
+    int result = 0;
+    for (bool ended = false; result == 0 && !ended;) {
+        yaml_event_t event;
+        const yaml_parser_t *parser = &parsing.parser;
+        if (yaml_parser_parse(&parsing.parser, &event)) {
+            ended = event.type == YAML_STREAM_END_EVENT;
+            result = take_event(&parsing, &event);
+            yaml_event_delete(&event);
+        } else if (parser->error == YAML_MEMORY_ERROR) {
+            result = error_memory(err);
+        } else {
+            size_t line = parser->error == YAML_READER_ERROR ? parser->mark.line : parser->problem_mark.line;
+            result = error_set(err, ERROR_FORMAT, "line %zu: cannot be read: %s", line + 1,
+                               parser->problem ? parser->problem : "it is damaged");
+        }
+    }
     yaml_parser_delete(&parsing.parser);
     if (result == 0)
         result = refuse_twins(&parsing);

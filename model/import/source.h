@@ -39,6 +39,10 @@ bool source_exists(const char *path);
 const char *source_name(const char *path);
 bool source_ends(const char *name, const char *ending);
 bool source_begins(const char *name, const char *beginning);
+/* True if the list "one, two, three" contains the value, which is not empty. */
+bool source_listed(const char *list, const char *value);
+/* Compares strings of an array, for qsort. */
+int source_by_name(const void *a, const void *b);
 
 /* ---- files ---- */
 
@@ -65,6 +69,8 @@ int source_text(const char *path, size_t most, struct arena *arena, char **text,
 int source_text_mended(const char *path, size_t most, struct arena *arena, char **text, size_t *length, struct error *err);
 /* A file of JSON, the caller's. shown: names it in messages about its syntax. */
 int source_json(const char *path, const char *shown, struct arena *arena, json_t **out, struct error *err);
+/* A value as a message shows it: its JSON; "" if memory is out, which the arena remembers. */
+const char *json_shown(struct arena *arena, const json_t *value);
 
 /* ---- archives ----
  * Zips, tar archives and compressed files. Names must stay within the folder, and links, devices, repeated names, too many members,
@@ -98,9 +104,9 @@ struct archive_members {
     size_t count;
     int spool; /* a file without a name, the caller's to close */
 };
-/* All contents of a zip, end to end in one file in the folder `work`. Checksums are checked. */
-int archive_spool(const char *path, const char *work, const struct archive_limits *limits, struct arena *arena, import_stop stop,
-                  struct archive_members *out, struct error *err);
+/* All contents of a zip, within archive_usual, end to end in one file in the folder `work`. Checksums are checked. */
+int archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop, struct archive_members *out,
+                  struct error *err);
 
 /* ---- YAML ----
  * One mapping of scalars and of lists of scalars, as Marian writes its options and vocabularies: keys and values as the strings

@@ -2,7 +2,6 @@
  * new tensor is put together, and how it is rounded and written. */
 #include "model/import/tensors.h"
 #include "model/base/utf8.h"
-#include "model/weights/safetensors.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -16,27 +15,34 @@ enum { CHUNK = 8192, BLOCK = 1 << 18, ALIGNMENT = 64, MOST_LOADED = 4 };
 
 /* ---- the tensors of a file ---- */
 
-const struct stored *stored_find(const struct container *container, const char *name) {
+const struct stored_type stored_types[STORED_KINDS] = {
+    [STORED_F32] = {"float32", 4}, [STORED_F16] = {"float16", 2}, [STORED_BF16] = {"bfloat16", 2}, [STORED_F64] = {"float64", 8},
+    [STORED_I8] = {"int8", 1},     [STORED_I16] = {"int16", 2},   [STORED_I32] = {"int32", 4},     [STORED_I64] = {"int64", 8},
+    [STORED_U8] = {"uint8", 1},    [STORED_U16] = {"uint16", 2},  [STORED_U32] = {"uint32", 4},    [STORED_U64] = {"uint64", 8},
+    [STORED_BOOL] = {"bool", 1}};
+
+const struct stored_tensor *stored_find(const struct container *container, const char *name) {
     for (size_t i = 0; i < container->count; i++)
         if (strcmp(container->entries[i].name, name) == 0)
             return &container->entries[i];
     return NULL;
 }
 
-uint64_t stored_count(const struct stored *stored) {
+uint64_t stored_count(const struct stored_tensor *stored) {
     uint64_t count = 1;
     for (size_t i = 0; i < stored->dims; i++)
         count *= stored->shape[i];
     return count;
 }
 
-bool stored_size(const size_t *shape, size_t dims, size_t item, uint64_t *bytes) {
-    uint64_t product = item;
+bool stored_size(const struct stored_tensor *stored, uint64_t *bytes) {
+    uint64_t product = stored_types[stored->kind].bytes;
     bool empty = false, fits = true;
-    for (size_t i = 0; i < dims; i++) {
-        empty |= shape[i] == 0;
-        fits = fits && (shape[i] == 0 || product <= INT64_MAX / shape[i]);
-        product *= shape[i] ? shape[i] : 1;
+    for (size_t i = 0; i < stored->dims; i++) {
+        size_t size = stored->shape[i];
+        empty |= size == 0;
+        fits = fits && (size == 0 || product <= INT64_MAX / size);
+        product *= size ? size : 1;
     }
     *bytes = empty ? 0 : product;
     return fits;
@@ -52,33 +58,22 @@ const char *stored_shape(struct arena *arena, const size_t *shape, size_t dims) 
     return copy ? copy : "";
 }
 
-int stored_bytes(const struct stored *stored, uint64_t first, size_t count, void *out, struct error *err) {
-    uint64_t at = first * stored->item;
+int stored_bytes(const struct stored_tensor *stored, uint64_t first, size_t count, void *out, struct error *err) {
+    size_t item = stored_types[stored->kind].bytes;
+    uint64_t at = first * item;
     if (!stored->data)
-        return source_read_at(stored->file, stored->at + at, out, count * stored->item, stored->name, err);
-    memcpy(out, stored->data + at, count * stored->item);
+        return source_read_at(stored->file, stored->at + at, out, count * item, stored->name, err);
+    memcpy(out, stored->data + at, count * item);
     return 0;
 }
 
-float half_to_float(uint16_t half) {
-    uint32_t sign = (uint32_t)(half >> 15) << 31, exponent = half >> 10 & 31, fraction = half & 1023;
-    if (exponent == 0) {
-        float value = ldexpf((float)fraction, -24);
-        return sign ? -value : value;
-    }
-    uint32_t bits = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* One number as it lies in the file, little-endian as all machines that this runs on. */
-static float number_at(const struct stored *stored, const unsigned char *bytes) {
+static float number_at(enum stored_kind kind, const unsigned char *bytes) {
     uint16_t half;
     uint32_t bits;
     float single;
     double both;
-    switch (stored->kind) {
+    switch (kind) {
     case STORED_F32:
         memcpy(&single, bytes, sizeof single);
         return single;
@@ -87,9 +82,7 @@ static float number_at(const struct stored *stored, const unsigned char *bytes) 
         return half_to_float(half);
     case STORED_BF16:
         memcpy(&half, bytes, sizeof half);
-        bits = (uint32_t)half << 16;
-        memcpy(&single, &bits, sizeof single);
-        return single;
+        return float_of_bits((uint32_t)half << 16);
     case STORED_F64:
         memcpy(&both, bytes, sizeof both);
         return (float)both;
@@ -101,13 +94,12 @@ static float number_at(const struct stored *stored, const unsigned char *bytes) 
     case STORED_I32:
         memcpy(&bits, bytes, sizeof bits);
         return (float)(int32_t)bits;
-    case STORED_OTHER:
-        break;
+    default:
+        return NAN; /* callers refuse such tensors by their type */
     }
-    return NAN; /* callers refuse such tensors by their type */
 }
 
-int stored_numbers(const struct stored *stored, uint64_t first, size_t count, float *out, struct error *err) {
+int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t count, float *out, struct error *err) {
     unsigned char bytes[CHUNK * sizeof(double)];
     uint64_t row = stored->row_scales && count > 0 ? stored_count(stored) / stored->shape[0] : 1; /* numbers of a row */
     for (size_t done = 0, step; done < count; done += step) {
@@ -115,7 +107,7 @@ int stored_numbers(const struct stored *stored, uint64_t first, size_t count, fl
         if (stored_bytes(stored, first + done, step, bytes, err) != 0)
             return -1;
         for (size_t i = 0; i < step; i++) {
-            float value = number_at(stored, bytes + i * stored->item);
+            float value = number_at(stored->kind, bytes + i * stored_types[stored->kind].bytes);
             if (stored->quantised)
                 value *= stored->row_scales ? stored->row_scales[(first + done + i) / row] : stored->scale;
             if (!isfinite(value))
@@ -138,15 +130,11 @@ void container_close(struct container *container) {
 }
 
 int safetensors_container(const char *path, struct arena *arena, struct container *out, struct error *err) {
-    static const struct {
-        const char *type;
-        enum stored_kind kind;
-        size_t item;
-    } types[] = {[DTYPE_F32] = {"float32", STORED_F32, 4},
-                 [DTYPE_F16] = {"float16", STORED_F16, 2},
-                 [DTYPE_BF16] = {"bfloat16", STORED_BF16, 2},
-                 [DTYPE_I8] = {"int8", STORED_I8, 1},
-                 [DTYPE_I32] = {"int32", STORED_OTHER, 4}};
+    static const enum stored_kind kinds[] = {[DTYPE_F32] = STORED_F32,
+                                             [DTYPE_F16] = STORED_F16,
+                                             [DTYPE_BF16] = STORED_BF16,
+                                             [DTYPE_I8] = STORED_I8,
+                                             [DTYPE_I32] = STORED_I32};
     struct container found = {.path = path, .file = -1};
     struct error inner = {0};
     uint64_t size;
@@ -161,14 +149,12 @@ int safetensors_container(const char *path, struct arena *arena, struct containe
     found.entries = arena_zalloc(arena, found.count, sizeof *found.entries);
     for (size_t i = 0; found.entries && i < found.count; i++) {
         const struct tensor *tensor = safetensors_at(found.mapped, i);
-        struct stored *entry = &found.entries[i];
-        *entry = (struct stored){.name = arena_copy(arena, tensor->name, strlen(tensor->name)),
-                                 .type = types[tensor->dtype].type,
-                                 .kind = types[tensor->dtype].kind,
-                                 .item = types[tensor->dtype].item,
-                                 .dims = tensor->dims,
-                                 .file = -1,
-                                 .data = tensor->data};
+        struct stored_tensor *entry = &found.entries[i];
+        *entry = (struct stored_tensor){.name = arena_copy(arena, tensor->name, strlen(tensor->name)),
+                                        .kind = kinds[tensor->dtype],
+                                        .dims = tensor->dims,
+                                        .file = -1,
+                                        .data = tensor->data};
         for (size_t d = 0; d < tensor->dims; d++)
             entry->shape[d] = tensor->shape[d];
     }
@@ -230,13 +216,13 @@ static ptrdiff_t find(const struct tensors *tensors, const char *name) {
     return -1;
 }
 
-const struct stored *tensors_find(const struct tensors *tensors, const char *name) {
+const struct stored_tensor *tensors_find(const struct tensors *tensors, const char *name) {
     ptrdiff_t i = find(tensors, name);
     return i < 0 ? NULL : &tensors->from->entries[i];
 }
 
-static const struct stored *need(struct tensors *tensors, const char *name) {
-    const struct stored *found = tensors_find(tensors, name);
+static const struct stored_tensor *need(struct tensors *tensors, const char *name) {
+    const struct stored_tensor *found = tensors_find(tensors, name);
     if (!name)
         out_of_memory(tensors);
     else if (!found)
@@ -245,40 +231,39 @@ static const struct stored *need(struct tensors *tensors, const char *name) {
 }
 
 size_t tensors_rows(struct tensors *tensors, const char *name) {
-    const struct stored *found = need(tensors, name);
+    const struct stored_tensor *found = need(tensors, name);
     if (found && found->dims == 0)
         tensors_fail(tensors, "%s: shape (), expected a matrix", found->name);
     return found && found->dims > 0 && found->shape[0] > 0 ? found->shape[0] : 1;
 }
 
 /* wanted: [dims] */
-static const struct stored *take(struct tensors *tensors, const char *name, bool fits, const size_t *wanted, size_t dims) {
+static const struct stored_tensor *take(struct tensors *tensors, const char *name, bool fits, const size_t *wanted, size_t dims) {
     ptrdiff_t i = find(tensors, name);
-    const struct stored *found = &tensors->from->entries[i];
+    const struct stored_tensor *found = &tensors->from->entries[i];
     if (!fits) {
         tensors_fail(tensors, "%s: shape %s, expected %s", found->name, stored_shape(tensors->arena, found->shape, found->dims),
                      stored_shape(tensors->arena, wanted, dims));
         return NULL;
     }
-    bool whole = found->kind == STORED_I8 || found->kind == STORED_I16 || found->kind == STORED_I32;
-    if (found->kind == STORED_OTHER || (whole && !found->quantised)) {
+    if (found->kind > STORED_I32 || (found->kind >= STORED_I8 && !found->quantised)) {
         tensors_fail(tensors, "%s: holds %s; only models of floating-point numbers, or of int8 with a scale, can be converted",
-                     found->name, found->type);
+                     found->name, stored_types[found->kind].name);
         return NULL;
     }
     tensors->left[i] = false;
     return found;
 }
 
-const struct stored *tensors_matrix(struct tensors *tensors, const char *name, size_t rows, size_t columns) {
-    const struct stored *found = tensors->failed ? NULL : need(tensors, name);
+const struct stored_tensor *tensors_matrix(struct tensors *tensors, const char *name, size_t rows, size_t columns) {
+    const struct stored_tensor *found = tensors->failed ? NULL : need(tensors, name);
     const size_t wanted[] = {rows, columns};
     bool fits = found && found->dims == 2 && found->shape[0] == rows && found->shape[1] == columns;
     return found ? take(tensors, name, fits, wanted, 2) : NULL;
 }
 
-const struct stored *tensors_vector(struct tensors *tensors, const char *name, size_t size) {
-    const struct stored *found = tensors->failed ? NULL : need(tensors, name);
+const struct stored_tensor *tensors_vector(struct tensors *tensors, const char *name, size_t size) {
+    const struct stored_tensor *found = tensors->failed ? NULL : need(tensors, name);
     bool one = found && found->dims == 1 && found->shape[0] == size;
     bool two =
         found && found->dims == 2 && found->shape[0] * found->shape[1] == size && (found->shape[0] == 1 || found->shape[1] == 1);
@@ -340,20 +325,21 @@ void tensors_patch(struct tensors *tensors, struct made *made, struct patch patc
     made->last = &copy->next;
 }
 
-struct made *tensors_copy(struct tensors *tensors, const char *name, const struct stored *from, size_t rows, size_t columns) {
+struct made *tensors_copy(struct tensors *tensors, const char *name, const struct stored_tensor *from, size_t rows,
+                          size_t columns) {
     struct made *made = tensors_make(tensors, name, rows, columns);
     tensors_patch(tensors, made, (struct patch){.from = from, .rows = rows, .columns = columns});
     return made;
 }
 
-struct made *tensors_transpose(struct tensors *tensors, const char *name, const struct stored *from, size_t inputs,
+struct made *tensors_transpose(struct tensors *tensors, const char *name, const struct stored_tensor *from, size_t inputs,
                                size_t outputs) {
     struct made *made = tensors_make(tensors, name, outputs, inputs);
     tensors_patch(tensors, made, (struct patch){.from = from, .flip = true, .rows = outputs, .columns = inputs});
     return made;
 }
 
-struct made *tensors_copy_vector(struct tensors *tensors, const char *name, const struct stored *from, size_t size) {
+struct made *tensors_copy_vector(struct tensors *tensors, const char *name, const struct stored_tensor *from, size_t size) {
     struct made *made = tensors_make_vector(tensors, name, size);
     tensors_patch(tensors, made, (struct patch){.from = from, .rows = 1, .columns = size});
     return made;
@@ -370,7 +356,7 @@ uint64_t tensors_parameters(const struct tensors *tensors) {
 
 /* Foreign matrices that are in memory, because the made one reads their columns. */
 struct loaded {
-    const struct stored *from[MOST_LOADED];
+    const struct stored_tensor *from[MOST_LOADED];
     float *numbers[MOST_LOADED];
     size_t count;
 };
@@ -380,7 +366,7 @@ static void unload(struct loaded *loaded) {
         free(loaded->numbers[--loaded->count]);
 }
 
-static int load(struct loaded *loaded, const struct stored *from, const float **numbers, struct error *err) {
+static int load(struct loaded *loaded, const struct stored_tensor *from, const float **numbers, struct error *err) {
     for (size_t i = 0; i < loaded->count; i++)
         if (loaded->from[i] == from) {
             *numbers = loaded->numbers[i];
@@ -406,14 +392,14 @@ static int load(struct loaded *loaded, const struct stored *from, const float **
 }
 
 /* The size of a foreign tensor's last axis, as a matrix: a vector is one row. */
-static size_t last_axis(const struct stored *stored) {
+static size_t last_axis(const struct stored_tensor *stored) {
     return stored->dims == 0 ? 1 : stored->shape[stored->dims - 1];
 }
 
 /* Rows begin .. end - 1 of the made tensor that the patch has. out: the first of them. numbers: room for a row of the patch. */
 static int apply(const struct made *made, const struct patch *patch, size_t begin, size_t end, float *out, float *row,
                  struct loaded *loaded, struct error *err) {
-    const struct stored *from = patch->from;
+    const struct stored_tensor *from = patch->from;
     size_t first = begin > patch->to_row ? begin : patch->to_row;
     size_t past = end < patch->to_row + patch->rows ? end : patch->to_row + patch->rows;
     bool vector = made->dims == 1; /* in either orientation */

@@ -7,20 +7,37 @@
 #define ALIGND_IMPORT_TENSORS_H
 
 #include "model/import/source.h"
+#include "model/weights/safetensors.h"
 
 /* ---- the tensors of a file ---- */
 
-enum stored_kind { STORED_F32, STORED_F16, STORED_BF16, STORED_F64, STORED_I8, STORED_I16, STORED_I32, STORED_OTHER };
+/* The types of numbers. Those after STORED_I32 have no values that are read: a tensor of them is named in an error, or dropped. */
+enum stored_kind {
+    STORED_F32,
+    STORED_F16,
+    STORED_BF16,
+    STORED_F64,
+    STORED_I8,
+    STORED_I16,
+    STORED_I32,
+    STORED_I64,
+    STORED_U8,
+    STORED_U16,
+    STORED_U32,
+    STORED_U64,
+    STORED_BOOL,
+    STORED_KINDS
+};
+extern const struct stored_type {
+    const char *name; /* as messages say it: float32, int8 */
+    size_t bytes;     /* of a number */
+} stored_types[STORED_KINDS];
 enum { STORED_MOST_DIMS = 8 };
 
-struct safetensors;
-
-struct stored {
+struct stored_tensor {
     const char *name;
-    const char *type; /* as messages say it: float32, int8 */
     enum stored_kind kind;
     size_t dims, shape[STORED_MOST_DIMS];
-    size_t item;             /* bytes of a number */
     bool quantised;          /* int8 or int16 that stand for other numbers: each is q * scale */
     float scale;             /* of quantised ones; 1 / the multiplier in the file */
     const float *row_scales; /* [shape[0]] in the place of scale, where each row has its own; NULL: none has */
@@ -33,7 +50,7 @@ struct stored {
 /* An open file. */
 struct container {
     const char *path;
-    struct stored *entries; /* [count] in the arena */
+    struct stored_tensor *entries; /* [count] in the arena */
     size_t count;
     int file;                   /* -1: none */
     struct safetensors *mapped; /* NULL: none */
@@ -41,10 +58,11 @@ struct container {
     size_t part_count;
 };
 
-/* Readers of NumPy's and PyTorch's containers (python.c), and of the Hugging Face container of model/weights; those of Marian and
- * CTranslate2 are in their own headers. work: a folder for unpacking, in which they leave no files. Each checks the complete list
+/* Readers of Marian's, NumPy's and PyTorch's containers (containers.c), and of the Hugging Face container of model/weights;
+ * CTranslate2's is read in ctranslate2.c. work: a folder for unpacking, in which they leave no files. Each checks the complete list
  * before it reads a number. They return -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; then nothing is open, and messages begin
  * with the path. */
+int marian_bin_open(const char *path, struct arena *arena, struct container *out, struct error *err);
 int npz_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out, struct error *err);
 int pickle_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out,
                 struct error *err);
@@ -53,21 +71,20 @@ int safetensors_container(const char *path, struct arena *arena, struct containe
 void container_close(struct container *container);
 
 /* NULL: no tensor has this name. */
-const struct stored *stored_find(const struct container *container, const char *name);
+const struct stored_tensor *stored_find(const struct container *container, const char *name);
 /* The number of its numbers. The readers have checked that the product does not overflow. */
-uint64_t stored_count(const struct stored *stored);
+uint64_t stored_count(const struct stored_tensor *stored);
 /* Numbers first .. first + count - 1 in the order in which they lie there. -1 with ERROR_FILE, or with ERROR_FORMAT if one is not
  * finite. */
-int stored_numbers(const struct stored *stored, uint64_t first, size_t count, float *out, struct error *err);
+int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t count, float *out, struct error *err);
 /* The same as the bytes that they are. */
-int stored_bytes(const struct stored *stored, uint64_t first, size_t count, void *out, struct error *err);
+int stored_bytes(const struct stored_tensor *stored, uint64_t first, size_t count, void *out, struct error *err);
 /* "(8, 9)", "(5,)", "()". */
 const char *stored_shape(struct arena *arena, const size_t *shape, size_t dims);
-/* The product of the shape and the size of a number; false: it does not fit. */
-bool stored_size(const size_t *shape, size_t dims, size_t item, uint64_t *bytes);
+/* The bytes of all of them, by kind and shape; false: the number does not fit. */
+bool stored_size(const struct stored_tensor *stored, uint64_t *bytes);
 
 /* IEEE half precision, to the nearest, of two equally near the even one. */
-float half_to_float(uint16_t half);
 uint16_t half_from_float(float value);
 
 /* ---- conversion ----
@@ -80,7 +97,7 @@ extern const char *const storage_names[STORAGE_KINDS];
 /* A part of a tensor [rows, columns]: element (i, j) is that of the foreign matrix at (row + i, column + j), or if it is flipped at
  * (row + j, column + i). */
 struct patch {
-    const struct stored *from;
+    const struct stored_tensor *from;
     bool flip;
     bool add; /* to what is there */
     size_t row, column;
@@ -93,10 +110,10 @@ struct made {
     size_t dims, rows, columns; /* dims 1: a vector [columns], rows 1 */
     bool identity;              /* ones on the diagonal where there are no patches, and not zeros */
     struct patch *patches, **last;
-    const struct stored *given; /* the same matrix as int8 in the file, kept as it is with storage int8; NULL: none */
-    size_t given_row;           /* the row of it that is the first here; more than 0 only where each row has its own scale */
-    bool exact;                 /* float32 whatever the storage: a matrix that is added, not multiplied with */
-    float input_scale;          /* of given: what inputs are multiplied with before they are rounded; 0: the file does not say */
+    const struct stored_tensor *given; /* the same matrix as int8 in the file, kept as it is with storage int8; NULL: none */
+    size_t given_row;                  /* the row of it that is the first here; more than 0 only where each row has its own scale */
+    bool exact;                        /* float32 whatever the storage: a matrix that is added, not multiplied with */
+    float input_scale; /* of given: what inputs are multiplied with before they are rounded; 0: the file does not say */
     struct made *next;
 };
 
@@ -128,14 +145,14 @@ __attribute__((format(printf, 1, 2))) struct name named(const char *format, ...)
 /* ---- the foreign tensors ---- */
 
 /* NULL: missing, which is not an error. */
-const struct stored *tensors_find(const struct tensors *tensors, const char *name);
+const struct stored_tensor *tensors_find(const struct tensors *tensors, const char *name);
 /* The first size of its shape, 1 after an error. */
 size_t tensors_rows(struct tensors *tensors, const char *name);
 /* Requests the tensor, once or several times. NULL after an error: it is missing, has another shape, or is not of floating-point
  * numbers. */
-const struct stored *tensors_matrix(struct tensors *tensors, const char *name, size_t rows, size_t columns);
+const struct stored_tensor *tensors_matrix(struct tensors *tensors, const char *name, size_t rows, size_t columns);
 /* [size], [1, size] or [size, 1] */
-const struct stored *tensors_vector(struct tensors *tensors, const char *name, size_t size);
+const struct stored_tensor *tensors_vector(struct tensors *tensors, const char *name, size_t size);
 /* Marks a tensor that is not needed and may be present. */
 void tensors_drop(struct tensors *tensors, const char *name);
 /* Fails if a foreign tensor is unused. what: the end of the message. */
@@ -149,9 +166,10 @@ struct made *tensors_make_vector(struct tensors *tensors, const char *name, size
 /* Adds a part. patch.from NULL: does nothing. */
 void tensors_patch(struct tensors *tensors, struct made *made, struct patch patch);
 /* All of a foreign matrix as it is, or transposed; a whole vector; made from them. */
-struct made *tensors_copy(struct tensors *tensors, const char *name, const struct stored *from, size_t rows, size_t columns);
-struct made *tensors_transpose(struct tensors *tensors, const char *name, const struct stored *from, size_t inputs, size_t outputs);
-struct made *tensors_copy_vector(struct tensors *tensors, const char *name, const struct stored *from, size_t size);
+struct made *tensors_copy(struct tensors *tensors, const char *name, const struct stored_tensor *from, size_t rows, size_t columns);
+struct made *tensors_transpose(struct tensors *tensors, const char *name, const struct stored_tensor *from, size_t inputs,
+                               size_t outputs);
+struct made *tensors_copy_vector(struct tensors *tensors, const char *name, const struct stored_tensor *from, size_t size);
 
 /* The numbers of all made tensors. */
 uint64_t tensors_parameters(const struct tensors *tensors);

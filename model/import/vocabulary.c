@@ -1,7 +1,7 @@
 /* This file hides how foreign models list their tokens: the formats of vocabularies, what alignd's own lists require, and how
  * tokens name languages. */
-#include "model/import/vocabulary.h"
 #include "model/base/utf8.h"
+#include "model/import/conversion.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,22 +306,15 @@ int vocabulary_import(const char *path, size_t size, struct arena *arena, struct
 
 /* ---- both sides ---- */
 
-static bool same(const char *one, size_t bytes, const char *other, size_t other_bytes) {
-    return bytes == other_bytes && memcmp(one, other, bytes) == 0;
-}
-
 /* Two files, or one if they are equal. Their names begin with joint, source or target. */
-static void add_files(struct tokenizer_files *files, const char *const names[3], const char *source, size_t source_bytes,
-                      const char *target, size_t target_bytes) {
-    bool joint = same(source, source_bytes, target, target_bytes);
-    files->files[files->count].name = names[joint ? 0 : 1];
-    files->files[files->count].content = source;
-    files->files[files->count++].bytes = source_bytes;
-    if (joint)
-        return;
-    files->files[files->count].name = names[2];
-    files->files[files->count].content = target;
-    files->files[files->count++].bytes = target_bytes;
+static void add_files(struct tokenizer_files *files, const char *const names[3], const char *const contents[2],
+                      const size_t bytes[2]) {
+    bool joint = bytes[0] == bytes[1] && memcmp(contents[0], contents[1], bytes[0]) == 0;
+    for (size_t side = 0; side < (joint ? 1 : 2); side++, files->count++) {
+        files->files[files->count].name = names[joint ? 0 : side + 1];
+        files->files[files->count].content = contents[side];
+        files->files[files->count].bytes = bytes[side];
+    }
 }
 
 int tokenizer_files_of(const struct vocabulary *source, const struct vocabulary *target, struct tokenizer_files *out,
@@ -333,14 +326,16 @@ int tokenizer_files_of(const struct vocabulary *source, const struct vocabulary 
     if (source->sentencepiece != target->sentencepiece)
         return error_set(err, ERROR_FORMAT, "the source's vocabulary is %s, the target's %s: a model has one kind of tokens",
                          kinds[source->sentencepiece], kinds[target->sentencepiece]);
-    add_files(&made, source->sentencepiece ? pieces : words, source->content, source->bytes, target->content, target->bytes);
+    add_files(&made, source->sentencepiece ? pieces : words, (const char *const[]){source->content, target->content},
+              (const size_t[]){source->bytes, target->bytes});
     made.section = json_pack("{s:s, s:s, s:s}", "type", kinds[source->sentencepiece], "source", made.files[0].name, "target",
                              made.files[made.count - 1].name);
     int failed = made.section ? 0 : -1;
     made.one_list = made.count == 1;
     if (source->list && target->list) {
         size_t first = made.count;
-        add_files(&made, words, source->list, source->list_bytes, target->list, target->list_bytes);
+        add_files(&made, words, (const char *const[]){source->list, target->list},
+                  (const size_t[]){source->list_bytes, target->list_bytes});
         made.one_list = made.count == first + 1;
         failed |= json_object_set_new(made.section, "pieces", json_string(made.files[first].name));
         if (!made.one_list)

@@ -10,7 +10,6 @@
 #include "model/network/row.h"
 #include "model/text/tokenizer.h"
 #include "model/weights/config.h"
-#include "model/weights/shortlist.h"
 #include "model/weights/weights.h"
 
 /* ---- distributions ---- */

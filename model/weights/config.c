@@ -429,8 +429,7 @@ int config_read(const char *path, struct model_config *config, struct error *err
 
 enum { MOST_ALIASES = 16 };
 
-static int take_string(const char *code, const char *key, const json_t *value, char out[MODEL_LANGUAGE_BYTES], struct error *err) {
-    const char *text = json_string_value(value);
+static int take_string(const char *code, const char *key, const char *text, char out[MODEL_LANGUAGE_BYTES], struct error *err) {
     if (!text || !*text || strlen(text) >= MODEL_LANGUAGE_BYTES)
         return error_set(err, ERROR_FORMAT, "languages.%.60s%s: must be a string of 1 to %d bytes", code, key,
                          MODEL_LANGUAGE_BYTES - 1);
@@ -443,7 +442,7 @@ static int take_aliases(struct model_languages *languages, const char *code, con
         return error_set(err, ERROR_FORMAT, "languages.%.60s.aliases: must be a list of at most %d strings", code, MOST_ALIASES);
     for (size_t i = 0; i < json_array_size(list); i++) {
         struct language_alias *alias = &languages->aliases[languages->alias_count];
-        if (take_string(code, ".aliases", json_array_get(list, i), alias->name, err) != 0)
+        if (take_string(code, ".aliases", json_string_value(json_array_get(list, i)), alias->name, err) != 0)
             return -1;
         alias->language = languages->count;
         languages->alias_count++;
@@ -461,12 +460,11 @@ static int take_language(struct model_languages *languages, const char *code, js
         if (strcmp(key, "source") != 0 && strcmp(key, "target") != 0 && strcmp(key, "aliases") != 0 && strcmp(key, "list") != 0)
             return error_set(err, ERROR_FORMAT, "languages.%.60s.%.60s: unknown key", code, key);
     }
-    json_t *name = json_string(code);
-    int result = name ? take_string(code, "", name, language->code, err) : error_memory(err);
-    json_decref(name);
-    if (result != 0 || take_string(code, ".source", json_object_get(value, "source"), language->source, err) != 0 ||
-        take_string(code, ".target", json_object_get(value, "target"), language->target, err) != 0 ||
-        (json_object_get(value, "list") && take_string(code, ".list", json_object_get(value, "list"), language->list, err) != 0) ||
+    const json_t *list = json_object_get(value, "list");
+    if (take_string(code, "", code, language->code, err) != 0 ||
+        take_string(code, ".source", json_string_value(json_object_get(value, "source")), language->source, err) != 0 ||
+        take_string(code, ".target", json_string_value(json_object_get(value, "target")), language->target, err) != 0 ||
+        (list && take_string(code, ".list", json_string_value(list), language->list, err) != 0) ||
         take_aliases(languages, code, json_object_get(value, "aliases"), err) != 0)
         return -1;
     languages->codes[languages->count++] = language->code;

@@ -1,17 +1,34 @@
-/* This file hides the container's format: after safetensors_open, every tensor lies within the file. */
+/* This file hides the formats of files that are mapped: after safetensors_open, every tensor lies within the file, and panels_find
+ * returns only panels that lie in it and are those that were written. */
 #include "model/weights/safetensors.h"
 #include "model/base/arena.h"
 #include "model/base/file.h"
+#include "model/compute/kernels.h"
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000, SAMPLES = 8, SAMPLE_BYTES = 64, LARGE_BYTES = 1 << 18 };
+/* Maps a file of at least this many bytes; too_short: the message if it has fewer. NULL: an error. */
+static void *map_file(const char *path, size_t least, int sharing, const char *too_short, size_t *bytes, struct error *err) {
+    int descriptor = file_open(path, SIZE_MAX / 2, bytes, err);
+    if (descriptor < 0)
+        return NULL;
+    void *map = *bytes < least ? NULL : mmap(NULL, *bytes, PROT_READ, sharing, descriptor, 0);
+    if (!map)
+        error_set(err, ERROR_FORMAT, "%s", too_short);
+    else if (map == MAP_FAILED)
+        error_set(err, ERROR_FILE, "cannot map %s: %s", path, strerror(errno));
+    close(descriptor); /* the mapping stays */
+    return map == MAP_FAILED ? NULL : map;
+}
 
-static const size_t MAX_FILE_BYTES = SIZE_MAX / 2;
+/* ---- safetensors ---- */
+
+enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000, SAMPLES = 8, SAMPLE_BYTES = 64, LARGE_BYTES = 1 << 18 };
 
 static const struct {
     const char *name;
@@ -31,24 +48,6 @@ struct safetensors {
     struct tensor *tensors; /* [count], by data offset */
     size_t count;
 };
-
-static int map_file(struct safetensors *file, const char *path, struct error *err) {
-    size_t size;
-    int descriptor = file_open(path, MAX_FILE_BYTES, &size, err), result = 0;
-    if (descriptor < 0)
-        return -1;
-    void *map = size < LENGTH_BYTES ? NULL : mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (!map)
-        result = error_set(err, ERROR_FORMAT, "header: the file is too short to have one");
-    else if (map == MAP_FAILED)
-        result = error_set(err, ERROR_FILE, "cannot map %s: %s", path, strerror(errno));
-    close(descriptor); /* the mapping stays */
-    if (result != 0)
-        return -1;
-    file->map = map;
-    file->map_bytes = size;
-    return 0;
-}
 
 /* Parses the JSON between the length and the data. Sets data and data_bytes. */
 static json_t *parse_header(struct safetensors *file, struct error *err) {
@@ -202,7 +201,8 @@ struct safetensors *safetensors_open(const char *path, struct error *err) {
         return NULL;
     }
     arena_init(&file->arena, 16 * 1024);
-    if (map_file(file, path, err) != 0 || read_header(file, err) != 0) {
+    file->map = map_file(path, LENGTH_BYTES, MAP_PRIVATE, "header: the file is too short to have one", &file->map_bytes, err);
+    if (!file->map || read_header(file, err) != 0) {
         safetensors_free(file);
         return NULL;
     }
@@ -257,4 +257,183 @@ const struct tensor *safetensors_find(const struct safetensors *file, const char
             return &file->tensors[i];
     }
     return NULL;
+}
+
+/* ---- the file of packed weights ---- */
+
+/* The struct has no padding, whose content would be undefined. */
+_Static_assert(sizeof(struct panels_origin) == 2 * PANELS_WORD + 16 + PANELS_SHA256, "no padding");
+_Static_assert(sizeof(struct panels_header) == 24 + sizeof(struct panels_origin) + 8, "no padding");
+_Static_assert(sizeof(struct panels_entry) == PANELS_NAME + PANELS_WORD + 56, "no padding");
+
+struct panels {
+    char *map;
+    size_t bytes;
+    struct panels_header header;  /* copies, so that checked values cannot change */
+    struct panels_entry *entries; /* [header.entries] */
+};
+
+static uint64_t sum_of(const struct panels_header *header, const struct panels_entry *entries) {
+    uint64_t sum = checksum(0, header, offsetof(struct panels_header, sum));
+    return checksum(sum, entries, header->entries * sizeof *entries);
+}
+
+static bool ends(const char *text, size_t bytes) {
+    return memchr(text, '\0', bytes) != NULL;
+}
+
+/* Copies header and entries out of the mapping, whose size is at least the header's, and checks them. */
+static int read_panels(struct panels *panels, struct error *err) {
+    struct panels_header *header = &panels->header;
+    memcpy(header, panels->map, sizeof *header);
+    if (memcmp(header->magic, PANELS_MAGIC, sizeof header->magic) != 0)
+        return error_set(err, ERROR_FORMAT, "not a file of packed weights");
+    if (header->version != PANELS_VERSION)
+        return error_set(err, ERROR_FORMAT, "version %u, expected %d", header->version, PANELS_VERSION);
+    size_t bytes = header->entries * sizeof *panels->entries;
+    if (header->bytes != panels->bytes || header->entries > PANELS_MOST || bytes > panels->bytes - sizeof *header)
+        return error_set(err, ERROR_FORMAT, "incomplete or damaged");
+    panels->entries = malloc(bytes + 1);
+    if (!panels->entries)
+        return error_memory(err);
+    memcpy(panels->entries, panels->map + sizeof *header, bytes);
+
+    /* The strings end, so that they can be compared. */
+    const struct panels_origin *origin = &header->origin;
+    bool right = header->sum == sum_of(header, panels->entries) && ends(origin->compute, PANELS_WORD) &&
+                 ends(origin->processor, PANELS_WORD) && ends(origin->source_sha256, PANELS_SHA256);
+    for (size_t i = 0; right && i < header->entries; i++)
+        right = ends(panels->entries[i].name, PANELS_NAME) && ends(panels->entries[i].packing, PANELS_WORD);
+    return right ? 0 : error_set(err, ERROR_FORMAT, "damaged");
+}
+
+static int check_origin(const struct panels_origin *found, const struct panels_origin *wanted, struct error *err) {
+    if (strcmp(found->compute, wanted->compute) != 0 || strcmp(found->processor, wanted->processor) != 0)
+        return error_set(err, ERROR_FORMAT, "made for %s on %s", found->compute, found->processor);
+    bool known = found->source_sha256[0] != '\0' && wanted->source_sha256[0] != '\0';
+    if (found->source_bytes != wanted->source_bytes || found->source_sample != wanted->source_sample ||
+        (known && strcmp(found->source_sha256, wanted->source_sha256) != 0))
+        return error_set(err, ERROR_FORMAT, "made from another model.safetensors");
+    return 0;
+}
+
+void panels_free(struct panels *panels) {
+    if (!panels)
+        return;
+    if (panels->map)
+        munmap(panels->map, panels->bytes);
+    free(panels->entries);
+    free(panels);
+}
+
+struct panels *panels_open(const char *path, const struct panels_origin *origin, struct error *err) {
+    struct panels *panels = calloc(1, sizeof *panels);
+    if (!panels) {
+        error_memory(err);
+        return NULL;
+    }
+    panels->map = map_file(path, sizeof panels->header, MAP_SHARED, "incomplete", &panels->bytes, err);
+    if (panels->map)
+        madvise(panels->map, panels->bytes, MADV_HUGEPAGE); /* a large model has many pages of 4 KiB */
+    if (panels->map && read_panels(panels, err) == 0 && check_origin(&panels->header.origin, origin, err) == 0)
+        return panels;
+    panels_free(panels);
+    return NULL;
+}
+
+void panels_rest(const struct panels *panels) {
+    madvise(panels->map, panels->bytes, MADV_DONTNEED);
+}
+
+/* Returns `bytes` of the file at `at`, if they lie in it and are the ones that were written. */
+static const void *take(const struct panels *panels, uint64_t at, size_t bytes, uint64_t sum) {
+    if (at % PANELS_ALIGNMENT != 0 || at > panels->bytes || bytes > panels->bytes - at)
+        return NULL;
+    return checksum(0, panels->map + at, bytes) == sum ? panels->map + at : NULL;
+}
+
+bool panels_find(const struct panels *panels, struct panels_matrix *matrix, bool rows) {
+    const struct packing *packing = matrix->packing;
+    const struct panels_entry *entry = panels->entries, *end = entry + panels->header.entries;
+    while (entry < end && (entry->first != matrix->first || entry->out != matrix->out || entry->in != matrix->in ||
+                           strcmp(entry->packing, packing->name) != 0 || strcmp(entry->name, matrix->name) != 0))
+        entry++;
+    if (entry == end || (rows && entry->rows_at == 0))
+        return false;
+    const void *found = take(panels, entry->panels_at, packing->bytes(matrix->out, matrix->in), entry->panels_sum);
+    const void *found_rows = NULL;
+    if (rows)
+        found_rows = take(panels, entry->rows_at, packing->rows_bytes(matrix->out, matrix->in), entry->rows_sum);
+    if (!found || (rows && !found_rows))
+        return false;
+    matrix->packed = found;
+    matrix->rows = found_rows;
+    return true;
+}
+
+/* The parts of the file: the header, the entries, and for each entry its panels and rows with padding before them. */
+struct writing {
+    struct panels_header header;
+    struct panels_entry *entries; /* [header.entries] */
+    struct file_part *parts;      /* [count] */
+    size_t count;
+};
+
+enum { PARTS_OF_MATRIX = 4 };
+
+static void add_part(struct writing *writing, const void *bytes, size_t size) {
+    writing->parts[writing->count++] = (struct file_part){bytes, size};
+    writing->header.bytes += size;
+}
+
+/* Adds padding and a part. Returns where the part begins. */
+static uint64_t add_aligned(struct writing *writing, const void *bytes, size_t size) {
+    static const char nothing[PANELS_ALIGNMENT];
+    add_part(writing, nothing, (size_t)-writing->header.bytes % PANELS_ALIGNMENT);
+    uint64_t at = writing->header.bytes;
+    add_part(writing, bytes, size);
+    return at;
+}
+
+static void add_all(struct writing *writing, const struct panels_matrix *matrices) {
+    struct panels_header *header = &writing->header;
+    add_part(writing, header, sizeof *header);
+    add_part(writing, writing->entries, header->entries * sizeof *writing->entries);
+    for (size_t i = 0; i < header->entries; i++) {
+        const struct panels_matrix *matrix = &matrices[i];
+        struct panels_entry *entry = &writing->entries[i];
+        size_t bytes = matrix->packing->bytes(matrix->out, matrix->in), rows = matrix->packing->rows_bytes(matrix->out, matrix->in);
+        *entry = (struct panels_entry){.first = matrix->first, .out = matrix->out, .in = matrix->in};
+        strncpy(entry->name, matrix->name, PANELS_NAME - 1);
+        strncpy(entry->packing, matrix->packing->name, PANELS_WORD - 1);
+        entry->panels_at = add_aligned(writing, matrix->packed, bytes);
+        entry->panels_sum = checksum(0, matrix->packed, bytes);
+        if (matrix->rows) {
+            entry->rows_at = add_aligned(writing, matrix->rows, rows);
+            entry->rows_sum = checksum(0, matrix->rows, rows);
+        }
+    }
+    header->sum = sum_of(header, writing->entries);
+}
+
+int panels_write(const char *path, const struct panels_origin *origin, const struct panels_matrix *matrices, size_t count,
+                 struct error *err) {
+    if (count > PANELS_MOST)
+        return error_set(err, ERROR_INPUT, "%zu matrices are too many to pack", count);
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(matrices[i].name) >= PANELS_NAME)
+            return error_set(err, ERROR_INPUT, "tensor %.60s...: the name is too long to pack", matrices[i].name);
+    }
+    struct writing writing = {.header = {.version = PANELS_VERSION, .entries = (uint32_t)count, .origin = *origin}};
+    memcpy(writing.header.magic, PANELS_MAGIC, sizeof writing.header.magic);
+    writing.entries = calloc(count + 1, sizeof *writing.entries);
+    writing.parts = calloc(2 + count * PARTS_OF_MATRIX, sizeof *writing.parts);
+    int result = writing.entries && writing.parts ? 0 : error_memory(err);
+    if (result == 0) {
+        add_all(&writing, matrices);
+        result = file_replace_parts(path, writing.parts, writing.count, err);
+    }
+    free(writing.entries);
+    free(writing.parts);
+    return result;
 }

@@ -1,12 +1,9 @@
-/* This file hides how parameters are stored: it turns the tensors of a file into float32 values, tables and packed linears, and
- * keeps the linears in a file of their own. The sections are the storage types, the file of packed
- * weights, the parameters with their scales, the linears, the file as a whole, and quality estimates. */
+/* This file hides how the numbers of a model are stored: it turns the tensors of a file into float32 values, tables and packed
+ * linears, and those of the small files beside it into weights of quality estimates and lists of target ids, which are kept as sets
+ * with a bit for each id. */
 #include "model/weights/weights.h"
-#include "model/base/arena.h"
-#include "model/base/file.h"
 #include "model/weights/safetensors.h"
 #include <assert.h>
-#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdalign.h>
@@ -14,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* ---- storage ---- */
 
@@ -39,24 +34,6 @@ static uint32_t read_u16(const unsigned char *data) {
     return (uint32_t)data[0] | (uint32_t)data[1] << 8;
 }
 
-static float float_of_bits(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits. */
-static float float_of_half(uint32_t half) {
-    uint32_t sign = (half & 0x8000) << 16, exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
-    if (exponent == 0) { /* zero and subnormals: fraction x 2^-24, exact in float32 */
-        float magnitude = (float)fraction * 0x1p-24f;
-        return sign != 0 ? -magnitude : magnitude;
-    }
-    if (exponent == 0x1f) /* infinity and NaN */
-        return float_of_bits(sign | 0x7f800000 | fraction << 13);
-    return float_of_bits(sign | (exponent - 15 + 127) << 23 | fraction << 13);
-}
-
 /* Expands `count` values, of int8 without their scale. */
 static void expand(enum dtype dtype, const unsigned char *data, size_t count, float *values) {
     switch (dtype) {
@@ -65,7 +42,7 @@ static void expand(enum dtype dtype, const unsigned char *data, size_t count, fl
         break;
     case DTYPE_F16:
         for (size_t i = 0; i < count; i++)
-            values[i] = float_of_half(read_u16(data + 2 * i));
+            values[i] = half_to_float(read_u16(data + 2 * i));
         break;
     case DTYPE_BF16: /* the upper half of a float32 */
         for (size_t i = 0; i < count; i++)
@@ -89,199 +66,6 @@ static size_t count_finite(const struct tensor *tensor, size_t count) {
     while (i < count && (read_u16(tensor->data + (i + 1) * bytes - 2) & exponent) != exponent)
         i++;
     return i;
-}
-
-/* ---- the file of packed weights ---- */
-
-/* The struct has no padding, whose content would be undefined. */
-_Static_assert(sizeof(struct panels_origin) == 2 * PANELS_WORD + 16 + PANELS_SHA256, "no padding");
-_Static_assert(sizeof(struct panels_header) == 24 + sizeof(struct panels_origin) + 8, "no padding");
-_Static_assert(sizeof(struct panels_entry) == PANELS_NAME + PANELS_WORD + 56, "no padding");
-
-struct panels {
-    char *map;
-    size_t bytes;
-    struct panels_header header;  /* copies, so that checked values cannot change */
-    struct panels_entry *entries; /* [header.entries] */
-};
-
-static uint64_t sum_of(const struct panels_header *header, const struct panels_entry *entries) {
-    uint64_t sum = checksum(0, header, offsetof(struct panels_header, sum));
-    return checksum(sum, entries, header->entries * sizeof *entries);
-}
-
-static int map_file(struct panels *panels, const char *path, struct error *err) {
-    int descriptor = file_open(path, SIZE_MAX / 2, &panels->bytes, err), result = 0;
-    if (descriptor < 0)
-        return -1;
-    void *map = panels->bytes < sizeof panels->header ? NULL : mmap(NULL, panels->bytes, PROT_READ, MAP_SHARED, descriptor, 0);
-    if (!map)
-        result = error_set(err, ERROR_FORMAT, "incomplete");
-    else if (map == MAP_FAILED)
-        result = error_set(err, ERROR_FILE, "cannot be mapped: %s", strerror(errno));
-    close(descriptor); /* the mapping stays */
-    if (result != 0)
-        return -1;
-    panels->map = map;
-    madvise(map, panels->bytes, MADV_HUGEPAGE); /* a large model has many pages of 4 KiB */
-    return 0;
-}
-
-static bool ends(const char *text, size_t bytes) {
-    return memchr(text, '\0', bytes) != NULL;
-}
-
-/* Copies header and entries out of the mapping, whose size is at least the header's, and checks them. */
-static int read_header(struct panels *panels, struct error *err) {
-    struct panels_header *header = &panels->header;
-    memcpy(header, panels->map, sizeof *header);
-    if (memcmp(header->magic, PANELS_MAGIC, sizeof header->magic) != 0)
-        return error_set(err, ERROR_FORMAT, "not a file of packed weights");
-    if (header->version != PANELS_VERSION)
-        return error_set(err, ERROR_FORMAT, "version %u, expected %d", header->version, PANELS_VERSION);
-    size_t bytes = header->entries * sizeof *panels->entries;
-    if (header->bytes != panels->bytes || header->entries > PANELS_MOST || bytes > panels->bytes - sizeof *header)
-        return error_set(err, ERROR_FORMAT, "incomplete or damaged");
-    panels->entries = malloc(bytes + 1);
-    if (!panels->entries)
-        return error_memory(err);
-    memcpy(panels->entries, panels->map + sizeof *header, bytes);
-
-    /* The strings end, so that they can be compared. */
-    const struct panels_origin *origin = &header->origin;
-    bool right = header->sum == sum_of(header, panels->entries) && ends(origin->compute, PANELS_WORD) &&
-                 ends(origin->processor, PANELS_WORD) && ends(origin->source_sha256, PANELS_SHA256);
-    for (size_t i = 0; right && i < header->entries; i++)
-        right = ends(panels->entries[i].name, PANELS_NAME) && ends(panels->entries[i].packing, PANELS_WORD);
-    return right ? 0 : error_set(err, ERROR_FORMAT, "damaged");
-}
-
-static int check_origin(const struct panels_origin *found, const struct panels_origin *wanted, struct error *err) {
-    if (strcmp(found->compute, wanted->compute) != 0 || strcmp(found->processor, wanted->processor) != 0)
-        return error_set(err, ERROR_FORMAT, "made for %s on %s", found->compute, found->processor);
-    bool known = found->source_sha256[0] != '\0' && wanted->source_sha256[0] != '\0';
-    if (found->source_bytes != wanted->source_bytes || found->source_sample != wanted->source_sample ||
-        (known && strcmp(found->source_sha256, wanted->source_sha256) != 0))
-        return error_set(err, ERROR_FORMAT, "made from another model.safetensors");
-    return 0;
-}
-
-static void panels_free(struct panels *panels) {
-    if (!panels)
-        return;
-    if (panels->map)
-        munmap(panels->map, panels->bytes);
-    free(panels->entries);
-    free(panels);
-}
-
-/* Maps the file if its origin is this one. The sha256 is compared only if both are known. Returns NULL with ERROR_FILE,
- * ERROR_FORMAT or ERROR_MEMORY if the file cannot be used. */
-static struct panels *panels_open(const char *path, const struct panels_origin *origin, struct error *err) {
-    struct panels *panels = calloc(1, sizeof *panels);
-    if (!panels) {
-        error_memory(err);
-        return NULL;
-    }
-    if (map_file(panels, path, err) == 0 && read_header(panels, err) == 0 && check_origin(&panels->header.origin, origin, err) == 0)
-        return panels;
-    panels_free(panels);
-    return NULL;
-}
-
-/* Returns `bytes` of the file at `at`, if they lie in it and are the ones that were written. */
-static const void *take(const struct panels *panels, uint64_t at, size_t bytes, uint64_t sum) {
-    if (at % PANELS_ALIGNMENT != 0 || at > panels->bytes || bytes > panels->bytes - at)
-        return NULL;
-    return checksum(0, panels->map + at, bytes) == sum ? panels->map + at : NULL;
-}
-
-/* Finds the matrix by its first five fields and sets packed and, if rows is true, rows, which stay valid until panels_free. False:
- * the file does not have this matrix, or it is damaged; nothing is set. */
-static bool panels_find(const struct panels *panels, struct panels_matrix *matrix, bool rows) {
-    const struct packing *packing = matrix->packing;
-    const struct panels_entry *entry = panels->entries, *end = entry + panels->header.entries;
-    while (entry < end && (entry->first != matrix->first || entry->out != matrix->out || entry->in != matrix->in ||
-                           strcmp(entry->packing, packing->name) != 0 || strcmp(entry->name, matrix->name) != 0))
-        entry++;
-    if (entry == end || (rows && entry->rows_at == 0))
-        return false;
-    const void *found = take(panels, entry->panels_at, packing->bytes(matrix->out, matrix->in), entry->panels_sum);
-    const void *found_rows = NULL;
-    if (rows)
-        found_rows = take(panels, entry->rows_at, packing->rows_bytes(matrix->out, matrix->in), entry->rows_sum);
-    if (!found || (rows && !found_rows))
-        return false;
-    matrix->packed = found;
-    matrix->rows = found_rows;
-    return true;
-}
-
-/* The parts of the file: the header, the entries, and for each entry its panels and rows with padding before them. */
-struct writing {
-    struct panels_header header;
-    struct panels_entry *entries; /* [header.entries] */
-    struct file_part *parts;      /* [count] */
-    size_t count;
-};
-
-enum { PARTS_OF_MATRIX = 4 };
-
-static void add_part(struct writing *writing, const void *bytes, size_t size) {
-    writing->parts[writing->count++] = (struct file_part){bytes, size};
-    writing->header.bytes += size;
-}
-
-/* Adds padding and a part. Returns where the part begins. */
-static uint64_t add_aligned(struct writing *writing, const void *bytes, size_t size) {
-    static const char nothing[PANELS_ALIGNMENT];
-    add_part(writing, nothing, (size_t)-writing->header.bytes % PANELS_ALIGNMENT);
-    uint64_t at = writing->header.bytes;
-    add_part(writing, bytes, size);
-    return at;
-}
-
-static void add_all(struct writing *writing, const struct panels_matrix *matrices) {
-    struct panels_header *header = &writing->header;
-    add_part(writing, header, sizeof *header);
-    add_part(writing, writing->entries, header->entries * sizeof *writing->entries);
-    for (size_t i = 0; i < header->entries; i++) {
-        const struct panels_matrix *matrix = &matrices[i];
-        struct panels_entry *entry = &writing->entries[i];
-        size_t bytes = matrix->packing->bytes(matrix->out, matrix->in), rows = matrix->packing->rows_bytes(matrix->out, matrix->in);
-        *entry = (struct panels_entry){.first = matrix->first, .out = matrix->out, .in = matrix->in};
-        strncpy(entry->name, matrix->name, PANELS_NAME - 1);
-        strncpy(entry->packing, matrix->packing->name, PANELS_WORD - 1);
-        entry->panels_at = add_aligned(writing, matrix->packed, bytes);
-        entry->panels_sum = checksum(0, matrix->packed, bytes);
-        if (matrix->rows) {
-            entry->rows_at = add_aligned(writing, matrix->rows, rows);
-            entry->rows_sum = checksum(0, matrix->rows, rows);
-        }
-    }
-    header->sum = sum_of(header, writing->entries);
-}
-
-int panels_write(const char *path, const struct panels_origin *origin, const struct panels_matrix *matrices, size_t count,
-                 struct error *err) {
-    if (count > PANELS_MOST)
-        return error_set(err, ERROR_INPUT, "%zu matrices are too many to pack", count);
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(matrices[i].name) >= PANELS_NAME)
-            return error_set(err, ERROR_INPUT, "tensor %.60s...: the name is too long to pack", matrices[i].name);
-    }
-    struct writing writing = {.header = {.version = PANELS_VERSION, .entries = (uint32_t)count, .origin = *origin}};
-    memcpy(writing.header.magic, PANELS_MAGIC, sizeof writing.header.magic);
-    writing.entries = calloc(count + 1, sizeof *writing.entries);
-    writing.parts = calloc(2 + count * PARTS_OF_MATRIX, sizeof *writing.parts);
-    int result = writing.entries && writing.parts ? 0 : error_memory(err);
-    if (result == 0) {
-        add_all(&writing, matrices);
-        result = file_replace_parts(path, writing.parts, writing.count, err);
-    }
-    free(writing.entries);
-    free(writing.parts);
-    return result;
 }
 
 /* ---- parameters ---- */
@@ -700,8 +484,8 @@ int weights_all_used(const struct weights *weights, struct error *err) {
 
 void weights_rest(const struct weights *weights) {
     safetensors_rest(weights->file);
-    if (weights->panels) /* its pages were read to compare checksums; only what decoding touches is to stay resident */
-        madvise(weights->panels->map, weights->panels->bytes, MADV_DONTNEED);
+    if (weights->panels) /* only what decoding touches is to stay resident */
+        panels_rest(weights->panels);
 }
 
 size_t weights_bytes(const struct weights *weights) {
@@ -785,4 +569,205 @@ int quality_read(const char *path, struct quality_weights *weights, struct error
     if (result == 0)
         *weights = read;
     return result;
+}
+
+/* ---- shortlists ---- */
+
+enum { SET_BITS = 64 };
+
+struct shortlist {
+    struct arena arena; /* all below */
+    uint64_t *always;   /* [words]: a set of target ids */
+    size_t words;
+    const int *offsets; /* [sources + 1]; NULL: there are named lists alone */
+    size_t sources;     /* size of the source vocabulary */
+    const int *targets; /* [offsets[sources]] */
+    size_t vocabulary;  /* size of the target vocabulary */
+    size_t multiple;    /* lists are filled up to a multiple of this */
+    struct named *named;
+};
+
+/* A list that a language has. */
+struct named {
+    const char *name;
+    struct target_ids ids;
+    struct named *next;
+};
+
+static const char LIST_PREFIX[] = "list.";
+
+static void set_add(uint64_t *set, int id) {
+    set[id / SET_BITS] |= UINT64_C(1) << id % SET_BITS;
+}
+
+/* Copies the integers, since data in the file may be misaligned. NULL if the file lacks the tensor or memory is out. */
+static const int *read_integers(struct arena *arena, const struct safetensors *file, const char *name, size_t *count,
+                                struct error *err) {
+    const struct tensor *tensor = safetensors_find(file, name);
+    if (!tensor || tensor->dtype != DTYPE_I32 || tensor->dims != 1) {
+        error_set(err, ERROR_FORMAT, "tensor %s: %s", name, !tensor ? "missing" : "must be I32 with one dimension");
+        return NULL;
+    }
+    _Static_assert(sizeof(int) == 4, "I32 is read as int");
+    int *integers = arena_alloc(arena, tensor->shape[0], sizeof *integers);
+    if (!integers) {
+        error_memory(err);
+        return NULL;
+    }
+    memcpy(integers, tensor->data, tensor->bytes);
+    *count = tensor->shape[0];
+    return integers;
+}
+
+/* Reads the ids of a tensor, each of which must be in the target vocabulary. */
+static const int *read_ids(struct shortlist *list, const struct safetensors *file, const char *name, size_t *count,
+                           struct error *err) {
+    const int *ids = read_integers(&list->arena, file, name, count, err);
+    for (size_t i = 0; ids && i < *count; i++) {
+        if (ids[i] < 0 || (size_t)ids[i] >= list->vocabulary) {
+            error_set(err, ERROR_FORMAT, "tensor %s: id %d is not in the target vocabulary of %zu", name, ids[i], list->vocabulary);
+            return NULL;
+        }
+    }
+    return ids;
+}
+
+/* Offsets rise from 0 to the number of targets, so every piece's part lies within. */
+static int check_offsets(const int *offsets, size_t count, size_t sources, size_t targets, struct error *err) {
+    if (count != sources + 1)
+        return error_set(err, ERROR_FORMAT, "tensor offsets: %zu numbers, but the source vocabulary needs %zu", count, sources + 1);
+    if (offsets[0] != 0)
+        return error_set(err, ERROR_FORMAT, "tensor offsets: must begin with 0");
+    for (size_t i = 0; i < sources; i++) {
+        if (offsets[i] > offsets[i + 1])
+            return error_set(err, ERROR_FORMAT, "tensor offsets: number %zu is less than the one before it", i + 1);
+    }
+    if ((size_t)offsets[sources] != targets)
+        return error_set(err, ERROR_FORMAT, "tensor offsets: end with %d, but there are %zu targets", offsets[sources], targets);
+    return 0;
+}
+
+/* Turns a set into the ids of a list. Changes the set. */
+static int ids_of_set(const struct shortlist *list, uint64_t *set, struct arena *arena, struct target_ids *found,
+                      struct error *err) {
+    size_t count = 0;
+    for (size_t w = 0; w < list->words; w++)
+        count += (size_t)__builtin_popcountll(set[w]);
+    for (size_t id = 0; count % list->multiple != 0 && id < list->vocabulary; id++) {
+        count += (set[id / SET_BITS] >> id % SET_BITS & 1) == 0;
+        set_add(set, (int)id);
+    }
+
+    int *ids = arena_alloc(arena, count, sizeof *ids), *next = ids;
+    if (!ids)
+        return error_memory(err);
+    for (size_t w = 0; w < list->words; w++) /* ascending: each step takes the lowest bit */
+        for (uint64_t left = set[w]; left != 0; left &= left - 1)
+            *next++ = (int)(w * SET_BITS) + __builtin_ctzll(left);
+    *found = (struct target_ids){ids, count};
+    return 0;
+}
+
+/* Reads one list that has a name. */
+static int read_named(struct shortlist *list, const struct safetensors *file, const char *tensor, struct error *err) {
+    size_t count;
+    const int *ids = read_ids(list, file, tensor, &count, err);
+    struct named *named = ids ? arena_zalloc(&list->arena, 1, sizeof *named) : NULL;
+    uint64_t *set = named ? arena_alloc(&list->arena, list->words, sizeof *set) : NULL;
+    if (!ids)
+        return -1;
+    if (!set || !(named->name = arena_copy(&list->arena, tensor + strlen(LIST_PREFIX), strlen(tensor) - strlen(LIST_PREFIX))))
+        return error_memory(err);
+    memcpy(set, list->always, list->words * sizeof *set);
+    for (size_t i = 0; i < count; i++)
+        set_add(set, ids[i]);
+    named->next = list->named;
+    list->named = named;
+    return ids_of_set(list, set, &list->arena, &named->ids, err);
+}
+
+static int read_lists(struct shortlist *list, const struct safetensors *file, int end, struct error *err) {
+    size_t multiples, always, offsets, targets;
+    list->multiple = 1;
+    if (safetensors_find(file, "multiple")) {
+        const int *multiple = read_integers(&list->arena, file, "multiple", &multiples, err);
+        if (!multiple)
+            return -1;
+        if (multiples != 1 || *multiple < 1)
+            return error_set(err, ERROR_FORMAT, "tensor multiple: must be one positive number");
+        list->multiple = (size_t)*multiple;
+    }
+
+    const int *ids = read_ids(list, file, "always", &always, err);
+    if (!ids)
+        return -1;
+    list->words = (list->vocabulary + SET_BITS - 1) / SET_BITS;
+    list->always = arena_zalloc(&list->arena, list->words, sizeof *list->always);
+    if (!list->always)
+        return error_memory(err);
+    for (size_t i = 0; i < always; i++)
+        set_add(list->always, ids[i]);
+    set_add(list->always, end);
+
+    for (size_t i = 0; i < safetensors_count(file); i++) {
+        const struct tensor *tensor = safetensors_at(file, i);
+        if (strncmp(tensor->name, LIST_PREFIX, strlen(LIST_PREFIX)) == 0 && read_named(list, file, tensor->name, err) != 0)
+            return -1;
+    }
+    if (list->named && !safetensors_find(file, "offsets"))
+        return 0;
+    list->offsets = read_integers(&list->arena, file, "offsets", &offsets, err);
+    list->targets = list->offsets ? read_ids(list, file, "targets", &targets, err) : NULL;
+    return list->targets ? check_offsets(list->offsets, offsets, list->sources, targets, err) : -1;
+}
+
+struct shortlist *shortlist_open(const char *path, size_t source_vocabulary, size_t target_vocabulary, int end, struct error *err) {
+    assert(end >= 0 && (size_t)end < target_vocabulary);
+    struct shortlist *list = calloc(1, sizeof *list);
+    if (!list) {
+        error_memory(err);
+        return NULL;
+    }
+    arena_init(&list->arena, 64 * 1024);
+    list->sources = source_vocabulary;
+    list->vocabulary = target_vocabulary;
+    struct safetensors *file = safetensors_open(path, err);
+    int result = file ? read_lists(list, file, end, err) : -1;
+    safetensors_free(file);
+    if (result == 0)
+        return list;
+    shortlist_free(list);
+    return NULL;
+}
+
+void shortlist_free(struct shortlist *list) {
+    if (!list)
+        return;
+    arena_done(&list->arena);
+    free(list);
+}
+
+int shortlist_of(const struct shortlist *list, const int *source_ids, size_t length, struct arena *arena, struct target_ids *found,
+                 struct error *err) {
+    uint64_t *set = arena_alloc(arena, list->words, sizeof *set);
+    if (!set)
+        return error_memory(err);
+    memcpy(set, list->always, list->words * sizeof *set);
+    for (size_t i = 0; list->offsets && i < length; i++) {
+        int piece = source_ids[i];
+        assert(piece >= 0 && (size_t)piece < list->sources);
+        for (int t = list->offsets[piece]; t < list->offsets[piece + 1]; t++)
+            set_add(set, list->targets[t]);
+    }
+    return ids_of_set(list, set, arena, found, err);
+}
+
+int shortlist_named(struct shortlist *list, const char *name, struct target_ids *found, struct error *err) {
+    const struct named *named = list->named;
+    while (named && strcmp(named->name, name) != 0)
+        named = named->next;
+    if (!named)
+        return error_set(err, ERROR_FORMAT, "tensor %s%.60s: missing", LIST_PREFIX, name);
+    *found = named->ids;
+    return 0;
 }

@@ -1,16 +1,19 @@
-/* The named parameters of one model as float32, whether they are stored as float32, float16, bfloat16, or int8 with one float32
- * scale per output channel, or one for all, in NAME.scale. NAME.input_scale may hold the factor of a matrix's input before it is
- * rounded to int8 (see struct packing in model/compute/kernels.h); products in other types ignore it. float32 tensors that lie
- * aligned in the file are used where they are mapped; all others are expanded once into memory of this object. One read-only copy
- * serves all threads. */
+/* The numbers of a model: its parameters, the weights of its quality estimates, and its shortlist. */
 #ifndef ALIGND_WEIGHTS_H
 #define ALIGND_WEIGHTS_H
 
-#include "model/base/error.h"
+#include "model/base/arena.h"
 #include "model/compute/matrix.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- parameters ----
+ * The named parameters of one model as float32, whether they are stored as float32, float16, bfloat16, or int8 with one float32
+ * scale per output channel, or one for all, in NAME.scale. NAME.input_scale may hold the factor of a matrix's input before it is
+ * rounded to int8 (see struct packing in model/compute/kernels.h); products in other types ignore it. float32 tensors that lie
+ * aligned in the file are used where they are mapped; all others are expanded once into memory of this object. One read-only copy
+ * serves all threads. */
 
 struct weights;
 
@@ -91,62 +94,6 @@ size_t weights_parameters(const struct weights *weights);
 enum stored weights_stored(const struct weights *weights);
 const char *weights_storage(const struct weights *weights);
 
-/* ---- the file of packed weights ----
- * It lies beside the weights that it was made from, and is mapped read-only, so that loading packs nothing and the daemons of a
- * machine share the memory.
- *
- *     struct panels_header
- *     struct panels_entry [entries]     which matrix, and where its panels and its rows lie
- *     panels and rows                   each at a multiple of PANELS_ALIGNMENT
- *
- * Numbers and strings are stored as they lie in memory; strings end with a NUL. The header is trusted only if its checksum is
- * right, and each matrix only if its own checksum is right, which is compared on access. All other content is checked against the
- * file's size before it is used: for any content, no byte outside the file is read. Panels are numbers to multiply with, never
- * places or counts.
- *
- * A new file is written beside the old one and renamed, so nobody who has the old one mapped sees it change. A file that is
- * truncated in place kills its readers (SIGBUS), as model.safetensors does. */
-
-/* VERSION rises with each change of this format, or of how any packing stores a weight, which test_panels.c detects. */
-enum { PANELS_VERSION = 1, PANELS_ALIGNMENT = 64, PANELS_WORD = 32, PANELS_NAME = 128, PANELS_SHA256 = 72, PANELS_MOST = 65536 };
-#define PANELS_MAGIC "alignd-p" /* 8 bytes */
-
-/* The origin of a file: the weights that it was made from, and where it can be used. */
-struct panels_origin {
-    char compute[PANELS_WORD], processor[PANELS_WORD]; /* compute_name; kernels' processor */
-    uint64_t source_bytes, source_sample;              /* of model.safetensors */
-    char source_sha256[PANELS_SHA256];                 /* in hexadecimal digits; "": unknown */
-};
-
-struct panels_header {
-    char magic[8];
-    uint32_t version, entries; /* entries: at most PANELS_MOST */
-    uint64_t bytes;            /* of the file */
-    struct panels_origin origin;
-    uint64_t sum; /* checksum of all before it, and of the entries */
-};
-
-/* One matrix: columns first .. first + in - 1 of `out` rows of the tensor. */
-struct panels_entry {
-    char name[PANELS_NAME], packing[PANELS_WORD];
-    uint64_t first, out, in;
-    uint64_t panels_at, panels_sum; /* at: bytes from the start of the file */
-    uint64_t rows_at, rows_sum;     /* for lookups; at 0: none */
-};
-
-/* A packed matrix; rows: for lookups, or NULL. */
-struct panels_matrix {
-    const char *name;
-    size_t first, out, in;
-    const struct packing *packing;
-    const void *packed, *rows;
-};
-
-/* Writes the matrices [count]. Returns -1 with ERROR_FILE, ERROR_MEMORY or ERROR_INPUT (a name is too long, or there are too
- * many). */
-int panels_write(const char *path, const struct panels_origin *origin, const struct panels_matrix *matrices, size_t count,
-                 struct error *err);
-
 /* ---- the weights of quality estimates ----
  * model/rendering.h uses two logistic regressions over the same features, one for words and one for sentences, or, as Bergamot
  * does, one for words over other features. FOLDER/quality.safetensors has words and sentence, F32 [QUALITY_FEATURES + 1], a weight
@@ -181,5 +128,35 @@ struct quality_weights {
 /* -1 with ERROR_FILE, ERROR_FORMAT (a tensor is missing or unknown, its type or shape is wrong, or a number is not finite) or
  * ERROR_MEMORY. */
 int quality_read(const char *path, struct quality_weights *weights, struct error *err);
+
+/* ---- shortlists ----
+ * The vocabulary shortlist of a model: target ids that are likely in any sentence, and those that each source piece asks for
+ * (weights/training/shortlist.py makes the file), or those that a target language uses (`alignd import` makes it). The output layer
+ * then scores a few hundred ids of a sentence instead of the vocabulary. Immutable: one object serves all threads. */
+
+struct shortlist;
+
+/* Target ids to choose from, ascending and unique; ids NULL: the whole vocabulary. */
+struct target_ids {
+    const int *ids; /* [count] */
+    size_t count;
+};
+
+/* Reads a container with always [A], and with offsets [source_vocabulary + 1] and targets [n], all I32: source piece s has targets
+ * offsets[s] .. offsets[s + 1] - 1. With an optional multiple [1], the lowest missing ids fill a list up to a multiple of that.
+ * A container without offsets and targets has only named lists, in tensors list.NAME [n], I32. end: the target id of </s>, which is
+ * on every list. NULL with ERROR_FILE, ERROR_FORMAT (the message names the tensor: every offset and id is checked) or ERROR_MEMORY.
+ */
+struct shortlist *shortlist_open(const char *path, size_t source_vocabulary, size_t target_vocabulary, int end, struct error *err);
+void shortlist_free(struct shortlist *list);
+
+/* Finds a named list, together with the ids that are on every list; it lives as long as the shortlist. -1 with ERROR_FORMAT (the
+ * container has no such list) or ERROR_MEMORY. */
+int shortlist_named(struct shortlist *list, const char *name, struct target_ids *found, struct error *err);
+
+/* Finds the target ids of a sentence, allocated in the arena (with target_vocabulary / 8 bytes of scratch). source_ids [length]: as
+ * the encoder reads them, each in the source vocabulary. Returns 0, or -1 with ERROR_MEMORY. */
+int shortlist_of(const struct shortlist *list, const int *source_ids, size_t length, struct arena *arena, struct target_ids *found,
+                 struct error *err);
 
 #endif

@@ -261,7 +261,7 @@ static void write_integer(FILE *file, size_t value) {
     fwrite(&integer, sizeof integer, 1, file);
 }
 
-/* See model/weights/shortlist.h. */
+/* See model/weights/weights.h. */
 static void write_shortlist(const struct arguments *a) {
     size_t vocabulary = a->shape.vocabulary, always = a->shortlist / 3, each = a->shortlist / 20;
     size_t offsets = 4 * always, targets = offsets + 4 * (vocabulary + 1), end = targets + 4 * vocabulary * each;

@@ -1,5 +1,5 @@
 #include "tests/fuzz/foreign.h"
-#include "model/import/folder.h"
+#include "model/import/conversion.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ const char *foreign_work(void) {
 void foreign_check(int result, struct container *container, const struct error *error) {
     FUZZ_CHECK(result == 0 || error->message[0] != '\0');
     for (size_t i = 0; result == 0 && i < container->count; i++) {
-        const struct stored *stored = &container->entries[i];
+        const struct stored_tensor *stored = &container->entries[i];
         struct error inner = {0};
         uint64_t count = stored_count(stored);
         static float numbers[MOST_NUMBERS];

@@ -1,6 +1,6 @@
 /* Shortlists of Marian, binary and text: all targets are ids, sorted for each word, and each once. The first byte chooses: even,
  * one list for both sides; its third bit: the file is a quality model, whose weights are numbers. */
-#include "model/import/folder.h"
+#include "model/import/conversion.h"
 #include "tests/fuzz/foreign.h"
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Marian's .bin: every number of every tensor can be read. */
-#include "model/import/marian.h"
+#include "model/import/tensors.h"
 #include "tests/fuzz/foreign.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -2,6 +2,7 @@
  * right. The first byte says what the others are, the file or changes of a right one, and whether the header gets its right sum, so
  * that what lies after it is reached, too. */
 #include "model/base/file.h"
+#include "model/weights/safetensors.h"
 #include "model/weights/weights.h"
 #include "tests/fuzz/fuzz.h"
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Vocabularies: the first byte chooses YAML, JSON, SentencePiece or one word a line; its third bit: the file segments, and a list
  * of words numbers. A vocabulary that is read is written for both sides. */
-#include "model/import/vocabulary.h"
+#include "model/import/conversion.h"
 #include "tests/fuzz/foreign.h"
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Marian's options: a mapping, and the model that it describes. An odd first byte: the options of a decoder. */
-#include "model/import/marian.h"
+#include "model/import/conversion.h"
 #include "tests/fuzz/foreign.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

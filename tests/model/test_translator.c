@@ -2,6 +2,7 @@
 #include "model/base/file.h"
 #include "model/model.h"
 #include "model/translator.h"
+#include "model/weights/safetensors.h"
 #include "model/weights/weights.h"
 #include "tests/models.h"
 #include "tests/suites.h"

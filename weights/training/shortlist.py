@@ -1,7 +1,7 @@
 """Vocabulary shortlist: python3 -m weights.training.shortlist MODEL_FOLDER --data DIR [--flip]
 
 Input: a model folder and DIR/train.tsv.gz, DIR/valid.tsv.gz. Output: MODEL_FOLDER/shortlist.safetensors, from which the server takes the
-target ids that are likely for a sentence (model/weights/shortlist.h): those of `always`, and those of every source piece in it.
+target ids that are likely for a sentence (model/weights/weights.h): those of `always`, and those of every source piece in it.
 
     always   I32 [A]      the most frequent target ids, </s> among them
     offsets  I32 [Vs+1]   source piece s has targets[offsets[s]] .. targets[offsets[s+1]-1]

@@ -1,5 +1,5 @@
 #include "tests/model/import/making.h"
-#include "model/import/folder.h"
+#include "model/import/conversion.h"
 #include <archive.h>
 #include <archive_entry.h>
 #include <check.h>

@@ -1,8 +1,8 @@
 /* CTranslate2's folders and Argos's packages: every version of the format and every type of numbers gives the same model, and what
  * cannot be imported is refused by name. */
 #include "model/alignment.h"
+#include "model/import/conversion.h"
 #include "model/import/import.h"
-#include "model/import/transformers.h"
 #include "model/text/tokenizer.h"
 #include "model/translator.h"
 #include "model/weights/config.h"
@@ -297,8 +297,8 @@ START_TEST(rows_keep_their_scales) {
     struct container made = {.file = -1};
     ck_assert_int_eq(safetensors_container(import_say(&arena, "%s/models/m/model.safetensors", folder.path), &arena, &made, &err),
                      0);
-    const struct stored *value = stored_find(&made, "decoder.layers.0.cross.value.weight");
-    const struct stored *scale = stored_find(&made, "decoder.layers.0.cross.value.weight.scale");
+    const struct stored_tensor *value = stored_find(&made, "decoder.layers.0.cross.value.weight");
+    const struct stored_tensor *scale = stored_find(&made, "decoder.layers.0.cross.value.weight.scale");
     int8_t got[D * D];
     float scales[D];
     ck_assert(value && scale);

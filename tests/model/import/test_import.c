@@ -1,9 +1,8 @@
 /* Importing: options, vocabularies, shortlists, the tensors that are made, and whole folders with everything that must be refused.
  */
 #include "model/base/file.h"
-#include "model/import/folder.h"
+#include "model/import/conversion.h"
 #include "model/import/import.h"
-#include "model/import/marian.h"
 #include "model/weights/config.h"
 #include "model/weights/safetensors.h"
 #include "tests/model/import/making.h"
@@ -138,9 +137,9 @@ START_TEST(options_are_read) {
             false, &options),
         0);
     ck_assert_str_eq(marian_option(&options, "type"), "nematus");
-    ck_assert_uint_eq(marian_number(&options, "enc-cell-depth"), 4);
-    ck_assert(marian_on(&options, "layer-normalization"));
-    ck_assert(!marian_shares(&options) && !marian_ties(&options));
+    ck_assert_str_eq(marian_option(&options, "enc-cell-depth"), "4");
+    ck_assert_str_eq(marian_option(&options, "layer-normalization"), "true");
+    ck_assert(!marian_shares(&options));
 }
 END_TEST
 
@@ -413,7 +412,7 @@ START_TEST(tensors_are_put_together) {
     uint64_t bytes;
     ck_assert_int_eq(npz_open(path, folder.path, &arena, NULL, &container, &err), 0);
     ck_assert_int_eq(tensors_init(&tensors, &container, &arena, &err), 0);
-    const struct stored *matrix = tensors_matrix(&tensors, "a", 2, 3), *vector = tensors_vector(&tensors, "v", 4);
+    const struct stored_tensor *matrix = tensors_matrix(&tensors, "a", 2, 3), *vector = tensors_vector(&tensors, "v", 4);
     tensors_transpose(&tensors, "flipped", matrix, 2, 3);
     struct made *both = tensors_make(&tensors, "two.columns", 3, 2); /* the columns in the other order, one below the other */
     tensors_patch(&tensors, both, (struct patch){.from = matrix, .flip = true, .column = 2, .to_row = 0, .rows = 1, .columns = 2});
@@ -448,11 +447,10 @@ START_TEST(tensors_are_put_together) {
 END_TEST
 
 START_TEST(foreign_tensors_are_refused_by_name) {
-    static const struct stored entries[] = {
-        {.name = "a", .type = "float32", .kind = STORED_F32, .dims = 2, .shape = {2, 3}, .item = 4},
-        {.name = "i", .type = "int8", .kind = STORED_I8, .dims = 1, .shape = {2}, .item = 1},
-        {.name = "s", .type = "float32", .kind = STORED_F32, .dims = 0, .item = 4}};
-    const struct container container = {.entries = (struct stored *)(uintptr_t)entries, .count = 3, .file = -1};
+    static const struct stored_tensor entries[] = {{.name = "a", .kind = STORED_F32, .dims = 2, .shape = {2, 3}},
+                                                   {.name = "i", .kind = STORED_I8, .dims = 1, .shape = {2}},
+                                                   {.name = "s", .kind = STORED_F32, .dims = 0}};
+    const struct container container = {.entries = (struct stored_tensor *)(uintptr_t)entries, .count = 3, .file = -1};
     struct tensors tensors;
 #define REFUSES(call, message)                                                                                                     \
     do {                                                                                                                           \

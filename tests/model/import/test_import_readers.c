@@ -1,5 +1,4 @@
 /* The readers of foreign containers: what they read, and each way in which a file can be damaged. */
-#include "model/import/marian.h"
 #include "tests/model/import/making.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
@@ -244,7 +243,7 @@ START_TEST(arrays_are_read) {
     const char *path = put_archive(folder.path, "x.npz", "zip", "", members, 3);
     ck_assert_int_eq(npz_open(path, folder.path, &arena, NULL, &container, &err), 0);
     ck_assert_uint_eq(container.count, 3);
-    const struct stored *stored = stored_find(&container, "a");
+    const struct stored_tensor *stored = stored_find(&container, "a");
     ck_assert_str_eq(stored_shape(&arena, stored->shape, stored->dims), "(2, 3)");
     ck_assert_int_eq(stored_numbers(stored, 0, 6, numbers, &err), 0);
     ck_assert_float_eq(numbers[5], 3);
@@ -353,7 +352,7 @@ START_TEST(int8_is_read_as_what_it_stands_for) {
     float numbers[8];
     ck_assert_int_eq(marian_bin_open(put_file(folder.path, "m.bin", bytes.at, bytes.count), &arena, &container, &err), 0);
     bytes_done(&bytes);
-    const struct stored *stored = stored_find(&container, "first_Wq");
+    const struct stored_tensor *stored = stored_find(&container, "first_Wq");
     ck_assert(stored->quantised && stored->transposed);
     ck_assert_float_eq(stored->scale, 0.25F);
     ck_assert_int_eq(stored_numbers(stored, 0, 8, numbers, &err), 0);
@@ -389,7 +388,7 @@ START_TEST(a_dictionary_of_tensors_is_read) {
     float numbers[6];
     ck_assert_int_eq(open_pickle(program, sizeof program - 1, 6, &container), 0);
     ck_assert_uint_eq(container.count, 1);
-    const struct stored *stored = stored_find(&container, "w");
+    const struct stored_tensor *stored = stored_find(&container, "w");
     ck_assert_str_eq(stored_shape(&arena, stored->shape, stored->dims), "(2, 3)");
     ck_assert_int_eq(stored_numbers(stored, 0, 6, numbers, &err), 0);
     ck_assert_float_eq(numbers[4], 5);

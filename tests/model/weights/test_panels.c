@@ -1,6 +1,7 @@
 /* The file of packed weights (model/weights/weights.h): packed matrices are found with the same bits, and nothing is read from
  * another or a damaged file. */
 #include "model/base/file.h"
+#include "model/weights/safetensors.h"
 #include "model/weights/weights.h"
 #include "tests/files.h"
 #include "tests/numbers.h"

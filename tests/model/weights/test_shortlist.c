@@ -1,4 +1,4 @@
-#include "model/weights/shortlist.h"
+#include "model/weights/weights.h"
 #include "tests/files.h"
 #include "tests/suites.h"
 #include <stdint.h>

@@ -1,0 +1,316 @@
+/* What the files of this room share, in the order of a conversion: the parts of a foreign model are found, its tokens are read, its
+ * family's module plans the tensors and the configuration, and the model folder is written. */
+#ifndef ALIGND_IMPORT_CONVERSION_H
+#define ALIGND_IMPORT_CONVERSION_H
+
+#include "model/import/tensors.h"
+
+/* ---- parts ----
+ * A model as it is handed around: an unpacked OPUS-MT package, the files of a Firefox (Bergamot) pair, a translateLocally folder,
+ * files that are named one by one, or a folder of Hugging Face or CTranslate2. */
+
+/* The origin of a model, as far as the files beside it name it; "" if they do not. */
+struct origin {
+    const char *licence, *attribution; /* as the card has them */
+    const char *text;                  /* [text_bytes] of the file LICENSE; NULL: none */
+    size_t text_bytes;
+    const char *card; /* the card beside the model; "" if there is none */
+};
+
+/* Whose programs a model was made for, which decides how it is decoded where nothing else says it. */
+enum family { FAMILY_OTHER, FAMILY_BERGAMOT, FAMILY_OPUS }; /* FAMILY_BERGAMOT: Firefox and translateLocally */
+
+struct parts {
+    enum family family;
+    const char *folder; /* of the model */
+    const char *name;   /* the model's file, as messages and the card name it */
+    const char *model;
+    const char *vocabularies[2], *segmenters[2]; /* segmenters: SentencePiece files beside lists that number; NULL: none */
+    const char *shortlist, *quality;             /* NULL: none */
+    const char *options;                         /* a file of training options; NULL: not named */
+    struct mapping decoder, training;            /* options of the decoder, and of the training */
+    struct origin origin;
+    bool guided;                 /* its attention was trained to align */
+    const char *source, *target; /* languages by the names of the files; NULL: unknown */
+};
+
+/* Finds the parts of these paths [count]: one folder, or a model's file and perhaps some of those that it needs; the others are
+ * searched for beside the model. shown: the folder's name in messages. Returns -1 with ERROR_FILE or ERROR_FORMAT and a message
+ * that begins with a path. */
+int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena, struct parts *out,
+               struct error *err);
+/* True if the path is a Hugging Face folder or a file in one; folder: that folder. */
+bool parts_huggingface(const char *path, struct arena *arena, const char **folder);
+
+/* name: the model's; firefox: it is one of Mozilla's. */
+int origin_find(const char *folder, const char *name, bool firefox, const char *card, struct arena *arena, struct origin *out,
+                struct error *err);
+/* README.md beside the model, "" if it is missing. */
+int origin_card(const char *folder, struct arena *arena, const char **card, struct error *err);
+/* True if attention was trained to align, as far as the files say so. training: NULL: there are no options. */
+bool origin_guided(const char *model, bool bergamot, const struct mapping *training, const char *card);
+/* Languages by a folder's or file's name, such as opus-mt-de-en or model.enfr.intgemm.alphas.bin. False: the name does not contain
+ * them. */
+bool origin_languages(const char *name, struct arena *arena, const char **source, const char **target);
+
+/* The behaviour of a Marian model's own decoder, by the options in decoder.yml. */
+struct marian_defaults {
+    json_t *section;      /* config.json's section defaults, with the keys of searches; owned */
+    const char *compute;  /* the compute type; NULL: the options do not say it */
+    bool lists;           /* a shortlist is used */
+    size_t source_tokens; /* limit on the tokens of a sentence; 0: the options do not say it */
+    double ratio;         /* target tokens for a source token, at most */
+    bool unknowns;        /* searches may choose <unk> */
+    const char *said;     /* a line for each option that alignd lacks or implements differently */
+};
+/* Only options with single values count. An empty mapping: no options are known. */
+int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err);
+
+/* Where the parts of a model of CTranslate2 lie (OpenNMT/CTranslate2): a folder of model.bin, vocabularies and perhaps config.json,
+ * or a package of Argos Translate and LibreTranslate, which holds such a folder with a SentencePiece model beside it. */
+struct ctranslate2_parts {
+    const char *folder;          /* of model.bin */
+    const char *package;         /* an Argos package's, which has metadata.json; NULL: it is none */
+    const char *name;            /* as its card names it */
+    const char *source, *target; /* languages by metadata.json; NULL: it does not say */
+    const char *prefix;          /* pieces that begin every translation; NULL: none */
+    const char *segmenters[2];   /* SentencePiece files; NULL: tokens are separated by white space */
+    bool guessed;                /* they lie in the folder around the model's, and may be another's */
+};
+
+/* True if the path is such a folder or package, or its model.bin. */
+bool ctranslate2_is(const char *path, struct arena *arena);
+/* paths [count]: the model, and perhaps SentencePiece files that are named. -1 with ERROR_FORMAT or ERROR_FILE. */
+int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena, struct ctranslate2_parts *out, struct error *err);
+
+/* ---- vocabularies ----
+ * YAML (.yml), JSON (.json), SentencePiece (.spm, .model), anything else one word a line. */
+
+/* One side's, as a model folder holds it. */
+struct vocabulary {
+    bool sentencepiece;  /* otherwise words */
+    const char *content; /* [bytes] of its file */
+    size_t bytes;
+    size_t size;      /* how many tokens it has */
+    const char *list; /* the list that numbers them where the file only segments; NULL: the file numbers them */
+    size_t list_bytes;
+};
+
+/* size: the number of the model's words. Returns -1 with ERROR_FILE or ERROR_FORMAT; messages begin with the path. */
+int vocabulary_import(const char *path, size_t size, struct arena *arena, struct vocabulary *out, struct error *err);
+/* path: the SentencePiece file that segments; words: the list that numbers what it makes. */
+int vocabulary_segmented(const char *path, const struct vocabulary *words, struct arena *arena, struct vocabulary *out,
+                         struct error *err);
+/* A list of words; path: the path in messages. */
+int vocabulary_of_words(const char *path, const char *const *words, size_t count, struct arena *arena, struct vocabulary *out,
+                        struct error *err);
+
+/* The files of a tokenizer, and config.json's section on it. */
+struct tokenizer_files {
+    json_t *section; /* owned */
+    struct {
+        const char *name, *content;
+        size_t bytes;
+    } files[4]; /* [count] */
+    size_t count;
+    bool one_list; /* source and target have the same tokens under the same ids */
+};
+int tokenizer_files_of(const struct vocabulary *source, const struct vocabulary *target, struct tokenizer_files *out,
+                       struct error *err);
+
+/* The ids of one side's tokens. */
+struct ids {
+    struct id {
+        const char *piece;
+        size_t length;
+        uint32_t id;
+    } * sorted; /* [size], by piece, in the arena */
+    size_t size;
+};
+int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out, struct error *err);
+/* Returns false if it lacks the piece. */
+bool ids_find(const struct ids *ids, const char *piece, size_t length, uint32_t *id);
+
+/* The tokens of a model in the order of their ids, as its files list them; some may stand for languages. */
+struct tokens {
+    const char *path;  /* of the file, in messages */
+    const char **list; /* [count], with room for one more */
+    size_t count;
+};
+
+/* alignd's lists hold no token twice, none that is empty and none with white space: such a token, which no text becomes, gets
+ * another spelling. -1 with ERROR_MEMORY. */
+int tokens_respell(struct tokens *tokens, struct arena *arena, struct error *err);
+/* path: a SentencePiece file that cuts text. At least half of its pieces, or of the tokens, must be the same. -1 with ERROR_FILE,
+ * ERROR_FORMAT or ERROR_MEMORY. */
+int tokens_check_pieces(const struct tokens *tokens, const char *path, struct arena *arena, struct error *err);
+/* The languages of a model of many, by tokens that both sides have, such as __fr__ (M2M-100) and fra_Latn (NLLB-200):
+ * config.json's section, a new object, the caller's; *out NULL: it has no such tokens. */
+int tokens_languages(const struct tokens *source, const struct tokens *target, struct arena *arena, json_t **out,
+                     struct error *err);
+/* Lists of target ids by script, for the languages of tokens_languages, which get their lists' names: pieces of the language's
+ * script, pieces without a script such as digits, and the usual pieces of plain Latin letters, which names have. A language that
+ * is written in several scripts has no list, unless its token names the script. lists [count], each with its ids: tensors
+ * list.NAME, and always, which is empty. -1 with ERROR_MEMORY. */
+int tokens_lists(const struct tokens *target, json_t *languages, struct arena *arena, struct ready **lists, size_t *count,
+                 struct error *err);
+
+/* ---- what lies beside a model of Marian ----
+ * Its lexical shortlists, which become shortlist.safetensors, and Bergamot's quality models, which become quality.safetensors
+ * (model/weights/weights.h has both). */
+
+struct shortlist_import {
+    int32_t *always, *offsets, *targets; /* in the arena */
+    size_t always_count, offset_count, target_count;
+};
+
+struct shortlist_options {
+    const struct ids *source, *target;
+    bool one_list;      /* source and target have one vocabulary: each word is on its own list */
+    size_t first, best; /* for text: the number of first ids that are on every list, and of targets of each source word */
+};
+
+/* Binary (lex.50.50.s2t.bin) or text (lex.s2t), by the first bytes and the name. Returns -1 with ERROR_FILE or ERROR_FORMAT;
+ * messages begin with the path. */
+int shortlist_import(const char *path, const struct shortlist_options *options, struct arena *arena, struct shortlist_import *out,
+                     struct error *err);
+
+enum { QUALITY_WEIGHTS = 5 };
+/* weights: of the mean and the least log-probability of a word's tokens, of how many there are, of the sentence's mean; and a
+ * constant. */
+int quality_import(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS], struct error *err);
+
+/* ---- the folder ---- */
+
+/* A model about to be written. */
+struct conversion {
+    json_t *config; /* owned; its defaults are not filled in */
+    struct container container;
+    struct tensors tensors;
+    struct tokenizer_files tokenizer;
+    const char *from; /* what it was converted from, for its card */
+    struct origin origin;
+    const struct import_origin *downloaded; /* NULL: it was not */
+    struct shortlist_import shortlist;
+    float quality[QUALITY_WEIGHTS];
+    struct ready *lists; /* [list_count] of languages, which are the shortlist where there is no other */
+    size_t list_count;
+    size_t vocabulary; /* of the target of a model of many languages */
+    bool has_shortlist, has_quality;
+    enum storage_kind storage;
+};
+
+/* Frees what it owns. */
+void conversion_done(struct conversion *conversion);
+/* Adds the languages of a model of many, a section of config.json that becomes the conversion's, with lists of target ids for them.
+ * -1 with ERROR_MEMORY. */
+int conversion_add_languages(struct conversion *conversion, json_t *languages, const struct tokens *target, struct arena *arena,
+                             struct error *err);
+
+/* Writes the files into the folder, which exists and is empty, each to the disk. weights: bytes of model.safetensors. -1 with
+ * ERROR_FILE, ERROR_FORMAT (the configuration cannot be built, or a tensor cannot be read) or ERROR_MEMORY. */
+int folder_write(const char *folder, struct conversion *conversion, struct arena *arena, import_stop stop, uint64_t *weights,
+                 struct error *err);
+/* Renames the complete folder: everything in it is on the disk, and so is the name. Returns -1 with ERROR_FILE if the name already
+ * exists. */
+int folder_publish(const char *folder, const char *out, struct error *err);
+/* Removes the folder with its content. */
+void folder_remove(const char *folder);
+
+/* ---- Marian and Nematus ---- */
+
+enum { OPTION_ROWS_MOST = 64 };
+
+/* The options of a model's own type, in the order of the table. */
+struct marian_options {
+    struct {
+        const char *name, *value;
+    } rows[OPTION_ROWS_MOST]; /* [count] */
+    size_t count;
+    bool transformer;
+    const char *norm;       /* of transformers: "post", after each block, or "pre", before it and on top of each stack */
+    size_t tied_layers[16]; /* of transformers: for each layer of the decoder the one whose tensors it has, from 1 */
+    const char *ignored;    /* names of ignored options, separated by commas; "": none */
+};
+
+/* The value; "" where it is empty. The name must be in the table for the model's type. */
+const char *marian_option(const struct marian_options *options, const char *name);
+/* Source and target have one embedding. */
+bool marian_shares(const struct marian_options *options);
+
+/* Reads the text of the options: Marian's YAML, or Nematus's JSON if it begins with {. own: the text comes from the model itself,
+ * in which an unknown option is an error; otherwise from a file of training options. Returns -1 with ERROR_FORMAT and a message
+ * that names the option. */
+int marian_options_read(const char *text, size_t length, bool own, struct arena *arena, struct marian_options *out,
+                        struct error *err);
+
+/* Sizes of the vocabularies. */
+struct marian_sizes {
+    size_t source, target;
+};
+
+/* Plans all tensors. sections: encoder, decoder, attention and output of config.json, as far as the model determines them; a new
+ * object, the caller's, NULL after an error, which the tensors hold. */
+struct marian_sizes marian_convert(struct tensors *tensors, const struct marian_options *options, json_t **sections);
+
+/* ---- transformers of other programs ---- */
+
+struct transformer_options {
+    const char *name;        /* origin of the model, as its card names it; of CTranslate2's models their parts say it */
+    const char *work;        /* a folder for unpacking */
+    const char *preparation; /* none or opus; NULL: opus of MarianMT, none of the others */
+    const char *alignment;   /* trained or untrained; NULL: as the card says */
+    bool unknowns;           /* searches may choose <unk>, which those of MarianMT otherwise may not */
+    import_stop stop;
+};
+
+/* Hugging Face's folders of MarianMT, and of M2M-100 and NLLB-200, which have one structure: config.json, model.safetensors or
+ * pytorch_model.bin, in one file or in several that an index names.
+ *
+ * MarianMT: vocab.json (and target_vocab.json), source.spm, target.spm. The model becomes the same folder as the Marian model that
+ * it was made from: without the padding token, which has no counterpart there, and with Marian's own positions and epsilon, with
+ * which it was trained.
+ *
+ * M2M-100 and NLLB-200: sentencepiece.bpe.model and, of M2M-100, vocab.json, which numbers its pieces. NLLB-200's pieces have the
+ * ids of the file and one more, after <s>, <pad>, </s> and <unk>. The tokens of languages follow in the order of
+ * special_tokens_map.json, unless tokenizer_config.json gives their ids. The model becomes the same folder as CTranslate2's
+ * conversion of it.
+ *
+ * Fills in the container, the tensors, the tokenizer and the origin, and adds sections to the configuration. Returns -1 with a
+ * message that begins with the name of a file in the folder or of a tensor. */
+int huggingface_convert(const char *folder, const struct transformer_options *options, struct arena *arena, struct conversion *out,
+                        struct error *err);
+
+/* Does the same for a model of CTranslate2, whose files ctranslate2_find has found. */
+int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct transformer_options *options, struct arena *arena,
+                        struct conversion *out, struct error *err);
+
+/* Its steps, as tests call them. */
+
+struct ctranslate2_settings {
+    const char *unknown, *begin, *end; /* tokens, as this model calls <unk>, <s> and </s> */
+    const char *first_input;           /* of config.json's decoder: bos or eos */
+    bool eos;                          /* the encoder reads </s> */
+    double epsilon;
+};
+/* config.json, which old models do not have. */
+int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct arena *arena, struct ctranslate2_settings *out,
+                              struct error *err);
+/* The languages of a model of many, as tokens_languages finds them. target: set to the tokens of the target. */
+int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena, json_t **out, struct tokens *target,
+                               struct error *err);
+/* source, target: how many tokens the model has. */
+int ctranslate2_read_words(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings, size_t source,
+                           size_t target, struct arena *arena, struct tokenizer_files *out, struct error *err);
+
+/* The header of model.bin. */
+struct ctranslate2_head {
+    uint32_t version, revision; /* of the format; of the specification */
+    const char *spec;           /* TransformerSpec and others */
+};
+/* Opens model.bin. Everything that it says is checked before a number is read; an alias is an entry of its own, with the data of
+ * the variable that it stands for. Errors as those of the other readers (tensors.h). */
+int ctranslate2_open(const char *path, struct arena *arena, struct container *out, struct ctranslate2_head *head,
+                     struct error *err);
+
+#endif
