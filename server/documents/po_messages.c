@@ -1,7 +1,7 @@
 /* gettext's PO: messages without a translation, or with a fuzzy one, get one; everything else stays byte for byte. All directives
  * for programs in a message (%s, %(name)d, {0}, $HOME, according to its flags) must be in its translation, too. If it is not, or if
  * a language has more forms than the two that were translated, the message is fuzzy: programs ignore it, and people review it. */
-#include "model/text/opaque.h"
+#include "model/text/spans.h"
 #include "server/documents/po.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -138,7 +138,7 @@ static size_t directive_at(unsigned notations, const char *at, const char *end) 
     return after ? (size_t)(after - at) : 0;
 }
 
-/* A scan for directives and for placeholders of other kinds (model/text/opaque.h). */
+/* A scan for directives and for placeholders of other kinds (model/text/spans.h). */
 struct scan {
     const char *text; /* [length] */
     size_t length, at;
