@@ -1,29 +1,58 @@
-/* Makes alignment rows and heads' weights from finished hypotheses. */
-#include "model/alignment.h"
+/* Hides how the weights with which a model attended are computed when a search has ended: the rows of its alignment head and the
+ * weights of a transformer's heads.
+ *
+ * For the alignment head the batch keeps the output of the decoder's top layer in each step until the sentence leaves; rows are
+ * made of the finished hypotheses alone. For the heads nothing is kept: the best hypothesis goes through the network again. Rows do
+ * not influence each other, so these are, to the bit, the weights with which it was found. */
 #include "model/model.h"
-#include "model/network/output.h"
+#include "model/rendering.h"
 #include <stdint.h>
 #include <string.h>
 
 /* ---- the alignment head ---- */
 
+int alignment_init(struct alignment *alignment, const struct model_config *config, struct weights *weights,
+                   const struct kernels *kernels, struct error *err) {
+    size_t size = config->alignment.size;
+    struct linear_names query = {.weight = "alignment.query.weight", .bias = "alignment.query.bias"};
+    struct linear_names key = {.weight = "alignment.key.weight"};
+    *alignment = (struct alignment){.kernels = kernels};
+    if (size == 0)
+        return 0;
+    weights_linear(weights, &query, size, config->decoder.embedding + config->decoder.hidden, &alignment->query, err);
+    weights_linear(weights, &key, size, config_annotation_size(config) + config->encoder.embedding, &alignment->key, err);
+    if (!weights_failed(weights))
+        return 0;
+    alignment_done(alignment);
+    return -1;
+}
+
+void alignment_done(struct alignment *alignment) {
+    linear_done(&alignment->query);
+    linear_done(&alignment->key);
+}
+
 int soft_alignment_begin(struct sentence *sentence, const float *annotations, struct arena *scratch, struct error *err) {
     const struct translator *t = sentence->translator;
-    size_t length = sentence->length, size = t->encoder.embedding_size;
+    const struct linear *key = &t->alignment.key;
+    size_t length = sentence->length, size = t->encoder.annotation;
     if (sentence_top(sentence) == 0)
         return 0;
     struct arena_mark mark = arena_mark(scratch);
-    float *embeddings = arena_alloc(scratch, length * size, sizeof *embeddings);
-    float *keys = arena_alloc(&sentence->decoding, length * t->alignment.key.out, sizeof *keys);
-    int status = embeddings && keys ? 0 : error_memory(err);
-    for (size_t j = 0; j < length && status == 0; j++)
-        weights_row(&t->encoder.embedding, (size_t)sentence->tokens[j].id, embeddings + j * size);
-    struct alignment_inputs inputs = {{annotations, t->encoder.annotation}, {embeddings, size}, t->encoder.annotation, length};
-    if (status == 0)
-        status = alignment_keys(&t->alignment, &inputs, scratch, keys, err);
+    float *x = arena_alloc(scratch, length * key->in, sizeof *x);
+    float *keys = arena_alloc(&sentence->decoding, length * key->out, sizeof *keys);
+    if (!x || !keys) {
+        arena_release(scratch, mark);
+        return error_memory(err);
+    }
+    for (size_t j = 0; j < length; j++) {
+        memcpy(x + j * key->in, annotations + j * size, size * sizeof *x);
+        weights_row(&t->encoder.embedding, (size_t)sentence->tokens[j].id, x + j * key->in + size);
+    }
+    linear_apply(key, x, key->in, length, keys, key->out);
     sentence->alignment_keys = keys;
     arena_release(scratch, mark);
-    return status;
+    return 0;
 }
 
 /* The place of a step's top layer: inside the row, or in what the step left for later, which is the sentence's own. */
@@ -53,25 +82,37 @@ static const struct phrase *phrase_of(const struct sentence *sentence, int token
     return NULL;
 }
 
+void alignment_rows(const struct alignment *alignment, const float *x, size_t n, const float *keys, size_t length, float *queries,
+                    float *rows) {
+    const struct linear *query = &alignment->query;
+    linear_apply(query, x, query->in, n, queries, query->out);
+    for (size_t i = 0; i < n; i++) {
+        alignment->kernels->dot(queries + i * query->out, keys, length, query->out, rows + i * length);
+        alignment->kernels->softmax(rows + i * length, length);
+    }
+}
+
 /* Makes the rows [count, T] of tokens [count] from the attention rows of the steps that decided them. */
 static int make_rows(const struct sentence *sentence, const int *tokens, const float *const *attention, size_t count,
                      struct arena *scratch, float *rows, struct error *err) {
     const struct translator *t = sentence->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
-    size_t length = sentence->length;
+    size_t length = sentence->length, size = t->alignment.query.in;
     struct arena_mark mark = arena_mark(scratch);
-    float *embeddings = arena_alloc(scratch, count * shape->input, sizeof *embeddings);
-    float *tops = arena_alloc(scratch, count * shape->top, sizeof *tops);
-    int status = embeddings && tops ? 0 : error_memory(err);
-    for (size_t i = 0; i < count && status == 0; i++) {
-        int token = sentence->copies ? copies_input(sentence->copies, tokens[i]) : tokens[i];
-        decoder_embed(&t->decoder, token, embeddings + i * shape->input);
-        memcpy(tops + i * shape->top, place_of_top(sentence, attention[i]), shape->top * sizeof *tops);
+    float *x = arena_alloc(scratch, count * size, sizeof *x);
+    float *queries = arena_alloc(scratch, count * t->alignment.query.out, sizeof *queries);
+    if (!x || !queries) {
+        arena_release(scratch, mark);
+        return error_memory(err);
     }
-    struct alignment_inputs inputs = {{embeddings, shape->input}, {tops, shape->top}, shape->input, count};
-    if (status == 0)
-        status = alignment_run(&t->alignment, &inputs, sentence->alignment_keys, length, scratch, rows, err);
-    for (size_t i = 0; i < count && status == 0; i++) {
+    for (size_t i = 0; i < count; i++) {
+        int token = sentence->copies ? copies_input(sentence->copies, tokens[i]) : tokens[i];
+        decoder_embed(&t->decoder, token, x + i * size);
+        memcpy(x + i * size + shape->input, place_of_top(sentence, attention[i]), shape->top * sizeof *x);
+    }
+    alignment_rows(&t->alignment, x, count, sentence->alignment_keys, length, queries, rows);
+    arena_release(scratch, mark);
+    for (size_t i = 0; i < count; i++) {
         /* where the head read <unk> for a phrase, the source tokens that the phrase stands for are known */
         const struct phrase *phrase = phrase_of(sentence, tokens[i]);
         if (!phrase || phrase->count == 0)
@@ -80,8 +121,7 @@ static int make_rows(const struct sentence *sentence, const int *tokens, const f
         for (size_t j = phrase->first; j < phrase->first + phrase->count; j++)
             rows[i * length + j] = 1 / (float)phrase->count;
     }
-    arena_release(scratch, mark);
-    return status;
+    return 0;
 }
 
 /* The one of the first i hypotheses that begins most like hypothesis i, or NULL; *common: the rows that they share, because the
@@ -145,14 +185,7 @@ const float *soft_alignment_row(const struct sentence *sentence, int token, cons
 
 /* ---- the heads of a transformer ---- */
 
-/* The weights of a part. Rows before the i-th of the decoder hold 1 + 2 + ... + i weights of each head. */
-static size_t part_count(const struct looks *looks, enum looks_part part) {
-    size_t n = looks->target, heads = looks->parts[part].layers * looks->parts[part].heads;
-    if (part == LOOKS_DECODER)
-        return heads * (n * (n + 1) / 2);
-    return heads * looks->source * (part == LOOKS_ENCODER ? looks->source : n);
-}
-
+/* Rows before the i-th of the decoder hold 1 + 2 + ... + i weights of each head. */
 const float *looks_row(const struct looks *looks, enum looks_part part, size_t layer, size_t head, size_t i, size_t *count) {
     const struct look_set *set = &looks->parts[part];
     size_t heads = set->heads, of_all = set->layers * heads;
@@ -165,21 +198,6 @@ const float *looks_row(const struct looks *looks, enum looks_part part, size_t l
 
 bool looks_there(const struct translator *translator) {
     return translator->encoder.self.layers > 0 || translator->decoder.cross.layers > 0;
-}
-
-static int look_at_source(const struct sentence *sentence, const struct looks *looks, struct arena *scratch, struct error *err) {
-    const struct look_set *set = &looks->parts[LOOKS_ENCODER];
-    struct arena_mark mark = arena_mark(scratch);
-    if (set->layers == 0)
-        return 0;
-    int *ids = arena_alloc(scratch, sentence->length, sizeof *ids);
-    if (!ids)
-        return error_memory(err);
-    for (size_t j = 0; j < sentence->length; j++)
-        ids[j] = sentence->tokens[j].id;
-    int status = encoder_look(&sentence->translator->encoder, ids, sentence->length, scratch, set->weights, err);
-    arena_release(scratch, mark);
-    return status;
 }
 
 /* The place of the weights of all layers and heads of one step, which lie together. */
@@ -262,13 +280,26 @@ int looks_end(struct sentence *sentence, struct arena *scratch, struct error *er
     looks->target = best->length + best->ended;
     for (size_t part = 0; part < LOOKS_PARTS; part++) {
         struct look_set *set = &looks->parts[part];
+        size_t n = looks->target;
+        size_t pairs = part == LOOKS_DECODER ? n * (n + 1) / 2 : looks->source * (part == LOOKS_ENCODER ? looks->source : n);
         set->layers = lookers[part]->layers;
         set->heads = lookers[part]->heads;
-        set->weights = arena_alloc(&sentence->arena, part_count(looks, (enum looks_part)part), sizeof(float));
+        set->weights = arena_alloc(&sentence->arena, set->layers * set->heads * pairs, sizeof(float));
         if (!set->weights)
             return error_memory(err);
     }
-    if (look_at_source(sentence, looks, scratch, err) != 0 || look_at_target(sentence, looks, scratch, err) != 0)
+    if (t->encoder.self.layers > 0) {
+        struct arena_mark mark = arena_mark(scratch);
+        int *ids = arena_alloc(scratch, sentence->length, sizeof *ids);
+        if (!ids)
+            return error_memory(err);
+        for (size_t j = 0; j < sentence->length; j++)
+            ids[j] = sentence->tokens[j].id;
+        if (encoder_look(&t->encoder, ids, sentence->length, scratch, looks->parts[LOOKS_ENCODER].weights, err) != 0)
+            return -1;
+        arena_release(scratch, mark);
+    }
+    if (look_at_target(sentence, looks, scratch, err) != 0)
         return -1;
     sentence->looks = looks;
     return 0;

@@ -2,9 +2,8 @@
  * surviving rows are gathered once into the other half of a pair of state matrices, which closes the gaps that finished sentences
  * leave. A sentence passes through this file from top to bottom: it waits, is encoded, starts its search, takes its steps, and
  * leaves with its answer. */
-#include "model/alignment.h"
 #include "model/model.h"
-#include "model/network/output.h"
+#include "model/network/network.h"
 #include "model/sentence.h"
 #include <assert.h>
 #include <stdint.h>

@@ -5,6 +5,7 @@
 #include "model/model.h"
 #include "model/rendering.h"
 #include <string.h>
+#include <wchar.h>
 
 enum { SCRATCH_BYTES = 16 * 1024, MOST_JOINED = 256 };
 
@@ -162,24 +163,9 @@ static bool hold_amounts(const struct sentence *sentence, struct arena *arena, s
     return found == 0 && added > 0;
 }
 
-/* Copies the caller's wishes to the second attempt, and, because it may outlive the first, the strings that replace runs. */
-static int ask_alike(const struct sentence *first, struct sentence *second) {
-    const struct labels *variants = &first->translator->variants;
-    second->text = first->text;
-    second->source = first->source;
-    second->cancelled = first->cancelled;
-    second->owner = first->owner;
-    second->replace_unknowns = first->replace_unknowns;
-    second->wants_alignment = first->wants_alignment;
-    second->wants_looks = first->wants_looks;
-    for (size_t i = 0; first->labelled && i < variants->count; i++)
-        if (variants->ids[i] == first->tokens[0].id)
-            return translator_choose_variant(second, variants->names[i], NULL);
-    return 0;
-}
-
-/* NULL if it cannot be prepared. */
+/* With the caller's wishes for the first attempt, which it may outlive. NULL if it cannot be prepared. */
 static struct sentence *prepare_second(struct sentence *sentence, const struct opaque_runs *held, const struct lexicon *lexicon) {
+    const struct labels *variants = &sentence->translator->variants;
     struct translator_text text = {.text = own_text(sentence), .length = own_length(sentence), .held = *held};
     struct sentence *second;
     struct glossary glossary;
@@ -188,8 +174,20 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
                                 NULL) != 0)
         return NULL;
     if (count == 1 && second->amounts && second->source.begin == 0 && second->source.end == own_length(sentence)) {
+        second->text = sentence->text;
+        second->source = sentence->source;
+        second->cancelled = sentence->cancelled;
+        second->owner = sentence->owner;
+        second->replace_unknowns = sentence->replace_unknowns;
+        second->wants_alignment = sentence->wants_alignment;
+        second->wants_looks = sentence->wants_looks;
+        size_t variant = 0;
+        while (sentence->labelled && variant < variants->count && variants->ids[variant] != sentence->tokens[0].id)
+            variant++;
+        bool chosen = !sentence->labelled || variant == variants->count ||
+                      translator_choose_variant(second, variants->names[variant], NULL) == 0;
         glossary_init(&glossary, lexicon, &second->arena);
-        if (ask_alike(sentence, second) == 0 && translator_constrain(second, &glossary, NULL) == 0 && !second->given)
+        if (chosen && translator_constrain(second, &glossary, NULL) == 0 && !second->given)
             return second;
     }
     while (count > 0)
@@ -251,28 +249,24 @@ struct tail {
     unsigned marks[MOST_MARKS];
 };
 
-static bool is_among(int32_t c, const int32_t *all, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (all[i] == c)
-            return true;
-    return false;
+static bool is_among(int32_t c, const wchar_t *all) {
+    return c > 0 && wcschr(all, (wchar_t)c);
 }
 
 static unsigned says(int32_t c) {
-    static const int32_t asking[] = {'?', 0x37e, 0x61f, 0xff1f}, exclaiming[] = {'!', 0xff01}, both[] = {0x203d, 0x2048, 0x2049};
-    return is_among(c, asking, 4) ? ASKS : is_among(c, exclaiming, 2) ? EXCLAIMS : is_among(c, both, 3) ? ASKS | EXCLAIMS : 0;
+    return is_among(c, L"?\u037e\u061f\uff1f")  ? ASKS
+           : is_among(c, L"!\uff01")            ? EXCLAIMS
+           : is_among(c, L"\u203d\u2048\u2049") ? ASKS | EXCLAIMS
+                                                : 0;
 }
 
 /* Other marks at the end of a sentence. */
 static bool ends(int32_t c) {
-    static const int32_t marks[] = {'.', ',', ';', ':', 0x2026, 0x3002, 0xff0e, 0xff0c, 0x3001, 0x61b, 0x60c, 0x6d4, 0x964, 0x1362};
-    return is_among(c, marks, sizeof marks / sizeof *marks);
+    return is_among(c, L".,;:\u2026\u3002\uff0e\uff0c\u3001\u061b\u060c\u06d4\u0964\u1362");
 }
 
 static bool closes(int32_t c) {
-    static const int32_t marks[] = {'"',    '\'',   ')',    ']',    0xbb,   0xab,   0x201c,
-                                    0x201d, 0x2018, 0x2019, 0x203a, 0x300d, 0x300f, 0xff09};
-    return is_among(c, marks, sizeof marks / sizeof *marks);
+    return is_among(c, L"\"')]\u00bb\u00ab\u201c\u201d\u2018\u2019\u203a\u300d\u300f\uff09");
 }
 
 static struct tail read_tail(const char *text, size_t length) {
@@ -395,11 +389,6 @@ struct splice {
     int tokens[MOST_TOKENS];
 };
 
-/* The step whose row a new token takes over. */
-static size_t row_of(const struct splice *splice, size_t i) {
-    return i < splice->end - splice->first ? splice->first + i : splice->end > splice->first ? splice->end - 1 : splice->first;
-}
-
 static int apply(struct hypothesis *h, const struct splice *splice, struct arena *arena) {
     size_t steps = h->length + h->ended, length = h->length - (splice->end - splice->first) + splice->count;
     size_t room = length + h->ended;
@@ -417,7 +406,10 @@ static int apply(struct hypothesis *h, const struct splice *splice, struct arena
             for (size_t i = splice->first; i < splice->end; i++)
                 sum += h->log_probs[i];
             for (size_t i = 0; i < splice->count; i++, to++) {
-                size_t row = row_of(splice, i);
+                /* the step whose row the new token takes over */
+                size_t row = splice->first + i < splice->end ? splice->first + i
+                             : splice->end > splice->first   ? splice->end - 1
+                                                             : splice->first;
                 tokens[to] = splice->tokens[i];
                 log_probs[to] = i == 0 ? sum : 0;
                 entropies[to] = i == 0 && splice->end > splice->first ? h->entropies[row] : 0;

@@ -2,7 +2,7 @@
 #include "model/glossary.h"
 #include "model/base/utf8.h"
 #include "model/model.h"
-#include "model/network/output.h"
+#include "model/network/network.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -386,37 +386,30 @@ static const struct glossary_phrase *read_phrase(const struct tokenizer *target,
     return phrase;
 }
 
-static int add_entry(struct found *found, struct glossary *glossary, const struct glossary_entry *entry, struct span span,
-                     struct error *err) {
-    const struct translator *translator = found->sentence->translator;
-    size_t first = found->count;
-    if (tokenizer_unknown(translator->target) < 0 || !output_writes(&translator->output))
-        return error_set(err, ERROR_INPUT, "this model cannot write glossary phrases");
-    const struct glossary_phrase *phrase = read_phrase(translator->target, glossary, entry, err);
-    if (!phrase)
-        return -1;
-    for (size_t i = 0; i < phrase->count; i++) {
-        const struct writing *writing = &phrase->writings[i];
-        if (writing->piece ? add_own(found, writing->piece, NULL, span, err) != 0
-                           : add_phrase(found, writing->tokens, writing->length, span, err) != 0)
-            return -1;
-    }
-    for (size_t q = first; q < found->count; q++) {
-        found->phrases[q].before = q - first;
-        found->phrases[q].after = found->count - 1 - q;
-    }
-    return 0;
-}
-
 /* Adds the entries found in text[begin, end), between held runs. */
 static int add_entries(struct found *found, struct glossary *glossary, size_t begin, size_t end, struct error *err) {
+    const struct translator *translator = found->sentence->translator;
     const struct glossary_entry *entry;
     const char *text = found->sentence->text + found->sentence->source.begin + begin;
     struct span span;
     for (size_t at = 0; glossary->lexicon && lexicon_next(glossary->lexicon, text, end - begin, &at, &span, &entry);) {
+        size_t first = found->count;
         span = (struct span){begin + span.begin, begin + span.end};
-        if (add_entry(found, glossary, entry, span, err) != 0)
+        if (tokenizer_unknown(translator->target) < 0 || !output_writes(&translator->output))
+            return error_set(err, ERROR_INPUT, "this model cannot write glossary phrases");
+        const struct glossary_phrase *phrase = read_phrase(translator->target, glossary, entry, err);
+        if (!phrase)
             return -1;
+        for (size_t i = 0; i < phrase->count; i++) {
+            const struct writing *writing = &phrase->writings[i];
+            if (writing->piece ? add_own(found, writing->piece, NULL, span, err) != 0
+                               : add_phrase(found, writing->tokens, writing->length, span, err) != 0)
+                return -1;
+        }
+        for (size_t q = first; q < found->count; q++) {
+            found->phrases[q].before = q - first;
+            found->phrases[q].after = found->count - 1 - q;
+        }
     }
     return 0;
 }

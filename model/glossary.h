@@ -4,7 +4,7 @@
 #define ALIGND_GLOSSARY_H
 
 #include "model/sentence.h"
-#include "model/text/pattern.h"
+#include "model/text/spans.h"
 #include "model/text/tokenizer.h"
 
 /* ---- source phrases, ordered so that a text is not compared with each of ten thousand ---- */

@@ -3,16 +3,24 @@
 #ifndef ALIGND_MODEL_H
 #define ALIGND_MODEL_H
 
-#include "model/network/attention.h"
-#include "model/network/decoder.h"
-#include "model/network/encoder.h"
-#include "model/network/output.h"
+#include "model/network/network.h"
 #include "model/text/numbers.h"
-#include "model/text/readable.h"
-#include "model/text/segmenter.h"
+#include "model/text/spans.h"
 #include "model/text/tokenizer.h"
 #include "model/weights/config.h"
 #include "model/weights/weights.h"
+
+struct sentence;
+
+/* The attention that chose a token does not know that token yet; this head does (Chen et al. 2020). a[i][j] = softmax_j of q_i .
+ * k_j over the sentence's own tokens, where q_i = W [e(y_i); s_i] + b reads the token's own embedding and the top layer's output in
+ * the step that chose it, and k_j = U [h_j; e(x_j)] the annotation and the embedding of source token j. Nothing else reads the
+ * result (weights/alignment/align_head.py). */
+struct alignment {
+    const struct kernels *kernels;
+    struct linear query; /* [A, E + H]; out 0: the model has no head */
+    struct linear key;   /* [A, D + E'] */
+};
 
 struct translator {
     struct model_config config;
@@ -75,5 +83,29 @@ bool text_is_short(const char *text, size_t length, const struct opaque_runs *he
  * to the length. Returns -1 as text_wrap does. */
 int text_hold(const struct readable *readable, const struct tokenizer *tokenizer, const char *text, size_t length,
               struct tokenizer_reading *how, struct arena *arena, struct error *err);
+
+/* ---- the weights with which a model attended, when a search has ended (alignment.c) ---- */
+
+int alignment_init(struct alignment *alignment, const struct model_config *config, struct weights *weights,
+                   const struct kernels *kernels, struct error *err);
+/* A zeroed one is allowed. */
+void alignment_done(struct alignment *alignment);
+/* rows [n, T], each a distribution, of x [n, E + H]: embeddings and outputs side by side. keys [T, A]; queries [n, A]: scratch. */
+void alignment_rows(const struct alignment *alignment, const float *x, size_t n, const float *keys, size_t length, float *queries,
+                    float *rows);
+
+/* Makes the head's keys from annotations [T, D] of an encoded sentence; they are kept while it is in a batch. Releases scratch.
+ * Returns -1 with ERROR_MEMORY. */
+int soft_alignment_begin(struct sentence *sentence, const float *annotations, struct arena *scratch, struct error *err);
+/* Keeps the top layer's output [H] in the step with this attention row: there, or after what the step added to its row's past. Does
+ * nothing if the sentence does not need it. */
+void soft_alignment_keep(const struct sentence *sentence, float *attention, const float *top);
+/* Sets the alignment of each hypothesis, in the sentence's arena, before the sentence leaves its batch. As soft_alignment_begin. */
+int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct error *err);
+
+/* True if the translator's network has heads at which one can look (struct looks). */
+bool looks_there(const struct translator *translator);
+/* Sets sentence->looks, in its arena, if the sentence wants them, before it leaves its batch. As soft_alignment_begin. */
+int looks_end(struct sentence *sentence, struct arena *scratch, struct error *err);
 
 #endif

@@ -3,7 +3,7 @@
 #include "model/base/utf8.h"
 #include "model/glossary.h"
 #include "model/model.h"
-#include "model/network/output.h"
+#include "model/network/network.h"
 #include <math.h>
 #include <string.h>
 

@@ -17,7 +17,7 @@ struct rendering {
  * With replace_unknowns, <unk> is printed as the source token that it is aligned with (sentence_replaces) or that got the
  * most attention in its step (Luong et al. 2015), as it stands in the source text; its piece is that text, too, unless the model
  * copies: then it is <unk>, as the same word copied is another hypothesis. </s> does not count, and a token without a character of
- * its own stands for the next. A model whose output spells (model/network/output.h) always spells it instead. A forced target and
+ * its own stands for the next. A model whose output spells (model/network/network.h) always spells it instead. A forced target and
  * a prefix are printed as they were given. */
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
                       struct rendering *out, struct error *err);
@@ -45,6 +45,32 @@ struct word_range {
  * follows it; one after the last word (</s>) has first == end. tokens and words [word_count] are places of text. */
 void words_of_tokens(const char *text, const struct token *tokens, size_t count, const struct span *words, size_t word_count,
                      struct word_range *ranges);
+
+/* ---- the weights with which a model attended ----
+ * A sentence that asks for none of them (wants_alignment, wants_looks) keeps and computes nothing. */
+
+/* The row [T] of the alignment head for a token that was just decided, in the arena, while the sentence is in a batch. attention is
+ * the row of the step that decided it, and is itself the result if nothing is kept. NULL with ERROR_MEMORY. */
+const float *soft_alignment_row(const struct sentence *sentence, int token, const float *attention, struct arena *arena,
+                                struct error *err);
+
+/* The weights of a transformer's heads. */
+enum looks_part { LOOKS_ENCODER, LOOKS_DECODER, LOOKS_CROSS, LOOKS_PARTS };
+
+/* The numbers of layers and of heads in each; 0, 0 if the network has no heads. weights: as looks_row reads them. */
+struct look_set {
+    size_t layers, heads;
+    float *weights;
+};
+
+struct looks {
+    size_t source, target; /* T; n, with </s> if the hypothesis ended */
+    struct look_set parts[LOOKS_PARTS];
+};
+
+/* The weights of one head for row i, and their number: for a source token i all T; for the step of target token i all T source
+ * tokens (cross), or the i + 1 that had been read by then (decoder): the start, and the i tokens before it. Each row sums to 1. */
+const float *looks_row(const struct looks *looks, enum looks_part part, size_t layer, size_t head, size_t i, size_t *count);
 
 /* ---- quality: how likely a word, and a sentence, of a translation is right ----
  *

@@ -3,7 +3,7 @@
 #include "model/sentence.h"
 #include "model/base/utf8.h"
 #include "model/model.h"
-#include "model/network/output.h"
+#include "model/network/network.h"
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>
@@ -150,20 +150,6 @@ static size_t best_cut(const struct wrap *wrap, size_t first, size_t width) {
     return best;
 }
 
-/* Tokens of text[begin, end) when it stands alone: often one more than within the sentence, for the word that it cuts into. */
-static int count_tokens(const struct wrap *wrap, size_t begin, size_t end, size_t *count, struct error *err) {
-    struct arena_mark mark = arena_mark(wrap->scratch);
-    struct token *tokens;
-    struct tokenizer_reading how = wrap->how;
-    bool lowered; /* as it will be when the piece is a sentence */
-    int result = opaque_within(&wrap->how.held, begin, end, wrap->scratch, &how.held, err);
-    if (result == 0)
-        result = tokenizer_encode_around(wrap->tokenizer, wrap->text + begin, end - begin, &how, &lowered, wrap->scratch, &tokens,
-                                         count, err);
-    arena_release(wrap->scratch, mark);
-    return result;
-}
-
 /* Cuts a window into pieces, in the scratch arena. The window is tokenized once, for the places to cut; each piece again, to see
  * that it fits alone. */
 static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, struct error *err) {
@@ -187,8 +173,15 @@ static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, s
         for (size_t width = wrap->max_tokens, alone;;) {
             last = best_cut(wrap, first, width);
             end = last + 1 == wrap->count ? wrap->length : wrap->tokens[last].end;
-            if (count_tokens(wrap, begin, end, &alone, err) != 0)
+
+            /* when it stands alone, it often has one token more than within the sentence, for the word that it cuts into */
+            struct arena_mark mark = arena_mark(wrap->scratch);
+            struct tokenizer_reading how = wrap->how;
+            if (opaque_within(&wrap->how.held, begin, end, wrap->scratch, &how.held, err) != 0 ||
+                tokenizer_encode_around(wrap->tokenizer, wrap->text + begin, end - begin, &how, &lowered, wrap->scratch, &tokens,
+                                        &alone, err) != 0)
                 return -1;
+            arena_release(wrap->scratch, mark);
             if (alone <= wrap->max_tokens || width == 1)
                 break;
             size_t taken = last - first + 1 < width ? last - first + 1 : width, excess = alone - wrap->max_tokens;

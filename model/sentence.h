@@ -6,8 +6,7 @@
 #include "model/base/arena.h"
 #include "model/base/error.h"
 #include "model/search/search.h"
-#include "model/text/opaque.h"
-#include "model/text/segmenter.h"
+#include "model/text/spans.h"
 #include "model/text/tokenizer.h"
 #include "model/weights/weights.h"
 #include <stdatomic.h>
@@ -71,14 +70,14 @@ struct sentence {
     size_t steps;              /* decoder steps taken */
 
     /* inside */
-    struct arena arena;        /* holds everything that belongs to this sentence, except for */
-    struct arena decoding;     /* data that only its steps read, while it is in a batch, and */
-    struct arena searching;    /* data of a search of several rows, until its answer is copied */
-    struct search search;      /* after the batch only its options and its tree are valid */
-    struct memory *memory;     /* what the decoder attends to (model/network/row.h), while decoding */
-    struct copies *copies;     /* target tokens that no vocabulary has (model/network/output.h), for phrases and models that copy */
-    struct target_ids targets; /* the search chooses from these; its ids may be freed when it leaves its batch */
-    const float *first_state;  /* of the decoder, where the search may come back to it */
+    struct arena arena;     /* holds everything that belongs to this sentence, except for */
+    struct arena decoding;  /* data that only its steps read, while it is in a batch, and */
+    struct arena searching; /* data of a search of several rows, until its answer is copied */
+    struct search search;   /* after the batch only its options and its tree are valid */
+    struct memory *memory;  /* what the decoder attends to (model/network/network.h), while decoding */
+    struct copies *copies;  /* target tokens that no vocabulary has (model/network/network.h), for phrases and models that copy */
+    struct target_ids targets;   /* the search chooses from these; its ids may be freed when it leaves its batch */
+    const float *first_state;    /* of the decoder, where the search may come back to it */
     const float **opening_past;  /* [opening_count] what the steps of the opening have added, [G] each */
     const float *alignment_keys; /* [T, A] of the alignment head, where it is wanted */
     size_t first_row;            /* place in its batch */
@@ -214,8 +213,8 @@ struct batch *batch_create(const struct translator *translator, size_t max_rows,
 void batch_free(struct batch *batch);
 size_t batch_bytes(const struct batch *batch); /* of memory */
 size_t batch_rows(const struct batch *batch);  /* live now */
-/* The sum of the steps that each live row looks back on; 0 if rows have no past (model/network/row.h). batch_grows: whether they
- * do. */
+/* The sum of the steps that each live row looks back on; 0 if rows have no past (model/network/network.h). batch_grows: whether
+ * they do. */
 size_t batch_past(const struct batch *batch);
 bool batch_grows(const struct batch *batch);
 size_t batch_sentences(const struct batch *batch); /* live now */

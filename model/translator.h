@@ -9,7 +9,6 @@
 #ifndef ALIGND_TRANSLATOR_H
 #define ALIGND_TRANSLATOR_H
 
-#include "model/alignment.h"
 #include "model/base/arena.h"
 #include "model/base/error.h"
 #include "model/base/file.h"

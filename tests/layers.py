@@ -28,11 +28,11 @@ class Room(NamedTuple):
 ROOMS = {
     "model/base": Room("", "*"),
     "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
-    "model/text": Room("model/base", "numbers opaque pattern readable segmenter tokenizer"),
+    "model/text": Room("model/base", "numbers spans tokenizer"),
     "model/compute": Room("model/base", "kernels matrix"),
     "model/weights": Room("model/base model/compute", "config safetensors weights"),
     "model/import": Room("model/base model/weights", "import source"),  # foreign folders become model folders
-    "model/network": Room("model/base model/text model/compute model/weights", "attention decoder encoder output row"),
+    "model/network": Room("model/base model/text model/compute model/weights", "network"),
     "model/search": Room("model/base model/compute model/network", "search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),
     "server/base": Room("model/base", "*"),

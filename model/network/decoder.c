@@ -1,8 +1,7 @@
 /* Hides which kind of decoder a model has, and what a layer of a transformer's decoder knows of the words before: its mixer, which
  * may keep a state or look back on a past. Recurrent decoders are in decoder_recurrent.c. */
-#include "model/network/decoder.h"
-#include "model/network/attention.h"
 #include "model/network/layers.h"
+#include "model/network/network.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -310,10 +309,6 @@ static int transformer_remember(const struct decoder *decoder, const struct enco
 
 /* ---- loading ---- */
 
-static bool transformer_has(const char *style) {
-    return strcmp(style, "transformer") == 0;
-}
-
 static int transformer_init(struct decoder *decoder, const struct model_config *config, struct weights *weights,
                             struct error *err) {
     const struct decoder_config *c = &config->decoder;
@@ -372,25 +367,19 @@ static void transformer_done(void *own) {
     free(loaded);
 }
 
-static const struct decoder_kind decoder_transformer = {transformer_has,   transformer_init,     transformer_done,
-                                                        transformer_start, transformer_remember, transformer_step};
+static const struct decoder_kind decoder_transformer = {transformer_init, transformer_done, transformer_start, transformer_remember,
+                                                        transformer_step};
 
 /* ---- all decoders ---- */
-
-static const struct decoder_kind *const kinds[] = {&decoder_recurrent, &decoder_transformer};
 
 int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first, struct weights *weights,
                  const struct kernels *kernels, struct error *err) {
     const struct decoder_config *c = &config->decoder;
-    *decoder = (struct decoder){.kernels = kernels,
+    *decoder = (struct decoder){.kind = strcmp(c->style, "transformer") == 0 ? &decoder_transformer : &decoder_recurrent,
+                                .kernels = kernels,
                                 .vocabulary = vocabulary,
                                 .first = c->first_input == FIRST_ZERO ? DECODER_FIRST : first,
                                 .shape = {.input = c->embedding}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i]->has(c->style))
-            decoder->kind = kinds[i];
-    if (!decoder->kind)
-        return error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", c->style);
     weights_table(weights, "decoder.embedding", vocabulary, c->embedding, &decoder->embedding, err);
     if (decoder->kind->init(decoder, config, weights, err) == 0)
         return 0;

@@ -9,9 +9,8 @@
  * W c + b, and so is not part of the values.
  *
  * A row's state: each layer's h (and LSTM's c); with coverage the sum of its attention to each token; with input feeding h~ [O]. */
-#include "model/network/attention.h"
-#include "model/network/decoder.h"
 #include "model/network/layers.h"
+#include "model/network/network.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -494,17 +493,9 @@ static void load_layer(struct recurrent *d, const struct model_config *config, s
     norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){gain, shift, d->hidden, 0}, weights, err);
 }
 
-static const struct style *find_style(const char *name, struct error *err) {
-    return TABLE_FIND(styles, "decoder.style", name, err);
-}
-
-static bool recurrent_has(const char *style) {
-    return find_style(style, NULL) != NULL;
-}
-
 static int recurrent_init(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
     const struct decoder_config *c = &config->decoder;
-    const struct style *style = find_style(c->style, err);
+    const struct style *style = TABLE_FIND(styles, "decoder.style", c->style, err);
     const struct cell_kind *cell = cell_kind_find("decoder.cell", c->cell, err);
     const struct norm_kind *norm = norm_kind_find("decoder.normalization", c->normalization, err);
     if (!style || !cell || !norm)
@@ -571,5 +562,4 @@ static void recurrent_done(void *own) {
     free(d);
 }
 
-const struct decoder_kind decoder_recurrent = {recurrent_has,   recurrent_init,     recurrent_done,
-                                               recurrent_start, recurrent_remember, recurrent_step};
+const struct decoder_kind decoder_recurrent = {recurrent_init, recurrent_done, recurrent_start, recurrent_remember, recurrent_step};

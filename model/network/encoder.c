@@ -1,8 +1,7 @@
 /* Hides which kinds of encoders there are, and how each of them takes many sentences of different lengths at once. A new kind is a
  * section with an encoder_kind, a row in the table at the end, and one in weights/model/network.py. */
-#include "model/network/encoder.h"
-#include "model/network/attention.h"
 #include "model/network/layers.h"
+#include "model/network/network.h"
 
 #include <assert.h>
 #include <stdint.h>

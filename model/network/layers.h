@@ -1,6 +1,6 @@
-/* The parts from which networks are built: normalisation and recurrent cells, and the parts that a transformer's encoder and
- * decoder have in common. Each kind is a row of a table; a new one is a row there and one in weights/model/norm.py, network.py or
- * transformer.py. */
+/* The parts from which networks are built: normalisation, recurrent cells, attention, and the parts that a transformer's encoder
+ * and decoder have in common. Each kind is a row of a table; a new one is a row there and one in weights/model/norm.py, network.py
+ * or transformer.py. */
 #ifndef ALIGND_LAYERS_H
 #define ALIGND_LAYERS_H
 
@@ -104,6 +104,75 @@ size_t cell_scratch(const struct cell *cell);
  * cell_scratch]. */
 void cell_step(const struct cell *cell, const struct cell_inputs *inputs, size_t rows, float *states, size_t ld, float *scratch);
 
+/* ---- attention: the weights with which rows attend to source tokens (attention.c) ----
+ * A recurrent decoder has a single head (struct attention): score functions are one table, windows another; a new one is one row
+ * there and one in weights/model/network.py. A transformer has many (heads_look). Nothing is padded: each row attends only to the
+ * tokens of its sentence. */
+
+struct row;
+
+struct attention_kind;
+struct window_kind;
+
+struct attention {
+    const struct attention_kind *kind;
+    const struct window_kind *window;
+    const struct kernels *kernels;
+    size_t annotation;      /* D */
+    size_t key_size;        /* of a key; 0: the score reads none */
+    size_t query_size;      /* of a projected query */
+    size_t value;           /* P: of a value and of a context; C until the decoder changes it */
+    size_t scratch;         /* floats of scratch a row */
+    size_t reach;           /* tokens of a sentence that parameters or states have room for; the others cannot be attended */
+    size_t source_depth;    /* only this many tokens at the end are attended; 0: all */
+    float half_width;       /* of a local window */
+    float scale;            /* g, scaled_dot */
+    struct linear key;      /* out 0: the annotations are the keys */
+    struct linear query;    /* out 0: the state is the query */
+    struct linear values;   /* V; out 0: contexts are made of the annotations themselves */
+    const float *energy;    /* v [A], additive */
+    const float *coverage;  /* w [A], additive; NULL: no coverage */
+    struct linear position; /* local_p: W, and v [H] */
+    const float *position_energy;
+    struct norm key_norm, query_norm; /* of these products, additive */
+};
+
+/* The vectors that a decoder supplies besides its R rows when they attend. */
+struct attention_step {
+    struct vectors queries; /* [R] what queries are made of */
+    size_t coverage;        /* with coverage: where in a row's state the sum of its weights so far stands, [T] */
+    float *contexts;        /* [R, P], written */
+    float *scratch;         /* [R, attention->scratch] */
+};
+
+int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,
+                   const struct kernels *kernels, struct error *err);
+void attention_done(struct attention *attention);
+
+/* keys [tokens, key_size] of annotations [tokens, D], sentences end to end. */
+void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
+
+/* Writes the rows' attention (0 outside the window) and their contexts; with coverage it updates the sums in their states. */
+void attention_run(const struct attention *attention, const struct row *rows, size_t count, const struct attention_step *step);
+
+/* One row and the entries at which it looks. Head h has the columns from h d / H on of query, keys and values. */
+struct gaze {
+    const float *query; /* [d] */
+    struct looked_at keys, values;
+    size_t count, position; /* entries to look at; with ALiBi, the entry where the row itself stands */
+    bool alibi;
+    const float *forced; /* [count] the weights of all heads; NULL: their own */
+    float *weights;      /* [H, count], written */
+    float *context;      /* [d], written */
+};
+
+/* Vaswani et al. 2017, 3.2.2: a_j = softmax_j(q_h . k_jh / sqrt(d / H)), c_h = sum_j a_j v_jh. With ALiBi (Press et al. 2022) the
+ * score of an entry that is n places away is lower by n times the head's slope. */
+void heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze);
+
+/* The same for the rows of one sentence, which all look at each other. slopes: [H] scratch; NULL: without ALiBi. */
+void heads_look_around(const struct kernels *kernels, const struct heads_shape *heads, struct mutual *mutual, float *slopes);
+
 /* ---- transformers ----
  * A stack of blocks computes x -> LN(x + F(x)) (norm "post", Vaswani et al. 2017), or x + F(LN(x)) with one LN on top of the stack
  * ("pre", Xiong et al. 2020). F is attention (struct heads), the feed-forward (struct filter) or one of the decoder's mixers. All
@@ -121,7 +190,7 @@ struct positions {
     size_t offset;      /* the position of the first row of the table, or of the first token in a stored one */
     const float *table; /* [rows, d], owned by the weights, or `made`; NULL: nothing is added */
     float *made;        /* owned */
-    bool alibi;         /* scores fall with the distance instead (model/network/attention.h) */
+    bool alibi;         /* scores fall with the distance instead (model/network/layers.h) */
 };
 
 struct positions_options {

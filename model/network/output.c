@@ -1,5 +1,5 @@
 /* Hides how copying competes with the vocabulary, and how words without an id are represented. */
-#include "model/network/output.h"
+#include "model/network/network.h"
 
 #include <assert.h>
 #include <float.h>

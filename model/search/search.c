@@ -28,7 +28,7 @@ const char *search_name(const struct search_kind *strategy) {
 }
 
 size_t search_max_rows(const struct search_options *options) {
-    return options->strategy->max_rows(options);
+    return options->strategy->max_rows ? options->strategy->max_rows(options) : 1;
 }
 
 /* A search that comes back to earlier steps has, besides those of its beam, one for each length of a path. */
@@ -81,7 +81,7 @@ static int new_rows(struct search *search) {
 int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
                 struct arena *arena, struct error *err) {
     const struct search_kind *kind = options->strategy;
-    size_t rows = kind->max_rows(options),
+    size_t rows = search_max_rows(options),
            most = options->replaces ? 2 * rows : rows; /* before the last step nearly all have ended */
     size_t ended = most > options->n_best ? most : options->n_best;
     size_t longest = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
@@ -153,7 +153,8 @@ bool search_breaks_character(const struct search *search, const int *ids, int to
 
 /* ---- the merit of a token ---- */
 
-bool search_allows(const struct search *search, int token) {
+/* False: the token is banned, or it is </s> before min_length. */
+static bool allows(const struct search *search, int token) {
     return token != search->ids.banned && (token != search->ids.end || search->step >= search->options.min_length);
 }
 
@@ -161,7 +162,7 @@ double search_merit(const struct search *search, int token, float log_prob) {
     const struct search_options *options = &search->options;
     const int *path = search->path;
     size_t length = search->step, n = options->no_repeat_ngram;
-    if (!search_allows(search, token))
+    if (!allows(search, token))
         return -INFINITY;
     /* With this token, the path must not contain a sequence of n tokens twice. */
     for (size_t i = 0; path && n > 0 && i + n <= length; i++)
@@ -250,9 +251,9 @@ bool search_looks_up(const struct search *search) {
 
 /* Tokens on the path, </s> and banned tokens may be demoted, so as many more must be known. */
 size_t search_wanted(const struct search *search) {
-    size_t wanted = is_given(search) ? 0 : search->kind->wanted(search);
+    size_t wanted = is_given(search) ? 0 : search->kind->wanted ? search->kind->wanted(search) : 1;
     if (wanted > 0)
-        wanted += (search->path ? search->step : 0) + !search_allows(search, search->ids.end) + (search->ids.banned >= 0);
+        wanted += (search->path ? search->step : 0) + !allows(search, search->ids.end) + (search->ids.banned >= 0);
     return search->options.alternatives && wanted < SEARCH_ALTERNATIVES ? SEARCH_ALTERNATIVES : wanted;
 }
 
@@ -496,39 +497,22 @@ int search_prune_others(struct search *search, const struct distribution *rows, 
 
 /* ---- greedy: the best token of each step ---- */
 
-static size_t one_row(const struct search_options *options) {
-    (void)options;
-    return 1;
-}
-
-static size_t greedy_wanted(const struct search *search) {
-    (void)search;
-    return 1;
-}
-
 static int greedy_advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct candidate best;
     size_t count = search_best(search, rows, 0, 1, &best);
     return search_extend(search, rows, &best, count, err);
 }
 
-const struct search_kind search_greedy = {
-    .name = "greedy", .max_rows = one_row, .wanted = greedy_wanted, .advance = greedy_advance};
+const struct search_kind search_greedy = {.name = "greedy", .advance = greedy_advance};
 
 /* ---- forced: a given target, which is all prefix; then comes </s> ---- */
-
-static size_t forced_wanted(const struct search *search) {
-    (void)search;
-    return 0;
-}
 
 static int forced_advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct candidate end = search_given(search, rows, 0, search->ids.end);
     return search_extend(search, rows, &end, 1, err);
 }
 
-const struct search_kind search_forced = {
-    .name = "forced", .given = true, .max_rows = one_row, .wanted = forced_wanted, .advance = forced_advance};
+const struct search_kind search_forced = {.name = "forced", .given = true, .advance = forced_advance};
 
 /* ---- beam: Marian's rule, the best k continuations of all rows by merit, where k = beam size - finished ---- */
 
@@ -547,19 +531,21 @@ static size_t beam_wanted(const struct search *search) {
     return search->options.tree ? search->options.beam_size : search->options.beam_size - search->ended_count;
 }
 
-/* All places stay: each of the best k continuations that ends leaves its place to one of the next k that does not. */
-static int beam_replace(struct search *search, const struct distribution *rows, struct error *err) {
-    struct candidate all[2 * SEARCH_MAX_ROWS], best[2 * SEARCH_MAX_ROWS], chosen[2 * SEARCH_MAX_ROWS] = {{0}};
-    size_t k = search->options.beam_size, found = 0, count = 0, next = k;
-    bool last = search->step + 1 == search->options.max_length;
+/* Where ended hypotheses leave their places, each of the best k continuations that ends leaves it to one of the next k that does
+ * not. */
+static int beam_advance(struct search *search, const struct distribution *rows, struct error *err) {
+    struct candidate all[2 * SEARCH_MAX_ROWS], best[2 * SEARCH_MAX_ROWS], chosen[2 * SEARCH_MAX_ROWS];
+    bool replaces = beam_replaces(search), last = search->step + 1 == search->options.max_length;
+    size_t k = search->options.beam_size - (replaces ? 0 : search->ended_count), most = replaces ? 2 * k : k;
+    size_t found = 0, count = 0, next = k;
     for (size_t r = 0; r < search->rows; r++) {
-        size_t n = search_best(search, rows, r, 2 * k, best);
+        size_t n = search_best(search, rows, r, most, best);
         for (size_t i = 0; i < n; i++)
-            search_insert(all, &found, 2 * k, best[i]);
+            search_insert(all, &found, most, best[i]);
     }
     for (size_t i = 0; i < k && i < found; i++) {
         chosen[count++] = all[i];
-        if (last || all[i].token != search->ids.end)
+        if (!replaces || last || all[i].token != search->ids.end)
             continue;
         while (next < found && all[next].token == search->ids.end)
             next++;
@@ -569,24 +555,9 @@ static int beam_replace(struct search *search, const struct distribution *rows, 
     if (search_prune_others(search, rows, chosen, count) != 0)
         return search_fail(search, err);
     int result = search_extend(search, rows, chosen, count, err);
-    if (search->ended_count >= k)
+    if (replaces && search->ended_count >= k)
         search->rows = 0;
     return result;
-}
-
-static int beam_advance(struct search *search, const struct distribution *rows, struct error *err) {
-    if (beam_replaces(search))
-        return beam_replace(search, rows, err);
-    struct candidate chosen[SEARCH_MAX_ROWS], best[SEARCH_MAX_ROWS];
-    size_t k = search->options.beam_size - search->ended_count, count = 0;
-    for (size_t r = 0; r < search->rows; r++) {
-        size_t n = search_best(search, rows, r, k, best);
-        for (size_t i = 0; i < n; i++)
-            search_insert(chosen, &count, k, best[i]);
-    }
-    if (search_prune_others(search, rows, chosen, count) != 0)
-        return search_fail(search, err);
-    return search_extend(search, rows, chosen, count, err);
 }
 
 const struct search_kind search_beam = {.name = "beam", .max_rows = beam_max_rows, .wanted = beam_wanted, .advance = beam_advance};

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct distribution; /* model/network/row.h */
+struct distribution; /* model/network/network.h */
 
 enum { SEARCH_MAX_ROWS = 32, SEARCH_ALTERNATIVES = 5 };
 

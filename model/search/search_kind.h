@@ -4,16 +4,16 @@
 #ifndef ALIGND_SEARCH_KIND_H
 #define ALIGND_SEARCH_KIND_H
 
-#include "model/network/row.h"
+#include "model/network/network.h"
 #include "model/search/search.h"
 
 struct search_kind {
     const char *name;
     bool resumes; /* begins with search->returns; may set it before it makes rows */
     bool looks_up;
-    bool given; /* its prefix is the whole target: it chooses no token itself */
-    size_t (*max_rows)(const struct search_options *options);
-    /* How many of a row's best tokens it may have to look at if all of them are allowed. */
+    bool given;                                               /* its prefix is the whole target: it chooses no token itself */
+    size_t (*max_rows)(const struct search_options *options); /* NULL: one */
+    /* How many of a row's best tokens it may have to look at if all of them are allowed; NULL: one. */
     size_t (*wanted)(const struct search *search);
     /* Makes search->state; may be NULL. */
     int (*start)(struct search *search);
@@ -45,8 +45,6 @@ struct candidate {
     size_t lane;
 };
 
-/* False: the token is banned, or it is </s> before min_length. */
-bool search_allows(const struct search *search, int token);
 /* The contribution of a token to the merit of the current path; -INFINITY: it may not come. */
 double search_merit(const struct search *search, int token, float log_prob);
 /* True if the token is a byte that does not form a character after the current path, or not the byte that is due. ids: of the row's
@@ -87,47 +85,19 @@ int search_prune(struct search *search, const struct candidate *c, size_t record
 /* search_prune of the rows' best beam_size that were not chosen. */
 int search_prune_others(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count);
 
-/* ---- phrases (search_constrained.c), for the searches that bring them ---- */
+/* ---- how far a path is with its phrases (search_phrases.c; declared for tests) ---- */
 
-/* How far a path is with the phrases. */
 struct progress {
     bool *met;         /* [count] phrases that are on the path, in this way or another; no token belongs to two phrases */
     size_t met_tokens; /* a phrase counts as the longest of its ways */
     size_t open, at;   /* the last `at` tokens begin phrase `open`, or are all of it; at 0: none */
 };
 
-/* True if the last token ends a phrase. */
-bool progress_at_end(const struct phrases *phrases, const struct progress *progress);
 /* Tokens that are met or open, out of phrases_tokens. Tokens that a shorter way saves count as met. */
 size_t progress_tokens(const struct phrases *phrases, const struct progress *progress);
 /* True if the path may end here. */
 bool progress_complete(const struct phrases *phrases, const struct progress *progress);
 /* The progress of the path with one more token. to->met has room, and is not from->met. */
 void progress_take(const struct phrases *phrases, const struct progress *from, int token, struct progress *to);
-
-/* The progress of the live rows. */
-struct phrase_paths {
-    struct progress now[SEARCH_MAX_ROWS], next[SEARCH_MAX_ROWS]; /* next is scratch */
-    struct progress trial;                                       /* scratch */
-    size_t total;                                                /* tokens of all phrases */
-};
-
-/* Allocates in the search's arena. -1: out of memory. */
-int phrase_paths_init(const struct search *search, struct phrase_paths *paths);
-/* Reads the prefix, which may hold phrases. */
-void phrase_paths_take_prefix(const struct search *search, struct phrase_paths *paths);
-/* Call it after search_extend. */
-void phrase_paths_move(const struct search *search, struct phrase_paths *paths);
-/* True if a path with this progress and this many tokens has room for all phrases. */
-bool phrase_paths_fit(const struct search *search, const struct phrase_paths *paths, const struct progress *progress, size_t depth);
-
-/* The tokens that continue or begin phrases in a row, at most phrases_most of them. No phrase begins within a character. */
-size_t phrases_next(const struct search *search, const struct distribution *rows, size_t row, const struct progress *progress,
-                    struct candidate *out);
-size_t phrases_most(const struct search *search);
-
-/* True if the phrases forbid this token: one is still missing, or the last one would not be a whole word. at_end: progress_at_end,
- * which the caller computes once for all tokens of a row. */
-bool phrases_refuse(const struct search *search, const struct progress *progress, bool at_end, int token);
 
 #endif

@@ -13,6 +13,8 @@
 #include <unicode/unumberformatter.h>
 #include <unicode/ustring.h>
 
+static const char DIGITS[] = "0123456789";
+
 enum { TABLE = 4096, WRITTEN = 256, ARENA_BLOCK_BYTES = 32 * 1024, SPELLED = 100, RULES = 2048 };
 
 /* ---- the table of words ---- */
@@ -122,14 +124,6 @@ number_sign number_sign_of(int32_t character) {
     return character == 0x2030 ? NUMBER_PERMILLE : sign;
 }
 
-/* A symbol of this sign; 0 if it has none or may be several. */
-static int32_t number_symbol_of(number_sign sign) {
-    for (size_t i = 0; i < FAMILIES; i++)
-        if (sign == (number_sign)1 << i)
-            return families[i].symbols[0];
-    return sign == NUMBER_PERCENT ? '%' : 0;
-}
-
 /* Converts ICU's text to UTF-8; "" if ICU has failed or the text is too long. */
 static const char *to_utf8(const UChar *written, int32_t length, char out[WRITTEN], UErrorCode status) {
     UErrorCode own = U_ZERO_ERROR;
@@ -141,6 +135,14 @@ static const char *to_utf8(const UChar *written, int32_t length, char out[WRITTE
     if (U_FAILURE(own) || bytes >= WRITTEN)
         out[0] = '\0';
     return out;
+}
+
+/* The number as this format writes it; "" if it cannot. */
+static const char *written_by(const UNumberFormat *numbers, int n, char out[WRITTEN]) {
+    UErrorCode status = U_ZERO_ERROR;
+    UChar written[WRITTEN];
+    int32_t units = unum_format(numbers, n, written, WRITTEN, NULL, &status);
+    return to_utf8(written, units, out, status);
 }
 
 static const char *currency_name(const char *locale, const char *code, const char *count, char out[WRITTEN]) {
@@ -211,10 +213,8 @@ static void add_spelled(struct number_words *words, UNumberFormat *spell) {
             continue;
         unum_setTextAttribute(spell, UNUM_DEFAULT_RULESET, rules + at, end - at, &status);
         for (int n = 0; U_SUCCESS(status) && n <= SPELLED; n++) {
-            UChar written[WRITTEN];
             char word[WRITTEN];
-            int32_t units = unum_format(spell, n, written, WRITTEN, NULL, &status);
-            to_utf8(written, units, word, status);
+            written_by(spell, n, word);
             add_word(words, word, strlen(word), (struct number_word){.value = n});
         }
     }
@@ -222,12 +222,9 @@ static void add_spelled(struct number_words *words, UNumberFormat *spell) {
 
 static void read_ordinals(struct number_words *words, UNumberFormat *ordinal) {
     for (int n = 0; n < NUMBER_WORDS_ORDINALS; n++) {
-        UErrorCode status = U_ZERO_ERROR;
-        UChar written[WRITTEN];
         char text[WRITTEN];
-        int32_t units = unum_format(ordinal, n, written, WRITTEN, NULL, &status);
-        to_utf8(written, units, text, status);
-        const char *ending = text + strspn(text, "0123456789");
+        written_by(ordinal, n, text);
+        const char *ending = text + strspn(text, DIGITS);
         if (ending == text || strlen(ending) >= sizeof words->ordinals[n])
             continue;
         strcpy(words->ordinals[n], ending);
@@ -250,7 +247,7 @@ static void add_months(struct number_words *words, const UDateFormat *dates) {
         }
 }
 
-/* Words of everyday language that stand for numbers or beside them, and that ICU lacks. */
+/* Words of everyday language that stand for numbers or beside them, and that ICU lacks. A phrase is written with hyphens. */
 static const struct {
     const char *language, *words; /* "": of every language */
     int value, power;
@@ -290,10 +287,10 @@ static const struct {
     {"en", "nineties", 90, 0, 0, 0},
     {"en", "st nd rd th", -1, 0, 0, NUMBER_ORDINAL},
     {"en", "s", -1, 0, 0, NUMBER_DECADE},
-    {"en", "oclock hrs", -1, 0, 0, NUMBER_CLOCK},
+    {"en", "oclock o-clock hrs", -1, 0, 0, NUMBER_CLOCK},
     {"en", "minus", -1, 0, 0, NUMBER_MINUS},
     {"en", "of us u.s american canadian australian percentage", -1, 0, 0, NUMBER_FILL},
-    {"en", "percentage pct", -1, 0, NUMBER_PERCENT, 0},
+    {"en", "percentage pct per-cent", -1, 0, NUMBER_PERCENT, 0},
     {"en", "to or and through", -1, 0, 0, NUMBER_LINK},
 
     {"fr", "un une", 1, 0, 0, NUMBER_ARTICLE},
@@ -321,7 +318,7 @@ static const struct {
     {"fr", "heure heures", -1, 0, 0, NUMBER_CLOCK},
     {"fr", "moins", -1, 0, 0, NUMBER_MINUS},
     {"fr", "de d des américains canadiens points point", -1, 0, 0, NUMBER_FILL},
-    {"fr", "pourcent pourcents pourcentage", -1, 0, NUMBER_PERCENT, 0},
+    {"fr", "pourcent pourcents pourcentage pour-cent p-100", -1, 0, NUMBER_PERCENT, 0},
     {"fr", "à ou et", -1, 0, 0, NUMBER_LINK},
 
     {"de", "ein eine einen einem einer eines", 1, 0, 0, NUMBER_ARTICLE},
@@ -346,28 +343,12 @@ static const struct {
     {"de", "bis oder", -1, 0, 0, NUMBER_LINK},
 };
 
-/* Phrases of two words stand in the lists above with a space between like any two words, so they are added here. */
-static const struct {
-    const char *language, *phrase;
-    number_sign sign;
-    unsigned roles;
-} phrases[] = {
-    {"en", "o clock", 0, NUMBER_CLOCK},
-    {"en", "per cent", NUMBER_PERCENT, 0},
-    {"fr", "pour cent", NUMBER_PERCENT, 0},
-    {"fr", "p 100", NUMBER_PERCENT, 0},
-};
-
 static void add_extras(struct number_words *words, const char *base) {
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
         if (extras[i].language[0] == '\0' || strcmp(extras[i].language, base) == 0)
             add_list(words, extras[i].words,
                      (struct number_word){
                          .value = extras[i].value, .power = extras[i].power, .sign = extras[i].sign, .roles = extras[i].roles});
-    for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
-        if (strcmp(phrases[i].language, base) == 0)
-            add_word(words, phrases[i].phrase, strlen(phrases[i].phrase),
-                     (struct number_word){.value = -1, .sign = phrases[i].sign, .roles = phrases[i].roles});
 }
 
 /* ---- how numbers are written ---- */
@@ -395,21 +376,17 @@ static const char *format(const char *locale, const char *skeleton, double numbe
 /* The white space between a number's digits and its sign, and on which side of them it stands. */
 static struct number_place read_place(const char *sample) {
     struct number_place place = {0};
-    size_t length = strlen(sample), first = 0, last = length, begin, end;
-    while (first < length && !ascii_digit(sample[first]))
-        first++;
+    size_t length = strlen(sample), first = strcspn(sample, DIGITS), last = length;
     while (last > first && !ascii_digit(sample[last - 1]))
         last--;
     place.before = last == length;
-    begin = place.before ? 0 : last;
-    end = place.before ? first : length;
-    for (size_t at = begin; at < end;) {
-        size_t next = at;
+    size_t end = place.before ? first : length;
+    for (size_t at = place.before ? 0 : last, next; at < end; at = next) {
+        next = at;
         if (character_is_space(character_next(sample, end, &next)) && next - at < sizeof place.space) {
             memcpy(place.space, sample + at, next - at);
             break;
         }
-        at = next;
     }
     return place;
 }
@@ -430,11 +407,8 @@ static bool read_separators(struct number_words *words, const char *locale) {
     size_t count = 0;
     for (const char *c = format(locale, "numbering-system/latn .0", 1234567.5, sample); *c && count < 8; count++) {
         starts[count] = c;
-        while (ascii_digit(*c))
-            c++;
-        ends[count] = c;
-        while (*c && !ascii_digit(*c))
-            c++;
+        ends[count] = c += strspn(c, DIGITS);
+        c += strcspn(c, DIGITS);
     }
     if (count < 3 || count == 8)
         return false;
@@ -467,17 +441,6 @@ static void read_powers(struct number_words *words, const char *locale) {
             }
 }
 
-static void read_formats(struct number_words *words, const char *locale) {
-    char sample[WRITTEN];
-    words->currency =
-        read_place(format(locale, "numbering-system/latn currency/EUR unit-width-narrow precision-integer", 5, sample));
-    words->percent = read_place(format(locale, "numbering-system/latn percent precision-integer", 5, sample));
-    /* the same as for the percent sign in almost all languages, which saves alignd's images the data of units */
-    words->degrees = words->percent;
-    strcpy(words->unit_space, words->percent.space[0] ? words->percent.space : "\xc2\xa0");
-    read_powers(words, locale);
-}
-
 /* ---- opening ---- */
 
 static bool read_language(struct number_words *words, const char *language, const char *locale) {
@@ -499,7 +462,14 @@ static bool read_language(struct number_words *words, const char *language, cons
     char name[ULOC_LANG_CAPACITY + 2];
     snprintf(name, sizeof name, " %s ", base);
     words->glued = strstr(" da de nb nl nn no sv ", name) != NULL;
-    read_formats(words, locale);
+    char sample[WRITTEN];
+    words->currency =
+        read_place(format(locale, "numbering-system/latn currency/EUR unit-width-narrow precision-integer", 5, sample));
+    words->percent = read_place(format(locale, "numbering-system/latn percent precision-integer", 5, sample));
+    /* the same as for the percent sign in almost all languages, which saves alignd's images the data of units */
+    words->degrees = words->percent;
+    strcpy(words->unit_space, words->percent.space[0] ? words->percent.space : "\xc2\xa0");
+    read_powers(words, locale);
     add_extras(words, base);
     add_currencies(words, locale);
     if (U_SUCCESS(spelling))
@@ -552,33 +522,18 @@ void number_words_free(struct number_words *words) {
 
 /* ---- writing an amount ---- */
 
-/* Text that grows in a buffer of sufficient size. */
-struct writing {
-    char *text;
-    size_t used;
-};
-
-static void write_bytes(struct writing *out, const char *bytes, size_t length) {
-    memcpy(out->text + out->used, bytes, length);
-    out->used += length;
-}
-
-static void write_string(struct writing *out, const char *string) {
-    write_bytes(out, string, strlen(string));
-}
-
-/* Writes the digits in ASCII with this language's separators, in groups only if the amount had some. False: the amount stays as it
- * is. */
-static bool write_digits(const struct number_words *words, const char *text, const struct amount *amount, struct writing *out) {
+/* Writes the digits in ASCII with this language's separators, in groups only if the amount had some. Returns where they end; NULL:
+ * the amount stays as it is. */
+static char *write_digits(const struct number_words *words, const char *text, const struct amount *amount, char *out) {
     char digits[64];
     size_t count = 0, decimals = 0;
     for (size_t at = amount->digits.begin; at < amount->digits.end; at++) {
         if (ascii_digit(text[at]) && count == sizeof digits)
-            return false;
+            return NULL;
         if (ascii_digit(text[at]))
             digits[count++] = text[at];
         else if ((unsigned char)text[at] >= 0x80 && amount->grouped == false)
-            return false; /* digits of another script stay as they are */
+            return NULL; /* digits of another script stay as they are */
     }
     int tens = amount->value.exponent - amount->tens;
     size_t last = amount->digits.end;
@@ -596,14 +551,10 @@ static bool write_digits(const struct number_words *words, const char *text, con
     for (size_t i = 0; i < whole; i++) {
         size_t left = whole - i;
         if (groups && i > 0 && left >= words->primary && (left - words->primary) % words->secondary == 0)
-            write_string(out, words->group);
-        write_bytes(out, &digits[i], 1);
+            out = stpcpy(out, words->group);
+        *out++ = digits[i];
     }
-    if (decimals > 0) {
-        write_string(out, words->decimal);
-        write_bytes(out, digits + whole, decimals);
-    }
-    return true;
+    return decimals > 0 ? mempcpy(stpcpy(out, words->decimal), digits + whole, decimals) : out;
 }
 
 static const char *power_written(const struct number_words *words, const struct amount *amount) {
@@ -650,7 +601,10 @@ static bool find_symbol(const struct number_words *words, const char *text, cons
     if (length > 0 && length < sizeof out->text) {
         memcpy(out->text, text + amount->symbol.begin, length);
     } else {
-        int32_t character = amount->named > 0 ? number_symbol_of(amount->sign) : 0;
+        int32_t character = amount->named > 0 && amount->sign == NUMBER_PERCENT ? '%' : 0;
+        for (size_t i = 0; amount->named > 0 && i < FAMILIES; i++)
+            if (amount->sign == (number_sign)1 << i)
+                character = families[i].symbols[0];
         length = character > 0 ? character_put(character, out->text) : 0;
     }
     out->text[length] = '\0';
@@ -676,8 +630,8 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     const char *power = amount->tens > 0 ? power_written(words, amount) : NULL;
     if (has_symbol && amount->tens > 0 && power == NULL)
         return 0;
-    struct writing out = {arena_alloc(arena, 9 * (amount->span.end - amount->span.begin) + 128, 1), 0};
-    if (out.text == NULL)
+    char *made = arena_alloc(arena, 9 * (amount->span.end - amount->span.begin) + 128, 1), *out = made;
+    if (made == NULL)
         return error_memory(err);
 
     /* a word that names no symbol, and "million" without a symbol, are better translated by the model */
@@ -687,36 +641,31 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     }
     if (amount->negative) {
         part->begin = amount->span.begin;
-        write_string(&out, "-");
+        *out++ = '-';
     }
-    if (has_symbol && symbol.place.before) {
-        write_string(&out, symbol.text);
-        write_string(&out, symbol.place.space);
-    }
-    if (!write_digits(words, text, amount, &out))
+    if (has_symbol && symbol.place.before)
+        out = stpcpy(stpcpy(out, symbol.text), symbol.place.space);
+    out = write_digits(words, text, amount, out);
+    if (out == NULL)
         return 0;
     if (amount->ordinal) {
         int number = number_integer(amount->value);
         const char *ending = number < 0 ? "" : words->ordinals[number < NUMBER_WORDS_ORDINALS ? number : 100 + number % 100];
         if (*ending == '\0')
             return 0;
-        write_string(&out, ending);
+        out = stpcpy(out, ending);
         part->end = amount->span.end;
     }
     if (amount->decade) {
-        write_string(&out, words->decade);
+        out = stpcpy(out, words->decade);
         part->end = amount->span.end;
     }
-    if (power && has_symbol) {
-        write_string(&out, "\xc2\xa0");
-        write_string(&out, power);
-    }
-    if (has_symbol && !symbol.place.before) {
-        write_string(&out, symbol.place.space);
-        write_string(&out, symbol.text);
-    }
-    write_bytes(&out, "", 1);
-    *written = out.text;
+    if (power && has_symbol)
+        out = stpcpy(stpcpy(out, "\xc2\xa0"), power);
+    if (has_symbol && !symbol.place.before)
+        out = stpcpy(stpcpy(out, symbol.place.space), symbol.text);
+    *out = '\0';
+    *written = made;
     return 0;
 }
 

@@ -311,6 +311,10 @@ static bool is_dash(const struct reader *reader, size_t at) {
            is_mark(reader, at, 0x2014);
 }
 
+static bool is_apostrophe(const struct reader *reader, size_t at) {
+    return is_mark(reader, at, '\'') || is_mark(reader, at, 0x2019);
+}
+
 static bool is_kind(const struct reader *reader, size_t at, enum kind kind) {
     return at < reader->count && reader->pieces[at].kind == kind;
 }
@@ -319,8 +323,7 @@ static bool is_kind(const struct reader *reader, size_t at, enum kind kind) {
 static size_t next_of_phrase(const struct reader *reader, size_t at) {
     if (is_kind(reader, at + 1, PIECE_WORD))
         return at + 1;
-    bool joint = is_mark(reader, at + 1, '-') || is_mark(reader, at + 1, 0x2011) || is_mark(reader, at + 1, '\'') ||
-                 is_mark(reader, at + 1, 0x2019);
+    bool joint = is_mark(reader, at + 1, '-') || is_mark(reader, at + 1, 0x2011) || is_apostrophe(reader, at + 1);
     return joint && !reader->pieces[at + 1].spaced && is_kind(reader, at + 2, PIECE_WORD) && !reader->pieces[at + 2].spaced
                ? at + 2
                : reader->count;
@@ -357,6 +360,11 @@ static bool is_attached(const struct reader *reader, size_t at) {
     return at > 0 && at < reader->count && reader->pieces[at].begin == reader->pieces[at - 1].end;
 }
 
+/* True if the mark at this place touches the pieces before and after it. */
+static bool is_joint(const struct reader *reader, size_t at) {
+    return is_attached(reader, at) && is_attached(reader, at + 1);
+}
+
 static bool has_role(const struct reader *reader, size_t at, unsigned roles) {
     return is_kind(reader, at, PIECE_WORD) && reader->pieces[at].word && (reader->pieces[at].word->roles & roles);
 }
@@ -388,13 +396,13 @@ static number_sign symbol_at(const struct reader *reader, size_t at) {
 
 /* The place of "million" after a number, in digits or words, or 0. */
 static size_t power_behind(const struct reader *reader, size_t at, int least) {
-    size_t next = at + 1 + (is_dash(reader, at + 1) && is_attached(reader, at + 1) && is_attached(reader, at + 2));
+    size_t next = at + 1 + (is_dash(reader, at + 1) && is_joint(reader, at + 1));
     return is_kind(reader, next, PIECE_WORD) && reader->pieces[next].word && reader->pieces[next].word->power >= least ? next : 0;
 }
 
-static void widen(struct span *span, const struct piece *piece) {
-    span->begin = piece->begin < span->begin ? piece->begin : span->begin;
-    span->end = piece->end > span->end ? piece->end : span->end;
+static void widen(struct span *span, size_t begin, size_t end) {
+    span->begin = begin < span->begin ? begin : span->begin;
+    span->end = end > span->end ? end : span->end;
 }
 
 static void take_symbol(struct reader *reader, struct amount *amount, size_t at, bool before) {
@@ -411,9 +419,8 @@ static void take_symbol(struct reader *reader, struct amount *amount, size_t at,
     for (size_t i = touches ? reader->pieces[far].begin : 0; touches && i < reader->pieces[far].end; i++)
         touches = ascii_upper(reader->text[i]);
     if (touches)
-        widen(&amount->symbol, &reader->pieces[far]);
-    amount->span.begin = amount->symbol.begin < amount->span.begin ? amount->symbol.begin : amount->span.begin;
-    amount->span.end = amount->symbol.end > amount->span.end ? amount->symbol.end : amount->span.end;
+        widen(&amount->symbol, reader->pieces[far].begin, reader->pieces[far].end);
+    widen(&amount->span, amount->symbol.begin, amount->symbol.end);
 }
 
 /* The place of the sign before a number, or count: the sign touches the number, or has a space after it and before it. */
@@ -437,8 +444,7 @@ static size_t sign_behind(const struct reader *reader, size_t at, bool *symbol, 
     for (size_t i = at + 1; i < reader->count && i <= at + LOOK_AHEAD; i++) {
         number_sign sign = symbol_at(reader, i);
         bool dot = is_mark(reader, i, '.') && is_attached(reader, i) && i == at + 1 && at > 0 && reader->pieces[at].word;
-        bool joint = (is_dash(reader, i) || is_mark(reader, i, '\'') || is_mark(reader, i, 0x2019)) && is_attached(reader, i) &&
-                     is_attached(reader, i + 1);
+        bool joint = (is_dash(reader, i) || is_apostrophe(reader, i)) && is_joint(reader, i);
         if (sign) {
             /* a sign that touches the number after it belongs to that one: 5 €6 */
             bool other = is_kind(reader, i + 1, PIECE_NUMBER) && !(sign & NUMBER_PERCENT) && is_attached(reader, i + 1) &&
@@ -480,11 +486,10 @@ static size_t read_behind(struct reader *reader, struct amount *amount, size_t a
     while (power > 0) {
         const struct piece *piece = &reader->pieces[power];
         amount->tens += piece->word->power;
-        amount->power =
-            amount->power.end > 0 ? (struct span){amount->power.begin, piece->end} : (struct span){piece->begin, piece->end};
+        amount->power = (struct span){amount->power.end > 0 ? amount->power.begin : piece->begin, piece->end};
         amount->value = times_ten(amount->value, piece->word->power);
         amount->other = times_ten(amount->other, piece->word->power);
-        widen(&amount->span, piece);
+        widen(&amount->span, piece->begin, piece->end);
         at = power;
         power = power_behind(reader, at, 3);
     }
@@ -497,7 +502,7 @@ static size_t read_behind(struct reader *reader, struct amount *amount, size_t a
         bool perhaps = has_role(reader, sign, NUMBER_PERHAPS);
         *(perhaps ? &amount->shared : &amount->sign) |= piece->kind == PIECE_SIGN ? piece->sign : sign_of_word(reader, sign);
         if (!perhaps)
-            widen(&amount->span, piece);
+            widen(&amount->span, piece->begin, piece->end);
         amount->named = perhaps || strange ? 0 : piece->end;
     }
     amount->clock = amount->clock || has_role(reader, at + 1, NUMBER_CLOCK) ||
@@ -518,7 +523,7 @@ static void read_minus(const struct reader *reader, struct amount *amount, size_
         amount->negative = dash == '-' || dash == 0x2212;
         bool range = place > 1 && is_kind(reader, place - 2, PIECE_NUMBER); /* 2000 -2004 */
         amount->perhaps_negative = !amount->negative || place - 1 == 0 || range;
-        widen(&amount->span, &reader->pieces[place - 1]);
+        widen(&amount->span, reader->pieces[place - 1].begin, amount->span.end);
     }
     size_t word = amount->symbol.end > 0 && symbol < reader->count ? symbol : at;
     amount->perhaps_negative = amount->perhaps_negative || (word > 0 && has_role(reader, word - 1, NUMBER_MINUS));
@@ -530,12 +535,8 @@ static size_t read_touching(struct reader *reader, struct amount *amount, size_t
     if (at > 0 && is_attached(reader, at) && is_kind(reader, at - 1, PIECE_WORD) && !symbol_at(reader, at - 1))
         amount->weak = true;
     size_t next = at + 1;
-    bool apostrophe = (is_mark(reader, next, '\'') || is_mark(reader, next, 0x2019)) && is_attached(reader, next) &&
-                      is_attached(reader, next + 1) && has_role(reader, next + 1, NUMBER_DECADE);
-    next += apostrophe;
-    bool hyphen = is_mark(reader, next, '-') && is_attached(reader, next) && is_attached(reader, next + 1) &&
-                  has_role(reader, next + 1, NUMBER_DECADE);
-    next += hyphen;
+    next += is_apostrophe(reader, next) && is_joint(reader, next) && has_role(reader, next + 1, NUMBER_DECADE);
+    next += is_mark(reader, next, '-') && is_joint(reader, next) && has_role(reader, next + 1, NUMBER_DECADE);
     if (is_mark(reader, next, 0xb0) && (!reader->pieces[next].spaced || has_role(reader, next + 1, NUMBER_UNIT))) {
         size_t last = is_attached(reader, next + 1) && has_role(reader, next + 1, NUMBER_UNIT) ? next + 1 : next;
         amount->symbol = (struct span){reader->pieces[next].begin, reader->pieces[last].end};
@@ -564,7 +565,7 @@ static size_t read_touching(struct reader *reader, struct amount *amount, size_t
 /* The piece of the minutes of an hour that has been read, or 0: 10:30, 10 h 30, 10 Uhr 30. */
 static size_t minutes_of(const struct reader *reader, size_t at) {
     size_t minute = at + 2;
-    bool colon = is_mark(reader, at + 1, ':') && is_attached(reader, at + 1) && is_attached(reader, at + 2);
+    bool colon = is_mark(reader, at + 1, ':') && is_joint(reader, at + 1);
     if (has_role(reader, at, NUMBER_CLOCK))
         minute = at + 1;
     else if (!colon && !has_role(reader, at + 1, NUMBER_CLOCK))
@@ -586,9 +587,9 @@ static bool is_hour_with_stop(const struct reader *reader, size_t at) {
 /* True for 12 of 2011/12. */
 static bool is_second_year(const struct reader *reader, size_t at) {
     const struct piece *piece = &reader->pieces[at];
-    return at > 1 && (is_mark(reader, at - 1, '/') || is_dash(reader, at - 1)) && is_attached(reader, at) &&
-           is_attached(reader, at - 1) && is_kind(reader, at - 2, PIECE_NUMBER) &&
-           reader->pieces[at - 2].end - reader->pieces[at - 2].begin == 4 && piece->end - piece->begin <= 4;
+    return at > 1 && (is_mark(reader, at - 1, '/') || is_dash(reader, at - 1)) && is_joint(reader, at - 1) &&
+           is_kind(reader, at - 2, PIECE_NUMBER) && reader->pieces[at - 2].end - reader->pieces[at - 2].begin == 4 &&
+           piece->end - piece->begin <= 4;
 }
 
 /* Adds the amount of a number, or two of an hour and its minutes. Returns the piece after it, or 0 if memory is out. */
@@ -601,8 +602,7 @@ static size_t read_number(struct reader *reader, size_t at) {
                             .grouped = piece.grouped,
                             .foreign = piece.foreign};
     amount.decade = at > 0 && has_role(reader, at - 1, NUMBER_DECADES);
-    amount.abbreviated = at > 0 && (is_mark(reader, at - 1, '\'') || is_mark(reader, at - 1, 0x2019)) && is_attached(reader, at) &&
-                         !is_attached(reader, at - 1);
+    amount.abbreviated = at > 0 && is_apostrophe(reader, at - 1) && is_attached(reader, at) && !is_attached(reader, at - 1);
     amount.half = at > 0 && has_role(reader, at - 1, NUMBER_HALF);
     amount.abbreviated = amount.abbreviated || is_second_year(reader, at);
     if (is_hour_with_stop(reader, at)) {
@@ -747,9 +747,8 @@ static size_t read_words(struct reader *reader, size_t first) {
         if (!sum_add(&sum, word->value, word->power))
             break;
         last = at++;
-        bool dash = is_dash(reader, at) && is_attached(reader, at) && is_attached(reader, at + 1);
-        bool joint = dash || (has_role(reader, at, NUMBER_LINK) && sum.part % 100 == 0);
-        at += joint && is_number_word(reader, at + 1) ? 1 : 0;
+        bool joint = (is_dash(reader, at) && is_joint(reader, at)) || (has_role(reader, at, NUMBER_LINK) && sum.part % 100 == 0);
+        at += joint && is_number_word(reader, at + 1);
     }
     if (!sum.any)
         return first + 1;

@@ -8,13 +8,7 @@
 #ifndef ALIGND_NUMBERS_H
 #define ALIGND_NUMBERS_H
 
-#include "model/base/arena.h"
-#include "model/base/error.h"
-#include "model/text/opaque.h"
-#include "model/text/segmenter.h"
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "model/text/spans.h"
 
 /* ---- how a language writes and names numbers (number_words.c) ----
  *

@@ -1,19 +1,21 @@
 /* Finds the runs of a text that are opaque by their characters alone: a function for each notation says where a run that begins at
  * a place ends. Runs are found in one pass, in time proportional to the bytes passed, because the length of each notation is
  * bounded. */
-#include "model/text/opaque.h"
 #include "model/base/utf8.h"
+#include "model/text/spans.h"
 #include <stdint.h>
 #include <string.h>
 #include <unicode/uchar.h>
 
 /* Nobody types a longer code, scheme or shortcode. Only addresses and numbers may be longer than MAX_CODE. */
+#define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 enum { MAX_CODE = 256, MAX_SCHEME = 30, MAX_SHORTCODE = 30 };
 
 /* A text, and where a run may begin in it. */
 struct scan {
     const char *text;
     size_t length, begin;
+    bool word, chunk; /* the character before is not of the same word; it is white space or opens something */
 };
 
 static char peek(const struct scan *scan, size_t at) {
@@ -30,6 +32,12 @@ static size_t scan_skip(const struct scan *scan, size_t at, const char *set) {
     return at;
 }
 
+/* True if this string is there. */
+static bool has(const struct scan *scan, size_t at, const char *string) {
+    size_t length = strlen(string);
+    return at < scan->length && scan->length - at >= length && memcmp(scan->text + at, string, length) == 0;
+}
+
 static size_t skip_digits(const struct scan *scan, size_t at) {
     return scan_skip(scan, at, "0123456789");
 }
@@ -37,10 +45,6 @@ static size_t skip_digits(const struct scan *scan, size_t at) {
 static int32_t character_at(const struct scan *scan, size_t at, size_t *next) {
     *next = at;
     return at < scan->length ? character_next(scan->text, scan->length, next) : -1;
-}
-
-static bool begins_word(const struct scan *scan) {
-    return scan->begin == 0 || !ascii_word(scan->text[scan->begin - 1]);
 }
 
 /* ---- placeholders and addresses; each function returns scan->begin if no run begins there ---- */
@@ -62,8 +66,6 @@ static size_t in_braces(const struct scan *scan) {
 /* %s %-5.2f %1$s %(total)s. Blank flags are left out: "50 % de" has none. */
 static size_t as_in_printf(const struct scan *scan) {
     size_t begin = scan->begin, at = begin + 1;
-    if (peek(scan, begin) != '%')
-        return begin;
     if (peek(scan, at) == '%')
         return at + 1;
     if (begin > 0 && ascii_digit(scan->text[begin - 1]))
@@ -88,11 +90,8 @@ static size_t as_in_printf(const struct scan *scan) {
 
 /* [X12X] */
 static size_t in_brackets(const struct scan *scan) {
-    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    if (peek(scan, scan->begin) != '[')
-        return scan->begin;
-    size_t letters = scan_skip(scan, scan->begin + 1, capitals), digits = skip_digits(scan, letters);
-    size_t at = scan_skip(scan, digits, capitals);
+    size_t letters = scan_skip(scan, scan->begin + 1, CAPITALS), digits = skip_digits(scan, letters);
+    size_t at = scan_skip(scan, digits, CAPITALS);
     return letters > scan->begin + 1 && digits > letters && peek(scan, at) == ']' ? at + 1 : scan->begin;
 }
 
@@ -117,17 +116,15 @@ static size_t scan_trim(const struct scan *scan, size_t first, size_t end) {
 /* https://example.com/a?b=c, www.example.com */
 static size_t as_address(const struct scan *scan) {
     size_t begin = scan->begin, first = begin, most = begin + MAX_SCHEME;
-    if (!begins_word(scan))
-        return begin;
-    if (scan->length - begin > 4 && memcmp(scan->text + begin, "www.", 4) == 0) {
-        first = begin + 4;
+    if (has(scan, begin, "www.")) {
+        first = begin + strlen("www.");
     } else {
         while (first < most &&
                (ascii_letter(peek(scan, first)) || (first > begin && is_one_of(peek(scan, first), "0123456789+.-"))))
             first++;
-        if (first == begin || scan->length - first <= 3 || memcmp(scan->text + first, "://", 3) != 0)
+        if (first == begin || !has(scan, first, "://"))
             return begin;
-        first += 3;
+        first += strlen("://");
     }
     size_t at = first;
     for (size_t next = at; next < scan->length; at = next) {
@@ -203,28 +200,25 @@ static bool is_code_word(char c) {
     return ascii_letter(c) || ascii_digit(c) || c == '_';
 }
 
-static size_t code_end(const struct scan *scan, size_t at) {
-    size_t most = scan->length - scan->begin < MAX_CODE ? scan->length : scan->begin + MAX_CODE;
-    while (at < most && is_code_word(scan->text[at]))
+/* Skips letters, digits, underlines and these characters, up to MAX_CODE bytes after the beginning. */
+static size_t skip_code(const struct scan *scan, size_t at, const char *others) {
+    while (at < scan->begin + MAX_CODE && (is_code_word(peek(scan, at)) || is_one_of(peek(scan, at), others)))
         at++;
     return at;
+}
+
+static size_t code_end(const struct scan *scan, size_t at) {
+    return skip_code(scan, at, "");
 }
 
 static bool ends_word(const struct scan *scan, size_t at) {
     return !ascii_word(peek(scan, at));
 }
 
-static bool begins_chunk(const struct scan *scan) {
-    size_t at = scan->begin;
-    return at == 0 || is_one_of(scan->text[at - 1], "([{\"'<>=,;|") || character_is_space(character_previous(scan->text, &at));
-}
-
 /* :-) ;D <3 ^^, between white space. */
 static size_t as_emoticon(const struct scan *scan) {
     size_t at = scan->begin;
-    if (!begins_chunk(scan) || !is_one_of(peek(scan, at), ":;=<8xX^-"))
-        return scan->begin;
-    if (memcmp(scan->text + at, "<3", scan->length - at < 2 ? scan->length - at : 2) == 0 && scan->length - at >= 2)
+    if (has(scan, at, "<3"))
         at += 2;
     else if (peek(scan, at) == '^')
         at = scan_skip(scan, at, "^_");
@@ -243,8 +237,6 @@ static size_t as_emoticon(const struct scan *scan) {
 /* :tada: */
 static size_t as_shortcode(const struct scan *scan) {
     size_t at = scan->begin + 1, letters = 0;
-    if (peek(scan, scan->begin) != ':' || (scan->begin > 0 && ascii_word(scan->text[scan->begin - 1])))
-        return scan->begin;
     for (; at < scan->begin + MAX_SHORTCODE && (is_code_word(peek(scan, at)) || is_one_of(peek(scan, at), "+-")); at++)
         letters += ascii_letter(scan->text[at]) || is_one_of(scan->text[at], "+-");
     return letters > 0 && peek(scan, at) == ':' && ends_word(scan, at + 1) ? at + 1 : scan->begin;
@@ -252,8 +244,7 @@ static size_t as_shortcode(const struct scan *scan) {
 
 /* #hashtag, in any alphabet; #12. */
 static size_t as_hashtag(const struct scan *scan) {
-    if (peek(scan, scan->begin) != '#' ||
-        (scan->begin > 0 && (ascii_word(scan->text[scan->begin - 1]) || scan->text[scan->begin - 1] == '&')))
+    if (scan->begin > 0 && scan->text[scan->begin - 1] == '&')
         return scan->begin;
     size_t at = scan->begin + 1;
     for (size_t next = at; next < scan->length && next < scan->begin + MAX_CODE; at = next) {
@@ -266,12 +257,9 @@ static size_t as_hashtag(const struct scan *scan) {
 
 /* @name, @scope/package. */
 static size_t as_name(const struct scan *scan) {
-    if (peek(scan, scan->begin) != '@' ||
-        (scan->begin > 0 && (ascii_word(scan->text[scan->begin - 1]) || scan->text[scan->begin - 1] == '@')))
+    if (scan->begin > 0 && scan->text[scan->begin - 1] == '@')
         return scan->begin;
-    size_t at = scan->begin + 1;
-    while (at < scan->length && at < scan->begin + MAX_CODE && (is_code_word(scan->text[at]) || is_one_of(scan->text[at], "./-@")))
-        at++;
+    size_t at = skip_code(scan, scan->begin + 1, "./-@");
     while (at > scan->begin && is_one_of(scan->text[at - 1], "./-@"))
         at--;
     return at > scan->begin + 1 ? at : scan->begin;
@@ -279,21 +267,16 @@ static size_t as_name(const struct scan *scan) {
 
 /* [1], [12], [a]. */
 static size_t as_footnote(const struct scan *scan) {
-    size_t at = scan->begin + 1, digits = 0;
-    if (peek(scan, scan->begin) != '[')
-        return scan->begin;
+    size_t at = scan->begin + 1;
     at += peek(scan, at) == '^';
-    digits = skip_digits(scan, at) - at;
+    size_t digits = skip_digits(scan, at) - at;
     at += digits > 0 ? digits : ascii_letter(peek(scan, at));
     return digits <= 4 && at > scan->begin + 1 && peek(scan, at) == ']' ? at + 1 : scan->begin;
 }
 
 /* C++ C# F# */
 static size_t as_language(const struct scan *scan) {
-    size_t at = scan->begin;
-    if (!begins_word(scan) || !ascii_upper(peek(scan, at)))
-        return at;
-    size_t end = scan_skip(scan, at + 1, "+#");
+    size_t at = scan->begin, end = scan_skip(scan, at + 1, "+#");
     return end > at + 1 && end <= at + 3 && ends_word(scan, end) && !(end == at + 2 && scan->text[at + 1] == '+') ? end : at;
 }
 
@@ -364,27 +347,24 @@ static size_t as_digits(const struct scan *scan) {
     return digits.groups == 2 && digits.dashed && digits.total >= 7 && !years ? end : begin;
 }
 
-/* The end of exactly this many digits, or at. */
-static size_t skip_exactly(const struct scan *scan, size_t at, size_t count) {
-    size_t end = skip_digits(scan, at);
-    return end - at == count ? end : at;
+static bool has_digits(const struct scan *scan, size_t at, size_t exactly) {
+    return skip_digits(scan, at) - at == exactly;
 }
 
 /* 2024-05-01T10:00:00Z, 2024-05-01T10:00+02:00 */
 static size_t as_timestamp(const struct scan *scan) {
     size_t day = scan->begin + strlen("2024-05-01"), minutes = day + strlen("T10:00");
-    if (!begins_word(scan) || minutes > scan->length || scan->text[day] != 'T' || scan->text[day + 3] != ':' ||
-        skip_exactly(scan, scan->begin, 4) == scan->begin || skip_exactly(scan, day + 1, 2) == day + 1 ||
-        skip_exactly(scan, day + 4, 2) == day + 4)
+    if (minutes > scan->length || scan->text[day] != 'T' || scan->text[day + 3] != ':' || !has_digits(scan, scan->begin, 4) ||
+        !has_digits(scan, day + 1, 2) || !has_digits(scan, day + 4, 2))
         return scan->begin;
     size_t end = minutes;
-    if (peek(scan, end) == ':' && skip_exactly(scan, end + 1, 2) > end + 1)
+    if (peek(scan, end) == ':' && has_digits(scan, end + 1, 2))
         end += strlen(":00");
     if (is_one_of(peek(scan, end), ".,") && ascii_digit(peek(scan, end + 1)))
         end = skip_digits(scan, end + 1);
     if (peek(scan, end) == 'Z')
         end++;
-    else if (is_one_of(peek(scan, end), "+-") && skip_exactly(scan, end + 1, 2) > end + 1 && peek(scan, end + 3) == ':')
+    else if (is_one_of(peek(scan, end), "+-") && has_digits(scan, end + 1, 2) && peek(scan, end + 3) == ':')
         end = skip_digits(scan, end + 4);
     return ends_word(scan, end) ? end : scan->begin;
 }
@@ -394,8 +374,6 @@ static size_t as_colons(const struct scan *scan) {
     enum { MOST_GROUPS = 16, LONGEST = 4 };
     static const char hexadecimal[] = "0123456789abcdefABCDEF";
     size_t end = scan->begin, groups = 0, empty = 0, digits = 0;
-    if (!begins_word(scan))
-        return end;
     while (groups + empty <= MOST_GROUPS) {
         size_t size = 0;
         for (; size <= LONGEST && is_one_of(peek(scan, end + size), hexadecimal); size++)
@@ -418,7 +396,7 @@ static size_t as_colons(const struct scan *scan) {
 /* v1.2.3 */
 static size_t as_version(const struct scan *scan) {
     struct digits digits;
-    if (!begins_word(scan) || !is_one_of(peek(scan, scan->begin), "vV") || !ascii_digit(peek(scan, scan->begin + 1)))
+    if (!ascii_digit(peek(scan, scan->begin + 1)))
         return scan->begin;
     size_t end = skip_groups(scan, scan->begin + 1, &digits);
     return digits.dotted && ends_word(scan, end) ? end : scan->begin;
@@ -427,8 +405,7 @@ static size_t as_version(const struct scan *scan) {
 /* DE89 3704 0044 0532 0130 00 */
 static size_t as_iban(const struct scan *scan) {
     size_t at = scan->begin;
-    if (!begins_word(scan) || !ascii_upper(peek(scan, at)) || !ascii_upper(peek(scan, at + 1)) ||
-        skip_digits(scan, at + 2) < at + 4)
+    if (!ascii_upper(peek(scan, at + 1)) || skip_digits(scan, at + 2) < at + 4)
         return scan->begin;
     size_t end = at + 4, total = 4;
     for (size_t next = end; total <= 34;) {
@@ -499,7 +476,7 @@ static bool is_constant(char c) {
 /* Words of letters, digits and underlines, hyphens between them: A4, FOO_BAR=1, COVID-19, name(), 3f2a9c. */
 static size_t as_identifier(const struct scan *scan) {
     size_t begin = scan->begin, end = code_end(scan, begin);
-    if (!begins_word(scan) || (begin > 0 && scan->text[begin - 1] == '_') || end == begin ||
+    if ((begin > 0 && scan->text[begin - 1] == '_') || end == begin ||
         (end < scan->length && (unsigned char)scan->text[end] >= 0x80))
         return begin;
     const char *text = scan->text + begin;
@@ -509,18 +486,17 @@ static size_t as_identifier(const struct scan *scan) {
         return end + 2;
     if (peek(scan, end) == '=' && all_in(text, end - begin, is_code_word) && is_code_word(peek(scan, end + 1)) &&
         (underlined || ascii_upper(text[0]))) {
-        struct scan value = {scan->text, scan->length, end + 1};
         size_t after = end + 1;
         while (after < scan->length && after < begin + MAX_CODE && !is_one_of(scan->text[after], " \t\n\r,;"))
             after++;
-        return scan_trim(&value, value.begin, after);
+        return scan_trim(scan, end + 1, after);
     }
     /* parts with hyphens: at least one is mixed, or capitals and digits stand apart */
     size_t whole = end, most = begin + MAX_CODE;
     bool capital = all_in(text, end - begin, is_capital_or_digit) && ascii_upper(text[0]),
          numbered = has_digit_in(scan, begin, end);
     while (whole < most && peek(scan, whole) == '-' && is_code_word(peek(scan, whole + 1))) {
-        struct scan part = {scan->text, scan->length, whole + 1};
+        struct scan part = {.text = scan->text, .length = scan->length, .begin = whole + 1};
         size_t after = code_end(&part, part.begin);
         capital = capital && all_in(scan->text + part.begin, after - part.begin, is_capital_or_digit);
         numbered = numbered || has_digit_in(scan, part.begin, after);
@@ -535,7 +511,7 @@ static size_t as_identifier(const struct scan *scan) {
 /* --flag, --flag=value */
 static size_t as_flag(const struct scan *scan) {
     size_t at = scan->begin;
-    if (!begins_chunk(scan) || peek(scan, at) != '-' || peek(scan, at + 1) != '-' || !ascii_letter(peek(scan, at + 2)))
+    if (peek(scan, at + 1) != '-' || !ascii_letter(peek(scan, at + 2)))
         return scan->begin;
     for (at += 2; at < scan->length && at < scan->begin + MAX_CODE && !is_one_of(scan->text[at], " \t\n\r");)
         at++;
@@ -564,7 +540,7 @@ static bool has_suffix(const char *text, size_t length) {
 /* /usr/bin ./x ../x ~/x C:\x, and names of files and hosts. */
 static size_t as_path(const struct scan *scan) {
     size_t begin = scan->begin, at = begin;
-    if (!begins_chunk(scan) && !(begin > 0 && scan->text[begin - 1] == '`'))
+    if (!scan->chunk && !(begin > 0 && scan->text[begin - 1] == '`'))
         return begin;
     bool rooted = false, drive = ascii_letter(peek(scan, at)) && peek(scan, at + 1) == ':' && peek(scan, at + 2) == '\\';
     if (drive || (peek(scan, at) == '\\' && peek(scan, at + 1) == '\\' && is_code_word(peek(scan, at + 2))))
@@ -591,8 +567,6 @@ static size_t as_path(const struct scan *scan) {
 /* H₂O, mc², m²: letters with raised or lowered digits among them. */
 static size_t as_formula(const struct scan *scan) {
     size_t at = scan->begin, letters = 0, raised = 0;
-    if (!begins_word(scan))
-        return at;
     for (size_t next; at < scan->begin + MAX_CODE; at = next) {
         int32_t c = character_at(scan, at, &next);
         bool plain = c >= 0 && c < 0x80 && (ascii_letter((char)c) || ascii_digit((char)c));
@@ -629,7 +603,7 @@ static size_t skip_joined(const struct scan *scan, size_t at) {
 /* Ctrl+C, key=value, and x^2 + y^2 = 1: an equation continues after a sign between spaces with a joined word, a letter or a number.
  */
 static size_t as_joined(const struct scan *scan) {
-    size_t begin = scan->begin, end = begins_word(scan) && ascii_letter(peek(scan, begin)) ? skip_joined(scan, begin) : begin;
+    size_t begin = scan->begin, end = ascii_letter(peek(scan, begin)) ? skip_joined(scan, begin) : begin;
     while (end > begin && peek(scan, end) == ' ' && is_one_of(peek(scan, end + 1), "+-*/=<>") && peek(scan, end + 2) == ' ') {
         size_t next = end + 3, word = code_end(scan, next), joined = skip_joined(scan, next);
         bool operand = joined > next || word == next + 1 || (word > next && all_in(scan->text + next, word - next, ascii_digit));
@@ -643,10 +617,9 @@ static size_t as_joined(const struct scan *scan) {
 /* doi:10.1000/182, arXiv:1706.03762 */
 static size_t as_reference(const struct scan *scan) {
     size_t begin = scan->begin, end = code_end(scan, begin), digits = 0, at = end + 1;
-    if (!begins_word(scan) || !ascii_letter(peek(scan, begin)) || end < begin + 2 || peek(scan, end) != ':' ||
-        !ascii_digit(peek(scan, at)))
+    if (!ascii_letter(peek(scan, begin)) || end < begin + 2 || peek(scan, end) != ':' || !ascii_digit(peek(scan, at)))
         return begin;
-    for (; at < begin + MAX_CODE && (is_code_word(peek(scan, at)) || is_one_of(peek(scan, at), "./-")); at++)
+    for (size_t last = skip_code(scan, at, "./-"); at < last; at++)
         digits += ascii_digit(scan->text[at]);
     return digits >= 5 ? scan_trim(scan, end + 1, at) : begin;
 }
@@ -657,14 +630,12 @@ static size_t as_command(const struct scan *scan) {
     bool command = peek(scan, begin) == '\\' && ascii_letter(peek(scan, begin + 1));
     bool variable = peek(scan, begin) == '$' && length >= 3 && !ascii_digit(peek(scan, begin + 1)) &&
                     all_in(scan->text + begin + 1, length, is_constant);
-    return begins_word(scan) && (command || variable) && ends_word(scan, end) ? end : begin;
+    return (command || variable) && ends_word(scan, end) ? end : begin;
 }
 
 /* && != => ||: between white space. */
 static size_t as_operator(const struct scan *scan) {
     size_t begin = scan->begin, end = begin, signs = 0;
-    if (!begins_chunk(scan))
-        return begin;
     for (; end < begin + MAX_CODE && is_one_of(peek(scan, end), "&|<>=!:+-*/^~"); end++)
         signs += is_one_of(scan->text[end], "&|<>=") != 0;
     bool apart = end == scan->length || is_one_of(peek(scan, end), " \t\n.,;?)");
@@ -673,9 +644,8 @@ static size_t as_operator(const struct scan *scan) {
 
 /* {"a": 1}: braces that begin with a quotation mark, on one line. */
 static size_t as_object(const struct scan *scan) {
-    size_t begin = scan->begin, at = begin + 1, open = 1;
-    at = peek(scan, begin) == '{' ? scan_skip(scan, at, " ") : at;
-    if (peek(scan, begin) != '{' || peek(scan, at) != '"')
+    size_t begin = scan->begin, at = scan_skip(scan, begin + 1, " "), open = 1;
+    if (peek(scan, at) != '"')
         return begin;
     for (; open > 0 && at < begin + MAX_CODE && at < scan->length && scan->text[at] != '\n'; at++)
         open += (size_t)(scan->text[at] == '{') - (size_t)(scan->text[at] == '}');
@@ -686,8 +656,7 @@ static size_t as_object(const struct scan *scan) {
 static size_t as_degrees(const struct scan *scan) {
     static const char sign[] = "\xc2\xb0";
     size_t begin = scan->begin, at = skip_digits(scan, begin), end = at + strlen(sign);
-    if (!begins_word(scan) || at == begin || at > begin + 4 || (begin > 0 && is_one_of(scan->text[begin - 1], ".,")) ||
-        end > scan->length || memcmp(scan->text + at, sign, strlen(sign)) != 0)
+    if (at == begin || at > begin + 4 || (begin > 0 && is_one_of(scan->text[begin - 1], ".,")) || !has(scan, at, sign))
         return begin;
     end += is_one_of(peek(scan, end), "CF");
     return ends_word(scan, end) ? end : begin;
@@ -695,40 +664,45 @@ static size_t as_degrees(const struct scan *scan) {
 
 /* ---- finding them ---- */
 
-/* To add a kind, write its function, a row, and a line in the header. Of kinds that begin at the same place the first row that
- * finds something counts. */
+/* Where a kind may begin: anywhere, where scan.word is true, or where scan.chunk is. */
+enum place { ANYWHERE, WORD, CHUNK };
+
+/* To add a kind, write its function, a row, and a line in the header. first: the characters with which it begins; NULL: the
+ * function decides. Of kinds that begin at the same place the first row that finds something counts. */
 static const struct {
     size_t (*end)(const struct scan *scan);
     enum opaque_kind kind;
     enum opaque_scope scope;
+    enum place place;
+    const char *first;
 } kinds[] = {
-    {in_braces, OPAQUE_CODE, OPAQUE_PLACEHOLDERS},
-    {as_in_printf, OPAQUE_CODE, OPAQUE_PLACEHOLDERS},
-    {in_brackets, OPAQUE_CODE, OPAQUE_PLACEHOLDERS},
-    {as_address, OPAQUE_URL, OPAQUE_PLACEHOLDERS},
-    {as_mail, OPAQUE_EMAIL, OPAQUE_PLACEHOLDERS},
-    {as_picture, OPAQUE_EMOJI, OPAQUE_ALL},
-    {as_emoticon, OPAQUE_EMOJI, OPAQUE_ALL},
-    {as_shortcode, OPAQUE_EMOJI, OPAQUE_ALL},
-    {as_hashtag, OPAQUE_CODE, OPAQUE_ALL},
-    {as_name, OPAQUE_CODE, OPAQUE_ALL},
-    {as_footnote, OPAQUE_CODE, OPAQUE_ALL},
-    {as_flag, OPAQUE_CODE, OPAQUE_ALL},
-    {as_path, OPAQUE_CODE, OPAQUE_ALL},
-    {as_object, OPAQUE_CODE, OPAQUE_ALL},
-    {as_command, OPAQUE_CODE, OPAQUE_ALL},
-    {as_operator, OPAQUE_CODE, OPAQUE_ALL},
-    {as_formula, OPAQUE_CODE, OPAQUE_ALL},
-    {as_degrees, OPAQUE_CODE, OPAQUE_ALL},
-    {as_language, OPAQUE_CODE, OPAQUE_ALL},
-    {as_iban, OPAQUE_CODE, OPAQUE_ALL},
-    {as_version, OPAQUE_CODE, OPAQUE_ALL},
-    {as_timestamp, OPAQUE_CODE, OPAQUE_ALL},
-    {as_colons, OPAQUE_CODE, OPAQUE_ALL},
-    {as_digits, OPAQUE_CODE, OPAQUE_ALL},
-    {as_reference, OPAQUE_CODE, OPAQUE_ALL},
-    {as_identifier, OPAQUE_CODE, OPAQUE_ALL},
-    {as_joined, OPAQUE_CODE, OPAQUE_ALL},
+    {in_braces, OPAQUE_CODE, OPAQUE_PLACEHOLDERS, ANYWHERE, "{$%#"},
+    {as_in_printf, OPAQUE_CODE, OPAQUE_PLACEHOLDERS, ANYWHERE, "%"},
+    {in_brackets, OPAQUE_CODE, OPAQUE_PLACEHOLDERS, ANYWHERE, "["},
+    {as_address, OPAQUE_URL, OPAQUE_PLACEHOLDERS, WORD, NULL},
+    {as_mail, OPAQUE_EMAIL, OPAQUE_PLACEHOLDERS, ANYWHERE, NULL},
+    {as_picture, OPAQUE_EMOJI, OPAQUE_ALL, ANYWHERE, NULL},
+    {as_emoticon, OPAQUE_EMOJI, OPAQUE_ALL, CHUNK, ":;=<8xX^-"},
+    {as_shortcode, OPAQUE_EMOJI, OPAQUE_ALL, WORD, ":"},
+    {as_hashtag, OPAQUE_CODE, OPAQUE_ALL, WORD, "#"},
+    {as_name, OPAQUE_CODE, OPAQUE_ALL, WORD, "@"},
+    {as_footnote, OPAQUE_CODE, OPAQUE_ALL, ANYWHERE, "["},
+    {as_flag, OPAQUE_CODE, OPAQUE_ALL, CHUNK, "-"},
+    {as_path, OPAQUE_CODE, OPAQUE_ALL, ANYWHERE, NULL},
+    {as_object, OPAQUE_CODE, OPAQUE_ALL, ANYWHERE, "{"},
+    {as_command, OPAQUE_CODE, OPAQUE_ALL, WORD, "\\$"},
+    {as_operator, OPAQUE_CODE, OPAQUE_ALL, CHUNK, NULL},
+    {as_formula, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
+    {as_degrees, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
+    {as_language, OPAQUE_CODE, OPAQUE_ALL, WORD, CAPITALS},
+    {as_iban, OPAQUE_CODE, OPAQUE_ALL, WORD, CAPITALS},
+    {as_version, OPAQUE_CODE, OPAQUE_ALL, WORD, "vV"},
+    {as_timestamp, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
+    {as_colons, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
+    {as_digits, OPAQUE_CODE, OPAQUE_ALL, ANYWHERE, NULL},
+    {as_reference, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
+    {as_identifier, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
+    {as_joined, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
 };
 
 const char *opaque_name(enum opaque_kind kind) {
@@ -737,13 +711,20 @@ const char *opaque_name(enum opaque_kind kind) {
     return names[kind];
 }
 
-static bool find_at(const struct scan *scan, enum opaque_scope scope, struct opaque_run *found) {
+static bool find_at(struct scan *scan, enum opaque_scope scope, struct opaque_run *found) {
+    size_t before = scan->begin;
+    char first = scan->text[before], former = before > 0 ? scan->text[before - 1] : ' ';
+    scan->word = !ascii_word(former);
+    scan->chunk = before == 0 || is_one_of(former, "([{\"'<>=,;|") || character_is_space(character_previous(scan->text, &before));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        size_t end = kinds[i].scope <= scope ? kinds[i].end(scan) : scan->begin, next;
+        bool here = kinds[i].place == ANYWHERE || (kinds[i].place == WORD ? scan->word : scan->chunk);
+        if (!here || kinds[i].scope > scope || (kinds[i].first && !is_one_of(first, kinds[i].first)))
+            continue;
+        size_t end = kinds[i].end(scan), next;
         if (end == scan->begin)
             continue;
-        int32_t first = character_at(scan, scan->begin, &next);
-        bool symbol = kinds[i].end == as_picture && first > 0x80 && (first < 0x2190 || !u_hasBinaryProperty(first, UCHAR_EMOJI));
+        int32_t c = character_at(scan, scan->begin, &next);
+        bool symbol = kinds[i].end == as_picture && c > 0x80 && (c < 0x2190 || !u_hasBinaryProperty(c, UCHAR_EMOJI));
         *found = (struct opaque_run){scan->begin, end, symbol ? OPAQUE_SYMBOL : kinds[i].kind, NULL};
         return true;
     }
@@ -776,7 +757,7 @@ bool opaque_next(enum opaque_scope scope, const char *text, size_t length, size_
             end++;
             continue;
         }
-        for (struct scan scan = {text, length, begin}; !plain && scan.begin < end; scan.begin++)
+        for (struct scan scan = {.text = text, .length = length, .begin = begin}; !plain && scan.begin < end; scan.begin++)
             if (((unsigned char)text[scan.begin] & 0xc0) != 0x80 && find_at(&scan, scope, found)) {
                 *at = found->end;
                 return true;

@@ -2,8 +2,8 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
 extern "C" {
-#include "model/text/pattern.h"
 #include "model/base/arena.h"
+#include "model/text/spans.h"
 }
 #pragma GCC diagnostic pop
 #include <ctime>
@@ -67,25 +67,6 @@ static size_t boundary(const char *text, size_t length, size_t at) {
     return at;
 }
 
-/* Looks for a match in text[begin, end); the expression sees the rest of the text around it. */
-static bool match(struct pattern *pattern, const char *text, size_t length, size_t begin, size_t end, struct span *found) {
-    re2::StringPiece all(text, length), part;
-    if (!pattern->expression.Match(all, begin, end, re2::RE2::UNANCHORED, &part, 1))
-        return false;
-    found->begin = static_cast<size_t>(part.data() - text);
-    found->end = found->begin + part.size();
-    return true;
-}
-
-/* Removes the white space around a match. False if the match does not count. */
-static bool is_usable(const char *text, size_t length, struct span *found) {
-    if (!is_boundary(text, length, found->begin) || !is_boundary(text, length, found->end))
-        return false;
-    struct span visible = segmenter_trim(text + found->begin, found->end - found->begin);
-    *found = {found->begin + visible.begin, found->begin + visible.end};
-    return found->begin < found->end && found->end - found->begin <= PATTERN_MATCH_BYTES;
-}
-
 int64_t pattern_clock_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -99,18 +80,25 @@ static int next(struct pattern *pattern, const char *text, size_t length, size_t
         if (pattern_clock_ns() >= until_ns)
             return error_set(err, ERROR_LENGTH, "the patterns take too long to be looked for in so long a text");
         size_t half = boundary(text, length, begin + WINDOW_BYTES / 2);
-        if (!match(pattern, text, length, begin, end, found)) {
+        re2::StringPiece part; /* the expression sees the rest of the text around the window */
+        if (!pattern->expression.Match(re2::StringPiece(text, length), begin, end, re2::RE2::UNANCHORED, &part, 1)) {
             begin = end == length ? length : half;
-        } else if (found->begin > half && end < length) {
-            begin = boundary(text, length, found->begin); /* it may go on after the window */
-        } else {
-            size_t first = found->begin;
-            if (is_usable(text, length, found)) {
-                *at = found->end;
-                return 1;
-            }
-            begin = boundary(text, length, first + 1);
+            continue;
         }
+        size_t first = static_cast<size_t>(part.data() - text), last = first + part.size();
+        if (first > half && end < length) {
+            begin = boundary(text, length, first); /* it may go on after the window */
+            continue;
+        }
+        bool whole = is_boundary(text, length, first) && is_boundary(text, length, last);
+        struct span visible = segmenter_trim(part.data(), whole ? part.size() : 0);
+        size_t bytes = visible.end - visible.begin;
+        if (bytes > 0 && bytes <= PATTERN_MATCH_BYTES) {
+            *found = {first + visible.begin, first + visible.end};
+            *at = found->end;
+            return 1;
+        }
+        begin = boundary(text, length, first + 1);
     }
     *at = length;
     return 0;

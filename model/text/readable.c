@@ -1,9 +1,9 @@
 /* Hides which pieces of its source vocabulary a model can read, and how it reads the others. The folder's opaque.json and ICU's
  * letters of the language decide. */
-#include "model/text/readable.h"
 #include "model/base/arena.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
+#include "model/text/tokenizer.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -135,20 +135,6 @@ static void choose_stand_in(const struct tokenizer *source, const struct tokeniz
     *out = found;
 }
 
-static int mark_pieces(struct readable *readable, const struct tokenizer *tokenizer, const struct knowledge *knowledge,
-                       struct error *err) {
-    size_t size = tokenizer_size(tokenizer);
-    readable->unreadable = calloc(size, sizeof *readable->unreadable);
-    if (!readable->unreadable)
-        return error_memory(err);
-    for (size_t id = 0; id < size; id++) {
-        int32_t only = only_character(tokenizer_piece(tokenizer, (int)id), tokenizer_mark(tokenizer));
-        bool unknown = (int)id == tokenizer_unknown(tokenizer) || tokenizer_byte(tokenizer, (int)id) >= 0;
-        readable->unreadable[id] = unknown || (only >= 0 && !is_known(knowledge, only));
-    }
-    return 0;
-}
-
 /* Marks are respelled that the tokenizer makes a piece of that cannot be read. */
 static int choose_marks(struct readable *readable, const struct tokenizer *tokenizer, struct error *err) {
     struct respelling *respelling = &readable->respelling;
@@ -182,7 +168,14 @@ int readable_init(struct readable *readable, const struct tokenizer *source, con
     if (result == 0) {
         for (size_t length = strlen(measured.copied), next = 0; next < length;)
             uset_add(knowledge.copied, character_next(measured.copied, length, &next));
-        result = mark_pieces(readable, source, &knowledge, err);
+        size_t size = tokenizer_size(source);
+        readable->unreadable = calloc(size, sizeof *readable->unreadable);
+        result = readable->unreadable ? 0 : error_memory(err);
+        for (size_t id = 0; id < size && result == 0; id++) {
+            int32_t only = only_character(tokenizer_piece(source, (int)id), tokenizer_mark(source));
+            bool unknown = (int)id == tokenizer_unknown(source) || tokenizer_byte(source, (int)id) >= 0;
+            readable->unreadable[id] = unknown || (only >= 0 && !is_known(&knowledge, only));
+        }
     }
     if (result == 0)
         result = choose_marks(readable, source, err);
@@ -321,19 +314,17 @@ static struct opaque_run amount_around(const char *text, size_t length, size_t b
     return run;
 }
 
+static bool is_operator(int32_t c) {
+    return (U_GET_GC_MASK(c) & U_GC_SM_MASK) != 0 || c == '-';
+}
+
 /* Symbols side by side, dashes that belong to arrows, and a whole number that touches them. */
 static struct opaque_run symbols_around(const char *text, size_t length, size_t begin, size_t end) {
     struct opaque_run run = {begin, end, OPAQUE_SYMBOL, NULL};
-    for (size_t before = run.begin; run.begin > 0; run.begin = before) {
-        int32_t c = character_previous(text, &before);
-        if ((U_GET_GC_MASK(c) & U_GC_SM_MASK) == 0 && c != '-')
-            break;
-    }
-    for (size_t after = run.end; run.end < length; run.end = after) {
-        int32_t c = character_next(text, length, &after);
-        if ((U_GET_GC_MASK(c) & U_GC_SM_MASK) == 0 && c != '-')
-            break;
-    }
+    for (size_t before = run.begin; run.begin > 0 && is_operator(character_previous(text, &before));)
+        run.begin = before;
+    for (size_t after = run.end; run.end < length && is_operator(character_next(text, length, &after));)
+        run.end = after;
     size_t digits = skip_digits(text, length, run.end); /* ±5 */
     bool fraction = digits + 1 < length && (text[digits] == '.' || text[digits] == ',') && ascii_digit(text[digits + 1]);
     run.end = fraction || (digits < length && ascii_word(text[digits])) ? run.end : digits;

@@ -1,8 +1,8 @@
 /* Finds where sentences and words begin and end, by ICU's rules and additions to them. CLDR's lists of abbreviations are short,
  * ordinals with a full stop are not in its rules, and elided articles are parts of the next word. */
-#include "model/text/segmenter.h"
 #include "model/base/arena.h"
 #include "model/base/utf8.h"
+#include "model/text/spans.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "model/text/tokenizer.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
-#include "model/text/segmenter.h"
+#include "model/text/spans.h"
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>

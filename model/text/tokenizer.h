@@ -7,12 +7,7 @@
 #ifndef ALIGND_TOKENIZER_H
 #define ALIGND_TOKENIZER_H
 
-#include "model/base/arena.h"
-#include "model/base/error.h"
-#include "model/text/opaque.h"
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "model/text/spans.h"
 
 /* Offsets: tokens rise, do not overlap, and cover every visible character except those at the ends of the text that normalisation
  * removes, such as U+200B. White space lies between tokens, never at their ends. A token without its own character has begin ==
@@ -77,7 +72,7 @@ void capitals_raise(char *text, size_t length); /* all letters, in place */
  * weights/model/tokenizer.py does the same; tests/data/prepared.json holds both to it.
  *
  * Respelling concerns marks that a vocabulary lacks or has hardly met and that have a plain spelling: typographic quotation marks,
- * dashes, the ellipsis, and invisible characters (U+00AD, U+200B). model/text/readable.h chooses them by vocabulary. */
+ * dashes, the ellipsis, and invisible characters (U+00AD, U+200B). readable_init chooses them by vocabulary. */
 enum { PREPARATION_MARKS = 37 };
 struct respelling {
     bool any, marks[PREPARATION_MARKS]; /* [preparation_mark(i)] */
@@ -148,6 +143,40 @@ int labels_find(const struct tokenizer *tokenizer, struct labels *labels, struct
  * ERROR_FORMAT or ERROR_MEMORY. */
 int labels_read(const char *path, struct labels *labels, struct error *err);
 void labels_done(struct labels *labels);
+
+/* ---- what a model can read (readable.c) ----
+ * A model can read the pieces of its source vocabulary that it met often enough in training.
+ *
+ * Bytes and <unk> are unreadable. So are symbols that the folder does not list as copied, and letters and marks that the vocabulary
+ * has only as a piece of one character although the language does not write with them: such a piece was put there by the list of
+ * characters and hardly trained.
+ *
+ * In the place of a run that it cannot read a model reads a piece that it copies well. FOLDER/opaque.json, which
+ * weights/evaluation/opaque.py measures, may name them: {"copied": "+%", "word": "X", "sign": "*"} are the symbols that the model
+ * copies and the pieces that stand for words and for symbols. Without the file these pieces are X and *; if a vocabulary lacks one,
+ * or it is "", <unk> is used. */
+
+/* Immutable after readable_init and therefore thread-safe. */
+struct readable {
+    bool *unreadable; /* [V] by piece; NULL: all can be read */
+    struct respelling respelling;
+    struct stand_ins stand_ins;
+};
+
+/* language: the source language, BCP-47, whose letters count as read wherever the vocabulary has them. path: of opaque.json, which
+ * need not exist. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; call readable_done in any case. */
+int readable_init(struct readable *readable, const struct tokenizer *source, const struct tokenizer *target, const char *language,
+                  const char *path, struct error *err);
+void readable_done(struct readable *readable);
+
+/* The run that the characters text[begin, end), which a model cannot read, belong to: the whole word, the amount of a currency
+ * sign, or the neighbouring symbols. It contains [begin, end). */
+struct opaque_run readable_around(const char *text, size_t length, size_t begin, size_t end);
+
+/* Adds the runs that make tokens [count] of this text unreadable to those that are held, in the arena; *found: how many. Returns -1
+ * with ERROR_MEMORY. Time is proportional to the length of the text. */
+int readable_hold(const struct readable *readable, const char *text, size_t length, const struct token *tokens, size_t count,
+                  struct opaque_runs *held, size_t *found, struct arena *arena, struct error *err);
 
 /* ---- for the kinds of tokenizers ---- */
 

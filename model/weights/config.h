@@ -91,7 +91,7 @@ struct model_config {
     struct {
         char type[CONFIG_NAME_BYTES];
         bool tied;                       /* the output matrix is the target embedding */
-        size_t character_embedding;      /* type characters: model/network/output.h */
+        size_t character_embedding;      /* type characters: model/network/network.h */
         char gate[CONFIG_NAME_BYTES];    /* the input of a pointer_generator's gate: "inputs" [c; s; y], or the "readout" */
         char pointer[CONFIG_NAME_BYTES]; /* where the pointer comes from: the step's "attention", or the "readout" */
         bool unknowns;                   /* false: a search never chooses <unk> */

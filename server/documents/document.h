@@ -216,7 +216,7 @@ size_t directive_at(unsigned notations, const char *at, const char *end);
 /* True if it takes the next argument of those without a number: %s, {}. */
 bool directive_takes_next(unsigned notations, struct html_bytes directive);
 
-/* A scan for directives and for placeholders of other kinds (model/text/opaque.h), which starts as {text, length, notations}. */
+/* A scan for directives and for placeholders of other kinds (model/text/spans.h), which starts as {text, length, notations}. */
 struct directive_scan {
     const char *text; /* [length] */
     size_t length;

@@ -2,7 +2,7 @@
  * such as %s, which the flags of a PO file announce. It also hides how the messages of a list are kept apart until their
  * translations are put in place. */
 #include "model/base/utf8.h"
-#include "model/text/opaque.h"
+#include "model/text/spans.h"
 #include "server/documents/document.h"
 #include <ctype.h>
 

@@ -1,8 +1,6 @@
 #include "tests/bench/parts.h"
-#include "model/network/attention.h"
-#include "model/network/decoder.h"
-#include "model/network/encoder.h"
-#include "model/network/output.h"
+#include "model/network/layers.h"
+#include "model/network/network.h"
 #include "model/search/search.h"
 #include "tests/bench/measure.h"
 

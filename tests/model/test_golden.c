@@ -175,10 +175,10 @@ static void check_keys(const struct translator *t, const float *keys, size_t len
 
 /* ---- the alignment head ---- */
 
-/* The top layer's output in each step of the target, </s> at the end, and the embeddings of its tokens. */
+/* What the head reads of each token of the target, </s> at the end. */
 struct chosen {
-    float *tops, *embeddings; /* [n, H], [n, E] */
-    size_t count;             /* n */
+    float *x;     /* [n, E + H] the token's embedding and the top layer's output in the step that chose it */
+    size_t count; /* n */
 };
 
 static struct chosen choose(const struct translator *t, const struct source *source, float *state, const json_t *target,
@@ -188,8 +188,8 @@ static struct chosen choose(const struct translator *t, const struct source *sou
     const float *past[64];
     struct chosen chosen = {.count = read_ids(target, tokens, 63) + 1};
     tokens[chosen.count - 1] = tokenizer_end(t->target);
-    chosen.tops = arena_alloc(arena, chosen.count * shape->top, sizeof(float));
-    chosen.embeddings = arena_alloc(arena, chosen.count * shape->input, sizeof(float));
+    size_t size = shape->input + shape->top;
+    chosen.x = arena_alloc(arena, chosen.count * size, sizeof(float));
     for (size_t i = 0; i < chosen.count; i++) {
         float *added = arena_alloc(arena, shape->past, sizeof *added);
         past[i] = added;
@@ -202,10 +202,10 @@ static struct chosen choose(const struct translator *t, const struct source *sou
                           .state = state,
                           .attention = arena_alloc(arena, source->memory.length, sizeof(float)),
                           .readout = arena_alloc(arena, shape->readout, sizeof(float)),
-                          .top = chosen.tops + i * shape->top};
+                          .top = chosen.x + i * size + shape->input};
         ck_assert_int_eq(decoder_step(&t->decoder, &row, 1, arena, NULL), 0);
         previous = source->copies ? copies_input(source->copies, tokens[i]) : tokens[i];
-        decoder_embed(&t->decoder, previous, chosen.embeddings + i * shape->input);
+        decoder_embed(&t->decoder, previous, chosen.x + i * size);
     }
     return chosen;
 }
@@ -213,20 +213,20 @@ static struct chosen choose(const struct translator *t, const struct source *sou
 static void check_alignment(const struct translator *t, const struct source *source, const struct encoded *encoded, const int *ids,
                             float *state, const json_t *sentence, struct arena *arena) {
     const struct encoder *e = &t->encoder;
-    size_t length = source->memory.length, size = t->alignment.key.out;
-    float *embeddings = arena_alloc(arena, length * e->embedding_size, sizeof *embeddings);
+    const struct linear *key = &t->alignment.key;
+    size_t length = source->memory.length, size = key->out;
+    float *x = arena_alloc(arena, length * key->in, sizeof *x);
     float *keys = arena_alloc(arena, length * size, sizeof *keys);
-    for (size_t j = 0; j < length; j++)
-        weights_row(&e->embedding, (size_t)ids[j], embeddings + j * e->embedding_size);
-    struct alignment_inputs inputs = {
-        {encoded->annotations, e->annotation}, {embeddings, e->embedding_size}, e->annotation, length};
-    ck_assert_int_eq(alignment_keys(&t->alignment, &inputs, arena, keys, NULL), 0);
+    for (size_t j = 0; j < length; j++) {
+        memcpy(x + j * key->in, encoded->annotations + j * e->annotation, e->annotation * sizeof *x);
+        weights_row(&e->embedding, (size_t)ids[j], x + j * key->in + e->annotation);
+    }
+    linear_apply(key, x, key->in, length, keys, size);
     check_matrix(keys, size, json_object_get(sentence, "alignment_keys"), "alignment_keys");
     struct chosen chosen = choose(t, source, state, json_object_get(json_object_get(sentence, "forced"), "tokens"), arena);
-    const struct decoder_shape *shape = &t->decoder.shape;
-    inputs = (struct alignment_inputs){{chosen.embeddings, shape->input}, {chosen.tops, shape->top}, shape->input, chosen.count};
     float *rows = arena_alloc(arena, chosen.count * length, sizeof *rows);
-    ck_assert_int_eq(alignment_run(&t->alignment, &inputs, keys, length, arena, rows, NULL), 0);
+    float *queries = arena_alloc(arena, chosen.count * t->alignment.query.out, sizeof *queries);
+    alignment_rows(&t->alignment, chosen.x, chosen.count, keys, length, queries, rows);
     ck_assert_uint_eq(json_array_size(json_object_get(sentence, "soft_alignment")), chosen.count);
     check_matrix(rows, length, json_object_get(sentence, "soft_alignment"), "soft_alignment");
 }

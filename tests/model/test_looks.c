@@ -1,7 +1,6 @@
 /* The attention of a transformer's heads: PyTorch's weights for forced targets (tests/golden heads.json, weights/golden/heads.py);
  * exactly the weights of the search, for every way to find a hypothesis and any other sentences in the batch; nothing if it is not
  * requested. */
-#include "model/alignment.h"
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/models.h"

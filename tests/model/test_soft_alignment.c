@@ -1,6 +1,5 @@
 /* The alignment head's rows as the batch makes them: PyTorch's for a forced target; the same bits for a hypothesis in every search
  * and batch; nothing if it is not requested. */
-#include "model/alignment.h"
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/models.h"

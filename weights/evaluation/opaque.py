@@ -1,6 +1,6 @@
 """What a model copies: python3 -m weights.evaluation.opaque MODEL --data PAIRS [--flip] [--alignd build/alignd]
 
-Input: a model folder, a file of source TAB target that it was not trained on. Output: MODEL/opaque.json, which alignd reads (model/text/readable.h):
+Input: a model folder, a file of source TAB target that it was not trained on. Output: MODEL/opaque.json, which alignd reads (model/text/tokenizer.h):
 
     copied   symbols that are pieces of their own and come out once, and nothing else, in COPIED of the sentences into which they are put
     word     the piece that stands for a run such as an address or a name in other letters: of WORDS the one with the best translations

@@ -2,7 +2,7 @@
 
 A source token's id as a target is that of its piece in the target vocabulary; pieces that it lacks get temporary ids V, V + 1, ... in the
 order of their first appearance in the sentence. The source's </s> is the target's. As a decoder's input a temporary id is <unk>. The same
-rules as model/network/output.h.
+rules as model/network/network.h.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ..model.tokenizer import UNK, SentencePiece
 HIDDEN = "\ue000"  # as model/text/tokenizer.c has it
 COPIED, AMOUNTS, ADDED, SYMBOLS = 0.05, 0.15, 0.05, 0.03  # shares of the examples; of those that have amounts
 SHARE = 0.7  # of the words that may be hidden, in an example whose copied words are
-# Runs that the server always hides (model/text/opaque.h): addresses, what programs fill in, emoji and symbols, codes of letters and digits, long digits and groups of them,
+# Runs that the server always hides (model/text/spans.h): addresses, what programs fill in, emoji and symbols, codes of letters and digits, long digits and groups of them,
 # what programs are written in, paths. Near enough to it for training: what only one side has stays as it is.
 ALWAYS = re.compile(r"""https?://[^\s<>"]*[\w/]|www\.[\w.-]+\.\w+(?:/[^\s<>"]*[\w/])?|[\w.+-]+@[\w-]+(?:\.[\w-]+)+
     |%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:ll?|h|q|z)?[diouxXeEfgcs@](?!\w)|%\(\w+\)[sd]|%\d+(?!\w)|[$%#]?\{\{?\ ?[\w.:,]*\ ?\}?\}

@@ -1,6 +1,6 @@
 """Teaches a general model what a placeholder is: python3 -m weights.training.unknown MODEL_FOLDER --corpora CORPORA [--flip] [--pairs N]
 
-alignd replaces e-mail addresses, URLs, `{name}` and similar runs by <unk> (model/text/opaque.h), and glossary phrases may stand there, too. A vocabulary that can
+alignd replaces e-mail addresses, URLs, `{name}` and similar runs by <unk> (model/text/spans.h), and glossary phrases may stand there, too. A vocabulary that can
 spell everything never met <unk> in training. Input: a folder whose embedding serves both sides and the output. Output: the same folder, with another row of <unk> in
 `decoder.embedding`; all other bytes stay.
 

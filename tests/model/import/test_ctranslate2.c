@@ -1,6 +1,5 @@
 /* CTranslate2's folders and Argos's packages: every version of the format and every type of numbers gives the same model, and what
  * cannot be imported is refused by name. */
-#include "model/alignment.h"
 #include "model/import/conversion.h"
 #include "model/import/import.h"
 #include "model/text/tokenizer.h"

@@ -1,6 +1,7 @@
 /* Each score and each window against its formula, the worked examples of the lectures, and rows that look at memories of different
  * lengths. */
-#include "model/network/attention.h"
+#include "model/network/layers.h"
+#include "model/network/network.h"
 #include "tests/models.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"

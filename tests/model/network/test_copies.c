@@ -1,6 +1,6 @@
 /* Source words as target tokens, their share of a distribution, and how they are printed. */
 #include "model/model.h"
-#include "model/network/output.h"
+#include "model/network/network.h"
 #include "model/translator.h"
 #include "tests/models.h"
 #include "tests/numbers.h"

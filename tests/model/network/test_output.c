@@ -1,5 +1,5 @@
 /* Readouts to distributions, with a matrix of its own and with the target embedding, over the vocabulary and over lists of ids. */
-#include "model/network/output.h"
+#include "model/network/network.h"
 #include "tests/models.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"

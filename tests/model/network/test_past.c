@@ -1,4 +1,4 @@
-/* Rows whose past grows (model/network/row.h): a decoder that keeps something of every step, reads all that its row's path has
+/* Rows whose past grows (model/network/network.h): a decoder that keeps something of every step, reads all that its row's path has
  * kept, and answers by it. Whatever a search does with its rows, a hypothesis must have the numbers that it has when it is decoded
  * alone. */
 #include "model/model.h"

@@ -1,6 +1,5 @@
 /* Heads, positions and blocks against the formulas of the lectures; cases that the golden models (test_golden.c) do not cover. */
 #include "model/model.h"
-#include "model/network/attention.h"
 #include "model/network/layers.h"
 #include "tests/models.h"
 #include "tests/numbers.h"

@@ -1,6 +1,6 @@
 /* Opaque runs: found in text, widened, merged, and read by a tokenizer that hides them. */
 #include "model/glossary.h"
-#include "model/text/readable.h"
+#include "model/text/tokenizer.h"
 #include "tests/suites.h"
 #include <stdio.h>
 #include <stdlib.h>

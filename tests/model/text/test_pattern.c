@@ -1,5 +1,5 @@
 /* Regular expressions of clients: what they find, what is refused, and that they end. */
-#include "model/text/pattern.h"
+#include "model/text/spans.h"
 #include "tests/suites.h"
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Characters that a vocabulary cannot read are found, held and respelled. */
 #include "model/model.h"
-#include "model/text/readable.h"
+#include "model/text/tokenizer.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #include "model/base/utf8.h"
-#include "model/text/segmenter.h"
+#include "model/text/spans.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <pthread.h>

@@ -1,14 +1,6 @@
-/* A beam whose hypotheses must hold phrases: dynamic beam allocation (Post and Vilar 2018; Hu et al. 2019). Hides how far a path is
- * with its phrases, and how much the next token of a phrase counts; search_sample.c uses these, too.
- *
- * Besides a row's best tokens, the tokens that continue or begin a phrase are considered. The places are shared among banks, each
- * of the continuations with equally many tokens of phrases: first the best of each bank gets a place, then the second of each; if
- * there are more banks than places, those with the better merit. Once a hypothesis has ended, and so holds all phrases, the best
- * are chosen as in a beam.
- *
- * A phrase whose source tokens are known counts as much as the attention to them when it begins, and nothing for its other tokens:
- * it comes where they are translated, and a beam in the middle of a phrase is not at a disadvantage. Several ways to say it also
- * count by how much less likely each is than the likeliest: the model chooses among them. */
+/* The searches that may have to bring phrases: a beam, and samples. Hides how far a path is with its phrases, how much the next
+ * token of a phrase counts, and how tokens are drawn so that the result depends only on seed and stream. */
+#include "model/base/random.h"
 #include "model/search/search_kind.h"
 
 #include <assert.h>
@@ -16,8 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LEAST logf(FLT_MIN)
 
 /* ---- the progress of a path ---- */
 
@@ -74,7 +64,8 @@ static size_t held_phrase(const struct phrases *phrases, const struct progress *
     return held;
 }
 
-bool progress_at_end(const struct phrases *phrases, const struct progress *progress) {
+/* True if the last token ends a phrase. */
+static bool progress_at_end(const struct phrases *phrases, const struct progress *progress) {
     size_t held = held_phrase(phrases, progress);
     return held < phrases->count && phrases->list[held].length == progress->at;
 }
@@ -127,46 +118,59 @@ void progress_take(const struct phrases *phrases, const struct progress *from, i
 
 /* ---- the progress of all rows ---- */
 
-int phrase_paths_init(const struct search *search, struct phrase_paths *paths) {
+/* The progress of the live rows. */
+struct phrase_paths {
+    struct progress *now, *next; /* [SEARCH_MAX_ROWS]; next is scratch */
+    struct progress trial;       /* scratch */
+    size_t total;                /* tokens of all phrases */
+};
+
+/* -1: out of memory. */
+static int phrase_paths_init(const struct search *search, struct phrase_paths *paths) {
+    enum { PROGRESSES = 2 * SEARCH_MAX_ROWS };
     size_t count = search->options.phrases.count;
-    bool *met = arena_zalloc(search->arena, (2 * SEARCH_MAX_ROWS + 1) * count, sizeof *met);
-    if (!met)
+    struct progress *all = arena_zalloc(search->arena, PROGRESSES, sizeof *all);
+    bool *met = arena_zalloc(search->arena, (PROGRESSES + 1) * count, sizeof *met);
+    if (!all || !met)
         return -1;
-    for (size_t r = 0; r < SEARCH_MAX_ROWS; r++) {
-        paths->now[r].met = met + 2 * r * count;
-        paths->next[r].met = met + (2 * r + 1) * count;
-    }
-    paths->trial.met = met + 2 * SEARCH_MAX_ROWS * count;
-    paths->total = phrases_tokens(&search->options.phrases);
+    for (size_t i = 0; i < PROGRESSES; i++)
+        all[i].met = met + i * count;
+    *paths = (struct phrase_paths){.now = all,
+                                   .next = all + SEARCH_MAX_ROWS,
+                                   .trial = {.met = met + PROGRESSES * count},
+                                   .total = phrases_tokens(&search->options.phrases)};
     return 0;
 }
 
-static void swap(struct progress *a, struct progress *b) {
-    struct progress c = *a;
-    *a = *b;
-    *b = c;
+/* Row r goes on from the path of row parents[r], with tokens[r]. */
+static void phrase_paths_move(const struct search *search, struct phrase_paths *paths, size_t rows, const size_t *parents,
+                              const int *tokens) {
+    struct progress *next = paths->next;
+    for (size_t r = 0; r < rows; r++)
+        progress_take(&search->options.phrases, &paths->now[parents[r]], tokens[r], &next[r]);
+    paths->next = paths->now;
+    paths->now = next;
 }
 
-void phrase_paths_take_prefix(const struct search *search, struct phrase_paths *paths) {
-    for (size_t i = 0; i < search->options.prefix_length; i++) {
-        progress_take(&search->options.phrases, &paths->now[0], search->options.prefix[i], &paths->next[0]);
-        swap(&paths->now[0], &paths->next[0]);
-    }
+/* Reads the prefix, which may hold phrases. */
+static void phrase_paths_take_prefix(const struct search *search, struct phrase_paths *paths) {
+    const size_t first = 0;
+    for (size_t i = 0; i < search->options.prefix_length; i++)
+        phrase_paths_move(search, paths, 1, &first, &search->options.prefix[i]);
 }
 
-void phrase_paths_move(const struct search *search, struct phrase_paths *paths) {
-    for (size_t r = 0; r < search->rows; r++)
-        progress_take(&search->options.phrases, &paths->now[search->parents[r]], search->tokens[r], &paths->next[r]);
-    for (size_t r = 0; r < search->rows; r++)
-        swap(&paths->now[r], &paths->next[r]);
-}
-
-bool phrase_paths_fit(const struct search *search, const struct phrase_paths *paths, const struct progress *progress,
-                      size_t depth) {
+/* True if a path with this progress and this many tokens has room for all phrases. */
+static bool phrase_paths_fit(const struct search *search, const struct phrase_paths *paths, const struct progress *progress,
+                             size_t depth) {
     return depth + paths->total - progress_tokens(&search->options.phrases, progress) <= search->options.max_length;
 }
 
-/* ---- the merit of a phrase's next token ---- */
+/* ---- the merit of a phrase's next token ----
+ * A phrase whose source tokens are known counts as much as the attention to them when it begins, and nothing for its other tokens:
+ * it comes where they are translated, and a beam in the middle of a phrase is not at a disadvantage. Several ways to say it also
+ * count by how much less likely each is than the likeliest: the model chooses among them. */
+
+#define LEAST logf(FLT_MIN)
 
 /* The attention to a phrase's source tokens in this step, as a log-probability; fallback: they are not known. */
 static float attended(const struct search *search, size_t row, const struct phrase *phrase, float fallback) {
@@ -236,12 +240,13 @@ static struct candidate advancing(const struct search *search, const struct dist
 }
 
 /* Each phrase may go on, or begin. */
-size_t phrases_most(const struct search *search) {
+static size_t phrases_most(const struct search *search) {
     return 2 * search->options.phrases.count;
 }
 
-size_t phrases_next(const struct search *search, const struct distribution *rows, size_t row, const struct progress *progress,
-                    struct candidate *out) {
+/* The tokens that continue or begin phrases in a row, at most phrases_most of them. No phrase begins within a character. */
+static size_t phrases_next(const struct search *search, const struct distribution *rows, size_t row,
+                           const struct progress *progress, struct candidate *out) {
     const struct phrases *phrases = &search->options.phrases;
     const struct phrase *list = phrases->list;
     struct progress fresh = {.met = progress->met};
@@ -259,7 +264,9 @@ size_t phrases_next(const struct search *search, const struct distribution *rows
     return count;
 }
 
-bool phrases_refuse(const struct search *search, const struct progress *progress, bool at_end, int token) {
+/* True if the phrases forbid this token: one is still missing, or the last one would not be a whole word. at_end: progress_at_end,
+ * which the caller computes once for all tokens of a row. */
+static bool phrases_refuse(const struct search *search, const struct progress *progress, bool at_end, int token) {
     const struct phrases *phrases = &search->options.phrases;
     if (token == search->ids.end)
         return !progress_complete(phrases, progress);
@@ -269,7 +276,11 @@ bool phrases_refuse(const struct search *search, const struct progress *progress
     return at_end && continues_word(phrases, token);
 }
 
-/* ---- the search ---- */
+/* ---- a beam: dynamic beam allocation (Post and Vilar 2018; Hu et al. 2019) ----
+ * Besides a row's best tokens, the tokens that continue or begin a phrase are considered. The places are shared among banks, each
+ * of the continuations with equally many tokens of phrases: first the best of each bank gets a place, then the second of each; if
+ * there are more banks than places, those with the better merit. Once a hypothesis has ended, and so holds all phrases, the best
+ * are chosen as in a beam. */
 
 /* A continuation that may be chosen. */
 struct option {
@@ -436,7 +447,7 @@ static int constrained_advance(struct search *search, const struct distribution 
     size_t count = leave_places(search, chosen, choose(search, own, chosen));
     if (search_prune_others(search, rows, chosen, count) != 0 || search_extend(search, rows, chosen, count, err) != 0)
         return search_fail(search, err);
-    phrase_paths_move(search, &own->paths);
+    phrase_paths_move(search, &own->paths, search->rows, search->parents, search->tokens);
     return 0;
 }
 
@@ -446,3 +457,241 @@ const struct search_kind search_constrained = {.name = "constrained",
                                                .wanted = constrained_wanted,
                                                .start = constrained_start,
                                                .advance = constrained_advance};
+
+/* ---- samples: n_best of them, each with its own row after the prefix ----
+ * p(token) ~ exp(merit / temperature), for the top_k best alone (Fan et al. 2018), and of those only the fewest best that have
+ * top_p of what is left (Holtzman et al. 2020). With phrases, the tokens that continue or begin them are in the pool, too, and
+ * count as much as in the beam. A phrase that has begun goes on, and a phrase replaces a </s> that is drawn before all have come.
+ */
+
+/* Every token of the current row: its index, and its weight in place of a logit. After the tokens of the distribution come those of
+ * phrases. */
+struct pool {
+    struct ranked *tokens; /* [size], room for more */
+    size_t size, room;
+    struct phrase_paths *paths; /* NULL: there are no phrases */
+    struct candidate *phrases;  /* [phrase_count] the last tokens of the pool */
+    size_t phrase_count;
+};
+
+static size_t sample_max_rows(const struct search_options *options) {
+    return options->n_best;
+}
+
+static int sample_start(struct search *search) {
+    assert(search->options.sampling.temperature > 0 && search->options.sampling.top_p > 0);
+    struct pool *pool = search->state = arena_zalloc(search->arena, 1, sizeof *pool);
+    if (!pool || search->kind != &search_sample_phrases)
+        return pool ? 0 : -1;
+    pool->paths = arena_zalloc(search->arena, 1, sizeof *pool->paths);
+    pool->phrases = arena_alloc(search->arena, phrases_most(search), sizeof *pool->phrases);
+    return pool->paths && pool->phrases ? phrase_paths_init(search, pool->paths) : -1;
+}
+
+/* The index of this token's logit in a row; size: it has none. */
+static size_t place_of(const struct distribution *row, int token) {
+    if (!row->ids)
+        return (size_t)token;
+    size_t first = 0, end = row->size;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (row->ids[middle] < token)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < row->size && row->ids[first] == token ? first : row->size;
+}
+
+/* Replaces a token's log-probability by its merit. */
+static void reconsider(const struct search *search, const struct distribution *row, struct pool *pool, int token) {
+    size_t place = place_of(row, token);
+    if (place < row->size)
+        pool->tokens[place].logit = (float)search_merit(search, token, row->logits[place] - row->log_sum);
+}
+
+/* Fills the pool with merits, which differ from log-probabilities only for tokens on the path, for </s> and for what is banned. -1:
+ * out of memory. */
+static int fill(const struct search *search, const struct distribution *row, struct pool *pool) {
+    size_t needed = row->size + phrases_most(search);
+    if (pool->room < needed) {
+        pool->tokens = arena_alloc(search->arena, needed, sizeof *pool->tokens);
+        pool->room = pool->tokens ? needed : 0;
+    }
+    pool->size = row->size;
+    if (pool->room < needed)
+        return -1;
+    for (size_t i = 0; i < row->size; i++)
+        pool->tokens[i] = (struct ranked){.token = (int)i, .logit = row->logits[i] - row->log_sum};
+    reconsider(search, row, pool, search->ids.end);
+    reconsider(search, row, pool, search->ids.banned);
+    for (size_t i = 0; search->path && i < search->step; i++)
+        reconsider(search, row, pool, search->path[i]);
+    for (size_t i = 0; search->ids.bytes && i < row->size; i++)
+        if (search_breaks_character(search, row->ids, row->ids ? row->ids[i] : (int)i))
+            pool->tokens[i].logit = -INFINITY;
+    return 0;
+}
+
+/* Adds the tokens that continue or begin phrases, and removes those that the phrases forbid. </s> keeps its weight: if it is drawn,
+ * a phrase takes its place. */
+static void add_phrases(struct search *search, const struct distribution *rows, size_t r, struct pool *pool) {
+    const struct phrases *phrases = &search->options.phrases;
+    const struct progress *progress = &pool->paths->now[r];
+    const struct search_node *leaf = search->leaves[r];
+    bool at_end = progress_at_end(phrases, progress);
+    size_t words = pool->size;
+    pool->phrase_count = phrases_next(search, rows, r, progress, pool->phrases);
+    for (size_t i = 0; i < words; i++)
+        if ((int)i != search->ids.end && phrases_refuse(search, progress, at_end, (int)i))
+            pool->tokens[i].logit = -INFINITY;
+    for (size_t i = 0; i < pool->phrase_count; i++)
+        pool->tokens[pool->size++] =
+            (struct ranked){.token = (int)(words + i), .logit = (float)(pool->phrases[i].merit - (leaf ? leaf->merit : 0))};
+
+    /* Only phrases may come while one has begun, or if only they still fit. */
+    bool begun = progress->at > 0 && !at_end;
+    bool only = pool->phrase_count > 0 && (begun || !phrase_paths_fit(search, pool->paths, progress, search->step + 1));
+    for (size_t i = 0; only && i < words; i++)
+        pool->tokens[i].logit = -INFINITY;
+}
+
+/* Turns merits into weights, the greatest of which is 1; returns their sum, 0 if no token may come. */
+static double weigh(struct pool *pool, double temperature) {
+    float top = -INFINITY, scale = (float)(1 / temperature);
+    double sum = 0;
+    for (size_t i = 0; i < pool->size; i++)
+        top = fmaxf(top, pool->tokens[i].logit);
+    for (size_t i = 0; top > -INFINITY && i < pool->size; i++) {
+        float weight = expf((pool->tokens[i].logit - top) * scale);
+        pool->tokens[i].logit = weight >= 0 ? weight : 0; /* NaN: impossible */
+        sum += (double)pool->tokens[i].logit;
+    }
+    return sum;
+}
+
+/* The best of the pool are found by a heap. */
+static bool ahead(const struct ranked *a, const struct ranked *b) {
+    return a->logit > b->logit || (a->logit == b->logit && a->token < b->token);
+}
+
+static void swap(struct ranked *a, struct ranked *b) {
+    struct ranked c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static void sink(struct ranked *heap, size_t count, size_t i) {
+    for (size_t child; (child = 2 * i + 1) < count; i = child) {
+        if (child + 1 < count && ahead(&heap[child + 1], &heap[child]))
+            child++;
+        if (!ahead(&heap[child], &heap[i]))
+            return;
+        swap(&heap[child], &heap[i]);
+    }
+}
+
+/* Moves the best `most` tokens, or fewer that have this weight, to the end of the pool, the best last. Returns their number. */
+static size_t take_best(struct pool *pool, size_t most, double weight, double *sum) {
+    size_t left = pool->size;
+    for (size_t i = left / 2; i-- > 0;)
+        sink(pool->tokens, left, i);
+    for (*sum = 0; left > 0 && pool->size - left < most && *sum < weight;) {
+        swap(&pool->tokens[0], &pool->tokens[--left]);
+        sink(pool->tokens, left, 0);
+        *sum += (double)pool->tokens[left].logit;
+    }
+    return pool->size - left;
+}
+
+/* Moves the tokens that may be drawn to the end of the pool; sum: of all weights, then of these. Returns their number. */
+static size_t narrow(const struct sampling *sampling, struct pool *pool, double *sum) {
+    size_t most = sampling->top_k > 0 ? sampling->top_k : pool->size;
+    if (most >= pool->size && sampling->top_p >= 1)
+        return pool->size;
+    if (most >= pool->size)
+        return take_best(pool, most, sampling->top_p * *sum, sum);
+    size_t count = take_best(pool, most, INFINITY, sum), kept = 0;
+    double weight = sampling->top_p * *sum;
+    for (*sum = 0; kept < count && *sum < weight; kept++)
+        *sum += (double)pool->tokens[pool->size - 1 - kept].logit;
+    return kept;
+}
+
+/* The place of the token where the sum of weights from the end of the pool exceeds this; never one of weight 0. */
+static size_t find_drawn(const struct pool *pool, size_t count, double weight) {
+    size_t found = 0;
+    for (size_t i = 0; i < count && weight >= 0; i++) {
+        const struct ranked *token = &pool->tokens[pool->size - 1 - i];
+        if (token->logit > 0)
+            found = (size_t)token->token;
+        weight -= (double)token->logit;
+    }
+    return found;
+}
+
+/* The continuation at this place of the pool. If it is </s> and phrases have to come first, it is the one of them with the best
+ * merit. */
+static struct candidate candidate_at(const struct search *search, const struct distribution *rows, size_t r,
+                                     const struct pool *pool, size_t place) {
+    size_t words = pool->size - pool->phrase_count;
+    int token = place >= words ? -1 : rows[r].ids ? rows[r].ids[place] : (int)place;
+    if (token == search->ids.end && pool->phrase_count > 0 && phrases_refuse(search, &pool->paths->now[r], false, token)) {
+        place = words;
+        for (size_t i = 1; i < pool->phrase_count; i++)
+            place = pool->phrases[i].merit > pool->phrases[place - words].merit ? words + i : place;
+    }
+    if (place >= words)
+        return pool->phrases[place - words];
+    float log_prob = rows[r].logits[place] - rows[r].log_sum;
+    return search_candidate(search, r, token, log_prob, search_merit(search, token, log_prob));
+}
+
+/* 1: a token for this sample, 0: none may come, -1: out of memory. */
+static int draw(struct search *search, const struct distribution *rows, size_t r, size_t lane, struct candidate *out) {
+    const struct sampling *sampling = &search->options.sampling;
+    struct pool *pool = search->state;
+    search_take_path(search, r);
+    if (fill(search, &rows[r], pool) != 0)
+        return -1;
+    if (pool->paths)
+        add_phrases(search, rows, r, pool);
+    double sum = weigh(pool, sampling->temperature);
+    if (!(sum > 0))
+        return 0;
+    size_t count = narrow(sampling, pool, &sum);
+    struct random_counter counter = {
+        {(uint32_t)search->step, (uint32_t)lane, (uint32_t)sampling->stream, (uint32_t)(sampling->stream >> 32)}};
+    double weight = random_uniform(counter, sampling->seed) * sum;
+    *out = candidate_at(search, rows, r, pool, find_drawn(pool, count, weight));
+    out->lane = lane;
+    return 1;
+}
+
+/* All samples begin at the end of the prefix. */
+static int sample_advance(struct search *search, const struct distribution *rows, struct error *err) {
+    struct candidate chosen[SEARCH_MAX_ROWS];
+    bool first = search->step == search->options.prefix_length;
+    size_t samples = first ? search->options.n_best : search->rows, count = 0;
+    struct pool *pool = search->state;
+    if (first && pool->paths)
+        phrase_paths_take_prefix(search, pool->paths);
+    for (size_t i = 0; i < samples; i++) {
+        size_t row = first ? 0 : i;
+        int drawn = draw(search, rows, row, first ? i : search->leaves[row]->lane, &chosen[count]);
+        if (drawn < 0)
+            return search_fail(search, err);
+        count += (size_t)drawn;
+    }
+    if (search_extend(search, rows, chosen, count, err) != 0)
+        return -1;
+    if (pool->paths)
+        phrase_paths_move(search, pool->paths, search->rows, search->parents, search->tokens);
+    return 0;
+}
+
+/* One best token is enough to know whether there are numbers at all. */
+const struct search_kind search_sample = {
+    .name = "sample", .max_rows = sample_max_rows, .start = sample_start, .advance = sample_advance};
+const struct search_kind search_sample_phrases = {
+    .name = "sample", .looks_up = true, .max_rows = sample_max_rows, .start = sample_start, .advance = sample_advance};
