@@ -5,12 +5,10 @@
 #include "server/base/log.h"
 #include "server/commands.h"
 #include "server/decode/worker.h"
-#include "server/get/fetch.h"
 #include "server/get/get.h"
 #include "server/http/http.h"
 #include "server/models/folders.h"
 #include "server/options.h"
-#include "server/shipped.h"
 #include <assert.h>
 #include <errno.h>
 #include <malloc.h>
@@ -297,38 +295,6 @@ static struct service_options service_options(const struct options *options) {
                                     .cors = &options->cors};
 }
 
-static int take_in(void *owner, const char *folder, struct error *err) {
-    const struct service *service = owner;
-    return catalog_take_in(service->catalog, folder, err);
-}
-
-static int64_t used_us(void *owner, const char *folder) {
-    const struct service *service = owner;
-    return catalog_used_us(service->catalog, folder);
-}
-
-static int evict(void *owner, const char *folder, struct error *err) {
-    const struct service *service = owner;
-    return catalog_evict(service->catalog, folder, err);
-}
-
-/* place: where models are downloaded to. */
-static struct fetcher *make_fetcher(const struct options *options, const char *place, struct service *service) {
-    return fetcher_create(&(struct fetcher_options){.into = place,
-                                                    .sources = options->fetch,
-                                                    .pairs = options->fetch_pairs,
-                                                    .most_bytes = options->fetch_bytes,
-                                                    .mirror = options->mirror,
-                                                    .records = options->records,
-                                                    .retries = options->retries,
-                                                    .stall_s = options->stall_s,
-                                                    .metrics = service->metrics,
-                                                    .add = take_in,
-                                                    .used_us = used_us,
-                                                    .evict = evict,
-                                                    .owner = service});
-}
-
 /* shipped: the models to serve if the options name none. */
 static int serve(const struct options *options, const struct shipped *shipped, bool *clean, struct error *err) {
     const char *labels[API_MOST_LABELS];
@@ -380,7 +346,17 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     service.usage = usage_create();
     service.files = kept_files_create(&kept, err);
     service.catalog = catalog_create(&models, service.metrics);
-    service.fetcher = downloads ? make_fetcher(options, place, &service) : NULL;
+    if (downloads)
+        service.fetcher = fetcher_create(&(struct fetcher_options){.into = place,
+                                                                   .sources = options->fetch,
+                                                                   .pairs = options->fetch_pairs,
+                                                                   .most_bytes = options->fetch_bytes,
+                                                                   .mirror = options->mirror,
+                                                                   .records = options->records,
+                                                                   .retries = options->retries,
+                                                                   .stall_s = options->stall_s,
+                                                                   .metrics = service.metrics,
+                                                                   .catalog = service.catalog});
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
     if (service.metrics && service.scheduler && service.limiter && service.usage && service.files && service.catalog && cached &&

@@ -8,7 +8,6 @@
 #include "server/commands.h"
 #include "server/get/get.h"
 #include "server/models/folders.h"
-#include "server/shipped.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -154,17 +153,12 @@ static struct get_options get_options_of(const struct options *options, const ch
                                 .owner = view};
 }
 
-static void print_line(void *owner, const char *line) {
-    (void)owner;
-    puts(line);
-}
-
 static int list(const struct options *options, const char *into, int *status, struct error *err) {
     struct view view = {.terminal = false};
     const struct get_options with = get_options_of(options, into, &view);
     enum get_status got = GET_DONE;
     for (size_t i = 0; got == GET_DONE && (i < options->paths.count || i == 0); i++)
-        got = get_list(&with, options->paths.count > 0 ? options->paths.names[i] : "", print_line, NULL, err);
+        got = get_list(&with, options->paths.count > 0 ? options->paths.names[i] : "", stdout, err);
     *status = get_exit_status(got);
     return got == GET_DONE ? check_written(err) : -1;
 }

@@ -1,6 +1,8 @@
-#include "server/shipped.h"
+/* Hides how alignd serves users who name no folders: where it finds the models that came with it, how models are found by name or
+ * by languages, and what it prints on a terminal. */
 #include "model/translator.h"
 #include "server/api/languages.h"
+#include "server/commands.h"
 #include "server/models/folders.h"
 #include <limits.h>
 #include <stdio.h>

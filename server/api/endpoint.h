@@ -5,7 +5,7 @@
 
 #include "server/api/api.h"
 #include "server/base/strings.h"
-#include "server/decode/render.h"
+#include "server/decode/outcome.h"
 #include <jansson.h>
 #include <stddef.h>
 

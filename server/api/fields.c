@@ -4,7 +4,7 @@
 #include "server/api/fields.h"
 #include "server/api/languages.h"
 #include "server/base/strings.h"
-#include "server/decode/render.h"
+#include "server/decode/outcome.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* GET /models, /health, /ready and /metrics report the state of the daemon; POST and DELETE change the set of loaded models. */
 #include "server/api/endpoint.h"
-#include "server/get/fetch.h"
+#include "server/get/get.h"
 #include <stdio.h>
 #include <string.h>
 

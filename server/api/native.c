@@ -5,7 +5,7 @@
 #include "server/api/languages.h"
 #include "server/api/plan.h"
 #include "server/base/clock.h"
-#include "server/get/fetch.h"
+#include "server/get/get.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>

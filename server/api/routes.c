@@ -3,7 +3,7 @@
  * file serves that description and the page. */
 #include "server/api/endpoint.h"
 #include "server/base/clock.h"
-#include "server/get/fetch.h"
+#include "server/get/get.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

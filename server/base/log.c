@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 2048, END_BYTES = 2, WAITING_BYTES = 1 << 16, LAST_MS = 1000 };
+enum { LINE_BYTES = 2048, END_BYTES = 2, WAITING_BYTES = 1 << 16, LAST_US = 1000 * 1000 };
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static const char *const format_names[] = {"text", "json"};
@@ -144,16 +144,14 @@ int log_start(struct error *err) {
 
 /* A thread that cannot write in time is abandoned, and ends with the program. */
 void log_stop(void) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += LAST_MS / 1000;
+    int64_t until_us = clock_us() + LAST_US;
     pthread_mutex_lock(&waiting.lock);
     bool started = waiting.started;
     int late = 0;
     waiting.stopping = true;
     pthread_cond_signal(&waiting.filled);
     while (started && late == 0 && (waiting.length > 0 || waiting.writing))
-        late = pthread_cond_timedwait(&waiting.written, &waiting.lock, &until);
+        late = clock_wait(&waiting.written, &waiting.lock, until_us);
     waiting.started &= late != 0;
     pthread_mutex_unlock(&waiting.lock);
     if (started && late == 0)

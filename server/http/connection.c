@@ -75,8 +75,7 @@ static void *cutoff_run(void *argument) {
             continue;
         }
         sweep(cutoff);
-        int64_t next_us = clock_us() + SWEEP_US;
-        pthread_cond_timedwait(&cutoff->wake, &cutoff->lock, &(struct timespec){next_us / 1000000, next_us % 1000000 * 1000});
+        clock_wait(&cutoff->wake, &cutoff->lock, clock_us() + SWEEP_US);
     }
     pthread_mutex_unlock(&cutoff->lock);
     return NULL;

@@ -1,5 +1,5 @@
 /* server/shipped: the address in the form that a browser and curl accept. */
-#include "server/shipped.h"
+#include "server/commands.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 
