@@ -116,7 +116,7 @@ struct greeting {
     const char *usual; /* the model for requests that name none; NULL: requests must name one */
 };
 
-/* The i-th line; the caller frees it. NULL after the last, or if memory is out. */
-char *greeting_line(const struct greeting *greeting, size_t i);
+/* The lines, with a line feed between two; the caller frees it. NULL: memory is out. */
+char *greeting_text(const struct greeting *greeting);
 
 #endif

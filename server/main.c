@@ -195,20 +195,17 @@ static void greet(const struct daemon *daemon, const char *address, const struct
                                       .model_count = models->count};
     for (size_t i = 0; names && i < models->count; i++)
         names[i] = models->all[i]->info.name;
-    char *line;
-    for (size_t i = 0; names && (line = greeting_line(&greeting, i)) != NULL; i++) {
+    char *text = names ? greeting_text(&greeting) : NULL;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
         log_message(line);
-        free(line);
-    }
+    free(text);
     free(names);
 }
 
 static void tell_ready(const struct daemon *daemon, const char *address) {
-    enum log_format format = LOG_TEXT;
-    log_parse_format(daemon->options->log_format, &format);
     struct model_set *models = catalog_acquire(daemon->service->catalog);
     log_event(LOG_INFO, "ready", log_count("models", models->count), log_count("workers", daemon->options->workers));
-    if (isatty(STDERR_FILENO) && format == LOG_TEXT && address)
+    if (isatty(STDERR_FILENO) && strcmp(daemon->options->log_format, "text") == 0 && address)
         greet(daemon, address, models);
     model_set_release(models);
 }
@@ -477,14 +474,12 @@ static int run_command(struct options *options, int *status, struct error *err) 
 static int main_run(struct options *options) {
     struct error error = {0};
     int status = EXIT_SUCCESS;
-    enum log_level level;
-    enum log_format format = LOG_TEXT;
-    if (options->log_level && log_parse_level(options->log_level, &level) == 0)
-        log_set_level(level);
-    if (options->log_format && log_parse_format(options->log_format, &format) == 0)
-        log_set_format(format);
+    if (options->log_level)
+        log_set_level(options->log_level);
+    if (options->log_format)
+        log_set_format(options->log_format);
     int result = run_command(options, &status, &error);
-    if (result != 0 && format == LOG_JSON)
+    if (result != 0 && options->log_format && strcmp(options->log_format, "json") == 0)
         log_event(LOG_ERROR, "failed", log_text("message", error.message));
     else if (result != 0) {
         char line[sizeof error.message + 16];

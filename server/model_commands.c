@@ -166,13 +166,14 @@ static int list(const struct options *options, const char *into, int *status, st
 /* The summary at the end, on stdout. */
 static void report(enum get_status status, const struct got *got) {
     if (status == GET_PRESENT && *got->newer)
-        printf("%s: is there already, version %s; %s is newer: alignd get --update\n", got->folder, got->version, got->newer);
+        printf("%s: is there already, version %s; %s is newer: alignd get --update\n", got->folder, got->origin.version,
+               got->newer);
     else if (status == GET_PRESENT)
-        printf("%s: is there already%s%s\n", got->folder, *got->version ? ", version " : "", got->version);
+        printf("%s: is there already%s%s\n", got->folder, *got->origin.version ? ", version " : "", got->origin.version);
     else
-        printf("%s: %s-%s%s%s, %.1f MB, licence: %s%s%s\n", got->folder, got->source, got->target, *got->version ? " " : "",
-               got->version, (double)got->unpacked / 1e6, *got->licence ? got->licence : "see its README.md",
-               *got->attribution ? ", by " : "", got->attribution);
+        printf("%s: %s-%s%s%s, %.1f MB, licence: %s%s%s\n", got->folder, got->source, got->target, *got->origin.version ? " " : "",
+               got->origin.version, (double)got->unpacked / 1e6, *got->origin.licence ? got->origin.licence : "see its README.md",
+               *got->origin.attribution ? ", by " : "", got->origin.attribution);
 }
 
 /* old: the model that it may replace, whose name it gets; NULL: none. */

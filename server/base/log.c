@@ -17,33 +17,24 @@ enum { LINE_BYTES = 2048, END_BYTES = 2, WAITING_BYTES = 1 << 16, LAST_US = 1000
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static const char *const format_names[] = {"text", "json"};
 static enum log_level threshold = LOG_INFO;
-static enum log_format line_format = LOG_TEXT;
+static enum log_format { LOG_TEXT, LOG_JSON } line_format = LOG_TEXT;
 
-void log_set_level(enum log_level level) {
-    threshold = level;
-}
-
-void log_set_format(enum log_format format) {
-    line_format = format;
-}
-
+/* The index of the name, or -1. */
 static int find_name(const char *const *names, int count, const char *name) {
     while (count > 0 && strcmp(names[count - 1], name) != 0)
         count--;
     return count - 1;
 }
 
-int log_parse_level(const char *name, enum log_level *level) {
+int log_set_level(const char *name) {
     int found = find_name(level_names, LOG_DEBUG + 1, name);
-    if (found >= 0)
-        *level = (enum log_level)found;
+    threshold = found >= 0 ? (enum log_level)found : threshold;
     return found >= 0 ? 0 : -1;
 }
 
-int log_parse_format(const char *name, enum log_format *format) {
+int log_set_format(const char *name) {
     int found = find_name(format_names, LOG_JSON + 1, name);
-    if (found >= 0)
-        *format = (enum log_format)found;
+    line_format = found >= 0 ? (enum log_format)found : line_format;
     return found >= 0 ? 0 : -1;
 }
 

@@ -2,7 +2,6 @@
 #include "server/base/clock.h"
 #include "server/base/strings.h"
 #include "server/get/get_parts.h"
-#include "server/models/folders.h"
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>

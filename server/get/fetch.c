@@ -466,7 +466,7 @@ static enum get_status make_room(void *owner, const char *name, uint64_t bytes, 
         if (catalog_evict(o->catalog, model->folder, &error) == 0) {
             log_event(LOG_INFO, "model_evicted", log_text("model", model->name), log_count("bytes", model->bytes),
                       log_text("for", work->asked));
-            metrics_model_evicted(o->metrics);
+            metrics_count(o->metrics, MODEL_EVICTED);
             model->bytes = 0;
         } else {
             log_event(LOG_WARN, "model_not_evicted", log_text("model", model->name), log_text("reason", error.message));
@@ -530,12 +530,12 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
     }
     if (status == GET_DONE || status == GET_PRESENT)
         log_event(LOG_INFO, "fetched", log_text("pair", work->asked), log_text("folder", got->folder),
-                  log_text("version", got->version), log_text("licence", got->licence), log_count("bytes", got->unpacked),
-                  log_count("duration_ms", (size_t)((clock_us() - began_us) / 1000)));
+                  log_text("version", got->origin.version), log_text("licence", got->origin.licence),
+                  log_count("bytes", got->unpacked), log_count("duration_ms", (size_t)((clock_us() - began_us) / 1000)));
     else if (status != GET_STOPPED)
         log_event(LOG_ERROR, "fetch_failed", log_text("pair", work->asked), log_text("result", get_status_name(status)),
                   log_text("reason", err->message));
-    metrics_fetched(fetcher->options.metrics, status == GET_DONE || status == GET_PRESENT);
+    metrics_count(fetcher->options.metrics, status == GET_DONE || status == GET_PRESENT ? DOWNLOAD_DONE : DOWNLOAD_FAILED);
     const char *slash = strrchr(got->folder, '/');
     if (status == GET_DONE || status == GET_PRESENT)
         snprintf(work->model, sizeof work->model, "%.255s", slash ? slash + 1 : got->folder);

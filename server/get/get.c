@@ -2,8 +2,6 @@
 #include "model/import/import.h"
 #include "model/import/source.h"
 #include "server/get/get_parts.h"
-#include "server/models/folders.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -156,10 +154,7 @@ static void note_present(struct got *got, const struct installed *model) {
     snprintf(got->folder, sizeof got->folder, "%s", model->folder);
     snprintf(got->source, sizeof got->source, "%s", model->source);
     snprintf(got->target, sizeof got->target, "%s", model->target);
-    snprintf(got->version, sizeof got->version, "%s", model->origin.version);
-    snprintf(got->licence, sizeof got->licence, "%s", model->origin.licence);
-    snprintf(got->attribution, sizeof got->attribution, "%s", model->origin.attribution);
-    snprintf(got->asked, sizeof got->asked, "%s", model->origin.asked);
+    got->origin = model->origin;
     got->unpacked = model->bytes;
 }
 
@@ -332,13 +327,15 @@ static const char *or_null(const char *text) {
     return text && *text ? text : NULL;
 }
 
-static enum get_status import(struct job *job, struct error *err) {
+/* *made: the model folder, the caller's to free. */
+static enum get_status import(struct job *job, char **made, struct error *err) {
     const struct plan *plan = &job->plan;
     const struct get_options *o = job->options;
     bool archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE;
     const char *slash = strrchr(plan->detail, '/');
     char path[MODEL_PATH_BYTES], above[MODEL_PATH_BYTES], *said = NULL;
     struct error inner = {0};
+    struct import_made result;
     enum get_status status = GET_DONE;
     tell(job, (struct get_event){.kind = GET_IMPORTS});
     if (!put_path(above, "%s/parts", job->room) ||
@@ -364,34 +361,23 @@ static enum get_status import(struct job *job, struct error *err) {
                                            .from = o->from ? o->from : or_null(plan->source),
                                            .to = o->to ? o->to : or_null(plan->target),
                                            .origin = &origin,
+                                           .made = &result,
                                            .stop = o->stop};
     if (import_run(&options, &said, &inner) == 0) {
         tell_said(job, said);
         free(said);
-        return GET_DONE;
+        *made = result.folder;
+        return *made ? GET_DONE : get_fail_memory(err);
     }
     hide(above, inner.message);
     return fail_import(job, &inner, err);
 }
 
-/* The only folder in `out`, which the import has made. */
-static bool find_made(const struct job *job, char name[256]) {
-    const struct dirent *entry;
-    bool found = false;
-    DIR *open = opendir(job->out);
-    while (open && (entry = readdir(open)) != NULL)
-        if (entry->d_name[0] != '.') {
-            snprintf(name, 256, "%s", entry->d_name);
-            found = true;
-        }
-    if (open)
-        closedir(open);
-    return found;
-}
-
-static enum get_status publish(const struct job *job, struct got *got, struct error *err) {
-    char made[MODEL_PATH_BYTES], folder[MODEL_PATH_BYTES], name[256];
-    if (!find_made(job, name) || !put_path(made, "%s/%s", job->out, name) || !put_path(folder, "%s/%s", job->options->into, name))
+/* made: the folder that the import has made. */
+static enum get_status publish(const struct job *job, const char *made, struct got *got, struct error *err) {
+    char folder[MODEL_PATH_BYTES];
+    const char *name = strrchr(made, '/') + 1;
+    if (!put_path(folder, "%s/%s", job->options->into, name))
         return fail_file(err, job->out);
     struct installed model;
     if (job->options->make_room) {
@@ -432,7 +418,7 @@ static enum get_status publish(const struct job *job, struct got *got, struct er
 /* Everything under the lock. */
 static enum get_status get_locked(struct job *job, struct got *got, struct error *err) {
     const struct plan *plan = &job->plan;
-    char folder[MODEL_PATH_BYTES], text[512];
+    char folder[MODEL_PATH_BYTES], text[512], *made = NULL;
     if (!put_path(folder, "%s/%s", job->options->into, plan->name))
         return fail_file(err, job->options->into);
     if (find_asked(job, got) && !job->options->update)
@@ -453,9 +439,10 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     tell(job, (struct get_event){.kind = GET_BEGINS, .text = text, .total = plan->bytes, .files = plan->count});
     status = download_all(job, err);
     if (status == GET_DONE)
-        status = import(job, err);
+        status = import(job, &made, err);
     if (status == GET_DONE)
-        status = publish(job, got, err);
+        status = publish(job, made, got, err);
+    free(made);
     if (status == GET_DONE || status == GET_REFUSED || status == GET_UNREADABLE || status == GET_UNKNOWN)
         model_folder_delete(job->room); /* otherwise the next try goes on from there */
     return status;

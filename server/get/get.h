@@ -4,6 +4,7 @@
 #define ALIGND_GET_H
 
 #include "model/base/error.h"
+#include "server/models/folders.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,7 +75,8 @@ struct get_options {
 /* The model that was downloaded or was already there. Unknown strings are "". */
 struct got {
     char folder[4096];
-    char source[32], target[32], version[64], licence[128], attribution[256], asked[2048];
+    char source[32], target[32];
+    struct model_origin origin;
     char newer[64];    /* GET_PRESENT: the version that --update would get; "": none */
     uint64_t unpacked; /* bytes of the model folder */
 };

@@ -120,15 +120,7 @@ static enum get_status fetch_list(const struct source_options *options, const ch
                                &(struct download){.url = url, .path = file, .most = MOST_LIST_BYTES, .token = token}, err);
     if (status == GET_DONE && rename(file, path) != 0)
         status = get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", path, strerror(errno));
-    static const char *const rests[] = {"list", "list.part", "list.etag"};
-    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
-        char *rest;
-        if (asprintf(&rest, "%s/%s", folder, rests[i]) < 0)
-            continue;
-        unlink(rest);
-        free(rest);
-    }
-    rmdir(folder);
+    model_folder_delete(folder);
     free(file);
     free(folder);
     return status;

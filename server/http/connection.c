@@ -41,9 +41,9 @@ struct cutoff {
     bool stopped;
 };
 
-static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason) {
+static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason) {
     shutdown(timed->fd, SHUT_RDWR);
-    metrics_slow(cutoff->metrics, reason);
+    metrics_count(cutoff->metrics, reason);
     timed->timeout_us = INT64_MAX; /* a socket is shut down only once */
     timed->silent = false;
 }
@@ -155,7 +155,7 @@ void cutoff_remove(struct cutoff *cutoff, struct timed *timed) {
     pthread_mutex_unlock(&cutoff->lock);
 }
 
-void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason, int64_t timeout_us) {
+void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason, int64_t timeout_us) {
     pthread_mutex_lock(&cutoff->lock);
     timed->reason = reason;
     timed->since_us = clock_us();
@@ -345,7 +345,7 @@ int connection_check(struct MHD_Connection *connection, const char *method, cons
     return result;
 }
 
-static void limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_slow reason,
+static void limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_counter reason,
                   int64_t timeout_us) {
     struct peer *peer = peer_of(connection);
     if (peer)

@@ -127,7 +127,7 @@ static void unload(struct catalog *catalog, struct served_model *model, const ch
     model->state = MODEL_COLD;
     log_event(LOG_INFO, "model_unloaded", log_text("model", model->info.name), log_count("bytes", model->bytes),
               log_text("reason", reason));
-    metrics_model_unloaded(catalog->metrics);
+    metrics_count(catalog->metrics, MODEL_UNLOADED);
     unkeep(catalog, model);
 }
 
@@ -360,7 +360,7 @@ static void load_ordered(struct catalog *catalog, struct served_model *model, bo
     set_outcome(waits, loaded, loaded ? &(struct error){0} : later ? error : &model->error);
     pthread_cond_broadcast(&catalog->changed);
     pthread_mutex_unlock(&catalog->lock);
-    metrics_model_loaded(catalog->metrics, loaded != NULL);
+    metrics_count(catalog->metrics, loaded ? LOAD_DONE : LOAD_FAILED);
     if (!loaded)
         log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name), log_text("reason", error->message));
     finish_waits(catalog, waits);
@@ -776,7 +776,7 @@ static void reload(struct catalog *catalog) {
     catalog->reloading = models ? "done" : "failed";
     pthread_mutex_unlock(&catalog->lock);
     end_change(catalog);
-    metrics_reloaded(catalog->metrics, generation > 0);
+    metrics_count(catalog->metrics, generation > 0 ? RELOAD_DONE : RELOAD_FAILED);
     finish_reloads(reloads, generation, &error);
     pthread_mutex_lock(&catalog->lock);
 }
@@ -797,7 +797,7 @@ static void check_files(struct catalog *catalog, struct served_model *model) {
             if (!model->left)
                 unload(catalog, model, "files", &gone);
             set_failed(model, &error);
-            metrics_model_loaded(catalog->metrics, false);
+            metrics_count(catalog->metrics, LOAD_FAILED);
             log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name), log_text("reason", model->error.message));
         }
     }
