@@ -1,10 +1,10 @@
-/* The commands other than serving: `alignd COMMAND`. */
+/* The commands other than serving, `alignd COMMAND`, and how all commands find the models of users who name no folders. */
 #ifndef ALIGND_COMMANDS_H
 #define ALIGND_COMMANDS_H
 
-#include "model/base/error.h"
 #include "server/options.h"
 #include <stdint.h>
+#include <stdio.h>
 
 /* ---- translate, attention (offline.c) ----
  *
@@ -26,6 +26,31 @@ enum { HEADWAY_BYTES = 96 };
 
 /* "1,234 lines, 512 per second, 37%, 2:05 left"; unknown parts are left out. */
 void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]);
+
+/* ---- output files (offline.c) ----
+ *
+ * A file that is written either in place or as a whole, so that after any failure it has its old content or the new one.
+ *
+ * A file that is written as a whole has no name until it is finished (O_TMPFILE; on file systems without that, it has a temporary
+ * name beside the file), and then replaces the file by rename. It keeps the old file's permissions, and a symbolic link still
+ * points to it. Pipes, devices and /dev/stdout have no content that could be lost: they are written in place. One thread at a time.
+ */
+
+struct outfile {
+    FILE *file;
+    const char *name; /* the caller's path, which must outlive this */
+    char *path;       /* the final path; NULL: the file is written in place */
+    char *temporary;  /* the temporary path; NULL: none */
+};
+
+/* Opens the file of this name to be written as a whole. Returns -1 with ERROR_FILE or ERROR_MEMORY; then nothing is open and
+ * nothing has changed. */
+int outfile_open(struct outfile *output, const char *name, struct error *err);
+
+/* Closes it. keep: it replaces the file once all of it is on the disk; otherwise the file stays as if it had never been opened,
+ * unless it was written in place. Returns -1 with ERROR_FILE or ERROR_MEMORY if it could not be written; the old content is then
+ * still there. */
+int outfile_close(struct outfile *output, bool keep, struct error *err);
 
 /* ---- get, models, remove, import, pack, shortlist (model_commands.c) ----
  *
@@ -49,5 +74,49 @@ int pack_command(const struct options *options, struct error *err);
  * puts it into the folder of the model of many languages, writes the entries of the manifest anew, and prints what the list has. A
  * folder whose files do not match its manifest is not changed. -1 with a message that begins with the folder or the text. */
 int shortlist_command(const struct options *options, struct error *err);
+
+/* ---- the models that came with alignd (shipped.c) ---- */
+
+/* They are found relative to the program, so that an installation, a checkout and a container need no option. */
+struct shipped {
+    char *directory;          /* contains all of them */
+    struct name_list folders; /* paths, in the order in which they are served: en-fr first, then the others by name */
+    char *downloaded;  /* the folder of downloaded models, which go before these (models_find); NULL: it was not looked for */
+    const char *usual; /* the model for requests that name neither a model nor languages: en-fr; NULL: it is missing */
+};
+
+/* Returns -1 with ERROR_FILE if there are none, and a message that names the searched folders; or with ERROR_MEMORY. The struct is
+ * then zeroed. */
+int shipped_find(struct shipped *shipped, struct error *err);
+/* The same for the program at this path. */
+int shipped_find_beside(const char *program, struct shipped *shipped, struct error *err);
+/* The same with the folder of downloaded models, which may be missing; -1 if there are models in neither. */
+int models_find(struct shipped *shipped, struct error *err);
+void shipped_done(struct shipped *shipped);
+
+/* ---- models by name ---- */
+
+/* Replaces names in options->models by folders. A name that is neither a model folder nor a path is a model's name, or languages
+ * such as "en-fr"; it is looked up in options->directory, or else among the models that were downloaded and those that came with
+ * alignd. If options->from and options->to are set, the models must translate from one to the other. If no models are given, the
+ * nearest model that does is chosen in the same way as by the daemon, and options->variant is set if it writes several languages.
+ * Returns -1 with ERROR_INPUT and a message that lists the models; or with ERROR_FILE or ERROR_MEMORY. */
+int named_models_find(struct options *options, struct error *err);
+
+/* ---- the greeting ---- */
+
+/* Prints on a terminal, once alignd serves: the addresses, the models, and a first command. */
+struct greeting {
+    const char *address;       /* as http_address returns it: "127.0.0.1:8080", "unix:/run/alignd.socket" */
+    bool tls, keys;            /* TCP speaks HTTPS; requests need an API key */
+    const char *directory;     /* folder of the models; NULL: each was named */
+    bool gets;                 /* models that are downloaded will be served */
+    const char *const *models; /* [model_count] names; the first dozen is listed */
+    size_t model_count;
+    const char *usual; /* the model for requests that name none; NULL: requests must name one */
+};
+
+/* The lines, with a line feed between two; the caller frees it. NULL: memory is out. */
+char *greeting_text(const struct greeting *greeting);
 
 #endif

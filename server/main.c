@@ -5,12 +5,10 @@
 #include "server/base/log.h"
 #include "server/commands.h"
 #include "server/decode/worker.h"
-#include "server/get/fetch.h"
 #include "server/get/get.h"
 #include "server/http/http.h"
 #include "server/models/folders.h"
 #include "server/options.h"
-#include "server/shipped.h"
 #include <assert.h>
 #include <errno.h>
 #include <malloc.h>
@@ -197,20 +195,17 @@ static void greet(const struct daemon *daemon, const char *address, const struct
                                       .model_count = models->count};
     for (size_t i = 0; names && i < models->count; i++)
         names[i] = models->all[i]->info.name;
-    char *line;
-    for (size_t i = 0; names && (line = greeting_line(&greeting, i)) != NULL; i++) {
+    char *text = names ? greeting_text(&greeting) : NULL;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
         log_message(line);
-        free(line);
-    }
+    free(text);
     free(names);
 }
 
 static void tell_ready(const struct daemon *daemon, const char *address) {
-    enum log_format format = LOG_TEXT;
-    log_parse_format(daemon->options->log_format, &format);
     struct model_set *models = catalog_acquire(daemon->service->catalog);
     log_event(LOG_INFO, "ready", log_count("models", models->count), log_count("workers", daemon->options->workers));
-    if (isatty(STDERR_FILENO) && format == LOG_TEXT && address)
+    if (isatty(STDERR_FILENO) && strcmp(daemon->options->log_format, "text") == 0 && address)
         greet(daemon, address, models);
     model_set_release(models);
 }
@@ -297,38 +292,6 @@ static struct service_options service_options(const struct options *options) {
                                     .cors = &options->cors};
 }
 
-static int take_in(void *owner, const char *folder, struct error *err) {
-    const struct service *service = owner;
-    return catalog_take_in(service->catalog, folder, err);
-}
-
-static int64_t used_us(void *owner, const char *folder) {
-    const struct service *service = owner;
-    return catalog_used_us(service->catalog, folder);
-}
-
-static int evict(void *owner, const char *folder, struct error *err) {
-    const struct service *service = owner;
-    return catalog_evict(service->catalog, folder, err);
-}
-
-/* place: where models are downloaded to. */
-static struct fetcher *make_fetcher(const struct options *options, const char *place, struct service *service) {
-    return fetcher_create(&(struct fetcher_options){.into = place,
-                                                    .sources = options->fetch,
-                                                    .pairs = options->fetch_pairs,
-                                                    .most_bytes = options->fetch_bytes,
-                                                    .mirror = options->mirror,
-                                                    .records = options->records,
-                                                    .retries = options->retries,
-                                                    .stall_s = options->stall_s,
-                                                    .metrics = service->metrics,
-                                                    .add = take_in,
-                                                    .used_us = used_us,
-                                                    .evict = evict,
-                                                    .owner = service});
-}
-
 /* shipped: the models to serve if the options name none. */
 static int serve(const struct options *options, const struct shipped *shipped, bool *clean, struct error *err) {
     const char *labels[API_MOST_LABELS];
@@ -380,7 +343,17 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     service.usage = usage_create();
     service.files = kept_files_create(&kept, err);
     service.catalog = catalog_create(&models, service.metrics);
-    service.fetcher = downloads ? make_fetcher(options, place, &service) : NULL;
+    if (downloads)
+        service.fetcher = fetcher_create(&(struct fetcher_options){.into = place,
+                                                                   .sources = options->fetch,
+                                                                   .pairs = options->fetch_pairs,
+                                                                   .most_bytes = options->fetch_bytes,
+                                                                   .mirror = options->mirror,
+                                                                   .records = options->records,
+                                                                   .retries = options->retries,
+                                                                   .stall_s = options->stall_s,
+                                                                   .metrics = service.metrics,
+                                                                   .catalog = service.catalog});
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
     if (service.metrics && service.scheduler && service.limiter && service.usage && service.files && service.catalog && cached &&
@@ -501,14 +474,12 @@ static int run_command(struct options *options, int *status, struct error *err) 
 static int main_run(struct options *options) {
     struct error error = {0};
     int status = EXIT_SUCCESS;
-    enum log_level level;
-    enum log_format format = LOG_TEXT;
-    if (options->log_level && log_parse_level(options->log_level, &level) == 0)
-        log_set_level(level);
-    if (options->log_format && log_parse_format(options->log_format, &format) == 0)
-        log_set_format(format);
+    if (options->log_level)
+        log_set_level(options->log_level);
+    if (options->log_format)
+        log_set_format(options->log_format);
     int result = run_command(options, &status, &error);
-    if (result != 0 && format == LOG_JSON)
+    if (result != 0 && options->log_format && strcmp(options->log_format, "json") == 0)
         log_event(LOG_ERROR, "failed", log_text("message", error.message));
     else if (result != 0) {
         char line[sizeof error.message + 16];

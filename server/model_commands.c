@@ -7,7 +7,6 @@
 #include "server/commands.h"
 #include "server/get/get.h"
 #include "server/models/folders.h"
-#include "server/shipped.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -153,17 +152,12 @@ static struct get_options get_options_of(const struct options *options, const ch
                                 .owner = view};
 }
 
-static void print_line(void *owner, const char *line) {
-    (void)owner;
-    puts(line);
-}
-
 static int list(const struct options *options, const char *into, int *status, struct error *err) {
     struct view view = {.terminal = false};
     const struct get_options with = get_options_of(options, into, &view);
     enum get_status got = GET_DONE;
     for (size_t i = 0; got == GET_DONE && (i < options->paths.count || i == 0); i++)
-        got = get_list(&with, options->paths.count > 0 ? options->paths.names[i] : "", print_line, NULL, err);
+        got = get_list(&with, options->paths.count > 0 ? options->paths.names[i] : "", stdout, err);
     *status = get_exit_status(got);
     return got == GET_DONE ? check_written(err) : -1;
 }
@@ -171,13 +165,14 @@ static int list(const struct options *options, const char *into, int *status, st
 /* The summary at the end, on stdout. */
 static void report(enum get_status status, const struct got *got) {
     if (status == GET_PRESENT && *got->newer)
-        printf("%s: is there already, version %s; %s is newer: alignd get --update\n", got->folder, got->version, got->newer);
+        printf("%s: is there already, version %s; %s is newer: alignd get --update\n", got->folder, got->origin.version,
+               got->newer);
     else if (status == GET_PRESENT)
-        printf("%s: is there already%s%s\n", got->folder, *got->version ? ", version " : "", got->version);
+        printf("%s: is there already%s%s\n", got->folder, *got->origin.version ? ", version " : "", got->origin.version);
     else
-        printf("%s: %s-%s%s%s, %.1f MB, licence: %s%s%s\n", got->folder, got->source, got->target, *got->version ? " " : "",
-               got->version, (double)got->unpacked / 1e6, *got->licence ? got->licence : "see its README.md",
-               *got->attribution ? ", by " : "", got->attribution);
+        printf("%s: %s-%s%s%s, %.1f MB, licence: %s%s%s\n", got->folder, got->source, got->target, *got->origin.version ? " " : "",
+               got->origin.version, (double)got->unpacked / 1e6, *got->origin.licence ? got->origin.licence : "see its README.md",
+               *got->origin.attribution ? ", by " : "", got->origin.attribution);
 }
 
 /* old: the model that it may replace, whose name it gets; NULL: none. */

@@ -254,10 +254,10 @@ static const struct option rows[] = {
     {"preparation", "KIND", NULL,
      "how text is prepared: none, or opus, as in OPUS-MT (default: opus where SentencePiece and a list of pieces come "
      "together)",
-     COMMAND_IMPORT, TEXT(preparation)},
+     COMMAND_IMPORT, CHOICE(preparation, "none or opus")},
     {"alignment", "KIND", NULL,
      "trained or untrained: whether a transformer's attention was trained to align (default: from the model's files)",
-     COMMAND_IMPORT, TEXT(alignment)},
+     COMMAND_IMPORT, CHOICE(alignment, "trained or untrained")},
     {"licence", "NAME", NULL, "licence of the model, where its files do not state one; shown by GET /models", COMMAND_IMPORT,
      TEXT(licence)},
     {"allow-unknowns", NULL, NULL, "let searches choose unknown words, like Marian's --allow-unk", COMMAND_IMPORT,
@@ -640,18 +640,17 @@ int option_set(const struct option *option, const char *name, const char *value,
         *(size_t *)field = strtoul(value, NULL, 8);
         return 0;
     }
-    case OPTION_SWITCH: {
-        bool on = !value || strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
-        if (!on && strcmp(value, "0") != 0 && strcmp(value, "false") != 0)
-            return error_set(err, ERROR_INPUT, "%s must be true or false, got \"%.60s\"", name, value);
-        *(bool *)field = on;
-        return 0;
-    }
+    case OPTION_SWITCH:
     case OPTION_SHORTLIST: {
-        bool on = !value || strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
-        if (!on && strcmp(value, "0") != 0 && strcmp(value, "false") != 0 && strcmp(value, "model") != 0)
-            return error_set(err, ERROR_INPUT, "%s must be true, false or model, got \"%.60s\"", name, value);
-        *(enum translator_shortlist *)field = on ? SHORTLIST_ON : strcmp(value, "model") == 0 ? SHORTLIST_OF_MODEL : SHORTLIST_OFF;
+        bool both = option->kind == OPTION_SWITCH, on = !value || strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
+        bool off = !on && (strcmp(value, "0") == 0 || strcmp(value, "false") == 0);
+        if (!on && !off && (both || strcmp(value, "model") != 0))
+            return error_set(err, ERROR_INPUT, "%s must be %s, got \"%.60s\"", name,
+                             both ? "true or false" : "true, false or model", value);
+        if (both)
+            *(bool *)field = on;
+        else
+            *(enum translator_shortlist *)field = on ? SHORTLIST_ON : off ? SHORTLIST_OFF : SHORTLIST_OF_MODEL;
         return 0;
     }
     case OPTION_ORIGINS:

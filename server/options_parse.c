@@ -2,7 +2,7 @@
  */
 #include "model/base/file.h"
 #include "server/decode/request.h"
-#include "server/get/fetch.h"
+#include "server/get/get.h"
 #include "server/options.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -197,26 +197,6 @@ static int set_given(struct options *options, struct arguments *arguments, struc
 
 /* ---- options that depend on each other ---- */
 
-static int check_choice(const char *flag, const char *value, const char *one, const char *other, struct error *err) {
-    if (!value || strcmp(value, one) == 0 || strcmp(value, other) == 0)
-        return 0;
-    return error_set(err, ERROR_INPUT, "%s must be %s or %s, got \"%.60s\"", flag, one, other, value);
-}
-
-static int check_import(const struct options *options, struct error *err) {
-    if (options->paths.count == 0)
-        return error_set(err, ERROR_INPUT, "PATH is missing: a model's folder, archive or file, or a URL");
-    if (check_choice("--preparation", options->preparation, "none", "opus", err) != 0)
-        return -1;
-    return check_choice("--alignment", options->alignment, "trained", "untrained", err);
-}
-
-static int check_shortlist(const struct options *options, struct error *err) {
-    if (options->models.count != 1)
-        return error_set(err, ERROR_INPUT, "--model MODEL %s", options->models.count == 0 ? "is missing" : "must be given once");
-    return options->to ? 0 : error_set(err, ERROR_INPUT, "--to CODE is missing: the language of the text");
-}
-
 static int check_kept(const struct options *options, struct error *err) {
     if (options->command == COMMAND_REMOVE && options->paths.count == 0)
         return error_set(err, ERROR_INPUT, "NAME is missing: alignd models lists them");
@@ -251,9 +231,13 @@ static int check(const struct options *options, struct error *err) {
     if (command == COMMAND_HEALTH)
         return 0;
     if (command == COMMAND_IMPORT)
-        return check_import(options, err);
+        return options->paths.count > 0
+                   ? 0
+                   : error_set(err, ERROR_INPUT, "PATH is missing: a model's folder, archive or file, or a URL");
+    if (command == COMMAND_SHORTLIST && options->models.count != 1)
+        return error_set(err, ERROR_INPUT, "--model MODEL %s", options->models.count == 0 ? "is missing" : "must be given once");
     if (command == COMMAND_SHORTLIST)
-        return check_shortlist(options, err);
+        return options->to ? 0 : error_set(err, ERROR_INPUT, "--to CODE is missing: the language of the text");
     if (check_fetch(options, err) != 0)
         return -1;
     if ((int)command & OPTION_KEPT)

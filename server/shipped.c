@@ -1,6 +1,8 @@
-#include "server/shipped.h"
+/* Hides how alignd serves users who name no folders: where it finds the models that came with it, how models are found by name or
+ * by languages, and what it prints on a terminal. */
 #include "model/translator.h"
 #include "server/api/endpoint.h"
+#include "server/commands.h"
 #include "server/models/folders.h"
 #include <limits.h>
 #include <stdio.h>
@@ -288,58 +290,42 @@ static void put_url(FILE *out, const struct greeting *greeting) {
     fprintf(out, "http%s://%s%s", greeting->tls ? "s" : "", host, rest);
 }
 
-static void put_models(FILE *out, const struct greeting *greeting) {
+char *greeting_text(const struct greeting *greeting) {
+    static const char unix_prefix[] = "unix:";
+    size_t prefix = sizeof unix_prefix - 1, length = 0;
+    const char *path = strncmp(greeting->address, unix_prefix, prefix) == 0 ? greeting->address + prefix : NULL;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return NULL;
+    if (path) {
+        fprintf(out, "alignd serves the socket %s (Ctrl+C ends it)\n", path);
+    } else {
+        fputs("alignd serves ", out);
+        put_url(out, greeting);
+        fputs("/ (Ctrl+C ends it)\n", out);
+    }
+
     fputs("Models: ", out);
     for (size_t i = 0; i < greeting->model_count && i < GREETED_MODELS; i++)
         fprintf(out, "%s%s", i > 0 ? ", " : "", greeting->models[i]);
     if (greeting->model_count > GREETED_MODELS)
         fprintf(out, " and %zu more", greeting->model_count - GREETED_MODELS);
-    if (greeting->directory)
-        fprintf(out, ", in %s", greeting->directory);
-}
+    fprintf(out, "%s%s\n", greeting->directory ? ", in " : "", greeting->directory ? greeting->directory : "");
+    if (greeting->usual && greeting->model_count > 1)
+        fprintf(out, "Default: %s, for requests without model and languages (--default-model)\n", greeting->usual);
 
-/* path: the socket's; NULL: TCP */
-static void put_command(FILE *out, const struct greeting *greeting, const char *path) {
     fputs("Try:    curl", out);
     if (path)
         fprintf(out, " --unix-socket '%s'", path);
     else if (greeting->tls)
         fputs(" -k", out); /* the certificate names a host, but this is an address */
-    if (greeting->keys)
-        fputs(" -H 'Authorization: Bearer KEY'", out);
-    fputs(" '", out);
-    if (path)
-        fputs("http://localhost", out);
-    else
+    fprintf(out, "%s '%s", greeting->keys ? " -H 'Authorization: Bearer KEY'" : "", path ? "http://localhost" : "");
+    if (!path)
         put_url(out, greeting);
     fputs("/translate?text=Where+is+the+train+station%3F'", out);
-}
-
-char *greeting_line(const struct greeting *greeting, size_t i) {
-    static const char unix_prefix[] = "unix:";
-    size_t prefix = sizeof unix_prefix - 1, length = 0, last = greeting->gets ? 4 : 3;
-    const char *path = strncmp(greeting->address, unix_prefix, prefix) == 0 ? greeting->address + prefix : NULL;
-    char *text = NULL;
-    if (i >= 2 && (!greeting->usual || greeting->model_count < 2))
-        i++; /* skip the line about the default model */
-    FILE *out = i <= last ? open_memstream(&text, &length) : NULL;
-    if (!out)
-        return NULL;
-    if (i == 0 && path) {
-        fprintf(out, "alignd serves the socket %s (Ctrl+C ends it)", path);
-    } else if (i == 0) {
-        fputs("alignd serves ", out);
-        put_url(out, greeting);
-        fputs("/ (Ctrl+C ends it)", out);
-    } else if (i == 1) {
-        put_models(out, greeting);
-    } else if (i == 2) {
-        fprintf(out, "Default: %s, for requests without model and languages (--default-model)", greeting->usual);
-    } else if (i == 4) {
-        fputs("More:   alignd get de-en downloads a model of Mozilla; alignd get --list shows which there are", out);
-    } else {
-        put_command(out, greeting, path);
-    }
+    if (greeting->gets)
+        fputs("\nMore:   alignd get de-en downloads a model of Mozilla; alignd get --list shows which there are", out);
     bool written = !ferror(out);
     if (fclose(out) == 0 && written)
         return text;

@@ -4,7 +4,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/outcome.h"
-#include "server/get/fetch.h"
+#include "server/get/get.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -396,7 +396,7 @@ void api_decode_finish(const struct service *service, struct request *request, s
     remember(service, request, reply);
 }
 
-/* ---- models that are not there yet: requests wait while one is downloaded (server/get/fetch.h), or learn how far it is ---- */
+/* ---- models that are not there yet: requests wait while one is downloaded (server/get/get.h), or learn how far it is ---- */
 
 enum {
     ANSWER_US = 300 * 1000, /* before the deadline, in which the answer that it is still being fetched is sent */

@@ -5,7 +5,8 @@
 
 #include "server/api/api.h"
 #include "server/api/languages.h"
-#include "server/decode/render.h"
+#include "server/base/strings.h"
+#include "server/decode/outcome.h"
 #include "server/documents/document.h"
 #include <jansson.h>
 

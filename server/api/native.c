@@ -3,7 +3,7 @@
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include "server/base/clock.h"
-#include "server/get/fetch.h"
+#include "server/get/get.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>

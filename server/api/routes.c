@@ -6,7 +6,7 @@
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include "server/base/clock.h"
-#include "server/get/fetch.h"
+#include "server/get/get.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -12,13 +12,19 @@ static inline int64_t clock_us(void) {
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Makes a condition whose pthread_cond_timedwait takes a time of this clock. */
+/* Makes a condition for clock_wait. */
 static inline void clock_condition_init(pthread_cond_t *condition) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(condition, &monotonic);
     pthread_condattr_destroy(&monotonic);
+}
+
+/* pthread_cond_timedwait until a time of this clock. */
+static inline int clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t until_us) {
+    const struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
+    return pthread_cond_timedwait(condition, lock, &until);
 }
 
 #endif

@@ -12,38 +12,29 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 2048, END_BYTES = 2, WAITING_BYTES = 1 << 16, LAST_MS = 1000 };
+enum { LINE_BYTES = 2048, END_BYTES = 2, WAITING_BYTES = 1 << 16, LAST_US = 1000 * 1000 };
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static const char *const format_names[] = {"text", "json"};
 static enum log_level threshold = LOG_INFO;
-static enum log_format line_format = LOG_TEXT;
+static enum log_format { LOG_TEXT, LOG_JSON } line_format = LOG_TEXT;
 
-void log_set_level(enum log_level level) {
-    threshold = level;
-}
-
-void log_set_format(enum log_format format) {
-    line_format = format;
-}
-
+/* The index of the name, or -1. */
 static int find_name(const char *const *names, int count, const char *name) {
     while (count > 0 && strcmp(names[count - 1], name) != 0)
         count--;
     return count - 1;
 }
 
-int log_parse_level(const char *name, enum log_level *level) {
+int log_set_level(const char *name) {
     int found = find_name(level_names, LOG_DEBUG + 1, name);
-    if (found >= 0)
-        *level = (enum log_level)found;
+    threshold = found >= 0 ? (enum log_level)found : threshold;
     return found >= 0 ? 0 : -1;
 }
 
-int log_parse_format(const char *name, enum log_format *format) {
+int log_set_format(const char *name) {
     int found = find_name(format_names, LOG_JSON + 1, name);
-    if (found >= 0)
-        *format = (enum log_format)found;
+    line_format = found >= 0 ? (enum log_format)found : line_format;
     return found >= 0 ? 0 : -1;
 }
 
@@ -144,16 +135,14 @@ int log_start(struct error *err) {
 
 /* A thread that cannot write in time is abandoned, and ends with the program. */
 void log_stop(void) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += LAST_MS / 1000;
+    int64_t until_us = clock_us() + LAST_US;
     pthread_mutex_lock(&waiting.lock);
     bool started = waiting.started;
     int late = 0;
     waiting.stopping = true;
     pthread_cond_signal(&waiting.filled);
     while (started && late == 0 && (waiting.length > 0 || waiting.writing))
-        late = pthread_cond_timedwait(&waiting.written, &waiting.lock, &until);
+        late = clock_wait(&waiting.written, &waiting.lock, until_us);
     waiting.started &= late != 0;
     pthread_mutex_unlock(&waiting.lock);
     if (started && late == 0)

@@ -12,14 +12,11 @@
 #include <stdint.h>
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
-enum log_format { LOG_TEXT, LOG_JSON };
 
-/* Sets the least severe level that is written; the default is LOG_INFO. Call both before threads start. */
-void log_set_level(enum log_level level);
-void log_set_format(enum log_format format); /* the default is LOG_TEXT */
-/* Parse "error", "warn", "info" or "debug", and "text" or "json". Both return -1 for any other name. */
-int log_parse_level(const char *name, enum log_level *level);
-int log_parse_format(const char *name, enum log_format *format);
+/* Sets the least severe level that is written ("error", "warn", "info" or "debug"; the default is "info") and the format ("text",
+ * the default, or "json"). Both return -1 for any other name. Call both before threads start. */
+int log_set_level(const char *name);
+int log_set_format(const char *name);
 
 /* A field of a line. A text is escaped where necessary and truncated to LOG_VALUE_BYTES; a finite number is a number in JSON. */
 struct log_field {

@@ -58,8 +58,8 @@ struct metrics {
     struct endpoint_metrics *endpoints;
     struct histogram queue, step, rows, chores[CHORE_KINDS];
     gauge gauges[GAUGES];
-    counter admitted[PRIORITIES], cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
-    counter reloads[2], loads[2], fetches[2], unloads, evictions, cache_misses, cache_hits; /* [2]: failure, success */
+    counter admitted[PRIORITIES], cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], counts[METRICS_COUNTERS];
+    counter cache_misses, cache_hits;
 
     pthread_mutex_t lock; /* guards the list */
     struct model_metrics *models;
@@ -161,10 +161,6 @@ void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason) {
     counter_add(&metrics->rejected[reason], 1);
 }
 
-void metrics_slow(struct metrics *metrics, enum metrics_slow reason) {
-    counter_add(&metrics->slow[reason], 1);
-}
-
 void metrics_queued(struct metrics *metrics, struct model_metrics *model, enum priority priority, int64_t duration_us) {
     counter_add(&metrics->admitted[priority], 1);
     observe(&metrics->queue, duration_us);
@@ -203,24 +199,8 @@ void metrics_tokens(struct model_metrics *model, size_t source, size_t target, s
     counter_add(&model->unknown_tokens, unknown);
 }
 
-void metrics_reloaded(struct metrics *metrics, bool success) {
-    counter_add(&metrics->reloads[success], 1);
-}
-
-void metrics_fetched(struct metrics *metrics, bool success) {
-    counter_add(&metrics->fetches[success], 1);
-}
-
-void metrics_model_loaded(struct metrics *metrics, bool success) {
-    counter_add(&metrics->loads[success], 1);
-}
-
-void metrics_model_unloaded(struct metrics *metrics) {
-    counter_add(&metrics->unloads, 1);
-}
-
-void metrics_model_evicted(struct metrics *metrics) {
-    counter_add(&metrics->evictions, 1);
+void metrics_count(struct metrics *metrics, enum metrics_counter which) {
+    counter_add(&metrics->counts[which], 1);
 }
 
 void metrics_cache_asked(struct metrics *metrics, struct model_metrics *model, bool hit) {
@@ -367,7 +347,7 @@ static const char *const cancel_reasons[CANCELLED_COUNT] = {"client", "deadline"
 static const char *const reject_reasons[REJECTED_COUNT] = {"queue_full",       "queue_work",     "rate",         "quota",
                                                            "preparation_full", "request_memory", "reply_length", "reply_memory",
                                                            "loading",          "model",          "fetching",     "draining"};
-static const char *const slow_reasons[SLOW_COUNT] = {"request", "reader", "idle", "silent"};
+static const char *const slow_reasons[] = {"request", "reader", "idle", "silent"};
 static const char *const results[] = {"failure", "success"};
 
 #define ONE(member)                   IN_METRICS, offsetof(struct metrics, member), 0, NULL, NULL
@@ -398,7 +378,8 @@ static const struct family families[] = {
      EACH(chores, "kind", chore_kinds)},
     {"cancelled_total", COUNTER, "Accepted requests that were not decoded to the end.", EACH(cancelled, "reason", cancel_reasons)},
     {"rejected_total", COUNTER, "Requests that were not accepted.", EACH(rejected, "reason", reject_reasons)},
-    {"connections_cut_total", COUNTER, "Connections closed because their peer took too long.", EACH(slow, "reason", slow_reasons)},
+    {"connections_cut_total", COUNTER, "Connections closed because their peer took too long.",
+     EACH(counts[SLOW_REQUEST], "reason", slow_reasons)},
     {"source_tokens_total", COUNTER, "Source tokens decoded.", MODELS(source_tokens)},
     {"target_tokens_total", COUNTER, "Target tokens returned.", MODELS(target_tokens)},
     {"unknown_tokens_total", COUNTER, "Source tokens outside the vocabulary.", MODELS(unknown_tokens)},
@@ -414,12 +395,13 @@ static const struct family families[] = {
     {"model_memory_bytes", GAUGE, "Limit on the memory of all models; 0: no limit.", NOW(model_memory)},
     {"model_sets", GAUGE, "Sets of models in memory: in service, being loaded, or still used by older requests.",
      ONE(gauges[GAUGE_MODEL_SETS])},
-    {"models_reloads_total", COUNTER, "Completed reloads of the models.", EACH(reloads, "result", results)},
-    {"model_loads_total", COUNTER, "Models loaded on demand.", EACH(loads, "result", results)},
-    {"model_fetches_total", COUNTER, "Downloads of models that have ended.", EACH(fetches, "result", results)},
-    {"model_evictions_total", COUNTER, "Models fetched on demand that were deleted to make room for others.", ONE(evictions)},
+    {"models_reloads_total", COUNTER, "Completed reloads of the models.", EACH(counts[RELOAD_FAILED], "result", results)},
+    {"model_loads_total", COUNTER, "Models loaded on demand.", EACH(counts[LOAD_FAILED], "result", results)},
+    {"model_fetches_total", COUNTER, "Downloads of models that have ended.", EACH(counts[DOWNLOAD_FAILED], "result", results)},
+    {"model_evictions_total", COUNTER, "Models fetched on demand that were deleted to make room for others.",
+     ONE(counts[MODEL_EVICTED])},
     {"models_fetching", GAUGE, "Models being downloaded, or waiting for their turn.", NOW(fetching)},
-    {"model_unloads_total", COUNTER, "Models unloaded because they were idle or room was needed.", ONE(unloads)},
+    {"model_unloads_total", COUNTER, "Models unloaded because they were idle or room was needed.", ONE(counts[MODEL_UNLOADED])},
     {"cache_hits_total", COUNTER, "Requests answered from the answer cache.", ONE(cache_hits)},
     {"cache_misses_total", COUNTER, "Requests that could be cached, but were not found in the answer cache.", ONE(cache_misses)},
     {"cache_bytes", GAUGE, "Memory of the answer cache.", NOW(cache_bytes)},

@@ -34,8 +34,22 @@ enum metrics_rejected {
     REJECTED_DRAINING,
     REJECTED_COUNT
 };
-/* Labels of connections_cut_total: the stage that took too long. */
-enum metrics_slow { SLOW_REQUEST, SLOW_READER, SLOW_IDLE, SLOW_SILENT, SLOW_COUNT };
+/* Events that are counted. Those of one family follow each other, in the order of its labels. */
+enum metrics_counter {
+    SLOW_REQUEST, /* connections that were cut, by the stage that took too long */
+    SLOW_READER,
+    SLOW_IDLE,
+    SLOW_SILENT,
+    RELOAD_FAILED, /* reloads, loads and downloads that have ended */
+    RELOAD_DONE,
+    LOAD_FAILED,
+    LOAD_DONE,
+    DOWNLOAD_FAILED,
+    DOWNLOAD_DONE,
+    MODEL_UNLOADED,
+    MODEL_EVICTED,
+    METRICS_COUNTERS
+};
 /* Labels of chore_duration_seconds (server/decode/chores.h). */
 enum metrics_chore { CHORE_PREPARATION, CHORE_RENDERING, CHORE_KINDS };
 
@@ -62,7 +76,7 @@ void metrics_request_ended(struct metrics *metrics, size_t endpoint, struct mode
                            int64_t duration_us);
 void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason);
 void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason);
-void metrics_slow(struct metrics *metrics, enum metrics_slow reason);
+void metrics_count(struct metrics *metrics, enum metrics_counter which);
 
 /* Counts an admitted sentence and the time that it waited. */
 void metrics_queued(struct metrics *metrics, struct model_metrics *model, enum priority priority, int64_t duration_us);
@@ -72,15 +86,6 @@ void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t dur
 /* The counters that all models of this name share over time. The first call makes them. NULL with ERROR_MEMORY. */
 struct model_metrics *metrics_model(struct metrics *metrics, const char *name, struct error *err);
 void metrics_tokens(struct model_metrics *model, size_t source, size_t target, size_t unknown);
-/* Counts a load that has ended, with or without success, or an unloaded model. */
-void metrics_model_loaded(struct metrics *metrics, bool success);
-void metrics_model_unloaded(struct metrics *metrics);
-/* Counts a reload that has ended. */
-void metrics_reloaded(struct metrics *metrics, bool success);
-/* A download of a model has ended. */
-void metrics_fetched(struct metrics *metrics, bool success);
-void metrics_model_evicted(struct metrics *metrics);
-
 /* Counts a lookup in the answer cache. */
 void metrics_cache_asked(struct metrics *metrics, struct model_metrics *model, bool hit);
 

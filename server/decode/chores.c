@@ -282,11 +282,10 @@ void chores_abandon(struct chores *chores) {
 
 bool chores_wait(struct chores *chores, enum metrics_chore kind, size_t timeout_ms) {
     int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
-    struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
     int result = 0;
     pthread_mutex_lock(&chores->lock);
     while (chores->pending[kind] > 0 && result == 0)
-        result = pthread_cond_timedwait(&chores->ended, &chores->lock, &until);
+        result = clock_wait(&chores->ended, &chores->lock, until_us);
     bool ended = chores->pending[kind] == 0;
     pthread_mutex_unlock(&chores->lock);
     return ended;

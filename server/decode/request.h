@@ -126,7 +126,7 @@ struct request {
     const char *id;               /* for log lines and messages; the owner keeps it */
     const struct key_holder *key; /* the holder of its API key (server/api/keys.h); in the arena; NULL: no key was required */
     size_t characters;            /* characters of its texts */
-    uint64_t client;              /* the client whose turns the jobs take (server/http/headers.h); any number if there is only one
+    uint64_t client;              /* the client whose turns the jobs take (server/http/message.h); any number if there is only one
                                    * client */
     enum priority priority;
 
@@ -137,7 +137,7 @@ struct request {
     struct search_options search;
     unsigned include;               /* enum include */
     int digits;                     /* significant digits of written weights */
-    const struct links_kind *links; /* how the words of an answer are linked (server/decode/render.h); NULL: best */
+    const struct links_kind *links; /* how the words of an answer are linked (server/decode/outcome.h); NULL: best */
     const char *language;           /* of the source, for a model of many languages; NULL: the model has one pair */
     const char *variant;            /* the variant of the model's target language, in the arena or owned by the model; NULL: none */
     bool split;                     /* cut texts into sentences */

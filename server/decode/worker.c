@@ -3,7 +3,7 @@
 #include "server/decode/worker.h"
 #include "server/base/clock.h"
 #include "server/decode/outcome.h"
-#include "server/models/model_set.h"
+#include "server/models/catalog.h"
 #include <assert.h>
 #include <math.h>
 #include <pthread.h>
@@ -695,11 +695,10 @@ struct workers *workers_start(const struct worker_options *options, struct error
 
 bool workers_wait(struct workers *workers, size_t timeout_ms) {
     int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
-    struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
     int result = 0;
     pthread_mutex_lock(&workers->lock);
     while (workers->running > 0 && result == 0)
-        result = pthread_cond_timedwait(&workers->ended, &workers->lock, &until);
+        result = clock_wait(&workers->ended, &workers->lock, until_us);
     bool all_ended = workers->running == 0;
     pthread_mutex_unlock(&workers->lock);
     return all_ended;

@@ -1,11 +1,11 @@
-#include "server/get/download.h"
+/* This module hides how a transfer is bounded, resumed and tried again, by libcurl. */
 #include "server/base/clock.h"
 #include "server/base/strings.h"
+#include "server/get/get_parts.h"
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gnutls/crypto.h>
 #include <inttypes.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -18,7 +18,6 @@
 
 enum {
     PATH_BYTES = 4096,
-    READ_BYTES = 1 << 16,
     MOST_REDIRECTS = 8,
     MOST_REFUSED_BODY = 1 << 16, /* of a reply that is not the file */
     MOST_HEADERS = 1 << 16,
@@ -151,9 +150,8 @@ enum get_status space_check(const char *folder, uint64_t bytes, struct error *er
     uint64_t left = (uint64_t)disk.f_bavail * disk.f_frsize;
     if (bytes <= UINT64_MAX - SPARE_BYTES && left >= bytes + SPARE_BYTES)
         return GET_DONE;
-    error_set(err, ERROR_FILE, "%.200s: needs %.0f MB of disk, and %.0f MB are free", folder, ((double)bytes + SPARE_BYTES) / 1e6,
-              (double)left / 1e6);
-    return GET_SPACE;
+    return get_fail(err, GET_SPACE, ERROR_FILE, "%.200s: needs %.0f MB of disk, and %.0f MB are free", folder,
+                    ((double)bytes + SPARE_BYTES) / 1e6, (double)left / 1e6);
 }
 
 static bool is_stopped(const atomic_bool *stop) {
@@ -161,37 +159,20 @@ static bool is_stopped(const atomic_bool *stop) {
 }
 
 static enum get_status stopped(struct error *err) {
-    error_set(err, ERROR_INPUT, "interrupted");
-    return GET_STOPPED;
+    return get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted");
 }
 
 enum get_status download_digest(const char *path, const atomic_bool *stop, char sha256[65], struct error *err) {
-    unsigned char bytes[READ_BYTES], digest[32];
-    gnutls_hash_hd_t hash;
+    unsigned char digest[SHA256_BYTES];
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (file < 0) {
-        error_set(err, ERROR_FILE, "%.300s: %s", path, strerror(errno));
-        return GET_FAILED;
-    }
-    enum get_status status = GET_DONE;
-    if (gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) != 0) {
-        close(file);
-        error_memory(err);
-        return GET_FAILED;
-    }
-    for (ssize_t count = 1; status == GET_DONE && count != 0;) {
-        count = read(file, bytes, sizeof bytes);
-        if (is_stopped(stop))
-            status = stopped(err);
-        else if ((count < 0 && errno != EINTR) || (count > 0 && gnutls_hash(hash, bytes, (size_t)count) != 0))
-            status = GET_FAILED;
-    }
-    gnutls_hash_deinit(hash, digest);
+    if (file < 0)
+        return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", path, strerror(errno));
+    int result = digest_file(file, path, stop, digest, err);
     close(file);
+    if (result != 0)
+        return is_stopped(stop) ? stopped(err) : GET_FAILED;
     hex_print(digest, sizeof digest, sha256);
-    if (status == GET_FAILED)
-        error_set(err, ERROR_FILE, "%.300s: cannot be read: %s", path, strerror(errno));
-    return status;
+    return GET_DONE;
 }
 
 /* ---- a transfer ---- */
@@ -285,6 +266,12 @@ static size_t take_header(char *line, size_t size, size_t count, void *owner) {
     return length;
 }
 
+/* Empties PATH.part. -1 with errno. */
+static int start_over(struct transfer *t) {
+    t->at = 0;
+    return ftruncate(t->file, 0) == 0 && lseek(t->file, 0, SEEK_SET) == 0 ? 0 : -1;
+}
+
 /* True if this is an entity tag that stands for the bytes, and may be sent back: it has no control characters (RFC 9110, 8.8.3). */
 static bool is_strong(const char *etag) {
     size_t length = strlen(etag);
@@ -326,11 +313,10 @@ static bool begin_body(struct transfer *t) {
             return end_transfer(t, GET_REFUSED);
         }
     } else {
-        if (t->at > 0 && (ftruncate(t->file, 0) != 0 || lseek(t->file, 0, SEEK_SET) != 0)) {
+        if (t->at > 0 && start_over(t) != 0) {
             error_set(t->err, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
             return end_transfer(t, GET_FAILED);
         }
-        t->at = 0;
         keep_validator(t);
     }
     uint64_t rest = length > 0 ? (uint64_t)length : 0;
@@ -390,10 +376,9 @@ static enum get_status open_part(struct transfer *t) {
     struct stat now;
     const struct download *download = t->download;
     t->file = open(t->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (t->file < 0 || fstat(t->file, &now) != 0 || !S_ISREG(now.st_mode)) {
-        error_set(t->err, ERROR_FILE, "%.300s: %s", t->part, t->file < 0 ? strerror(errno) : "is not a regular file");
-        return GET_FAILED;
-    }
+    if (t->file < 0 || fstat(t->file, &now) != 0 || !S_ISREG(now.st_mode))
+        return get_fail(t->err, GET_FAILED, ERROR_FILE, "%.300s: %s", t->part,
+                        t->file < 0 ? strerror(errno) : "is not a regular file");
     int file = open(t->validator_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     ssize_t length = file >= 0 ? read(file, t->validator, sizeof t->validator - 1) : 0;
     if (file >= 0)
@@ -405,10 +390,8 @@ static enum get_status open_part(struct transfer *t) {
     bool known = download->sha256 || t->validator[0];
     if (t->at > 0 && (!known || t->at > t->most || (t->at == t->most && !download->bytes)))
         t->at = 0;
-    if (ftruncate(t->file, (off_t)t->at) != 0 || lseek(t->file, (off_t)t->at, SEEK_SET) < 0) {
-        error_set(t->err, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
-        return GET_FAILED;
-    }
+    if (ftruncate(t->file, (off_t)t->at) != 0 || lseek(t->file, (off_t)t->at, SEEK_SET) < 0)
+        return get_fail(t->err, GET_FAILED, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
     return GET_DONE;
 }
 
@@ -626,8 +609,7 @@ static struct outcome try_once(struct transfer *t, struct error *err) {
         char *next = NULL;
         bool redirects = code == 301 || code == 302 || code == 303 || code == 307 || code == 308;
         if (code == STATUS_RANGE && t->at > 0) { /* what is here is not its beginning */
-            t->at = 0;
-            if (ftruncate(t->file, 0) == 0 && lseek(t->file, 0, SEEK_SET) == 0 && hops < MOST_REDIRECTS)
+            if (start_over(t) == 0 && hops < MOST_REDIRECTS)
                 continue;
         }
         if (redirects && t->status == GET_DONE)
@@ -687,15 +669,12 @@ static enum get_status finish(struct transfer *t, struct error *err) {
         enum get_status status = download_digest(t->part, t->manner->stop, sha256, err);
         if (status != GET_DONE)
             return status;
-        if (strcmp(sha256, t->download->sha256) != 0) {
-            error_set(err, ERROR_FORMAT, "has the SHA-256 %.16s..., and the list says %.16s...", sha256, t->download->sha256);
-            return GET_REFUSED;
-        }
+        if (strcmp(sha256, t->download->sha256) != 0)
+            return get_fail(err, GET_REFUSED, ERROR_FORMAT, "has the SHA-256 %.16s..., and the list says %.16s...", sha256,
+                            t->download->sha256);
     }
-    if (fsync(t->file) != 0 || rename(t->part, t->download->path) != 0) {
-        error_set(err, ERROR_FILE, "%.300s: %s", t->download->path, strerror(errno));
-        return GET_FAILED;
-    }
+    if (fsync(t->file) != 0 || rename(t->part, t->download->path) != 0)
+        return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", t->download->path, strerror(errno));
     unlink(t->validator_path);
     return GET_DONE;
 }
@@ -713,9 +692,8 @@ static enum get_status transfer_all(struct transfer *t, struct error *err) {
             outcome.status = finish(t, &inner);
             if (outcome.status == GET_REFUSED && old) { /* from the beginning, once */
                 old = false;
-                t->at = 0;
                 t->validator[0] = '\0';
-                if (ftruncate(t->file, 0) == 0 && lseek(t->file, 0, SEEK_SET) == 0)
+                if (start_over(t) == 0)
                     continue;
             }
         }
@@ -728,13 +706,9 @@ static enum get_status transfer_all(struct transfer *t, struct error *err) {
             error_set(err, inner.code, "%.500s: %s", t->download->url, inner.message);
             return outcome.status;
         }
-        if (!t->download->sha256 && !t->validator[0] && t->at > 0) { /* nobody could say whether the rest belongs to it */
-            t->at = 0;
-            if (ftruncate(t->file, 0) != 0 || lseek(t->file, 0, SEEK_SET) != 0) {
-                error_set(err, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
-                return GET_FAILED;
-            }
-        }
+        bool belongs = t->download->sha256 || t->validator[0]; /* otherwise nobody could say whether the rest belongs to it */
+        if (t->at > 0 && !belongs && start_over(t) != 0)
+            return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
         size_t pause_ms = outcome.wait_ms > wait_ms ? outcome.wait_ms : wait_ms;
         if (t->manner->retried)
             t->manner->retried(t->manner->owner, inner.message, pause_ms);
@@ -753,14 +727,10 @@ enum get_status download_file(const struct download_manner *manner, const struct
     snprintf(t.folder, sizeof t.folder, "%.*s", slash ? (int)(slash - download->path) : 1, slash ? download->path : ".");
     int length = snprintf(t.part, sizeof t.part, "%s.part", download->path);
     snprintf(t.validator_path, sizeof t.validator_path, "%s.etag", download->path);
-    if (length < 0 || (size_t)length >= sizeof t.part) {
-        error_set(err, ERROR_FILE, "%.100s: the path is too long", download->path);
-        return GET_FAILED;
-    }
-    if (strncasecmp(download->url, "http://", 7) != 0 && strncasecmp(download->url, "https://", 8) != 0) {
-        error_set(err, ERROR_INPUT, "%.200s: must begin with http:// or https://", download->url);
-        return GET_REFUSED;
-    }
+    if (length < 0 || (size_t)length >= sizeof t.part)
+        return get_fail(err, GET_FAILED, ERROR_FILE, "%.100s: the path is too long", download->path);
+    if (strncasecmp(download->url, "http://", 7) != 0 && strncasecmp(download->url, "https://", 8) != 0)
+        return get_fail(err, GET_REFUSED, ERROR_INPUT, "%.200s: must begin with http:// or https://", download->url);
     enum get_status status = GET_FAILED;
     t.curl = curl_easy_init();
     if (t.curl)

@@ -1,9 +1,9 @@
-#include "server/get/fetch.h"
+/* This module hides when the daemon downloads a model, who waits for it, and which models are evicted for it. */
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/metrics.h"
-#include "server/get/get.h"
-#include "server/models/folders.h"
+#include "server/get/get_parts.h"
+#include "server/models/catalog.h"
 #include <dirent.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -103,11 +103,9 @@ static bool is_allowed(const struct fetcher *fetcher, const char *pair) {
     return false;
 }
 
-/* The same code, or one with a script or region that the other lacks. */
+/* True if both are the same language, one of them perhaps with a script or region. */
 static bool codes_match(const char *a, const char *b) {
-    size_t left = strlen(a), right = strlen(b), shared = left < right ? left : right;
-    const char *longer = left > right ? a : b;
-    return strncasecmp(a, b, shared) == 0 && (left == right || longer[shared] == '-');
+    return record_codes_match(a, strlen(a), b, true);
 }
 
 /* Called with the lock held. Whether a source may have it: without the list everything may be there. */
@@ -186,21 +184,24 @@ static bool order(struct fetcher *fetcher, struct entry *entry, const char *aske
 
 /* ---- asking ---- */
 
+/* The pair as entries name it. False: it is never fetched on demand. */
+static bool make_pair(const struct fetcher *fetcher, const char *source, const char *target, char pair[PAIR_BYTES]) {
+    if (!fetcher_is_on(fetcher) || !is_code(source) || !is_code(target) || codes_match(source, target))
+        return false;
+    snprintf(pair, PAIR_BYTES, "%s-%s", source, target);
+    return is_allowed(fetcher, pair);
+}
+
 enum fetch_answer fetcher_ask(struct fetcher *fetcher, const char *source, const char *target, double *progress) {
     char pair[PAIR_BYTES];
     *progress = 0;
-    if (!fetcher || !fetcher->on_demand || !is_code(source) || !is_code(target) || codes_match(source, target))
-        return FETCH_NONE;
-    snprintf(pair, sizeof pair, "%s-%s", source, target);
-    if (!is_allowed(fetcher, pair))
+    if (!make_pair(fetcher, source, target, pair))
         return FETCH_NONE;
     enum fetch_answer answer = FETCH_NONE;
     pthread_mutex_lock(&fetcher->lock);
     struct entry *entry = find(fetcher, pair);
     int64_t age_us = entry ? clock_us() - entry->changed_us : 0;
-    bool again =
-        entry && ((entry->state == ENTRY_FAILED && age_us > FAILED_US) || (entry->state == ENTRY_UNKNOWN && age_us > UNKNOWN_US) ||
-                  (entry->state == ENTRY_DONE && age_us > FAILED_US));
+    bool again = entry && age_us > (entry->state == ENTRY_UNKNOWN ? UNKNOWN_US : FAILED_US); /* of those that are not live */
     if (fetcher->stopped) {
         answer = FETCH_BUSY;
     } else if (entry && is_live(entry)) {
@@ -219,13 +220,11 @@ bool fetcher_is_on(const struct fetcher *fetcher) {
 
 bool fetcher_could(struct fetcher *fetcher, const char *source, const char *target) {
     char pair[PAIR_BYTES];
-    if (!fetcher_is_on(fetcher) || !is_code(source) || !is_code(target) || codes_match(source, target))
+    if (!make_pair(fetcher, source, target, pair))
         return false;
-    snprintf(pair, sizeof pair, "%s-%s", source, target);
     pthread_mutex_lock(&fetcher->lock);
     const struct entry *entry = find(fetcher, pair);
-    bool could = is_allowed(fetcher, pair) && may_have(fetcher, source, target) &&
-                 !(entry && (entry->state == ENTRY_FAILED || entry->state == ENTRY_UNKNOWN));
+    bool could = may_have(fetcher, source, target) && !(entry && (entry->state == ENTRY_FAILED || entry->state == ENTRY_UNKNOWN));
     pthread_mutex_unlock(&fetcher->lock);
     return could;
 }
@@ -331,9 +330,7 @@ static void *keeper_run(void *argument) {
             finish_waits(over);
             pthread_mutex_lock(&fetcher->lock);
         } else if (fetcher->waits) {
-            int64_t until_us = clock_us() + LOOK_US;
-            struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
-            pthread_cond_timedwait(&fetcher->changed, &fetcher->lock, &until);
+            clock_wait(&fetcher->changed, &fetcher->lock, clock_us() + LOOK_US);
         } else {
             pthread_cond_wait(&fetcher->changed, &fetcher->lock);
         }
@@ -428,7 +425,7 @@ static struct installed *find_oldest(const struct fetcher *fetcher, const struct
     int64_t since_1970_us = clock_us() - ((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
     for (size_t i = 0; i < list->count; i++) {
         struct installed *model = &list->models[i];
-        int64_t used_us = fetcher->options.used_us(fetcher->options.owner, model->folder);
+        int64_t used_us = catalog_used_us(fetcher->options.catalog, model->folder);
         used_us = used_us > 0 ? used_us : since_1970_us + model->marked_us;
         if (!model->on_demand || strcmp(model->name, name) == 0 || (oldest && used_us >= least_us))
             continue;
@@ -466,10 +463,10 @@ static enum get_status make_room(void *owner, const char *name, uint64_t bytes, 
         struct installed *model = find_oldest(fetcher, &list, name);
         struct error error = {0};
         forget(fetcher, model->name);
-        if (o->evict(o->owner, model->folder, &error) == 0) {
+        if (catalog_evict(o->catalog, model->folder, &error) == 0) {
             log_event(LOG_INFO, "model_evicted", log_text("model", model->name), log_count("bytes", model->bytes),
                       log_text("for", work->asked));
-            metrics_model_evicted(o->metrics);
+            metrics_count(o->metrics, MODEL_EVICTED);
             model->bytes = 0;
         } else {
             log_event(LOG_WARN, "model_not_evicted", log_text("model", model->name), log_text("reason", error.message));
@@ -502,10 +499,9 @@ static enum get_status get_from_sources(struct work *work, bool on_demand, struc
     options.on_demand = on_demand;
     if (fetcher->options.most_bytes > 0) {
         options.make_room = make_room;
-        if ((options.most_bytes = bytes_left(fetcher)) == 0) {
-            error_set(err, ERROR_FILE, "%.300s has models that stay, which take all of --fetch-bytes", fetcher->options.into);
-            return GET_SPACE;
-        }
+        if ((options.most_bytes = bytes_left(fetcher)) == 0)
+            return get_fail(err, GET_SPACE, ERROR_FILE, "%.300s has models that stay, which take all of --fetch-bytes",
+                            fetcher->options.into);
     }
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes && status == GET_UNKNOWN; i++) {
         char asked[FETCH_ASKED_BYTES + 8];
@@ -522,26 +518,24 @@ static enum get_status get_from_sources(struct work *work, bool on_demand, struc
 static enum get_status work_on(struct work *work, bool on_demand, struct error *err) {
     struct fetcher *fetcher = work->fetcher;
     struct got *got = malloc(sizeof *got);
-    if (!got) {
-        error_memory(err);
-        return GET_FAILED;
-    }
+    if (!got)
+        return get_fail_memory(err);
     if (on_demand)
         read_list(fetcher);
     int64_t began_us = clock_us();
     enum get_status status = get_from_sources(work, on_demand, got, err);
     if (status == GET_DONE || status == GET_PRESENT) {
-        if (fetcher->options.add(fetcher->options.owner, got->folder, err) != 0)
+        if (catalog_take_in(fetcher->options.catalog, got->folder, err) != 0)
             status = GET_UNREADABLE;
     }
     if (status == GET_DONE || status == GET_PRESENT)
         log_event(LOG_INFO, "fetched", log_text("pair", work->asked), log_text("folder", got->folder),
-                  log_text("version", got->version), log_text("licence", got->licence), log_count("bytes", got->unpacked),
-                  log_count("duration_ms", (size_t)((clock_us() - began_us) / 1000)));
+                  log_text("version", got->origin.version), log_text("licence", got->origin.licence),
+                  log_count("bytes", got->unpacked), log_count("duration_ms", (size_t)((clock_us() - began_us) / 1000)));
     else if (status != GET_STOPPED)
         log_event(LOG_ERROR, "fetch_failed", log_text("pair", work->asked), log_text("result", get_status_name(status)),
                   log_text("reason", err->message));
-    metrics_fetched(fetcher->options.metrics, status == GET_DONE || status == GET_PRESENT);
+    metrics_count(fetcher->options.metrics, status == GET_DONE || status == GET_PRESENT ? DOWNLOAD_DONE : DOWNLOAD_FAILED);
     const char *slash = strrchr(got->folder, '/');
     if (status == GET_DONE || status == GET_PRESENT)
         snprintf(work->model, sizeof work->model, "%.255s", slash ? slash + 1 : got->folder);

@@ -1,9 +1,7 @@
-#include "server/get/get.h"
+/* This module hides in which order a model is locked, downloaded, verified, imported and gets its name. */
 #include "model/import/import.h"
 #include "model/import/source.h"
-#include "server/get/sources.h"
-#include "server/models/folders.h"
-#include <dirent.h>
+#include "server/get/get_parts.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,22 +14,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ARENA_BYTES = 1 << 16, WAIT_STEP_US = 100 * 1000 };
+enum { ARENA_BYTES = 1 << 16, WAIT_STEP_US = 100 * 1000, USUAL_STALL_S = 30 };
 
 static const uint64_t MOST_MODEL_BYTES = UINT64_C(8) << 30;
 
+static const struct {
+    const char *name;
+    int exit_status;
+} statuses[] = {[GET_DONE] = {"done", 0},       [GET_PRESENT] = {"present", 0},       [GET_FAILED] = {"failed", 1},
+                [GET_UNKNOWN] = {"unknown", 3}, [GET_NETWORK] = {"network", 4},       [GET_REFUSED] = {"refused", 5},
+                [GET_SPACE] = {"space", 6},     [GET_UNREADABLE] = {"unreadable", 7}, [GET_STOPPED] = {"stopped", 130}};
+
 int get_exit_status(enum get_status status) {
-    static const int statuses[] = {
-        [GET_DONE] = 0,    [GET_PRESENT] = 0, [GET_FAILED] = 1,     [GET_UNKNOWN] = 3,  [GET_NETWORK] = 4,
-        [GET_REFUSED] = 5, [GET_SPACE] = 6,   [GET_UNREADABLE] = 7, [GET_STOPPED] = 130};
-    return statuses[status];
+    return statuses[status].exit_status;
 }
 
 const char *get_status_name(enum get_status status) {
-    static const char *const names[] = {[GET_DONE] = "done",       [GET_PRESENT] = "present",       [GET_FAILED] = "failed",
-                                        [GET_UNKNOWN] = "unknown", [GET_NETWORK] = "network",       [GET_REFUSED] = "refused",
-                                        [GET_SPACE] = "space",     [GET_UNREADABLE] = "unreadable", [GET_STOPPED] = "stopped"};
-    return names[status];
+    return statuses[status].name;
 }
 
 /* A model on its way. */
@@ -80,8 +79,7 @@ __attribute__((format(printf, 2, 3))) static bool put_path(char path[MODEL_PATH_
 }
 
 static enum get_status fail_file(struct error *err, const char *path) {
-    error_set(err, ERROR_FILE, "%.400s: %s", path, strerror(errno));
-    return GET_FAILED;
+    return get_fail(err, GET_FAILED, ERROR_FILE, "%.400s: %s", path, strerror(errno));
 }
 
 /* ---- the work folder ---- */
@@ -89,10 +87,8 @@ static enum get_status fail_file(struct error *err, const char *path) {
 static enum get_status make_work(struct job *job, const char *name, struct error *err) {
     if (installed_make(job->options->into, err) != 0)
         return GET_FAILED;
-    if (!put_path(job->work, "%s/%s", job->options->into, name)) {
-        error_set(err, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
-        return GET_FAILED;
-    }
+    if (!put_path(job->work, "%s/%s", job->options->into, name))
+        return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
     if (mkdir(job->work, 0755) != 0 && errno != EEXIST)
         return fail_file(err, job->work);
     return GET_DONE;
@@ -102,10 +98,8 @@ static enum get_status make_rooms(struct job *job, struct error *err) {
     const char *paths[] = {job->room, job->in, job->out};
     bool fits = put_path(job->room, "%s/%s", job->work, job->key) && put_path(job->in, "%s/in", job->room) &&
                 put_path(job->out, "%s/out", job->room);
-    if (!fits) {
-        error_set(err, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
-        return GET_FAILED;
-    }
+    if (!fits)
+        return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (mkdir(paths[i], 0755) != 0 && errno != EEXIST)
             return fail_file(err, paths[i]);
@@ -115,10 +109,8 @@ static enum get_status make_rooms(struct job *job, struct error *err) {
 /* Waits until nobody else gets this model. The lock file goes when it is released: one that has gone meanwhile is not a lock. */
 static enum get_status take_lock(struct job *job, struct error *err) {
     bool waits = false;
-    if (!put_path(job->lock_path, "%s/%s.lock", job->work, job->key)) {
-        error_set(err, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
-        return GET_FAILED;
-    }
+    if (!put_path(job->lock_path, "%s/%s.lock", job->work, job->key))
+        return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
     for (;;) {
         struct stat mine, there;
         job->lock = open(job->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -143,10 +135,8 @@ static enum get_status take_lock(struct job *job, struct error *err) {
         }
         close(job->lock);
         job->lock = -1;
-        if (is_stopped(job)) {
-            error_set(err, ERROR_INPUT, "interrupted");
-            return GET_STOPPED;
-        }
+        if (is_stopped(job))
+            return get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted");
     }
 }
 
@@ -164,10 +154,7 @@ static void note_present(struct got *got, const struct installed *model) {
     snprintf(got->folder, sizeof got->folder, "%s", model->folder);
     snprintf(got->source, sizeof got->source, "%s", model->source);
     snprintf(got->target, sizeof got->target, "%s", model->target);
-    snprintf(got->version, sizeof got->version, "%s", model->origin.version);
-    snprintf(got->licence, sizeof got->licence, "%s", model->origin.licence);
-    snprintf(got->attribution, sizeof got->attribution, "%s", model->origin.attribution);
-    snprintf(got->asked, sizeof got->asked, "%s", model->origin.asked);
+    got->origin = model->origin;
     got->unpacked = model->bytes;
 }
 
@@ -178,10 +165,8 @@ static enum get_status look(const struct job *job, const char *folder, struct go
     struct error unreadable = {0};
     if (access(folder, F_OK) != 0)
         return GET_DONE;
-    if (installed_read(folder, &model, &unreadable) != 0) {
-        error_set(err, ERROR_INPUT, "%.300s is there already, and is not a model: give another --name", folder);
-        return GET_FAILED;
-    }
+    if (installed_read(folder, &model, &unreadable) != 0)
+        return get_fail(err, GET_FAILED, ERROR_INPUT, "%.300s is there already, and is not a model: give another --name", folder);
     bool same = strcmp(model.origin.asked, plan->asked) == 0;
     bool version = same && strcmp(model.origin.version, plan->version) == 0 && *plan->version;
     enum get_status status = !same ? GET_FAILED : version || !job->options->update ? GET_PRESENT : GET_DONE;
@@ -216,11 +201,9 @@ static enum get_status check_room(const struct job *job, struct error *err) {
     uint64_t unpacked = 0, most = job->options->most_bytes;
     for (size_t i = 0; i < plan->count; i++)
         unpacked += plan->files[i].unpacked_bytes ? plan->files[i].unpacked_bytes : plan->files[i].bytes;
-    if (most > 0 && (plan->bytes > most || unpacked > most)) {
-        error_set(err, ERROR_FILE, "%s needs %.0f MB, and %.0f MB are allowed", plan->name,
-                  (double)(unpacked > plan->bytes ? unpacked : plan->bytes) / 1e6, (double)most / 1e6);
-        return GET_SPACE;
-    }
+    if (most > 0 && (plan->bytes > most || unpacked > most))
+        return get_fail(err, GET_SPACE, ERROR_FILE, "%s needs %.0f MB, and %.0f MB are allowed", plan->name,
+                        (double)(unpacked > plan->bytes ? unpacked : plan->bytes) / 1e6, (double)most / 1e6);
     /* what is downloaded, what is unpacked of it, and the model that is made of that */
     return plan->bytes > 0 ? space_check(job->work, plan->bytes + 2 * unpacked, err) : GET_DONE;
 }
@@ -292,18 +275,16 @@ static enum get_status unpack(const struct job *job, const struct plan_file *fil
     const struct archive_limits limits = {1, file->unpacked_bytes, UINT64_MAX};
     if (archive_expand(from, to, &limits, job->options->stop, &inner) != 0) {
         if (is_stopped(job))
-            return error_set(err, ERROR_INPUT, "interrupted"), GET_STOPPED;
+            return get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted");
         error_set(err, inner.code, "%s", inner.message);
         return inner.code == ERROR_FORMAT ? GET_REFUSED : GET_FAILED;
     }
     enum get_status status = download_digest(to, job->options->stop, sha256, err);
     if (status != GET_DONE)
         return status;
-    if (stat(to, &now) != 0 || (uint64_t)now.st_size != file->unpacked_bytes || strcmp(sha256, file->unpacked_sha256) != 0) {
-        error_set(err, ERROR_FORMAT, "%.300s: unpacked, it has the SHA-256 %.16s..., and the list says %.16s...", file->url, sha256,
-                  file->unpacked_sha256);
-        return GET_REFUSED;
-    }
+    if (stat(to, &now) != 0 || (uint64_t)now.st_size != file->unpacked_bytes || strcmp(sha256, file->unpacked_sha256) != 0)
+        return get_fail(err, GET_REFUSED, ERROR_FORMAT, "%.300s: unpacked, it has the SHA-256 %.16s..., and the list says %.16s...",
+                        file->url, sha256, file->unpacked_sha256);
     return GET_DONE;
 }
 
@@ -319,7 +300,7 @@ static void hide(const char *path, char *message) {
 /* How getting a model ends if its import has failed. */
 static enum get_status fail_import(const struct job *job, struct error *inner, struct error *err) {
     if (is_stopped(job))
-        return error_set(err, ERROR_INPUT, "interrupted"), GET_STOPPED;
+        return get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted");
     hide(job->in, inner->message);
     error_set(err, inner->code, "%s", inner->message);
     return inner->code == ERROR_FORMAT || inner->code == ERROR_INPUT ? GET_UNREADABLE : GET_FAILED;
@@ -346,13 +327,15 @@ static const char *or_null(const char *text) {
     return text && *text ? text : NULL;
 }
 
-static enum get_status import(struct job *job, struct error *err) {
+/* *made: the model folder, the caller's to free. */
+static enum get_status import(struct job *job, char **made, struct error *err) {
     const struct plan *plan = &job->plan;
     const struct get_options *o = job->options;
     bool archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE;
     const char *slash = strrchr(plan->detail, '/');
     char path[MODEL_PATH_BYTES], above[MODEL_PATH_BYTES], *said = NULL;
     struct error inner = {0};
+    struct import_made result;
     enum get_status status = GET_DONE;
     tell(job, (struct get_event){.kind = GET_IMPORTS});
     if (!put_path(above, "%s/parts", job->room) ||
@@ -378,34 +361,23 @@ static enum get_status import(struct job *job, struct error *err) {
                                            .from = o->from ? o->from : or_null(plan->source),
                                            .to = o->to ? o->to : or_null(plan->target),
                                            .origin = &origin,
+                                           .made = &result,
                                            .stop = o->stop};
     if (import_run(&options, &said, &inner) == 0) {
         tell_said(job, said);
         free(said);
-        return GET_DONE;
+        *made = result.folder;
+        return *made ? GET_DONE : get_fail_memory(err);
     }
     hide(above, inner.message);
     return fail_import(job, &inner, err);
 }
 
-/* The only folder in `out`, which the import has made. */
-static bool find_made(const struct job *job, char name[256]) {
-    const struct dirent *entry;
-    bool found = false;
-    DIR *open = opendir(job->out);
-    while (open && (entry = readdir(open)) != NULL)
-        if (entry->d_name[0] != '.') {
-            snprintf(name, 256, "%s", entry->d_name);
-            found = true;
-        }
-    if (open)
-        closedir(open);
-    return found;
-}
-
-static enum get_status publish(const struct job *job, struct got *got, struct error *err) {
-    char made[MODEL_PATH_BYTES], folder[MODEL_PATH_BYTES], name[256];
-    if (!find_made(job, name) || !put_path(made, "%s/%s", job->out, name) || !put_path(folder, "%s/%s", job->options->into, name))
+/* made: the folder that the import has made. */
+static enum get_status publish(const struct job *job, const char *made, struct got *got, struct error *err) {
+    char folder[MODEL_PATH_BYTES];
+    const char *name = strrchr(made, '/') + 1;
+    if (!put_path(folder, "%s/%s", job->options->into, name))
         return fail_file(err, job->out);
     struct installed model;
     if (job->options->make_room) {
@@ -446,16 +418,14 @@ static enum get_status publish(const struct job *job, struct got *got, struct er
 /* Everything under the lock. */
 static enum get_status get_locked(struct job *job, struct got *got, struct error *err) {
     const struct plan *plan = &job->plan;
-    char folder[MODEL_PATH_BYTES], text[512];
+    char folder[MODEL_PATH_BYTES], text[512], *made = NULL;
     if (!put_path(folder, "%s/%s", job->options->into, plan->name))
         return fail_file(err, job->options->into);
     if (find_asked(job, got) && !job->options->update)
         return GET_PRESENT;
     enum get_status status = look(job, folder, got, err);
-    if (status == GET_DONE && job->options->offline) {
-        error_set(err, ERROR_FILE, "%s is not here, and --offline allows no download", plan->asked);
-        status = GET_NETWORK;
-    }
+    if (status == GET_DONE && job->options->offline)
+        status = get_fail(err, GET_NETWORK, ERROR_FILE, "%s is not here, and --offline allows no download", plan->asked);
     if (status == GET_DONE)
         status = check_room(job, err);
     if (status == GET_DONE)
@@ -469,9 +439,10 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     tell(job, (struct get_event){.kind = GET_BEGINS, .text = text, .total = plan->bytes, .files = plan->count});
     status = download_all(job, err);
     if (status == GET_DONE)
-        status = import(job, err);
+        status = import(job, &made, err);
     if (status == GET_DONE)
-        status = publish(job, got, err);
+        status = publish(job, made, got, err);
+    free(made);
     if (status == GET_DONE || status == GET_REFUSED || status == GET_UNREADABLE || status == GET_UNKNOWN)
         model_folder_delete(job->room); /* otherwise the next try goes on from there */
     return status;
@@ -482,12 +453,23 @@ static bool is_folder_name(const char *name) {
     return *name && *name != '.' && strlen(name) < 200 && !strpbrk(name, "/\n\r");
 }
 
-static void job_begin(struct job *job, const struct get_options *options) {
+/* NULL: memory is out. */
+static struct job *job_create(const struct get_options *options, struct error *err) {
+    struct job *job = malloc(sizeof *job);
+    if (!job) {
+        error_memory(err);
+        return NULL;
+    }
     *job = (struct job){.options = options, .lock = -1};
-    job->manner = (struct download_manner){.retries = options->retries,
-                                           .stall_s = options->stall_s ? options->stall_s : DOWNLOAD_USUAL_STALL_S,
-                                           .stop = options->stop};
+    job->manner = (struct download_manner){
+        .retries = options->retries, .stall_s = options->stall_s ? options->stall_s : USUAL_STALL_S, .stop = options->stop};
     arena_init(&job->arena, ARENA_BYTES);
+    return job;
+}
+
+static void job_free(struct job *job) {
+    arena_done(&job->arena);
+    free(job);
 }
 
 static void show_downloads(struct job *job) {
@@ -502,13 +484,10 @@ static struct source_options sources_of(const struct job *job) {
 }
 
 enum get_status get_model(const struct get_options *options, const char *asked, struct got *got, struct error *err) {
-    struct job *job = malloc(sizeof *job);
+    struct job *job = job_create(options, err);
     struct got found = {.folder = ""};
-    if (!job) {
-        error_memory(err);
+    if (!job)
         return GET_FAILED;
-    }
-    job_begin(job, options);
     enum get_status status = make_work(job, ".get", err);
     if (status == GET_DONE) {
         const struct source_options sources = sources_of(job);
@@ -516,10 +495,9 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
     }
     if (status == GET_DONE && options->name)
         job->plan.name = options->name;
-    if (status == GET_DONE && !is_folder_name(job->plan.name)) {
-        error_set(err, ERROR_INPUT, "\"%.60s\" cannot be the name of a model folder: give another --name", job->plan.name);
-        status = GET_FAILED;
-    }
+    if (status == GET_DONE && !is_folder_name(job->plan.name))
+        status = get_fail(err, GET_FAILED, ERROR_INPUT, "\"%.60s\" cannot be the name of a model folder: give another --name",
+                          job->plan.name);
     if (status == GET_DONE) {
         snprintf(job->key, sizeof job->key, "%s", job->plan.name);
         show_downloads(job);
@@ -533,8 +511,7 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
     }
     if (status == GET_DONE || status == GET_PRESENT)
         *got = found;
-    arena_done(&job->arena);
-    free(job);
+    job_free(job);
     return status;
 }
 
@@ -599,10 +576,8 @@ static enum get_status import_locked(struct job *job, const struct import_option
             local[i] = path;
         }
     }
-    if (status == GET_DONE && arena_failed(&job->arena)) {
-        error_memory(err);
-        status = GET_FAILED;
-    }
+    if (status == GET_DONE && arena_failed(&job->arena))
+        status = get_fail_memory(err);
     if (status == GET_DONE) {
         const struct import_origin origin = {source_name_of(SOURCE_URL), "", "", main_url(plan), "", ""};
         struct import_options options = *import;
@@ -644,12 +619,9 @@ static void unmake(const char *path, size_t length_before) {
 enum get_status get_import(const struct get_options *options, const struct import_options *import, char **said, struct error *err) {
     if (check_paths(import, err) != 0)
         return GET_FAILED;
-    struct job *job = malloc(sizeof *job);
-    if (!job) {
-        error_memory(err);
+    struct job *job = job_create(options, err);
+    if (!job)
         return GET_FAILED;
-    }
-    job_begin(job, options);
     show_downloads(job);
     size_t before = length_there(options->into);
     const char **local = arena_alloc(&job->arena, import->path_count, sizeof *local);
@@ -668,8 +640,7 @@ enum get_status get_import(const struct get_options *options, const struct impor
         rmdir(job->work); /* unless another import is at work, or the next try goes on there */
     if (status != GET_DONE)
         unmake(options->into, before);
-    arena_done(&job->arena);
-    free(job);
+    job_free(job);
     return status;
 }
 
@@ -687,55 +658,44 @@ static bool fits(const char *pair, const char *pattern) {
     return strncasecmp(pair, pattern, size) == 0 && (pair[size] == '\0' || pair[size] == '-'); /* en-zh: en-zh-Hans, too */
 }
 
-enum get_status get_list(const struct get_options *options, const char *what, void (*print)(void *owner, const char *line),
-                         void *owner, struct error *err) {
+enum get_status get_list(const struct get_options *options, const char *what, FILE *out, struct error *err) {
     static const char argos[] = "argos:", mozilla[] = "mozilla:";
-    struct job *job = malloc(sizeof *job);
+    struct job *job = job_create(options, err);
     struct listed *list = NULL;
     size_t count = 0, shown = 0;
     enum source_kind kind = strncmp(what, argos, strlen(argos)) == 0 ? SOURCE_ARGOS : SOURCE_MOZILLA;
     const char *pattern = what + (kind == SOURCE_ARGOS                           ? strlen(argos)
                                   : strncmp(what, mozilla, strlen(mozilla)) == 0 ? strlen(mozilla)
                                                                                  : 0);
-    if (!job) {
-        error_memory(err);
+    if (!job)
         return GET_FAILED;
-    }
-    job_begin(job, options);
     enum get_status status = make_work(job, ".get", err);
     const struct source_options sources = sources_of(job);
     if (status == GET_DONE)
         status = source_list(&sources, kind, &job->arena, &list, &count, err);
     for (size_t i = 0; status == GET_DONE && i < count; i++) {
-        char line[512], size[32] = "-", folder[MODEL_PATH_BYTES];
+        char size[32] = "-", folder[MODEL_PATH_BYTES];
         if (!fits(list[i].pair, pattern))
             continue;
         if (list[i].bytes)
             snprintf(size, sizeof size, "%.1f MB", (double)list[i].bytes / 1e6);
         bool here = put_path(folder, "%s/%s/config.json", options->into, list[i].pair) && access(folder, F_OK) == 0;
-        snprintf(line, sizeof line, "%-12s %-6s %9s  %-20s %s%s", list[i].pair, list[i].version, size, list[i].detail,
-                 list[i].licence, here ? "  (installed)" : "");
-        print(owner, line);
+        fprintf(out, "%-12s %-6s %9s  %-20s %s%s\n", list[i].pair, list[i].version, size, list[i].detail, list[i].licence,
+                here ? "  (installed)" : "");
         shown++;
     }
-    if (status == GET_DONE && shown == 0) {
-        error_set(err, ERROR_INPUT, "no pair of languages matches \"%.60s\": en- lists those from English, -en those into it",
-                  pattern);
-        status = GET_UNKNOWN;
-    }
-    arena_done(&job->arena);
-    free(job);
+    if (status == GET_DONE && shown == 0)
+        status = get_fail(err, GET_UNKNOWN, ERROR_INPUT,
+                          "no pair of languages matches \"%.60s\": en- lists those from English, -en those into it", pattern);
+    job_free(job);
     return status;
 }
 
 enum get_status get_pairs(const struct get_options *options, struct get_pair **pairs, size_t *count, struct error *err) {
-    struct job *job = malloc(sizeof *job);
+    struct job *job = job_create(options, err);
     struct records records = {0};
-    if (!job) {
-        error_memory(err);
+    if (!job)
         return GET_FAILED;
-    }
-    job_begin(job, options);
     enum get_status status = make_work(job, ".get", err);
     const struct source_options sources = sources_of(job);
     if (status == GET_DONE)
@@ -743,16 +703,13 @@ enum get_status get_pairs(const struct get_options *options, struct get_pair **p
     if (status == GET_DONE) {
         *pairs = calloc(records.count + 1, sizeof **pairs);
         *count = *pairs ? records.count : 0;
-        if (!*pairs) {
-            error_memory(err);
-            status = GET_FAILED;
-        }
+        if (!*pairs)
+            status = get_fail_memory(err);
     }
     for (size_t i = 0; status == GET_DONE && i < records.count; i++) {
         snprintf((*pairs)[i].source, sizeof(*pairs)[i].source, "%s", records.models[i].source);
         snprintf((*pairs)[i].target, sizeof(*pairs)[i].target, "%s", records.models[i].target);
     }
-    arena_done(&job->arena);
-    free(job);
+    job_free(job);
     return status;
 }

@@ -1,4 +1,5 @@
-#include "server/get/records.h"
+/* This module hides what Mozilla's list of models says: which records are for a server, and which model is the one of a pair. */
+#include "server/get/get_parts.h"
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,7 +213,7 @@ static const char *take_string(const json_t *object, const char *key, size_t mos
     return arena_copy(arena, text, length);
 }
 
-static bool is_made_of(const char *text, const char *also) {
+bool is_made_of(const char *text, const char *also) {
     for (; *text; text++) {
         bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') || (*text >= '0' && *text <= '9');
         if (!word && !strchr(also, *text))
@@ -236,7 +237,7 @@ static bool is_location(const char *location) {
     return true;
 }
 
-static bool is_sha256(const char *text) {
+bool is_sha256(const char *text) {
     return text && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
 }
 

@@ -1,5 +1,6 @@
-#include "server/get/sources.h"
+/* This module hides the sources' addresses, and how their lists become the plan of a download. */
 #include "model/base/file.h"
+#include "server/get/get_parts.h"
 #include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
@@ -33,15 +34,6 @@ static const struct {
 
 const char *source_name_of(enum source_kind kind) {
     return kinds[kind].name;
-}
-
-static bool is_made_of(const char *text, const char *also) {
-    for (; *text; text++) {
-        bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') || (*text >= '0' && *text <= '9');
-        if (!word && !strchr(also, *text))
-            return false;
-    }
-    return true;
 }
 
 /* Two codes with a dash between them. */
@@ -115,10 +107,8 @@ static const char *mirrored(const struct source_options *options, const char *ur
 static enum get_status fetch_list(const struct source_options *options, const char *url, const char *path, const char *token,
                                   struct error *err) {
     char *folder, *file = NULL;
-    if (asprintf(&folder, "%s/.list-XXXXXX", options->work) < 0) {
-        error_memory(err);
-        return GET_FAILED;
-    }
+    if (asprintf(&folder, "%s/.list-XXXXXX", options->work) < 0)
+        return get_fail_memory(err);
     enum get_status status = GET_FAILED;
     if (!mkdtemp(folder))
         error_set(err, ERROR_FILE, "%.300s: %s", options->work, strerror(errno));
@@ -128,19 +118,9 @@ static enum get_status fetch_list(const struct source_options *options, const ch
     } else
         status = download_file(options->manner,
                                &(struct download){.url = url, .path = file, .most = MOST_LIST_BYTES, .token = token}, err);
-    if (status == GET_DONE && rename(file, path) != 0) {
-        error_set(err, ERROR_FILE, "%.300s: %s", path, strerror(errno));
-        status = GET_FAILED;
-    }
-    static const char *const rests[] = {"list", "list.part", "list.etag"};
-    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
-        char *rest;
-        if (asprintf(&rest, "%s/%s", folder, rests[i]) < 0)
-            continue;
-        unlink(rest);
-        free(rest);
-    }
-    rmdir(folder);
+    if (status == GET_DONE && rename(file, path) != 0)
+        status = get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", path, strerror(errno));
+    model_folder_delete(folder);
     free(file);
     free(folder);
     return status;
@@ -152,16 +132,12 @@ static enum get_status fetch_text(const struct source_options *options, const ch
     const char *path = say(arena, "%s/%s", options->work, name);
     enum get_status status = GET_DONE;
     char *bytes;
-    if (arena_failed(arena)) {
-        error_memory(err);
-        return GET_FAILED;
-    }
+    if (arena_failed(arena))
+        return get_fail_memory(err);
     if (!options->offline) {
         status = fetch_list(options, url, path, token, err);
-    } else if (access(path, F_OK) != 0) {
-        error_set(err, ERROR_FILE, "%.200s is not here, and --offline allows no download", url);
-        status = GET_NETWORK;
-    }
+    } else if (access(path, F_OK) != 0)
+        status = get_fail(err, GET_NETWORK, ERROR_FILE, "%.200s is not here, and --offline allows no download", url);
     if (status != GET_DONE)
         return status;
     if (file_read(path, MOST_LIST_BYTES, &bytes, length, err) != 0)
@@ -170,8 +146,7 @@ static enum get_status fetch_text(const struct source_options *options, const ch
     free(bytes);
     if (*text)
         return GET_DONE;
-    error_memory(err);
-    return GET_FAILED;
+    return get_fail_memory(err);
 }
 
 enum get_status source_records(const struct source_options *options, struct arena *arena, struct records *records,
@@ -194,10 +169,8 @@ enum get_status source_records(const struct source_options *options, struct aren
         if (status != GET_DONE)
             return status;
     }
-    if (!text) {
-        error_memory(err);
-        return GET_FAILED;
-    }
+    if (!text)
+        return get_fail_memory(err);
     if (records_read(text, length, view, arena, records, &inner) == 0)
         return GET_DONE;
     error_set(err, inner.code, "%.200s: %s", options->records ? options->records : url_of(options, settings_host, path, arena),
@@ -214,13 +187,11 @@ static struct plan_file *add_file(struct plan *plan, const char *url, const char
 }
 
 static enum get_status no_such(struct error *err, const char *what, const char *asked, const char *more) {
-    error_set(err, ERROR_INPUT, "%s has no model \"%.60s\"%s", what, asked, more);
-    return GET_UNKNOWN;
+    return get_fail(err, GET_UNKNOWN, ERROR_INPUT, "%s has no model \"%.60s\"%s", what, asked, more);
 }
 
 static enum get_status unusable(struct error *err, const char *what, const char *why) {
-    error_set(err, ERROR_FORMAT, "%.200s: %s", what, why);
-    return GET_REFUSED;
+    return get_fail(err, GET_REFUSED, ERROR_FORMAT, "%.200s: %s", what, why);
 }
 
 /* ---- Mozilla ---- */
@@ -426,8 +397,7 @@ static void add_hub_file(const struct source_options *options, const char *base,
         plan, url_of(options, base, say(arena, "/%s/resolve/%s/%s", repository, revision, name), arena), say(arena, "%s", name));
     if (!file)
         return;
-    bool known = sha256 && strlen(sha256) == 64 && strspn(sha256, "0123456789abcdef") == 64;
-    file->sha256 = known ? say(arena, "%s", sha256) : NULL;
+    file->sha256 = is_sha256(sha256) ? say(arena, "%s", sha256) : NULL;
     file->bytes = lfs ? count_of(lfs, "size") : count_of(item, "size");
     plan->bytes += file->bytes;
 }
@@ -620,14 +590,6 @@ static struct plan empty_plan(enum source_kind kind, const char *asked) {
                          .token = ""};
 }
 
-/* True if a file of the plan has this name. */
-static bool has_name(const struct plan *plan, const char *name) {
-    for (size_t i = 0; i < plan->count; i++)
-        if (strcmp(plan->files[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 enum get_status source_plan_url(const char *url, struct arena *arena, struct plan *plan, const struct plan_file **file,
                                 struct error *err) {
     size_t length = strcspn(url, "?#");
@@ -656,11 +618,9 @@ enum get_status source_plan_url(const char *url, struct arena *arena, struct pla
         plan->name = stem ? stem : "";
         plan->detail = own;
     }
-    *file = add_file(plan, url, has_name(plan, own) ? say(arena, "%zu/%s", plan->count, own) : own);
-    if (arena_failed(arena)) {
-        error_memory(err);
-        return GET_FAILED;
-    }
+    *file = add_file(plan, url, has_file(plan, own) ? say(arena, "%zu/%s", plan->count, own) : own);
+    if (arena_failed(arena))
+        return get_fail_memory(err);
     return GET_DONE;
 }
 
@@ -679,10 +639,8 @@ enum get_status source_plan(const struct source_options *options, const char *as
                                                           : source_plan_url(rest, arena, &made, &file, err);
     if (status != GET_DONE)
         return status;
-    if (arena_failed(arena)) {
-        error_memory(err);
-        return GET_FAILED;
-    }
+    if (arena_failed(arena))
+        return get_fail_memory(err);
     for (size_t i = 0; i < made.count; i++)
         if (made.files[i].bytes > MOST_MODEL_BYTES)
             return unusable(err, made.files[i].url, "is larger than 8 GiB");
@@ -732,15 +690,12 @@ static enum get_status list_argos(const struct source_options *options, struct a
 
 enum get_status source_list(const struct source_options *options, enum source_kind kind, struct arena *arena, struct listed **list,
                             size_t *count, struct error *err) {
-    if (kind != SOURCE_MOZILLA && kind != SOURCE_ARGOS) {
-        error_set(err, ERROR_INPUT, "--list shows the models of mozilla or argos, not of %s", source_name_of(kind));
-        return GET_UNKNOWN;
-    }
+    if (kind != SOURCE_MOZILLA && kind != SOURCE_ARGOS)
+        return get_fail(err, GET_UNKNOWN, ERROR_INPUT, "--list shows the models of mozilla or argos, not of %s",
+                        source_name_of(kind));
     enum get_status status = (kind == SOURCE_MOZILLA ? list_mozilla : list_argos)(options, arena, list, count, err);
-    if (status == GET_DONE && arena_failed(arena)) {
-        error_memory(err);
-        return GET_FAILED;
-    }
+    if (status == GET_DONE && arena_failed(arena))
+        return get_fail_memory(err);
     if (status == GET_DONE && *count > 0)
         qsort(*list, *count, sizeof **list, by_pair);
     return status;

@@ -41,9 +41,9 @@ struct cutoff {
     bool stopped;
 };
 
-static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason) {
+static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason) {
     shutdown(timed->fd, SHUT_RDWR);
-    metrics_slow(cutoff->metrics, reason);
+    metrics_count(cutoff->metrics, reason);
     timed->timeout_us = INT64_MAX; /* a socket is shut down only once */
     timed->silent = false;
 }
@@ -75,8 +75,7 @@ static void *cutoff_run(void *argument) {
             continue;
         }
         sweep(cutoff);
-        int64_t next_us = clock_us() + SWEEP_US;
-        pthread_cond_timedwait(&cutoff->wake, &cutoff->lock, &(struct timespec){next_us / 1000000, next_us % 1000000 * 1000});
+        clock_wait(&cutoff->wake, &cutoff->lock, clock_us() + SWEEP_US);
     }
     pthread_mutex_unlock(&cutoff->lock);
     return NULL;
@@ -156,7 +155,7 @@ void cutoff_remove(struct cutoff *cutoff, struct timed *timed) {
     pthread_mutex_unlock(&cutoff->lock);
 }
 
-void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason, int64_t timeout_us) {
+void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason, int64_t timeout_us) {
     pthread_mutex_lock(&cutoff->lock);
     timed->reason = reason;
     timed->since_us = clock_us();
@@ -346,7 +345,7 @@ int connection_check(struct MHD_Connection *connection, const char *method, cons
     return result;
 }
 
-static void limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_slow reason,
+static void limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_counter reason,
                   int64_t timeout_us) {
     struct peer *peer = peer_of(connection);
     if (peer)

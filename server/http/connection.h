@@ -39,10 +39,10 @@ struct crowd {
 struct timed {
     int fd;
     struct crowd *crowd;
-    bool silent;              /* the head of its next request is not complete */
-    int64_t since_us;         /* clock_us */
-    int64_t timeout_us;       /* INT64_MAX: no limit */
-    enum metrics_slow reason; /* the stage that takes too long after that */
+    bool silent;                 /* the head of its next request is not complete */
+    int64_t since_us;            /* clock_us */
+    int64_t timeout_us;          /* INT64_MAX: no limit */
+    enum metrics_counter reason; /* the stage that takes too long after that */
     struct timed *next, *previous;
 };
 
@@ -56,7 +56,7 @@ void cutoff_free(struct cutoff *cutoff);
 void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd *crowd, int64_t timeout_us);
 void cutoff_remove(struct cutoff *cutoff, struct timed *timed);
 /* From now on the connection may take this long for the stage; INT64_MAX: no limit. */
-void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason, int64_t timeout_us);
+void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason, int64_t timeout_us);
 void cutoff_listen(struct cutoff *cutoff, struct timed *timed, bool silent);
 
 /* ---- the connections of all listening sockets ---- */

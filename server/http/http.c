@@ -6,9 +6,8 @@
 #include "server/decode/chores.h"
 #include "server/decode/events.h"
 #include "server/decode/outcome.h"
-#include "server/http/body.h"
 #include "server/http/connection.h"
-#include "server/http/headers.h"
+#include "server/http/message.h"
 #include <assert.h>
 #include <malloc.h>
 #include <microhttpd.h>
@@ -882,11 +881,10 @@ bool http_wait_chores(struct http *http, enum metrics_chore kind, size_t timeout
 
 bool http_wait_idle(struct http *http, size_t timeout_ms) {
     int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
-    struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
     int result = 0;
     pthread_mutex_lock(&http->lock);
     while (http->in_flight > 0 && result == 0)
-        result = pthread_cond_timedwait(&http->idle, &http->lock, &until);
+        result = clock_wait(&http->idle, &http->lock, until_us);
     bool idle = http->in_flight == 0;
     pthread_mutex_unlock(&http->lock);
     return idle;

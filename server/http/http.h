@@ -8,9 +8,16 @@
 
 #include "server/api/api.h"
 #include "server/http/connection.h"
-#include "server/http/listen.h"
+#include <microhttpd.h>
+#include <sys/stat.h>
 
 struct http;
+
+struct listeners_options {
+    const struct name_list *listen, *admin_listen; /* addresses; those for administrators */
+    const char *standard;                          /* the address if listen is empty and systemd passed no socket */
+    size_t socket_mode;                            /* of Unix sockets */
+};
 
 struct http_options {
     struct connections_options connections;
@@ -35,5 +42,73 @@ bool http_wait_chores(struct http *http, enum metrics_chore kind, size_t timeout
 bool http_wait_idle(struct http *http, size_t timeout_ms);
 /* Closes everything. No request may be with the workers or wait to be prepared. Accepts NULL. */
 void http_stop(struct http *http);
+
+/* ---- asking a running daemon, for health checks in containers that lack curl ---- */
+
+enum { HEALTH_TIMEOUT_MS = 5000 };
+
+/* Sends GET of path. addresses: in the form of --listen, HOST:PORT or unix:PATH; of several, separated by ',', the first counts. No
+ * host, or one that stands for every address, means this machine. https: a HOST:PORT speaks TLS. Its certificate is not verified,
+ * because a renewed or expired one is not a failure of the daemon, and nothing secret is sent. timeout_ms: for everything except
+ * resolving a name. Returns 0 if the reply's status is 200, or else -1 with ERROR_INPUT (not an address), ERROR_FILE (no
+ * connection, no TLS, no reply in time, or another status) or ERROR_MEMORY. */
+int health_ask(const char *addresses, const char *path, bool https, int timeout_ms, struct error *err);
+
+/* ---- addresses, HOST:PORT or unix:PATH (listen.c) ----
+ *
+ * Connections come in through listening sockets: TCP, Unix, and those that systemd opened before it started the daemon. Each has
+ * its own libmicrohttpd daemon and thread. TCP sockets speak HTTPS if there is a certificate; Unix sockets never do. */
+
+enum { LISTEN_ADDRESS_BYTES = 128, LISTEN_MAX = 32, LISTEN_HOST_BYTES = 256 };
+
+struct listener {
+    int fd;                             /* does not block; the owner closes it */
+    char address[LISTEN_ADDRESS_BYTES]; /* "127.0.0.1:8080", "[::1]:8080", "unix:/run/alignd/alignd.socket" */
+    bool local;                         /* a Unix socket */
+    bool own;                           /* opened by listen_open: no other process uses it */
+    bool made;                          /* we remove its file if it still has these two numbers */
+    dev_t device;
+    ino_t inode;
+};
+
+/* Splits "host:port" or "[host]:port", where the port follows the last ':' and is a number from 0 to 65535: the system would reduce
+ * a larger one modulo 65536. port: into where. -1 with ERROR_INPUT. */
+int listen_split(const char *where, char host[LISTEN_HOST_BYTES], const char **port, struct error *err);
+
+/* where: "127.0.0.1:8080", "[::1]:8080" (IPv6 alone), "localhost:8080", ":8080" (every IPv4 address), with port 0 for a free one;
+ * or "unix:PATH". mode: permissions of a Unix socket. A socket at PATH that nobody listens on is replaced; any other file stays. -1
+ * with ERROR_INPUT (not an address) or ERROR_FILE (in use, not ours). It changes the umask for a moment, so no other thread may
+ * create files. */
+int listen_open(const char *where, mode_t mode, struct listener *listener, struct error *err);
+
+/* Removes the file of a Unix socket made by listen_open. */
+void listen_remove(struct listener *listener);
+
+/* Refuses new connections: the file is removed; TCP handshakes get no answer until the socket is closed, and are refused then.
+ * Earlier connections can still be accepted. A socket passed by systemd stays open, and new connections wait there for the next
+ * daemon. */
+void listen_refuse(struct listener *listener);
+
+struct http_listeners;
+
+/* Called on the thread of any socket; a connection stays with one thread. */
+struct http_callbacks {
+    MHD_AccessHandlerCallback handle;
+    MHD_RequestCompletedCallback completed;
+    void *closure;                   /* of both kinds */
+    struct connections *connections; /* divided among the sockets of each kind; outlives the listeners */
+};
+
+/* Listens on the sockets passed by systemd and on all addresses. https: there is a certificate. NULL with ERROR_INPUT, ERROR_FILE
+ * or ERROR_MEMORY. */
+struct http_listeners *http_listeners_start(const struct listeners_options *options, bool https,
+                                            const struct http_callbacks *callbacks, struct error *err);
+
+/* The i-th address: "127.0.0.1:8080"; admin: whether it is for administrators. NULL after the last. */
+const char *http_listeners_address(const struct http_listeners *listeners, size_t i, bool *admin);
+/* Accepts no more connections; open ones stay open. */
+void http_listeners_quiesce(struct http_listeners *listeners);
+/* Closes everything; no connection may be suspended. Accepts NULL. */
+void http_listeners_stop(struct http_listeners *listeners);
 
 #endif

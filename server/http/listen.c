@@ -1,7 +1,7 @@
 /* This module hides what an address is: how sockets are opened and closed there, and how a client reaches the daemon. */
-#include "server/http/listen.h"
 #include "server/base/clock.h"
 #include "server/http/connection.h"
+#include "server/http/http.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <gnutls/gnutls.h>

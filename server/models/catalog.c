@@ -10,7 +10,6 @@
 #include "server/models/catalog.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/models/folders.h"
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -128,7 +127,7 @@ static void unload(struct catalog *catalog, struct served_model *model, const ch
     model->state = MODEL_COLD;
     log_event(LOG_INFO, "model_unloaded", log_text("model", model->info.name), log_count("bytes", model->bytes),
               log_text("reason", reason));
-    metrics_model_unloaded(catalog->metrics);
+    metrics_count(catalog->metrics, MODEL_UNLOADED);
     unkeep(catalog, model);
 }
 
@@ -279,11 +278,10 @@ bool catalog_await(struct catalog *catalog, struct model_wait *wait) {
 
 /* Requires the lock. */
 static void sleep_until(struct catalog *catalog, int64_t until_us) {
-    struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
     if (until_us == INT64_MAX)
         pthread_cond_wait(&catalog->changed, &catalog->lock);
     else
-        pthread_cond_timedwait(&catalog->changed, &catalog->lock, &until);
+        clock_wait(&catalog->changed, &catalog->lock, until_us);
 }
 
 bool catalog_wait(struct catalog *catalog, size_t timeout_ms) {
@@ -362,7 +360,7 @@ static void load_ordered(struct catalog *catalog, struct served_model *model, bo
     set_outcome(waits, loaded, loaded ? &(struct error){0} : later ? error : &model->error);
     pthread_cond_broadcast(&catalog->changed);
     pthread_mutex_unlock(&catalog->lock);
-    metrics_model_loaded(catalog->metrics, loaded != NULL);
+    metrics_count(catalog->metrics, loaded ? LOAD_DONE : LOAD_FAILED);
     if (!loaded)
         log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name), log_text("reason", error->message));
     finish_waits(catalog, waits);
@@ -564,11 +562,13 @@ static void put_in_service(struct catalog *catalog, struct model_set *models) {
     model_set_release(old); /* this may be the last reference */
 }
 
-/* Returns false if another thread is making a set. */
-static bool begin_change(struct catalog *catalog) {
+/* Returns false if another thread is making a set or, if it waits for that thread, once the catalog is closed. */
+static bool begin_change(struct catalog *catalog, bool waits) {
     pthread_mutex_lock(&catalog->lock);
-    bool begun = !catalog->changing;
-    catalog->changing = true;
+    while (waits && catalog->changing && !catalog->closed)
+        pthread_cond_wait(&catalog->changed, &catalog->lock);
+    bool begun = !catalog->changing && !(waits && catalog->closed);
+    catalog->changing |= begun;
     pthread_mutex_unlock(&catalog->lock);
     return begun;
 }
@@ -601,7 +601,7 @@ static int change_set(struct catalog *catalog, const struct served_model *withou
 }
 
 enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, struct served_model **added, struct error *err) {
-    if (!begin_change(catalog))
+    if (!begin_change(catalog, false))
         return CATALOG_BUSY;
     struct served_model *model = served_model_read(folder, false, &catalog->loading, catalog->metrics, err);
     int result = model ? change_set(catalog, NULL, model, true, err) : -1;
@@ -631,20 +631,9 @@ static const struct served_model *find_replaced(const struct catalog *catalog, c
     return found;
 }
 
-/* Waits until no other thread makes a set. -1: the catalog is closed. */
-static int await_change(struct catalog *catalog, struct error *err) {
-    pthread_mutex_lock(&catalog->lock);
-    while (catalog->changing && !catalog->closed)
-        pthread_cond_wait(&catalog->changed, &catalog->lock);
-    bool closed = catalog->closed;
-    catalog->changing = !closed;
-    pthread_mutex_unlock(&catalog->lock);
-    return closed ? error_set(err, ERROR_FILE, "the daemon stops") : 0;
-}
-
 int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err) {
-    if (await_change(catalog, err) != 0)
-        return -1;
+    if (!begin_change(catalog, true))
+        return error_set(err, ERROR_FILE, "the daemon stops");
     struct served_model *model = served_model_read(folder, false, &catalog->loading, catalog->metrics, err);
     struct model_set *former = catalog_acquire(catalog);
     const char *directory = catalog->options.directory;
@@ -660,7 +649,7 @@ int catalog_take_in(struct catalog *catalog, const char *folder, struct error *e
 }
 
 enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, struct error *err) {
-    if (!begin_change(catalog))
+    if (!begin_change(catalog, false))
         return CATALOG_BUSY;
     struct model_set *former = catalog_acquire(catalog);
     const struct served_model *model = model_set_find_name(former, name);
@@ -718,8 +707,8 @@ int catalog_evict(struct catalog *catalog, const char *folder, struct error *err
     const char *name = strrchr(folder, '/'), *usual = catalog->options.usual;
     if (!name || snprintf(moved, sizeof moved, "%.*s/.removed-XXXXXX", (int)(name - folder), folder) >= MODEL_PATH_BYTES - 300)
         return error_set(err, ERROR_FILE, "%.100s: the path is too long", folder);
-    if (await_change(catalog, err) != 0)
-        return -1;
+    if (!begin_change(catalog, true))
+        return error_set(err, ERROR_FILE, "the daemon stops");
     struct model_set *former = catalog_acquire(catalog);
     struct served_model *model = former ? model_set_find_folder(former, folder) : NULL;
     bool made = false;
@@ -787,7 +776,7 @@ static void reload(struct catalog *catalog) {
     catalog->reloading = models ? "done" : "failed";
     pthread_mutex_unlock(&catalog->lock);
     end_change(catalog);
-    metrics_reloaded(catalog->metrics, generation > 0);
+    metrics_count(catalog->metrics, generation > 0 ? RELOAD_DONE : RELOAD_FAILED);
     finish_reloads(reloads, generation, &error);
     pthread_mutex_lock(&catalog->lock);
 }
@@ -808,7 +797,7 @@ static void check_files(struct catalog *catalog, struct served_model *model) {
             if (!model->left)
                 unload(catalog, model, "files", &gone);
             set_failed(model, &error);
-            metrics_model_loaded(catalog->metrics, false);
+            metrics_count(catalog->metrics, LOAD_FAILED);
             log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name), log_text("reason", model->error.message));
         }
     }

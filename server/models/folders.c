@@ -48,9 +48,8 @@ int model_folders_list(struct name_list *list, const char *directory, struct err
         return error_set(err, ERROR_FILE, "cannot open %s: %s", directory, strerror(errno));
     for (const struct dirent *entry; result == 0 && (entry = readdir(open)) != NULL;) {
         char path[MODEL_PATH_BYTES];
-        struct stat status;
         int length = snprintf(path, sizeof path, "%s/%s/config.json", directory, entry->d_name);
-        if (entry->d_name[0] != '.' && length >= 0 && length < MODEL_PATH_BYTES && stat(path, &status) == 0)
+        if (entry->d_name[0] != '.' && length >= 0 && length < MODEL_PATH_BYTES && access(path, F_OK) == 0)
             result = name_list_add(list, path, (size_t)length - strlen("/config.json"));
     }
     closedir(open);
@@ -160,18 +159,13 @@ struct model_origin model_origin_read(const char *folder) {
 
 /* ---- digests ---- */
 
-/* Computes the SHA-256 of a file. Once *stop is true it returns -1 without an error; NULL: never. */
-static int digest_file(const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err) {
-    size_t size;
+int digest_file(int file, const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err) {
     gnutls_hash_hd_t hash;
-    int descriptor = file_open(path, SIZE_MAX / 2, &size, err);
-    if (descriptor < 0)
-        return -1;
     char *buffer = malloc(READ_BYTES);
     int result = buffer && gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) == 0 ? 0 : error_memory(err);
     bool started = result == 0;
     for (ssize_t count = 1; result == 0 && count != 0;) {
-        count = read(descriptor, buffer, READ_BYTES);
+        count = read(file, buffer, READ_BYTES);
         if (stop && atomic_load(stop))
             result = -1;
         else if (count < 0 && errno != EINTR)
@@ -182,14 +176,22 @@ static int digest_file(const char *path, const atomic_bool *stop, unsigned char 
     if (started)
         gnutls_hash_deinit(hash, sha256);
     free(buffer);
-    close(descriptor);
+    return result;
+}
+
+static int digest_path(const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err) {
+    size_t size;
+    int file = file_open(path, SIZE_MAX / 2, &size, err);
+    int result = file >= 0 ? digest_file(file, path, stop, sha256, err) : -1;
+    if (file >= 0)
+        close(file);
     return result;
 }
 
 int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err) {
     char path[MODEL_PATH_BYTES];
     unsigned char bytes[SHA256_BYTES];
-    if (make_path(path, folder, "model.safetensors", err) != 0 || digest_file(path, NULL, bytes, err) != 0)
+    if (make_path(path, folder, "model.safetensors", err) != 0 || digest_path(path, NULL, bytes, err) != 0)
         return -1;
     hex_print(bytes, sizeof bytes, sha256);
     return 0;
@@ -347,7 +349,7 @@ static int check_file(struct integrity *integrity, const char *folder, const cha
             found->checked = false;
             return 0;
         }
-        if (digest_file(path, &integrity->stopped, sha256, err) != 0)
+        if (digest_path(path, &integrity->stopped, sha256, err) != 0)
             return -1;
         remember(integrity, path, &identity, sha256);
     }
@@ -390,7 +392,7 @@ int manifest_update(const char *folder, const char *const *names, size_t count, 
     for (size_t i = 0; result == 0 && i < count; i++) {
         unsigned char sha256[SHA256_BYTES];
         struct stat status;
-        if ((result = make_path(path, folder, names[i], err)) != 0 || (result = digest_file(path, NULL, sha256, err)) != 0)
+        if ((result = make_path(path, folder, names[i], err)) != 0 || (result = digest_path(path, NULL, sha256, err)) != 0)
             break;
         if (stat(path, &status) != 0) {
             result = error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
@@ -414,6 +416,8 @@ int manifest_update(const char *folder, const char *const *names, size_t count, 
 
 /* ---- downloaded models ---- */
 
+static const char mark_name[] = "on-demand"; /* of a file, whose time is when the model was marked */
+
 static _Thread_local uint64_t counted; /* by nftw, which hands over nothing of the caller's */
 
 static int count_one(const char *path, const struct stat *status, int kind, struct FTW *place) {
@@ -424,16 +428,10 @@ static int count_one(const char *path, const struct stat *status, int kind, stru
     return 0;
 }
 
-/* Its time is when it was made. */
-static bool mark_path(const char *folder, char path[MODEL_PATH_BYTES]) {
-    int length = snprintf(path, MODEL_PATH_BYTES, "%s/on-demand", folder);
-    return length >= 0 && length < MODEL_PATH_BYTES;
-}
-
 int installed_mark(const char *folder, bool on_demand, struct error *err) {
     char path[MODEL_PATH_BYTES];
     int file = -1;
-    if (!mark_path(folder, path))
+    if (make_path(path, folder, mark_name, NULL) != 0)
         return error_set(err, ERROR_INPUT, "%.100s: the path is too long", folder);
     if (on_demand && (file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) < 0)
         return error_set(err, ERROR_FILE, "%.400s: %s", path, strerror(errno));
@@ -463,7 +461,7 @@ int installed_read(const char *folder, struct installed *out, struct error *err)
     made.bytes = counted;
     char mark[MODEL_PATH_BYTES];
     struct stat marked;
-    made.on_demand = mark_path(folder, mark) && stat(mark, &marked) == 0;
+    made.on_demand = make_path(mark, folder, mark_name, NULL) == 0 && stat(mark, &marked) == 0;
     if (made.on_demand)
         made.marked_us = (int64_t)marked.st_mtim.tv_sec * 1000000 + marked.st_mtim.tv_nsec / 1000;
     *out = made;

@@ -5,6 +5,7 @@
 
 #include "model/base/error.h"
 #include "server/base/strings.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -52,6 +53,9 @@ struct model_origin model_origin_read(const char *folder);
  * Digests are kept, so that a file that has not changed is read for its digest once, even if its model is loaded again.
  * Thread-safe. */
 
+/* Computes the SHA-256 of an open file from where it stands; path: for messages. Once *stop is true it returns -1 without an error;
+ * NULL: never. -1 with ERROR_FILE or ERROR_MEMORY. */
+int digest_file(int file, const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err);
 /* Computes the SHA-256 of the folder's model.safetensors, in digits. Returns -1 with ERROR_FILE or ERROR_MEMORY. */
 int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err);
 

@@ -1,8 +1,8 @@
 /* This module hides how a model is made ready (it is opened and warmed up, and each worker gets a batch), what it consists of in
  * service before it is loaded, and how long it lives. */
-#include "server/models/model_set.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/models/catalog.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,11 +116,6 @@ struct loaded_model *loaded_model_open(const char *folder, const char *compute, 
     return model;
 }
 
-/* Returns roughly the bytes that a model of this card takes. */
-static size_t loaded_model_estimate(const struct translator_card *card, const struct loading *loading) {
-    return translator_card_bytes(card, loading->compute) + loading->workers * (BATCH_BYTES + loading->rows * BATCH_ROW_BYTES);
-}
-
 struct loaded_model *loaded_model_acquire(struct loaded_model *model) {
     atomic_fetch_add_explicit(&model->references, 1, memory_order_relaxed);
     return model;
@@ -172,7 +167,8 @@ struct served_model *served_model_read(const char *folder, bool broken, const st
     model->card = translator_card_read(model->folder, &inner);
     if (model->card) {
         model->info = translator_card_info(model->card);
-        model->bytes = loaded_model_estimate(model->card, loading);
+        model->bytes = translator_card_bytes(model->card, loading->compute) +
+                       loading->workers * (BATCH_BYTES + loading->rows * BATCH_ROW_BYTES); /* roughly */
         model->origin = model_origin_read(model->folder);
     } else if (broken && inner.code != ERROR_MEMORY) {
         const char *slash = strrchr(model->folder, '/');

@@ -21,7 +21,7 @@ export function parse(line, { rows, columns }) {
 const placeOf = (key) => key.split(" ").map(Number);
 export const format = (links) => Object.entries(links).map(([key, kind]) => [...placeOf(key), kind]).sort(([a, b], [c, d]) => a - c || b - d).map(([j, i, kind]) => `${j}${kind}${i}`).join(" ");
 
-/* The model's links. Words are linked by the server's rule "several" (server/decode/render.c); subwords and attention link each target unit with the
+/* The model's links. Words are linked by the server's rule "several" (server/decode/outcome.c); subwords and attention link each target unit with the
  * source unit that has the most weight, unless that is </s>. */
 function modelLinks({ most, columns, weights, look }, words) {
   const best = (list) => list.indexOf(Math.max(...list)), tops = columns.map((_, j) => best(weights.map((row) => row[j])));

@@ -26,7 +26,7 @@ static void start(struct service *service) {
     static const char *names[API_MOST_LABELS];
     const size_t labels = api_labels(names);
     FUZZ_CHECK(options_parse(&options, 3, (char *const[]){program, flag, folder}, NULL) == 0);
-    log_set_level(LOG_ERROR);
+    log_set_level("error");
     api_init();
     service->options = (struct service_options){.workers = options.workers,
                                                 .rows = options.rows,

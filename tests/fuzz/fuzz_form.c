@@ -1,6 +1,6 @@
 /* Forms and query strings as libmicrohttpd passes them on: a request over a socket pair to a daemon without a thread. The first
  * byte chooses the content type, the first line is the query string, the rest the body. */
-#include "server/http/body.h"
+#include "server/http/message.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/requests.h"
 #include <microhttpd.h>

@@ -1,6 +1,6 @@
 /* Mozilla's list of models. The first byte chooses: the list for a server, the same with previews, or a filter expression and a
  * pair of versions in the text. What is read names files that stay in their folder, and each model has all its files. */
-#include "server/get/records.h"
+#include "server/get/get_parts.h"
 #include "tests/fuzz/fuzz.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* server/outfile: a file has its old content or the new one, after any failure. */
-#include "server/outfile.h"
+/* server/offline, output files: a file has its old content or the new one, after any failure. */
+#include "server/commands.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* server/shipped: models are found beside the program, in their order, and nowhere else. */
-#include "server/shipped.h"
+#include "server/commands.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <limits.h>

@@ -36,7 +36,7 @@ BATCH = 16  # pairs in a request
 LONGEST = 1000  # source tokens: gold sentences cannot be cut
 LENGTHS = (10, 20, 30)  # source words, upper ends of the head's rows
 LEAST, BALANCING_ROUNDS = 1e-6, 5
-OF_TARGET, OF_SOURCE, OF_MERGED = 0.5, 0.2, 0.3  # the daemon's `several` (server/decode/render.c)
+OF_TARGET, OF_SOURCE, OF_MERGED = 0.5, 0.2, 0.3  # the daemon's `several` (server/decode/outcome.c)
 Links = set[tuple[int, int]]  # (source word, target word)
 
 
@@ -229,7 +229,7 @@ def near_diagonal(words: ndarray) -> ndarray:
     return words / numpy.maximum(words.sum(axis=1, keepdims=True), 1e-9) * lexicon.diagonal_prior(*words.shape)
 
 
-# From attention to links; `alignd attention` has the best of them (server/decode/render.c). forward, backward: [target words, source words + 1], each in its own model's direction.
+# From attention to links; `alignd attention` has the best of them (server/decode/outcome.c). forward, backward: [target words, source words + 1], each in its own model's direction.
 # name -> (rows to look ahead, function of (forward) or, where there is a second model, of (forward, backward)).
 ONE_WAY: dict[str, tuple[int, Callable[[ndarray], Links]]] = {
     "best, </s> among them": (0, best_with_end),

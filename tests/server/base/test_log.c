@@ -21,8 +21,8 @@ static void setup(void) {
     fcntl(written, F_SETFL, O_APPEND); /* the kernel does not lock the position of a memory file */
     stderr_kept = dup(STDERR_FILENO);
     dup2(written, STDERR_FILENO);
-    log_set_level(LOG_INFO);
-    log_set_format(LOG_TEXT);
+    log_set_level("info");
+    log_set_format("text");
 }
 
 static void teardown(void) {
@@ -31,7 +31,7 @@ static void teardown(void) {
     close(written);
     free(text);
     text = NULL;
-    log_set_format(LOG_TEXT);
+    log_set_format("text");
 }
 
 static void read_log(void) {
@@ -78,7 +78,7 @@ START_TEST(values_are_quoted_where_needed) {
 END_TEST
 
 START_TEST(an_object) {
-    log_set_format(LOG_JSON);
+    log_set_format("json");
     log_event(LOG_INFO, "event", log_text("a", "12"), log_count("b", 12), log_real("c", 0.5), log_text("d", "1:2"),
               log_text("e", "é \" \\ \n\x01\x7f"));
     json_t *root = object();
@@ -114,7 +114,7 @@ START_TEST(utf8_is_read_as_in_the_model) {
 END_TEST
 
 START_TEST(what_is_no_utf8) {
-    log_set_format(LOG_JSON);
+    log_set_format("json");
     log_event(LOG_INFO, "event", log_text("a", "x\xff\xc3y\xed\xa0\x80z\xc3"));
     json_t *root = object();
     ck_assert_ptr_nonnull(json_string_value(json_object_get(root, "a")));
@@ -124,7 +124,7 @@ START_TEST(what_is_no_utf8) {
 END_TEST
 
 START_TEST(what_is_no_number) {
-    log_set_format(LOG_JSON);
+    log_set_format("json");
     log_event(LOG_INFO, "event", log_real("a", (double)NAN), log_real("b", (double)-INFINITY));
     json_t *root = object();
     ck_assert(json_is_string(json_object_get(root, "a")) && json_is_string(json_object_get(root, "b")));
@@ -135,7 +135,7 @@ END_TEST
 /* A value is cut, a field without room is left out, what comes after it is there if it fits. */
 START_TEST(too_long) {
     char wide[4000];
-    log_set_format(LOG_JSON);
+    log_set_format("json");
     memset(wide, '\n', sizeof wide - 1); /* six bytes each, escaped */
     wide[sizeof wide - 1] = '\0';
     log_event(LOG_INFO, "event", log_text("a", wide + sizeof wide - 1 - 100), log_text("b", wide), log_count("c", 7));
@@ -159,7 +159,7 @@ START_TEST(a_long_value_is_cut) {
 END_TEST
 
 START_TEST(levels) {
-    log_set_level(LOG_WARN);
+    log_set_level("warn");
     log_event(LOG_INFO, "less", log_count("a", 1));
     log_event(LOG_ERROR, "more", log_count("a", 1));
     ck_assert_str_eq(line(), "level=error event=more a=1\n");
@@ -177,7 +177,7 @@ static void *write_lines(void *argument) {
 
 START_TEST(lines_do_not_mix) {
     pthread_t threads[THREADS];
-    log_set_format(LOG_JSON);
+    log_set_format("json");
     for (size_t i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, write_lines, NULL);
     for (size_t i = 0; i < THREADS; i++)

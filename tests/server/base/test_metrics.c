@@ -103,7 +103,7 @@ START_TEST(reasons) {
     metrics_rejected(metrics, REJECTED_QUEUE_FULL);
     metrics_rejected(metrics, REJECTED_QUEUE_FULL);
     metrics_rejected(metrics, REJECTED_RATE);
-    metrics_slow(metrics, SLOW_READER);
+    metrics_count(metrics, SLOW_READER);
     write_text();
     assert_line("alignd_cancelled_total{reason=\"client\"} 0");
     assert_line("alignd_cancelled_total{reason=\"deadline\"} 1");
@@ -173,10 +173,10 @@ START_TEST(a_cold_model_shows_its_counters) {
 END_TEST
 
 START_TEST(loads) {
-    metrics_model_loaded(metrics, true);
-    metrics_model_loaded(metrics, true);
-    metrics_model_loaded(metrics, false);
-    metrics_model_unloaded(metrics);
+    metrics_count(metrics, LOAD_DONE);
+    metrics_count(metrics, LOAD_DONE);
+    metrics_count(metrics, LOAD_FAILED);
+    metrics_count(metrics, MODEL_UNLOADED);
     write_text();
     assert_line("alignd_model_loads_total{result=\"success\"} 2");
     assert_line("alignd_model_loads_total{result=\"failure\"} 1");
@@ -185,9 +185,9 @@ START_TEST(loads) {
 END_TEST
 
 START_TEST(reloads) {
-    metrics_reloaded(metrics, true);
-    metrics_reloaded(metrics, false);
-    metrics_reloaded(metrics, true);
+    metrics_count(metrics, RELOAD_DONE);
+    metrics_count(metrics, RELOAD_FAILED);
+    metrics_count(metrics, RELOAD_DONE);
     metrics_add(metrics, GAUGE_MODEL_SETS, 1);
     write_text();
     assert_line("alignd_models_reloads_total{result=\"success\"} 2");

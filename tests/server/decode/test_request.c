@@ -22,7 +22,7 @@ static void setup(void) {
     static char *names[] = {folder};
     static const struct name_list folders = {names, 1};
     const struct catalog_options models = {.folders = &folders, .compute = "float32", .workers = 1, .rows = 16};
-    log_set_level(LOG_ERROR);
+    log_set_level("error");
     service = (struct service){.options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20}};
     service.metrics = metrics_create(labels, 1, NULL);
     service.scheduler = scheduler_create(&(struct scheduler_limits){4, 10000});

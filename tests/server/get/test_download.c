@@ -1,5 +1,5 @@
 /* Which addresses a redirect may not lead to. What downloads do is tested by tests/test_get.py, against a server. */
-#include "server/get/download.h"
+#include "server/get/get_parts.h"
 #include "tests/suites.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>

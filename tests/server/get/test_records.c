@@ -1,5 +1,5 @@
 /* Mozilla's list of models: which records count, and which model a pair gets. */
-#include "server/get/records.h"
+#include "server/get/get_parts.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <stdio.h>

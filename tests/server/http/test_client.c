@@ -1,5 +1,5 @@
-/* server/http/headers: which requests count as one client. */
-#include "server/http/headers.h"
+/* server/http/message: which requests count as one client. */
+#include "server/http/message.h"
 #include "tests/suites.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>

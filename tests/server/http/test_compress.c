@@ -1,5 +1,5 @@
-/* server/http/body: clients that accept gzip, and valid gzip output. */
-#include "server/http/body.h"
+/* server/http/message: clients that accept gzip, and valid gzip output. */
+#include "server/http/message.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* server/http/listen, health_ask: healthy replies, and a deadline for all others. The daemon here is a script. */
 #include "server/base/clock.h"
-#include "server/http/listen.h"
+#include "server/http/http.h"
 #include "tests/suites.h"
 #include <netinet/in.h>
 #include <pthread.h>

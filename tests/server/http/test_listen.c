@@ -1,5 +1,5 @@
 /* server/http/listen: Unix sockets, files at their path, and IPv6. */
-#include "server/http/listen.h"
+#include "server/http/http.h"
 #include "tests/suites.h"
 #include <errno.h>
 #include <poll.h>

@@ -25,7 +25,7 @@ static void setup(void) {
     struct catalog_options options = {.folders = &folders, .compute = "auto", .workers = 2, .rows = 4, .most_waiting = 8};
     folders = (struct name_list){first, 1};
     set_folder("tests/golden/luong-general-gru");
-    log_set_level(LOG_ERROR);
+    log_set_level("error");
     metrics = metrics_create(labels, 1, NULL);
     catalog = catalog_create(&options, metrics);
     ck_assert_ptr_null(catalog_acquire(catalog));
