@@ -365,7 +365,7 @@ static int translator_load(struct translator *t, const char *folder, const struc
 }
 
 void translator_setup(void) {
-    if (kernels_choose() == &kernels_generic)
+    if (kernels_want_blas(kernels_choose()))
         blas_load();
 }
 

@@ -11,6 +11,8 @@ static const struct kernels *const sets[] = {
     &kernels_v3,
     &kernels_v4,
     &kernels_vnni,
+#elif defined(__aarch64__)
+    &kernels_dotprod,
 #endif
 };
 

@@ -1,5 +1,5 @@
 /* This file hides how the operations besides the products are computed in vectors. The Makefile compiles it once per instruction
- * set, with -DKERNELS=generic|v3|v4|vnni and the matching -march; the symbols end in that name. */
+ * set, with -DKERNELS=generic|v3|v4|vnni|dotprod and the matching -march; the symbols end in that name. */
 #include "model/compute/kernels.h"
 #include "model/compute/vector.h"
 #include <float.h>

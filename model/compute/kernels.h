@@ -207,9 +207,13 @@ KERNELS_OF(generic);
 KERNELS_OF(v3);
 KERNELS_OF(v4);
 KERNELS_OF(vnni);
+#elif defined(__aarch64__)
+KERNELS_OF(dotprod);
 #endif
 
 /* The best for this processor. */
 const struct kernels *kernels_choose(void);
+/* True if OpenBLAS multiplies in float32 faster than these: their vectors are not the processor's widest. */
+bool kernels_want_blas(const struct kernels *kernels);
 
 #endif

@@ -12,6 +12,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 
 /* LINE_BYTES: a cache line. HUGE_BYTES: a huge page of x86-64, and of arm64 with pages of 4 KiB. */
 enum { LINE_BYTES = 64, HUGE_BYTES = 2 << 20, BLOCK_BYTES = 8 << 20, MOST_BLOCK_BYTES = 32 << 20 };
@@ -121,13 +125,24 @@ const struct kernels *kernels_choose(void) {
         return __builtin_cpu_supports("avx512vnni") ? &kernels_vnni : &kernels_v4;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
         return &kernels_v3;
+#elif defined(__aarch64__)
+    if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP)
+        return &kernels_dotprod;
 #endif
     return &kernels_generic;
 }
 
+bool kernels_want_blas(const struct kernels *kernels) {
+#if defined(__aarch64__)
+    return kernels == &kernels_generic || kernels == &kernels_dotprod;
+#else
+    return kernels == &kernels_generic;
+#endif
+}
+
 struct backend backend_choose(void) {
     const struct kernels *kernels = kernels_choose();
-    return (struct backend){.kernels = kernels, .blas = kernels == &kernels_generic ? blas_get() : NULL};
+    return (struct backend){.kernels = kernels, .blas = kernels_want_blas(kernels) ? blas_get() : NULL};
 }
 
 static const struct packing *choose_packing(const struct backend *backend, enum stored stored, size_t in) {

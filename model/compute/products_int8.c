@@ -10,7 +10,8 @@
 #include <stdalign.h>
 #include <stdbool.h>
 
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(__ARM_FEATURE_DOTPROD)
+#define TALL /* 24 of 32 registers hold sums */
 enum { PANEL = 3, BLOCK = 8 };
 #elif defined(__AVX2__)
 enum { PANEL = 2, BLOCK = 4 };
@@ -47,6 +48,19 @@ enum { OFFSET = 0 };
 INLINE ivec add_products(ivec sums, ivec w, ivec x) {
     __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8((__m256i)x), _mm256_sign_epi8((__m256i)w, (__m256i)x));
     return sums + (ivec)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+#elif defined(__ARM_FEATURE_DOTPROD)
+enum { OFFSET = 0 };
+
+INLINE ivec add_products(ivec sums, ivec w, ivec x) {
+    return (ivec)vdotq_s32((int32x4_t)sums, (int8x16_t)w, (int8x16_t)x);
+}
+#elif defined(__aarch64__)
+enum { OFFSET = 0 };
+
+INLINE ivec add_products(ivec sums, ivec w, ivec x) {
+    int16x8_t low = vmull_s8(vget_low_s8((int8x16_t)w), vget_low_s8((int8x16_t)x)), high = vmull_high_s8((int8x16_t)w, (int8x16_t)x);
+    return sums + (ivec)vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high));
 }
 #else
 enum { OFFSET = 0 };
@@ -354,7 +368,7 @@ INLINE void multiply_block(const struct product *product, const struct rounded *
         HEIGHT(2);
         HEIGHT(3);
         HEIGHT(4);
-#if defined(__AVX512F__)
+#if defined(TALL)
         HEIGHT(5);
         HEIGHT(6);
         HEIGHT(7);
