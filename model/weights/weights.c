@@ -309,6 +309,7 @@ int weights_table(struct weights *weights, const char *name, size_t rows, size_t
     const float *values = expanded ? weights_get(weights, name, rows, cols, err) : NULL;
     if (expanded ? !values : check_finite(parameter, rows, cols, err) != 0)
         return weights_fail(weights);
+    safetensors_rest(weights->file); /* all of it has been tested, and decoding reads few of its rows */
     parameter->used = true;
     *table = (struct weights_table){.values = values, .parameter = parameter, .cols = cols};
     return 0;

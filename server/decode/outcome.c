@@ -294,7 +294,7 @@ static void pull_to_diagonal(struct word_matrix *words) {
 }
 
 void links_prepare(const struct links_kind *kind, struct word_matrix *words, bool diagonal) {
-    if (!kind->balanced)
+    if (!kind->balanced || words->target_count * words->source_count == 0)
         return;
     scale_rows(words);
     if (diagonal)

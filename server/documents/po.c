@@ -330,8 +330,10 @@ static struct html_bytes find_field(struct html_bytes header, const char *name) 
 /* Returns the value after `name=` in a field, up to a semicolon or white space. */
 static struct html_bytes find_parameter(struct html_bytes field, const char *name) {
     size_t length = strlen(name);
+    if (!field.start)
+        return field;
     const char *end = field.start + field.length;
-    for (const char *at = field.start; at && (size_t)(end - at) > length; at++) {
+    for (const char *at = field.start; (size_t)(end - at) > length; at++) {
         if (strncasecmp(at, name, length) != 0 || at[length] != '=')
             continue;
         const char *after = at + length + 1;
