@@ -59,7 +59,8 @@ INLINE ivec add_products(ivec sums, ivec w, ivec x) {
 enum { OFFSET = 0 };
 
 INLINE ivec add_products(ivec sums, ivec w, ivec x) {
-    int16x8_t low = vmull_s8(vget_low_s8((int8x16_t)w), vget_low_s8((int8x16_t)x)), high = vmull_high_s8((int8x16_t)w, (int8x16_t)x);
+    int16x8_t low = vmull_s8(vget_low_s8((int8x16_t)w), vget_low_s8((int8x16_t)x)),
+              high = vmull_high_s8((int8x16_t)w, (int8x16_t)x);
     return sums + (ivec)vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high));
 }
 #else

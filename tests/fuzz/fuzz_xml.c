@@ -23,7 +23,8 @@ static char *write_again(const char *markup, size_t size, const struct html_tags
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0 || !utf8_valid((const char *)data + 1, size - 1))
         return 0;
-    struct html_tags tags = {.ignored = {ignored, 1}, .splitting = {splitting, 1}, .inline_names = {inline_names, 1}, .outline = data[0] & 1};
+    struct html_tags tags = {
+        .ignored = {ignored, 1}, .splitting = {splitting, 1}, .inline_names = {inline_names, 1}, .outline = data[0] & 1};
     struct arena arena;
     struct html html, again;
     size_t length, same;
