@@ -143,7 +143,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 
 $(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
 	$(call SAY,LINK,$@)
-	$(Q)$(CXX) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 $(BUILD)/gibbs: $(GIBBS_OBJECTS) $(BUILD)/model/base/arena.o
 	$(call SAY,LINK,$@)
