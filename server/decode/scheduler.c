@@ -306,7 +306,7 @@ static void take_turns(struct scheduler *scheduler, const struct scheduler_room 
             continue;
         }
         /* Batch jobs that are due are overtaken a limited number of times, whatever other jobs their client has. */
-        if (!stuck && (claim == CLAIM_NO_ROOM || (queue->priority == PRIORITY_BATCH && competes)))
+        if (!stuck && claim != CLAIM_HELD_BACK && (claim == CLAIM_NO_ROOM || (queue->priority == PRIORITY_BATCH && competes)))
             stuck = queue;
         next[queue->priority] = queue->next;
     }

@@ -44,8 +44,8 @@ enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct
 double scheduler_wait_s(struct scheduler *scheduler, const struct request *request);
 
 /* A worker's answer to an offered job: it takes the job; it takes the job into reserved room; it has no room; it has no room, but
- * already has jobs of this client. */
-enum scheduler_claim { CLAIM_TAKEN, CLAIM_EXPRESS, CLAIM_NO_ROOM, CLAIM_SERVED };
+ * already has jobs of this client; it has room, which is left to jobs of another kind, so nobody else has to wait for this one. */
+enum scheduler_claim { CLAIM_TAKEN, CLAIM_EXPRESS, CLAIM_NO_ROOM, CLAIM_SERVED, CLAIM_HELD_BACK };
 
 /* The room that a worker has for jobs. claim is called with the queue locked and must be quick. express: the worker's ordinary room
  * is reserved for a client that waits for more of it, so claim may not return CLAIM_TAKEN. */

@@ -436,7 +436,11 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     size_t own = work_of(worker, job->request);
     enum admission_share share = !shared ? ADMISSION_ALL : own > 0 || !interactive ? ADMISSION_MOST : ADMISSION_NEWCOMER;
     bool wanted = batch_wants(slot->batch);
-    bool taken = wanted && !express && has_rows(worker, job) && has_memory(worker, job, false) &&
+    if (!has_rows(worker, job)) {
+        worker->refused = true;
+        return CLAIM_HELD_BACK;
+    }
+    bool taken = wanted && !express && has_memory(worker, job, false) &&
                  admission_claim(worker->admission, &slot->load, job->rows, job->tokens, share);
     job->express = !taken && wanted && shared && interactive && has_memory(worker, job, true) &&
                    admission_claim_express(worker->admission, &slot->load, job->rows, job->steps, own);

@@ -465,6 +465,27 @@ START_TEST(what_is_due_is_held_back_for_no_longer) {
 }
 END_TEST
 
+static enum scheduler_claim hold_back(void *owner, struct job *job, bool express) {
+    const uint64_t *held_back = owner;
+    ck_assert(!express); /* no room is reserved for a job that is held back */
+    return job->request->client == *held_back ? CLAIM_HELD_BACK : CLAIM_TAKEN;
+}
+
+/* Nobody waits for a job that is held back although there is room, not even if it is a batch job that is due. */
+START_TEST(who_is_held_back_stops_nobody) {
+    static struct fake document[4], others[60];
+    static const enum priority priorities[] = {PRIORITY_INTERACTIVE, PRIORITY_BATCH};
+    uint64_t held_back = 1;
+    make_large_scheduler();
+    submit_with(document, 4, priorities[_i], held_back, 1);
+    for (uint64_t i = 0; i < 60; i++)
+        submit_with(&others[i], 1, PRIORITY_INTERACTIVE, 2 + i, 1);
+    struct job *jobs = scheduler_take(scheduler, &(struct scheduler_room){hold_back, &held_back}, false);
+    ck_assert_uint_eq(end_jobs(jobs), 60);
+    ck_assert_uint_eq(taken_client(1), 1);
+}
+END_TEST
+
 START_TEST(batch_clients_take_turns) {
     static struct fake a[3], b[2], interactive[1];
     static const uint64_t turns[] = {3, 1, 2, 1, 2, 1, 0};
@@ -777,6 +798,7 @@ Suite *scheduler_suite(void) {
     tcase_add_test(tcase, a_single_job_is_next_but_one_behind_a_thousand);
     tcase_add_test(tcase, a_wide_job_gets_its_turn);
     tcase_add_test(tcase, who_is_served_stops_nobody);
+    tcase_add_loop_test(tcase, who_is_held_back_stops_nobody, 0, 2);
     tcase_add_test(tcase, the_lane_waits_for_nobody);
     tcase_add_test(tcase, a_client_leaves_room_for_others);
     tcase_add_test(tcase, many_clients_come_and_go);
