@@ -163,7 +163,8 @@ static bool hold_amounts(const struct sentence *sentence, struct arena *arena, s
     return found == 0 && added > 0;
 }
 
-/* With the caller's wishes for the first attempt, which it may outlive. NULL if it cannot be prepared. */
+/* Prepares the second attempt with the options that the caller set for the first, which it may outlive. Returns NULL if that
+ * fails. */
 static struct sentence *prepare_second(struct sentence *sentence, const struct opaque_runs *held, const struct lexicon *lexicon) {
     const struct labels *variants = &sentence->translator->variants;
     struct translator_text text = {.text = own_text(sentence), .length = own_length(sentence), .held = *held};

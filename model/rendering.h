@@ -47,7 +47,7 @@ void words_of_tokens(const char *text, const struct token *tokens, size_t count,
                      struct word_range *ranges);
 
 /* ---- the weights with which a model attended ----
- * A sentence that asks for none of them (wants_alignment, wants_looks) keeps and computes nothing. */
+ * They are computed and kept only for sentences that ask for them (wants_alignment, wants_looks). */
 
 /* The row [T] of the alignment head for a token that was just decided, in the arena, while the sentence is in a batch. attention is
  * the row of the step that decided it, and is itself the result if nothing is kept. NULL with ERROR_MEMORY. */

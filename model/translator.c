@@ -365,7 +365,7 @@ static int translator_load(struct translator *t, const char *folder, const struc
 }
 
 void translator_setup(void) {
-    if (kernels_want_blas(kernels_choose()))
+    if (kernels_choose()->wants_blas)
         blas_load();
 }
 

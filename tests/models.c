@@ -12,7 +12,7 @@
 const char *const computes[] = {"int8", "bfloat16", "float32"};
 
 int exact_computes(void) {
-    return kernels_want_blas(kernels_choose()) ? COMPUTES - 1 : COMPUTES;
+    return kernels_choose()->wants_blas ? COMPUTES - 1 : COMPUTES;
 }
 
 const char *exact_compute(void) {

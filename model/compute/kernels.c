@@ -629,6 +629,7 @@ static const struct block_kernels block_kernels = {
 
 const struct kernels JOIN(kernels, KERNELS) = {
     .name = TEXT(KERNELS),
+    .wants_blas = VL == 4,
     .processor = ARCHITECTURE "-" TEXT(KERNELS),
     .packings = &JOIN(packings, KERNELS),
     .blocks = &block_kernels,

@@ -155,7 +155,9 @@ struct coverage {
 };
 
 struct kernels {
-    const char *name;      /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512), "vnni" (and its int8 products) */
+    const char
+        *name; /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512), "vnni" (and its int8 products), "dotprod" (the same of arm64) */
+    bool wants_blas;       /* OpenBLAS multiplies faster in float32: these vectors have only 16 bytes */
     const char *processor; /* the layout of packed weights: "x86-64-vnni", "arm64-generic" */
     const struct packings *packings;
     const struct block_kernels *blocks;
@@ -213,7 +215,5 @@ KERNELS_OF(dotprod);
 
 /* The best for this processor. */
 const struct kernels *kernels_choose(void);
-/* True if OpenBLAS multiplies in float32 faster than these: their vectors are not the processor's widest. */
-bool kernels_want_blas(const struct kernels *kernels);
 
 #endif

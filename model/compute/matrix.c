@@ -132,17 +132,9 @@ const struct kernels *kernels_choose(void) {
     return &kernels_generic;
 }
 
-bool kernels_want_blas(const struct kernels *kernels) {
-#if defined(__aarch64__)
-    return kernels == &kernels_generic || kernels == &kernels_dotprod;
-#else
-    return kernels == &kernels_generic;
-#endif
-}
-
 struct backend backend_choose(void) {
     const struct kernels *kernels = kernels_choose();
-    return (struct backend){.kernels = kernels, .blas = kernels_want_blas(kernels) ? blas_get() : NULL};
+    return (struct backend){.kernels = kernels, .blas = kernels->wants_blas ? blas_get() : NULL};
 }
 
 static const struct packing *choose_packing(const struct backend *backend, enum stored stored, size_t in) {

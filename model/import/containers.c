@@ -380,7 +380,7 @@ static const char *const type_names[] = {"None",       "a number", "a string", "
 
 enum function { ORDERED_DICT, REBUILD_TENSOR, REBUILD_PARAMETER, STORAGE_OF };
 
-/* What a pickle may call: collections.OrderedDict and so on; and classes whose numbers are of a kind. */
+/* The functions that a pickle may call, such as collections.OrderedDict, and the classes that name a type of numbers. */
 static const struct function_name {
     const char *module, *name;
     enum function function;

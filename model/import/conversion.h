@@ -1,5 +1,5 @@
-/* What the files of this room share, in the order of a conversion: the parts of a foreign model are found, its tokens are read, its
- * family's module plans the tensors and the configuration, and the model folder is written. */
+/* The interface that the files of this room share, in the order of a conversion: it finds the parts of a foreign model, reads its
+ * tokens, plans the tensors and the configuration in the module of its family, and writes the model folder. */
 #ifndef ALIGND_IMPORT_CONVERSION_H
 #define ALIGND_IMPORT_CONVERSION_H
 
@@ -258,7 +258,7 @@ struct marian_sizes marian_convert(struct tensors *tensors, const struct marian_
 struct transformer_options {
     const char *name;        /* origin of the model, as its card names it; of CTranslate2's models their parts say it */
     const char *work;        /* a folder for unpacking */
-    const char *preparation; /* none or opus; NULL: opus of MarianMT, none of the others */
+    const char *preparation; /* none or opus; NULL: opus for MarianMT, none for other families */
     const char *alignment;   /* trained or untrained; NULL: as the card says */
     bool unknowns;           /* searches may choose <unk>, which those of MarianMT otherwise may not */
     import_stop stop;

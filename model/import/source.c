@@ -469,7 +469,7 @@ int archive_spool(const char *path, const char *work, struct arena *arena, impor
 
 enum { SHOWN_ITEMS = 20 };
 
-/* What the next event may be, and the message about any other. */
+/* The kinds of event that may come next, and the message for any other event. */
 enum expected { MAPPING, KEY, VALUE, ITEM };
 static const char *const expectations[] = {"a mapping of keys and values is expected here", "a key must be a plain value",
                                            "only plain values and lists of them are read", "only lists of plain values are read"};

@@ -1,5 +1,6 @@
-/* What endpoints and dialects share: JSON, the path of a decoding request from its body to its sentences and back, the plans by
- * which other services' requests are translated, alignd's own fields, and warnings. server/api and server/dialects include it. */
+/* The interface that endpoints and dialects share: JSON, the path of a decoding request from its body to its sentences and back,
+ * the plans by which other services' requests are translated, alignd's own fields, and warnings. Only server/api and
+ * server/dialects include it, and the program itself for the languages of models. */
 #ifndef ALIGND_ENDPOINT_H
 #define ALIGND_ENDPOINT_H
 

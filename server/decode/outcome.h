@@ -1,6 +1,6 @@
-/* What becomes of decoded sentences: text, words, the links between them and omissions, which JSON replies, documents and the batch
- * modes have in common; the translation of a second model; and the outcome of a sentence, in one block, which is all that a lean
- * request keeps of it, so that a long document takes little more memory than its text. All results are in the caller's arena. */
+/* Decoded sentences become text, words, the links between them and omissions, as JSON replies, documents and the batch modes need
+ * them. A second model may translate what the first has written. A lean request keeps only the outcome of a sentence, in one block,
+ * so that a long document takes little more memory than its text. All results are in the caller's arena. */
 #ifndef ALIGND_OUTCOME_H
 #define ALIGND_OUTCOME_H
 

@@ -70,7 +70,7 @@ struct zip_member {
     uint32_t crc;
     unsigned flags, method;
 
-    /* What zip_write writes instead of it: the caller drops it, or zip_pack sets the rest. */
+    /* zip_write writes these instead of it: the caller drops it, or zip_pack sets the rest. */
     bool dropped, replaced;
     struct html_bytes new_packed;
     size_t new_size;

@@ -175,7 +175,7 @@ static void check_keys(const struct translator *t, const float *keys, size_t len
 
 /* ---- the alignment head ---- */
 
-/* What the head reads of each token of the target, </s> at the end. */
+/* The vectors that the head reads, one for each token of the target and one for </s>. */
 struct chosen {
     float *x;     /* [n, E + H] the token's embedding and the top layer's output in the step that chose it */
     size_t count; /* n */
