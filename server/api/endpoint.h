@@ -23,6 +23,12 @@ void api_reply_status(struct reply *reply, unsigned status, struct writer *w);
 /* Sets a JSON reply from this text, malloc'ed, which it takes over. */
 void api_reply_text(struct reply *reply, unsigned status, char *text);
 
+/* Replies 429 because the server or the client has too much to do, counts it, and says when to retry: after wait_s, at least one
+ * second. */
+__attribute__((format(printf, 6, 7))) void api_fail_busy(const struct service *service, enum metrics_rejected reason,
+                                                         const char *code, double wait_s, struct reply *reply, const char *format,
+                                                         ...);
+
 /* The compiler sees that this is -1. */
 #define api_refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
 
