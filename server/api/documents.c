@@ -111,7 +111,7 @@ static int read_format(const struct api_field *const *sent, enum document_dialec
     if (why)
         return api_refuse(reply, "file", "%s", why);
     if (dot && dot[1])
-        return api_refuse(reply, "file", "a file of the type \"%.*s\" cannot be translated; supported types: %s",
+        return api_refuse(reply, "file", "a file with the file extension \"%.*s\" cannot be translated; supported types: %s",
                           (int)utf8_clip(dot, strlen(dot), 20), dot, all);
     return api_refuse(reply, "file", "the file's name has no known extension: set %s to one of %s",
                       dialect == DEEPL ? "filename" : "format", all);

@@ -336,7 +336,8 @@ START_TEST(refusals) {
     refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
     refuse("a.txt", "a\n\xff", usual, 400, "file: line 2 is not valid UTF-8");
     refuse("a.exe", "a", usual, 400,
-           "a file of the type \".exe\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff, docx, "
+           "a file with the file extension \".exe\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, "
+           "xliff, docx, "
            "pptx, xlsx, odt, odp, ods, epub");
     refuse("a", "a", usual, 400,
            "the file's name has no known extension: set format to one of txt, srt, vtt, json, md, html, po, xliff, docx, pptx, "
@@ -966,7 +967,8 @@ START_TEST(deepl_document_ends) {
         {"a.txt", {"target_lang=FR", "output_format=pdf"}, "output_format must be that of the file, txt, got \"pdf\""},
         {"a.exe",
          {"target_lang=FR"},
-         "a file of the type \".exe\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff, docx, pptx, "
+         "a file with the file extension \".exe\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff, "
+         "docx, pptx, "
          "xlsx, odt, odp, ods, epub"},
     };
     struct reply handle, reply;
