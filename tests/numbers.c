@@ -8,9 +8,7 @@
 static const struct kernels *const sets[] = {
     &kernels_generic,
 #if defined(__x86_64__)
-    &kernels_v3,
-    &kernels_v4,
-    &kernels_vnni,
+    &kernels_v3,      &kernels_v4, &kernels_vnni, &kernels_amx,
 #elif defined(__aarch64__)
     &kernels_dotprod,
 #endif

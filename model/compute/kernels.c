@@ -627,24 +627,14 @@ static const struct block_kernels block_kernels = {
     .mix = mix,
 };
 
-const struct kernels JOIN(kernels, KERNELS) = {
-    .name = TEXT(KERNELS),
-    .wants_blas = VL == 4,
-    .processor = ARCHITECTURE "-" TEXT(KERNELS),
-    .packings = &JOIN(packings, KERNELS),
-    .blocks = &block_kernels,
-    .tanh = tanh_floats,
-    .add = add_vector,
-    .softmax = softmax_floats,
-    .exp_twice = exp_twice,
-    .summarize = summarize,
-    .gru = gru,
-    .lstm = lstm,
-    .gated = gated,
-    .normalize = normalize,
-    .maxima = maxima,
-    .dot = dot,
-    .additive = additive,
-    .additive_covered = additive_covered,
-    .weighted_sum = weighted_sum,
-};
+/* All that sets which share their vectors have in common. */
+#define OPERATIONS                                                                                                                 \
+    .wants_blas = VL == 4, .processor = ARCHITECTURE "-" TEXT(KERNELS), .blocks = &block_kernels, .tanh = tanh_floats,             \
+    .add = add_vector, .softmax = softmax_floats, .exp_twice = exp_twice, .summarize = summarize, .gru = gru, .lstm = lstm,        \
+    .gated = gated, .normalize = normalize, .maxima = maxima, .dot = dot, .additive = additive,                                    \
+    .additive_covered = additive_covered, .weighted_sum = weighted_sum
+
+const struct kernels JOIN(kernels, KERNELS) = {.name = TEXT(KERNELS), .packings = &JOIN(packings, KERNELS), OPERATIONS};
+#if defined(__AVX512VNNI__)
+const struct kernels kernels_amx = {.name = "amx", .packings = &packings_amx, OPERATIONS};
+#endif

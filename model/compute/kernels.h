@@ -209,6 +209,7 @@ KERNELS_OF(generic);
 KERNELS_OF(v3);
 KERNELS_OF(v4);
 KERNELS_OF(vnni);
+KERNELS_OF(amx); /* vnni, whose packed weights it reads; int8 products of several rows are made in tiles */
 #elif defined(__aarch64__)
 KERNELS_OF(dotprod);
 #endif

@@ -12,7 +12,11 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
-#if defined(__aarch64__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#elif defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
@@ -117,12 +121,23 @@ const struct blas *blas_get(void) {
 
 /* ---- backends ---- */
 
+#if defined(__x86_64__)
+/* Whether the processor multiplies int8 in tiles, and the kernel lets this process do so, which it wants to be asked for: their
+ * state is 8 KB more for it to save (Linux, Documentation/arch/x86/xstate.rst). */
+static bool may_use_tiles(void) {
+    enum { LEAF_FEATURES = 7, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18 };
+    unsigned a, b, c, d;
+    return __get_cpuid_count(LEAF_FEATURES, 0, &a, &b, &c, &d) && (d & AMX_TILE) && (d & AMX_INT8) &&
+           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA) == 0;
+}
+#endif
+
 const struct kernels *kernels_choose(void) {
 #if defined(__x86_64__)
     /* processors with these features also have everything else that x86-64-v4 and -v3 require */
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq"))
-        return __builtin_cpu_supports("avx512vnni") ? &kernels_vnni : &kernels_v4;
+        return !__builtin_cpu_supports("avx512vnni") ? &kernels_v4 : may_use_tiles() ? &kernels_amx : &kernels_vnni;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
         return &kernels_v3;
 #elif defined(__aarch64__)

@@ -432,6 +432,9 @@ static void multiply_many(const struct product *product, const struct rounded *x
     }
 }
 
+/* Multiplies `rows` rounded rows, at most MAX_ROWS, with all panels. */
+typedef void rounded_multiplier(const struct product *product, const struct rounded *x, size_t rows);
+
 static void multiply_rounded(const struct product *product, const struct rounded *x, size_t rows) {
     switch (rows) {
     case 1:
@@ -445,8 +448,71 @@ static void multiply_rounded(const struct product *product, const struct rounded
     }
 }
 
+#if defined(__AVX512VNNI__)
+/* ---- tiles (AMX) ----
+ * A panel is laid out as the tiles of its VL columns want it: one tile holds the weights of TILE_IN k of a vector of columns, and
+ * one instruction multiplies it with as many values of up to TILE_ROWS rows. */
+
+enum { TILE_ROWS = 16, TILE_IN = 64, LEAST_TILE_ROWS = 6 };
+
+/* Palette 1 of Intel's manual (LDTILECFG): the rows and the bytes of a row of each tile. */
+struct tile_shapes {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+};
+
+/* Blocks of rows have equal heights, since loading other shapes takes longer than rows that are multiplied twice: the last block
+ * may begin within the one before. */
+__attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_tiles(const struct product *product,
+                                                                                     const struct rounded *x, size_t rows) {
+    if (rows < LEAST_TILE_ROWS || product->in % TILE_IN != 0) {
+        multiply_rounded(product, x, rows);
+        return;
+    }
+    size_t blocks = (rows + TILE_ROWS - 1) / TILE_ROWS, height = (rows + blocks - 1) / blocks, ld = x->ld;
+    struct tile_shapes shapes = {.palette = 1};
+    for (size_t tile = 0; tile < 7; tile++) {
+        shapes.row_bytes[tile] = TILE_IN;
+        shapes.rows[tile] = (uint8_t)(tile < 4 ? height : TILE_ROWS);
+    }
+    __asm__ volatile("" ::: "memory"); /* compilers do not know that tiles are loaded from memory */
+    _tile_loadconfig(&shapes);
+    for (size_t panel = 0; panel < panels_of(product->out); panel++) {
+        size_t vectors = vectors_of(product, panel);
+        for (size_t b = 0; b < blocks; b++) {
+            size_t row = b * height + height <= rows ? b * height : rows - height;
+            const char *weights = panel_at(product, panel), *q = x->q + row * ld;
+            ivec sums[TILE_ROWS][PANEL];
+            _tile_zero(0);
+            _tile_zero(1);
+            _tile_zero(2);
+            for (size_t k = 0; k < ld; k += TILE_IN, weights += TILE_IN * WIDTH) {
+                _tile_loadd(3, q + k, ld);
+                _tile_loadd(4, weights, WIDTH * GROUP);
+                _tile_loadd(5, weights + LINE_BYTES, WIDTH * GROUP);
+                _tile_loadd(6, weights + 2 * LINE_BYTES, WIDTH * GROUP);
+                _tile_dpbsud(0, 3, 4);
+                _tile_dpbsud(1, 3, 5);
+                _tile_dpbsud(2, 3, 6);
+            }
+            _tile_stored(0, &sums[0][0], sizeof sums[0]);
+            _tile_stored(1, &sums[0][1], sizeof sums[0]);
+            _tile_stored(2, &sums[0][2], sizeof sums[0]);
+            for (size_t r = 0; r < height; r++) {
+                if (vectors == PANEL)
+                    store_tile(&sums[r], x, product, row + r, 1, panel, 1, PANEL);
+                for (size_t v = 0; vectors < PANEL && v < vectors; v++)
+                    finish_last(sums[r][v], x, product, row + r, panel * WIDTH + v * VL);
+            }
+        }
+    }
+    _tile_release(); /* so that nothing of them is saved when the thread is interrupted */
+}
+#endif
+
 /* Rounds as many rows at a time as fit into q [room]. */
-INLINE void multiply_within(const struct product *product, char *q, size_t room) {
+INLINE void multiply_within(const struct product *product, rounded_multiplier *multiplier, char *q, size_t room) {
     float scales[MAX_ROWS];
     int32_t offsets[MAX_ROWS];
     size_t ld = groups_of(product->in) * GROUP, fit = room / ld, most = fit < MAX_ROWS ? fit : MAX_ROWS;
@@ -455,24 +521,28 @@ INLINE void multiply_within(const struct product *product, char *q, size_t room)
         rows = left < most ? left : most;
         for (size_t r = 0; r < rows; r++)
             scales[r] = round_row(part.x + r * part.ldx, part.in, part.input_scale, q + r * ld, ld, &offsets[r]);
-        multiply_rounded(&part, &(struct rounded){.ld = ld, .q = q, .scales = scales, .offsets = offsets}, rows);
+        multiplier(&part, &(struct rounded){.ld = ld, .q = q, .scales = scales, .offsets = offsets}, rows);
         part.x += rows * part.ldx;
         part.y += rows * part.ldy;
     }
 }
 
-static __attribute__((noinline)) void multiply_large(const struct product *product) {
+static __attribute__((noinline)) void multiply_large(const struct product *product, rounded_multiplier *multiplier) {
     alignas(LINE_BYTES) char q[ROWS_BYTES];
-    multiply_within(product, q, sizeof q);
+    multiply_within(product, multiplier, q, sizeof q);
 }
 
 /* A compiler that guards the stack touches every page that a function may use, which are too many for a product of a few rows. */
-static void multiply(const struct product *product) {
+INLINE void multiply_all(const struct product *product, rounded_multiplier *multiplier) {
     alignas(LINE_BYTES) char q[FEW_BYTES];
     if (product->rows * groups_of(product->in) * GROUP > sizeof q)
-        multiply_large(product);
+        multiply_large(product, multiplier);
     else
-        multiply_within(product, q, sizeof q);
+        multiply_within(product, multiplier, q, sizeof q);
+}
+
+static void multiply(const struct product *product) {
+    multiply_all(product, multiply_rounded);
 }
 
 /* ---- lookups ----
@@ -571,3 +641,10 @@ enum { PRODUCT_ROWS = 0 };
 
 const struct packing JOIN(packing_int8, KERNELS) = {"int8",     MAX_IN,    bytes,   pack,        multiply,
                                                     rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
+#if defined(__AVX512VNNI__)
+static void multiply_tiled(const struct product *product) {
+    multiply_all(product, multiply_by_tiles);
+}
+
+const struct packing packing_int8_amx = {"int8", MAX_IN, bytes, pack, multiply_tiled, rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
+#endif

@@ -90,9 +90,9 @@ static void read_all(void *what) {
 /* By the instruction set that the kernels use. */
 static float (*choose_reader(void))(const float *memory, size_t count) {
 #if defined(__x86_64__)
-    if (kernels_choose() == &kernels_v4 || kernels_choose() == &kernels_vnni)
+    if (__builtin_cpu_supports("avx512f"))
         return read_v4;
-    if (kernels_choose() == &kernels_v3)
+    if (__builtin_cpu_supports("avx2"))
         return read_v3;
 #endif
     return read_generic;

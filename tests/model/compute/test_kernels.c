@@ -358,7 +358,7 @@ START_TEST(the_best_set_has_its_name) {
 #if defined(__aarch64__)
     static const char *const names[] = {"generic", "dotprod"};
 #else
-    static const char *const names[] = {"generic", "v3", "v4", "vnni"};
+    static const char *const names[] = {"generic", "v3", "v4", "vnni", "amx"};
 #endif
     for (int i = 0; i < kernel_sets(); i++)
         ck_assert_str_eq(kernel_set(i)->name, names[i]);

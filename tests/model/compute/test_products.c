@@ -114,6 +114,7 @@ START_TEST(any_number_of_rows) {
         check_product(_i, rows, 1 + rows * 37 % 100, 1 + rows * 53 % 70, rows % 2 == 0);
         check_product(_i, rows, 96, 64, true);
         check_product(_i, rows, 49, 1, false);
+        check_product(_i, rows, 70, 128, true);
     }
 }
 END_TEST
@@ -155,7 +156,7 @@ END_TEST
 
 /* A row's result has the same bits whatever rows are beside it. */
 START_TEST(each_row_as_if_alone) {
-    static const size_t outs[] = {1, 7, 16, 48, 97, 100, 200}, ins[] = {1, 3, 16, 70, 33, 64, 47};
+    static const size_t outs[] = {1, 7, 16, 48, 97, 100, 200, 145}, ins[] = {1, 3, 16, 70, 33, 64, 47, 192};
     enum { ROWS = 70 };
     for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
         size_t out = outs[i], in = ins[i];
