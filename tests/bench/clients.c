@@ -2,13 +2,14 @@
  *
  * Sends each line once as a POST /translate of its own over CONNECTIONS keep-alive connections to 127.0.0.1, each connection with
  * one request under way. FIELDS: what a request asks besides its text, as in JSON: '"strategy":"greedy","include":["attention"]'.
+ * If FIELDS is `websocket`, each line is a text message to the WebSocket /translate instead, which marian-server answers with one.
  *
  * As it is, a connection sends the next line when its last one is answered (closed loop). With `timed` each line begins with the
  * second at which it is due, in ascending order, and a tab; it is sent then, whether or not others are answered (open loop), and
  * its time counts from there even where it had to wait for a connection.
  *
- * Prints one line: requests, those not answered 200 (a connection that ended first is one), seconds, requests a second, and mean
- * and percentiles of the time to the answer. The first failure goes to standard error. */
+ * Prints one line: requests, those without an answer of status 200 (over a WebSocket: without a text), seconds, requests a second,
+ * and mean and percentiles of the time to the answer. The first failure goes to standard error. */
 #include "tests/bench/measure.h"
 
 #include <arpa/inet.h>
@@ -32,13 +33,13 @@ struct connection {
 };
 
 struct line {
-    char *text; /* a JSON string's inside */
+    char *text; /* as it is sent: over HTTP the inside of a JSON string */
     double due; /* seconds from the beginning; timed only */
 };
 
 struct load {
     int port, epoll;
-    bool timed;
+    bool timed, websocket;
     const char *fields;
     struct line *lines; /* [count] */
     size_t count, next, done, failed;
@@ -53,7 +54,7 @@ static void die(const char *what) {
     exit(1);
 }
 
-/* The line as a JSON string's inside. */
+/* Copies a line as the inside of a JSON string. */
 static void escape(const char *line, char *out, size_t room) {
     size_t at = 0;
     for (; *line && at + 7 < room; line++) {
@@ -72,12 +73,29 @@ static void read_lines(struct load *load) {
         line[length - (line[length - 1] == '\n')] = '\0';
         char *begin = line;
         double due = load->timed ? strtod(line, &begin) : 0;
-        escape(begin + (*begin == '\t'), text, sizeof text);
+        begin += *begin == '\t';
+        escape(begin, text, sizeof text);
         load->lines = must(realloc(load->lines, (load->count + 1) * sizeof *load->lines));
-        load->lines[load->count++] = (struct line){must(strdup(text)), due};
+        load->lines[load->count++] = (struct line){must(strndup(load->websocket ? begin : text, sizeof text - 1)), due};
     }
     free(line);
     load->times = must(calloc(load->count + 1, sizeof *load->times));
+}
+
+/* The opening handshake of RFC 6455, section 4. The server's acceptance of the key is not checked. */
+static void upgrade(int fd) {
+    static const char request[] = "GET /translate HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+    char answer[4096] = "";
+    size_t received = 0;
+    if (send(fd, request, sizeof request - 1, MSG_NOSIGNAL) < 0)
+        die("send");
+    while (!strstr(answer, "\r\n\r\n")) {
+        ssize_t count = read(fd, answer + received, sizeof answer - 1 - received);
+        if (count <= 0)
+            die("the server does not speak WebSocket");
+        received += (size_t)count;
+    }
 }
 
 static void open_connection(struct load *load, struct connection *c) {
@@ -89,25 +107,60 @@ static void open_connection(struct load *load, struct connection *c) {
     if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof address) != 0)
         die("connect");
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (load->websocket)
+        upgrade(c->fd);
     if (epoll_ctl(load->epoll, EPOLL_CTL_ADD, c->fd, &event) != 0)
         die("epoll");
+}
+
+/* Writes a whole text message as one frame whose mask is zero (RFC 6455, section 5.2); returns its bytes. */
+static size_t write_frame(char *frame, const char *text) {
+    size_t length = strlen(text), at = 0;
+    frame[at++] = (char)0x81;
+    frame[at++] = (char)(0x80 | (length < 126 ? length : 126));
+    if (length >= 126) {
+        frame[at++] = (char)(length >> 8);
+        frame[at++] = (char)(length & 0xff);
+    }
+    memset(frame + at, 0, 4);
+    memcpy(frame + at + 4, text, length);
+    return at + 4 + length;
 }
 
 /* Sends the next line. A connection that has ended shows when it is read. */
 static void send_next(struct load *load, struct connection *c) {
     char body[17000], message[18000];
     const struct line *line = &load->lines[load->next++];
-    int length = snprintf(body, sizeof body, "{\"text\":\"%s\",%s,\"split_sentences\":false}", line->text, load->fields);
-    int total = snprintf(message, sizeof message, "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s",
-                         length, body);
+    size_t total;
+    if (load->websocket)
+        total = write_frame(message, line->text);
+    else {
+        int length = snprintf(body, sizeof body, "{\"text\":\"%s\",%s,\"split_sentences\":false}", line->text, load->fields);
+        total = (size_t)snprintf(message, sizeof message,
+                                 "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", length, body);
+    }
     c->busy = true;
     c->began = load->timed ? load->began + line->due : now();
     c->received = 0;
-    send(c->fd, message, (size_t)total, MSG_NOSIGNAL);
+    send(c->fd, message, total, MSG_NOSIGNAL);
+}
+
+/* Bytes of the first frame, or 0 while its header is not complete. A server's frames are not masked. */
+static size_t frame_bytes(const struct connection *c) {
+    const unsigned char *frame = (const unsigned char *)c->answer;
+    size_t short_length = c->received < 2 ? 0 : frame[1] & 0x7fU, header = short_length < 126 ? 2 : short_length == 126 ? 4 : 10;
+    if (c->received < header)
+        return 0;
+    size_t length = header == 2 ? short_length : 0;
+    for (size_t i = 2; i < header; i++)
+        length = length << 8 | frame[i];
+    return header + length;
 }
 
 /* Bytes of the whole answer, or 0 while the headers are not complete. */
-static size_t answer_bytes(const struct connection *c) {
+static size_t answer_bytes(const struct load *load, const struct connection *c) {
+    if (load->websocket)
+        return frame_bytes(c);
     const char *end = strstr(c->answer, "\r\n\r\n"), *length = strcasestr(c->answer, "\r\nContent-Length:");
     return end && length && length < end ? (size_t)(end + 4 - c->answer) + strtoul(length + 17, NULL, 10) : 0;
 }
@@ -132,9 +185,9 @@ static void receive(struct load *load, struct connection *c) {
     }
     c->received += (size_t)count;
     c->answer[c->received] = '\0';
-    size_t total = answer_bytes(c);
+    size_t total = answer_bytes(load, c);
     if (c->busy && total > 0 && c->received >= total)
-        end_request(load, c, strncmp(c->answer, "HTTP/1.1 200", 12) == 0);
+        end_request(load, c, load->websocket ? (unsigned char)c->answer[0] == 0x81 : strncmp(c->answer, "HTTP/1.1 200", 12) == 0);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -184,10 +237,11 @@ static void report(struct load *load, size_t connections, double seconds) {
 int main(int argc, char **argv) {
     bool timed = argc == 5 && strcmp(argv[4], "timed") == 0;
     if ((argc != 4 && !timed) || atoi(argv[2]) < 1 || atoi(argv[2]) > MAX_CONNECTIONS) {
-        fprintf(stderr, "usage: clients PORT CONNECTIONS FIELDS [timed] < source.txt\n");
+        fprintf(stderr, "usage: clients PORT CONNECTIONS FIELDS|websocket [timed] < source.txt\n");
         return 2;
     }
     struct load load = {.port = atoi(argv[1]), .epoll = epoll_create1(0), .timed = timed, .fields = argv[3]};
+    load.websocket = strcmp(load.fields, "websocket") == 0;
     read_lines(&load);
     size_t count = (size_t)atoi(argv[2]);
     struct connection *connections = must(calloc(count, sizeof *connections));
