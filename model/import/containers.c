@@ -43,18 +43,6 @@ struct head {
     uint64_t name_bytes, type, dims, bytes;
 };
 
-/* The bytes of a name as a message can show them. */
-static const char *shown(struct arena *arena, const char *bytes, size_t count) {
-    char text[4 * 40 + 1];
-    size_t at = 0;
-    for (size_t i = 0; i < count && i < 40; i++) {
-        bool plain = bytes[i] >= ' ' && bytes[i] < 127 && bytes[i] != '\\' && bytes[i] != '\'';
-        at += (size_t)snprintf(text + at, sizeof text - at, plain ? "%c" : "\\x%02x", (unsigned char)bytes[i]);
-    }
-    const char *copy = arena_copy(arena, text, at);
-    return copy ? copy : "";
-}
-
 static int take_name(struct source_cursor *cursor, uint64_t length, struct stored_tensor *entry, struct error *err) {
     if (length > MOST_NAME_BYTES && length <= cursor->size - cursor->at)
         return error_set(err, ERROR_FORMAT, "%s: a name has %llu bytes", cursor->path, (unsigned long long)length);
@@ -65,11 +53,17 @@ static int take_name(struct source_cursor *cursor, uint64_t length, struct store
         return error_memory(err);
     if (source_take(cursor, name, length, "the names", err) != 0)
         return -1;
-    if (length < 2 || strlen(name) != length - 1 || !utf8_valid(name, (size_t)length - 1))
-        return error_set(err, ERROR_FORMAT, "%s: the name '%s' is not text that ends with a NUL", cursor->path,
-                         shown(cursor->arena, name, (size_t)length));
     entry->name = name;
-    return 0;
+    if (length >= 2 && strlen(name) == length - 1 && utf8_valid(name, (size_t)length - 1))
+        return 0;
+
+    char shown[4 * 40 + 1] = "";
+    size_t at = 0;
+    for (size_t i = 0; i < length && i < 40; i++) {
+        bool plain = name[i] >= ' ' && name[i] < 127 && name[i] != '\\' && name[i] != '\'';
+        at += (size_t)snprintf(shown + at, sizeof shown - at, plain ? "%c" : "\\x%02x", (unsigned char)name[i]);
+    }
+    return error_set(err, ERROR_FORMAT, "%s: the name '%s' is not text that ends with a NUL", cursor->path, shown);
 }
 
 static int take_shape(struct source_cursor *cursor, uint64_t dims, struct stored_tensor *entry, struct error *err) {
@@ -92,28 +86,27 @@ static int take_shape(struct source_cursor *cursor, uint64_t dims, struct stored
     return 0;
 }
 
-static int set_type(const struct source_cursor *cursor, const struct head *head, struct stored_tensor *entry, struct error *err) {
-    for (size_t i = 0; i < sizeof item_types / sizeof *item_types; i++)
-        if (item_types[i].code == head->type) {
-            entry->kind = item_types[i].kind;
-            entry->quantised = item_types[i].quantised;
-            entry->transposed = entry->quantised && entry->dims == 2 && !strstr(entry->name, "Wemb");
-            return 0;
-        }
-    const char *name = import_say(cursor->arena, "0x%llx", (unsigned long long)head->type);
-    for (size_t i = 0; i < sizeof arranged_types / sizeof *arranged_types; i++)
-        name = arranged_types[i].code == head->type ? arranged_types[i].name : name;
-    return error_set(err, ERROR_FORMAT, "%s: %s: is of type %s, which cannot be read: only float16, float32 and intgemm8 can",
-                     cursor->path, entry->name, name);
-}
-
 static int set_data(struct source_cursor *cursor, const struct head *head, struct stored_tensor *entry, struct error *err) {
+    enum { TYPES = sizeof item_types / sizeof *item_types, ARRANGED = sizeof arranged_types / sizeof *arranged_types };
     uint64_t bytes;
     float multiplier;
+    size_t type = 0, arranged = 0;
     if (head->bytes > cursor->size - cursor->at)
         return error_set(err, ERROR_FORMAT, "%s: %s: the file ends within it", cursor->path, entry->name);
-    if (set_type(cursor, head, entry, err) != 0)
-        return -1;
+    while (type < TYPES && item_types[type].code != head->type)
+        type++;
+    if (type == TYPES) {
+        while (arranged < ARRANGED && arranged_types[arranged].code != head->type)
+            arranged++;
+        return error_set(err, ERROR_FORMAT, "%s: %s: is of type %s, which cannot be read: only float16, float32 and intgemm8 can",
+                         cursor->path, entry->name,
+                         arranged < ARRANGED ? arranged_types[arranged].name
+                                             : import_say(cursor->arena, "0x%llx", (unsigned long long)head->type));
+    }
+    entry->kind = item_types[type].kind;
+    entry->quantised = item_types[type].quantised;
+    entry->transposed = entry->quantised && entry->dims == 2 && !strstr(entry->name, "Wemb");
+
     if (!stored_size(entry, &bytes) || bytes + (entry->quantised ? 4 : 0) > head->bytes) {
         long double needed = (long double)stored_types[entry->kind].bytes; /* which may be more than any number of 64 bits */
         for (size_t i = 0; i < entry->dims; i++)
@@ -751,42 +744,6 @@ static const struct value *run(struct machine *m) {
     return top;
 }
 
-/* The steps of row-major order, or of a matrix those of its transpose. Where a size is 1 any step will do. */
-static bool laid_out(const struct value *tensor, bool *transposed) {
-    size_t step = 1;
-    bool plain = true;
-    for (size_t i = tensor->dims; i-- > 0; step *= tensor->shape[i])
-        plain = plain && (tensor->shape[i] <= 1 || tensor->stride[i] == step);
-    *transposed = !plain && tensor->dims == 2 && tensor->stride[0] == 1 && tensor->stride[1] == tensor->shape[0];
-    return plain || *transposed;
-}
-
-static int add_entry(struct machine *m, struct container *out, const char *name, const struct value *tensor) {
-    struct stored_tensor *entry = &out->entries[out->count];
-    const struct storage *storage = tensor->storage;
-    const struct stored_type *type = &stored_types[storage->kind];
-    uint64_t bytes;
-    if (stored_find(out, name))
-        return error_set(m->err, ERROR_FORMAT, "%s: %s: occurs twice", m->path, name);
-    *entry = (struct stored_tensor){.name = name,
-                                    .kind = storage->kind,
-                                    .dims = tensor->dims,
-                                    .file = out->file,
-                                    .at = storage->at + tensor->offset * type->bytes};
-    memcpy(entry->shape, tensor->shape, sizeof entry->shape);
-    if (storage->kind > STORED_F64)
-        return error_set(m->err, ERROR_FORMAT, "%s: %s: has numbers of type %s, but only floating-point numbers can be read",
-                         m->path, name, type->name);
-    if (!storage->found)
-        return error_set(m->err, ERROR_FORMAT, "%s: %s: its numbers are missing", m->path, name);
-    if (!stored_size(entry, &bytes) || tensor->offset > storage->count || bytes > (storage->count - tensor->offset) * type->bytes)
-        return error_set(m->err, ERROR_FORMAT, "%s: %s: a tensor is larger than its numbers", m->path, name);
-    if (!laid_out(tensor, &entry->transposed))
-        return error_set(m->err, ERROR_FORMAT, "%s: %s: its numbers do not lie row by row", m->path, name);
-    out->count++;
-    return 0;
-}
-
 static int add_entries(struct machine *m, const struct value *top, struct container *out) {
     if (top->type != MAP)
         return error_set(m->err, ERROR_FORMAT, "%s: contains %s instead of a dictionary of tensors", m->path,
@@ -796,13 +753,41 @@ static int add_entries(struct machine *m, const struct value *top, struct contai
     out->entries = arena_zalloc(m->arena, top->items.count / 2, sizeof *out->entries);
     if (!out->entries)
         return error_memory(m->err);
-    for (size_t i = 0; i + 1 < top->items.count; i += 2) {
-        const struct value *key = top->items.at[i], *value = top->items.at[i + 1];
-        if (key->type != STRING || value->type != TENSOR)
+    for (size_t i = 0; i + 1 < top->items.count; i += 2, out->count++) {
+        const struct value *key = top->items.at[i], *tensor = top->items.at[i + 1];
+        if (key->type != STRING || tensor->type != TENSOR)
             return error_set(m->err, ERROR_FORMAT, "%s: must contain only tensors, but %.80s is %s", m->path,
-                             key->type == STRING ? key->text : "a key", type_names[value->type]);
-        if (add_entry(m, out, key->text, value) != 0)
-            return -1;
+                             key->type == STRING ? key->text : "a key", type_names[tensor->type]);
+        const char *name = key->text;
+        if (stored_find(out, name))
+            return error_set(m->err, ERROR_FORMAT, "%s: %s: occurs twice", m->path, name);
+        const struct storage *storage = tensor->storage;
+        const struct stored_type *type = &stored_types[storage->kind];
+        struct stored_tensor *entry = &out->entries[out->count];
+        *entry = (struct stored_tensor){.name = name,
+                                        .kind = storage->kind,
+                                        .dims = tensor->dims,
+                                        .file = out->file,
+                                        .at = storage->at + tensor->offset * type->bytes};
+        memcpy(entry->shape, tensor->shape, sizeof entry->shape);
+        if (storage->kind > STORED_F64)
+            return error_set(m->err, ERROR_FORMAT, "%s: %s: has numbers of type %s, but only floating-point numbers can be read",
+                             m->path, name, type->name);
+        if (!storage->found)
+            return error_set(m->err, ERROR_FORMAT, "%s: %s: its numbers are missing", m->path, name);
+        uint64_t bytes;
+        if (!stored_size(entry, &bytes) || tensor->offset > storage->count ||
+            bytes > (storage->count - tensor->offset) * type->bytes)
+            return error_set(m->err, ERROR_FORMAT, "%s: %s: a tensor is larger than its numbers", m->path, name);
+
+        /* The steps are those of row-major order, or of a matrix those of its transpose. Where a size is 1 any step will do. */
+        size_t step = 1;
+        bool plain = true;
+        for (size_t d = tensor->dims; d-- > 0; step *= tensor->shape[d])
+            plain = plain && (tensor->shape[d] <= 1 || tensor->stride[d] == step);
+        entry->transposed = !plain && tensor->dims == 2 && tensor->stride[0] == 1 && tensor->stride[1] == tensor->shape[0];
+        if (!plain && !entry->transposed)
+            return error_set(m->err, ERROR_FORMAT, "%s: %s: its numbers do not lie row by row", m->path, name);
     }
     return 0;
 }

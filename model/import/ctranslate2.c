@@ -54,9 +54,15 @@ static int take_count(struct source_cursor *cursor, size_t least, const char *wh
     return 0;
 }
 
-static int take_shape(struct source_cursor *cursor, struct stored_tensor *entry, struct error *err) {
-    uint8_t rank;
-    uint32_t shape[STORED_MOST_DIMS];
+static int take_variable(struct source_cursor *cursor, uint32_t version, struct container *out, struct error *err) {
+    struct stored_tensor *entry = &out->entries[out->count];
+    uint8_t rank, code;
+    uint32_t shape[STORED_MOST_DIMS], count;
+    uint64_t needed = 0;
+    if (take_string(cursor, &entry->name, "the list of variables", err) != 0)
+        return -1;
+    if (stored_find(out, entry->name))
+        return error_set(err, ERROR_FORMAT, "%s: %s: there twice", cursor->path, entry->name);
     if (source_take(cursor, &rank, sizeof rank, entry->name, err) != 0)
         return -1;
     if (rank > STORED_MOST_DIMS)
@@ -67,38 +73,15 @@ static int take_shape(struct source_cursor *cursor, struct stored_tensor *entry,
     entry->dims = rank;
     for (size_t i = 0; i < rank; i++)
         entry->shape[i] = shape[i];
-    return 0;
-}
 
-/* The type, and how many bytes of data follow. */
-static int take_type(struct source_cursor *cursor, uint32_t version, struct stored_tensor *entry, uint64_t *bytes,
-                     struct error *err) {
-    uint8_t code;
-    uint32_t count;
-    size_t type = TYPES;
     if (source_take(cursor, &code, sizeof code, entry->name, err) != 0 ||
         source_take(cursor, &count, sizeof count, entry->name, err) != 0)
         return -1;
-    if (version >= 4)
-        type = code;
-    else
-        type = code == 4 ? TYPE_FLOAT32 : code == 2 ? TYPE_INT16 : code == 1 ? TYPE_INT8 : TYPES;
+    size_t type = version >= 4 ? code : code == 4 ? TYPE_FLOAT32 : code == 2 ? TYPE_INT16 : code == 1 ? TYPE_INT8 : TYPES;
     if (type >= TYPES)
         return error_set(err, ERROR_FORMAT, "%s: %s: has the type %u, which cannot be read", cursor->path, entry->name, code);
     entry->kind = types[type];
-    *bytes = version >= 4 ? count : (uint64_t)count * stored_types[entry->kind].bytes;
-    return 0;
-}
-
-static int take_variable(struct source_cursor *cursor, uint32_t version, struct container *out, struct error *err) {
-    struct stored_tensor *entry = &out->entries[out->count];
-    uint64_t bytes = 0, needed = 0;
-    if (take_string(cursor, &entry->name, "the list of variables", err) != 0)
-        return -1;
-    if (stored_find(out, entry->name))
-        return error_set(err, ERROR_FORMAT, "%s: %s: there twice", cursor->path, entry->name);
-    if (take_shape(cursor, entry, err) != 0 || take_type(cursor, version, entry, &bytes, err) != 0)
-        return -1;
+    uint64_t bytes = version >= 4 ? count : (uint64_t)count * stored_types[entry->kind].bytes;
     if (!stored_size(entry, &needed) || needed != bytes)
         return error_set(err, ERROR_FORMAT, "%s: %s: has %llu bytes, which is not what its shape %s of %s needs", cursor->path,
                          entry->name, (unsigned long long)bytes, stored_shape(cursor->arena, entry->shape, entry->dims),
@@ -112,58 +95,84 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
     return 0;
 }
 
-/* Multipliers [shape[0]] of the rows, or one of all, from what each row is divided by. */
-static int read_scales(struct source_cursor *cursor, struct stored_tensor *entry, const struct stored_tensor *from,
-                       struct error *err) {
-    uint64_t count = stored_count(from), rows = entry->dims > 0 ? entry->shape[0] : 0;
-    struct error inner = {0};
-    if (from->kind != STORED_F32 || (count != 1 && count != rows))
-        return error_set(err, ERROR_FORMAT, "%s: %s: is %s of the shape %s, expected one float32 for each of %llu rows, or for all",
-                         cursor->path, from->name, stored_types[from->kind].name,
-                         stored_shape(cursor->arena, from->shape, from->dims), (unsigned long long)rows);
-    float *scales = arena_alloc(cursor->arena, (size_t)count, sizeof *scales);
-    if (!scales)
-        return error_memory(err);
-    if (stored_numbers(from, 0, (size_t)count, scales, &inner) != 0)
-        return error_set(err, inner.code, "%s: %s", cursor->path, inner.message);
-    for (size_t i = 0; i < count; i++) {
-        if (!(scales[i] > 0) || !isfinite(1 / scales[i]))
-            return error_set(err, ERROR_FORMAT, "%s: %s: has a scale that is not a positive number", cursor->path, from->name);
-        scales[i] = 1 / scales[i];
-    }
-    entry->quantised = true;
-    if (count == 1 && rows != 1)
-        entry->scale = scales[0];
-    else
-        entry->row_scales = scales;
-    return 0;
-}
-
-/* A matrix of small whole numbers stands for others; a flag has no dimensions. */
+/* A matrix of small whole numbers stands for others, w / s with s in a tensor of its own; a flag has no dimensions. Its scales are
+ * 1 / s, one for each row, or one for all. */
 static int set_scales(struct source_cursor *cursor, const struct container *found, struct error *err) {
     for (size_t i = 0; i < found->count; i++) {
         struct stored_tensor *entry = &found->entries[i];
         if ((entry->kind != STORED_I8 && entry->kind != STORED_I16) || entry->dims == 0)
             continue;
         const char *name = import_say(cursor->arena, "%s_scale", entry->name);
-        const struct stored_tensor *scale = name ? stored_find(found, name) : NULL;
+        const struct stored_tensor *from = name ? stored_find(found, name) : NULL;
         if (!name)
             return error_memory(err);
-        if (scale && read_scales(cursor, entry, scale, err) != 0)
-            return -1;
-        if (!scale && entry->kind == STORED_I16 && entry->dims == 2) {
+        if (!from && entry->kind == STORED_I16 && entry->dims == 2) {
             entry->quantised = true;
             entry->scale = 1.0f / (float)SCALE_OF_INT16;
         }
+        if (!from)
+            continue;
+
+        uint64_t count = stored_count(from), rows = entry->shape[0];
+        struct error inner = {0};
+        if (from->kind != STORED_F32 || (count != 1 && count != rows))
+            return error_set(err, ERROR_FORMAT,
+                             "%s: %s: is %s of the shape %s, expected one float32 for each of %llu rows, or for all", cursor->path,
+                             from->name, stored_types[from->kind].name, stored_shape(cursor->arena, from->shape, from->dims),
+                             (unsigned long long)rows);
+        float *scales = arena_alloc(cursor->arena, (size_t)count, sizeof *scales);
+        if (!scales)
+            return error_memory(err);
+        if (stored_numbers(from, 0, (size_t)count, scales, &inner) != 0)
+            return error_set(err, inner.code, "%s: %s", cursor->path, inner.message);
+        for (size_t s = 0; s < count; s++) {
+            if (!(scales[s] > 0) || !isfinite(1 / scales[s]))
+                return error_set(err, ERROR_FORMAT, "%s: %s: has a scale that is not a positive number", cursor->path, from->name);
+            scales[s] = 1 / scales[s];
+        }
+        entry->quantised = true;
+        if (count == 1 && rows != 1)
+            entry->scale = scales[0];
+        else
+            entry->row_scales = scales;
     }
     return 0;
 }
 
-static int take_aliases(struct source_cursor *cursor, size_t count, struct container *out, struct error *err) {
-    for (size_t i = 0; i < count; i++) {
+static int read_file(struct source_cursor *cursor, struct ctranslate2_head *head, struct container *out, struct error *err) {
+    static const char aliases[] = "the list of aliases";
+    *head = (struct ctranslate2_head){.spec = "TransformerBase", .revision = 1}; /* as the first version's are */
+    if (source_take(cursor, &head->version, sizeof head->version, "its beginning", err) != 0)
+        return -1;
+    if (head->version < 1 || head->version > LAST_VERSION)
+        return error_set(err, ERROR_FORMAT, "%s: not a model of CTranslate2 that can be read: its version must be 1 to %d, got %u",
+                         cursor->path, LAST_VERSION, head->version);
+    if (head->version >= 2 && (take_string(cursor, &head->spec, "its beginning", err) != 0 ||
+                               source_take(cursor, &head->revision, sizeof head->revision, "its beginning", err) != 0))
+        return -1;
+
+    size_t count, alias_count = 0;
+    if (take_count(cursor, LEAST_VARIABLE_BYTES, "the list of variables", &count, err) != 0)
+        return -1;
+    if (!(out->entries = arena_zalloc(cursor->arena, count, sizeof *out->entries)))
+        return error_memory(err);
+    while (out->count < count)
+        if (take_variable(cursor, head->version, out, err) != 0)
+            return -1;
+    if (set_scales(cursor, out, err) != 0)
+        return -1;
+
+    if (head->version >= 3 && take_count(cursor, LEAST_ALIAS_BYTES, aliases, &alias_count, err) != 0)
+        return -1;
+    if (alias_count > 0) {
+        struct stored_tensor *entries = arena_alloc(cursor->arena, count + alias_count, sizeof *entries);
+        if (!entries)
+            return error_memory(err);
+        out->entries = memcpy(entries, out->entries, count * sizeof *entries);
+    }
+    for (size_t i = 0; i < alias_count; i++) {
         const char *alias, *name;
-        if (take_string(cursor, &alias, "the list of aliases", err) != 0 ||
-            take_string(cursor, &name, "the list of aliases", err) != 0)
+        if (take_string(cursor, &alias, aliases, err) != 0 || take_string(cursor, &name, aliases, err) != 0)
             return -1;
         const struct stored_tensor *variable = stored_find(out, name);
         if (!variable)
@@ -173,44 +182,6 @@ static int take_aliases(struct source_cursor *cursor, size_t count, struct conta
         out->entries[out->count] = *variable;
         out->entries[out->count++].name = alias;
     }
-    return 0;
-}
-
-static int read_head(struct source_cursor *cursor, struct ctranslate2_head *head, struct error *err) {
-    *head = (struct ctranslate2_head){.spec = "TransformerBase", .revision = 1}; /* as the first version's are */
-    if (source_take(cursor, &head->version, sizeof head->version, "its beginning", err) != 0)
-        return -1;
-    if (head->version < 1 || head->version > LAST_VERSION)
-        return error_set(err, ERROR_FORMAT, "%s: not a model of CTranslate2 that can be read: its version must be 1 to %d, got %u",
-                         cursor->path, LAST_VERSION, head->version);
-    if (head->version < 2)
-        return 0;
-    return take_string(cursor, &head->spec, "its beginning", err) == 0
-               ? source_take(cursor, &head->revision, sizeof head->revision, "its beginning", err)
-               : -1;
-}
-
-static int read_index(struct source_cursor *cursor, uint32_t version, struct container *out, struct error *err) {
-    size_t count, aliases = 0;
-    if (take_count(cursor, LEAST_VARIABLE_BYTES, "the list of variables", &count, err) != 0)
-        return -1;
-    if (!(out->entries = arena_zalloc(cursor->arena, count, sizeof *out->entries)))
-        return error_memory(err);
-    while (out->count < count)
-        if (take_variable(cursor, version, out, err) != 0)
-            return -1;
-    if (set_scales(cursor, out, err) != 0)
-        return -1;
-    if (version >= 3 && take_count(cursor, LEAST_ALIAS_BYTES, "the list of aliases", &aliases, err) != 0)
-        return -1;
-    struct stored_tensor *entries = aliases > 0 ? arena_zalloc(cursor->arena, count + aliases, sizeof *entries) : out->entries;
-    if (!entries)
-        return error_memory(err);
-    if (aliases > 0 && count > 0)
-        memcpy(entries, out->entries, count * sizeof *entries);
-    out->entries = entries;
-    if (take_aliases(cursor, aliases, out, err) != 0)
-        return -1;
     if (cursor->at != cursor->size)
         return error_set(err, ERROR_FORMAT, "%s: %llu bytes follow the last variable", cursor->path,
                          (unsigned long long)(cursor->size - cursor->at));
@@ -224,7 +195,7 @@ int ctranslate2_open(const char *path, struct arena *arena, struct container *ou
     if (found.file < 0)
         return -1;
     cursor.file = found.file;
-    if (read_head(&cursor, head, err) != 0 || read_index(&cursor, head->version, &found, err) != 0) {
+    if (read_file(&cursor, head, &found, err) != 0) {
         container_close(&found);
         return -1;
     }
@@ -334,51 +305,6 @@ static int read_tokens(const char *folder, const char *name, struct arena *arena
     return out->path == json ? read_array(out, arena, err) : read_lines(out, arena, err);
 }
 
-/* The model's own three tokens get alignd's names. */
-static int respell(struct tokens *tokens, const struct ctranslate2_settings *settings, struct arena *arena, struct error *err) {
-    const char *const special[][2] = {{settings->unknown, "<unk>"}, {settings->begin, "<s>"}, {settings->end, "</s>"}};
-    for (size_t s = 0; s < 3; s++) {
-        if (strcmp(special[s][0], special[s][1]) == 0)
-            continue;
-        for (size_t i = 0; i < tokens->count; i++)
-            tokens->list[i] = strcmp(tokens->list[i], special[s][1]) == 0   ? "" /* another token of this name */
-                              : strcmp(tokens->list[i], special[s][0]) == 0 ? special[s][1]
-                                                                            : tokens->list[i];
-    }
-    return tokens_respell(tokens, arena, err);
-}
-
-/* size: how many tokens the model has. Without <unk> in the list, it is one more. */
-static int check_size(struct tokens *tokens, size_t size, struct arena *arena, struct error *err) {
-    bool known = false;
-    for (size_t i = 0; i < tokens->count; i++)
-        known |= strcmp(tokens->list[i], "<unk>") == 0;
-    if (!known)
-        tokens->list[tokens->count++] = "<unk>";
-    if (tokens->count == size)
-        return 0;
-    return error_set(err, ERROR_FORMAT, "%s: has %s tokens, the model %s", tokens->path, import_thousands(arena, tokens->count),
-                     import_thousands(arena, size));
-}
-
-/* Without a SentencePiece file tokens are separated by white space, which pieces are not. */
-static int refuse_pieces(const struct tokens *tokens, struct error *err) {
-    static const char *const marks[][2] = {
-        {"\xe2\x96\x81", "are SentencePiece's, but no SentencePiece file lies beside the model: name it"},
-        {"\xef\xbf\xad", "are cut by OpenNMT's Tokenizer, and such models cannot be converted"},
-        {"@@", "are BPE pieces, and such models cannot be converted"}};
-    for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
-        size_t found = 0;
-        for (size_t i = 0; i < tokens->count; i++)
-            found += m == 0   ? source_begins(tokens->list[i], marks[m][0])
-                     : m == 1 ? source_begins(tokens->list[i], marks[m][0]) || source_ends(tokens->list[i], marks[m][0])
-                              : source_ends(tokens->list[i], marks[m][0]);
-        if (found > MANY_MARKED)
-            return error_set(err, ERROR_FORMAT, "%s: its tokens %s", tokens->path, marks[m][1]);
-    }
-    return 0;
-}
-
 int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena, json_t **out, struct tokens *target,
                                struct error *err) {
     struct tokens sides[2];
@@ -393,28 +319,59 @@ int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct are
     return tokens_languages(&sides[0], &sides[1], arena, out, err);
 }
 
+/* size: how many tokens the model has. */
 static int read_vocabulary(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings,
                            struct tokens *tokens, size_t side, size_t size, struct arena *arena, struct vocabulary *out,
                            struct error *err) {
-    struct vocabulary list;
-    bool ended = false;
-    if (respell(tokens, settings, arena, err) != 0 || check_size(tokens, size, arena, err) != 0)
+    /* The model's own three tokens get alignd's names; other tokens that have these names already get another spelling. */
+    const char *const special[][2] = {{settings->unknown, "<unk>"}, {settings->begin, "<s>"}, {settings->end, "</s>"}};
+    bool known = false, ended = false;
+    for (size_t s = 0; s < 3; s++)
+        for (size_t i = 0; strcmp(special[s][0], special[s][1]) != 0 && i < tokens->count; i++)
+            tokens->list[i] = strcmp(tokens->list[i], special[s][1]) == 0   ? ""
+                              : strcmp(tokens->list[i], special[s][0]) == 0 ? special[s][1]
+                                                                            : tokens->list[i];
+    if (tokens_respell(tokens, arena, err) != 0)
         return -1;
-    for (size_t i = 0; i < tokens->count; i++)
+    for (size_t i = 0; i < tokens->count; i++) {
+        known |= strcmp(tokens->list[i], "<unk>") == 0;
         ended |= strcmp(tokens->list[i], "</s>") == 0;
+    }
+    if (!known)
+        tokens->list[tokens->count++] = "<unk>";
+    if (tokens->count != size)
+        return error_set(err, ERROR_FORMAT, "%s: has %s tokens, the model %s", tokens->path, import_thousands(arena, tokens->count),
+                         import_thousands(arena, size));
     if (!ended && (side == 1 || settings->eos))
         return error_set(err, ERROR_FORMAT, "%s: %s is missing", tokens->path, settings->end);
+
+    struct vocabulary list;
+    const char *segmenter = parts->segmenters[side];
+    struct error other = {0};
     if (vocabulary_of_words(tokens->path, tokens->list, tokens->count, arena, &list, err) != 0)
         return -1;
-    struct error other = {0};
-    bool fits = parts->segmenters[side] && tokens_check_pieces(tokens, parts->segmenters[side], arena, &other) == 0;
-    if (!parts->segmenters[side] || (!fits && parts->guessed)) {
-        *out = list;
-        return refuse_pieces(tokens, err);
-    }
-    if (!fits)
+    bool fits = segmenter && tokens_check_pieces(tokens, segmenter, arena, &other) == 0;
+    if (fits)
+        return vocabulary_segmented(segmenter, &list, arena, out, err);
+    if (segmenter && !parts->guessed)
         return error_set(err, other.code, "%s", other.message);
-    return vocabulary_segmented(parts->segmenters[side], &list, arena, out, err);
+
+    /* Without a SentencePiece file tokens are separated by white space, which pieces are not. */
+    static const struct {
+        const char *begin, *end, *why;
+    } marks[] = {{"\xe2\x96\x81", NULL, "are SentencePiece's, but no SentencePiece file lies beside the model: name it"},
+                 {"\xef\xbf\xad", "\xef\xbf\xad", "are cut by OpenNMT's Tokenizer, and such models cannot be converted"},
+                 {NULL, "@@", "are BPE pieces, and such models cannot be converted"}};
+    for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
+        size_t found = 0;
+        for (size_t i = 0; i < tokens->count; i++)
+            found += (marks[m].begin && source_begins(tokens->list[i], marks[m].begin)) ||
+                     (marks[m].end && source_ends(tokens->list[i], marks[m].end));
+        if (found > MANY_MARKED)
+            return error_set(err, ERROR_FORMAT, "%s: its tokens %s", tokens->path, marks[m].why);
+    }
+    *out = list;
+    return 0;
 }
 
 int ctranslate2_read_words(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings, size_t source,
@@ -451,7 +408,6 @@ enum { MOST_LAYERS = 1000, MOST_POSITIONS = 1024, FLAGS_MOVED = 5 };
 struct converter {
     struct tensors *tensors;
     const struct ctranslate2_head *head;
-    struct arena *arena;
     size_t size, heads; /* d; heads of the spec, where the file does not say */
 };
 
@@ -459,10 +415,9 @@ struct converter {
 struct side {
     const char *name; /* encoder or decoder */
     size_t layers, heads, filter;
-    bool before;  /* norms come before each block */
-    bool scaled;  /* embeddings times sqrt(d) */
-    bool stored;  /* positions are a table in the file */
-    size_t table; /* its rows that are kept */
+    bool before; /* norms come before each block */
+    bool scaled; /* embeddings times sqrt(d) */
+    bool stored; /* positions are a table in the file */
     const char *activation;
 };
 
@@ -475,8 +430,9 @@ static void replace(struct name *name, const char *from, const char *to) {
         *name = named("%.*s%s%s", (int)(found - name->text), name->text, to, found + strlen(from));
 }
 
-/* The first revision has the names that OpenNMT-tf gave its variables. */
-static const char *renamed(const char *name, struct arena *arena) {
+/* Gives tensors the names of today, and sets those apart that are the scales of others. The first revision has the names that
+ * OpenNMT-tf gave its variables. */
+static void name_tensors(struct converter *c) {
     static const char *const pairs[][2] = {{"transformer/", ""},
                                            {":0", ""},
                                            {"w_embs", "embeddings/weight"},
@@ -485,24 +441,20 @@ static const char *renamed(const char *name, struct arena *arena) {
                                            {"dense", "projection"},
                                            {"conv1d_", "linear_"},
                                            {"conv1d", "linear_0"}};
-    struct name own = named("%s", name);
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        replace(&own, pairs[i][0], pairs[i][1]);
-    if (strstr(own.text, "encoder")) {
-        replace(&own, "multi_head", "self_attention");
-    } else {
-        replace(&own, "masked_multi_head", "self_attention");
-        replace(&own, "multi_head", "attention");
-    }
-    return arena_copy(arena, own.text, strlen(own.text));
-}
-
-/* Gives tensors the names of today, and sets those apart that are the scales of others. */
-static void name_tensors(struct converter *c) {
     struct tensors *t = c->tensors;
-    for (size_t i = 0; i < t->from->count; i++)
-        if (c->head->revision == 1 && !(t->names[i] = renamed(t->names[i], c->arena)))
+    for (size_t i = 0; c->head->revision == 1 && i < t->from->count; i++) {
+        struct name own = named("%s", t->names[i]);
+        for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
+            replace(&own, pairs[p][0], pairs[p][1]);
+        if (strstr(own.text, "encoder")) {
+            replace(&own, "multi_head", "self_attention");
+        } else {
+            replace(&own, "masked_multi_head", "self_attention");
+            replace(&own, "multi_head", "attention");
+        }
+        if (!(t->names[i] = arena_copy(t->arena, own.text, strlen(own.text))))
             tensors_fail(t, "memory is out");
+    }
     for (size_t i = 0; !t->failed && i < t->from->count; i++)
         if (t->from->entries[i].quantised)
             tensors_drop(t, named("%s_scale", t->names[i]).text);
@@ -569,18 +521,6 @@ static const struct {
     {"ffn/linear_0_noact/weight", NEVER, "a gated feed-forward"},
 };
 
-static bool is_harmless(const struct converter *c, enum harmless kind, const struct stored_tensor *stored, size_t heads) {
-    float value;
-    if (kind == ALWAYS || kind == NEVER || !number_of(stored, &value))
-        return kind == ALWAYS;
-    double size = (double)c->size / (double)heads, given = (double)value;
-    return kind == HEADS         ? given == (double)heads
-           : kind == HEAD_SIZE   ? given == size
-           : kind == ZERO_OR_ONE ? given == 0 || given == 1
-           : kind == QUERY_SCALE ? fabs(given * sqrt(size) - 1) < 1e-6
-                                 : given == 0;
-}
-
 /* Refuses by name what alignd's blocks do not have. */
 static void refuse_lacking(struct converter *c, const struct side sides[2]) {
     struct tensors *t = c->tensors;
@@ -588,10 +528,21 @@ static void refuse_lacking(struct converter *c, const struct side sides[2]) {
         for (size_t l = 0; t->left[i] && l < sizeof lacking / sizeof *lacking; l++) {
             const char *name = t->names[i];
             size_t length = strlen(name), end = strlen(lacking[l].end);
-            bool named_so = source_ends(name, lacking[l].end) && (length == end || name[length - end - 1] == '/');
-            if (!named_so)
+            if (!source_ends(name, lacking[l].end) || (length > end && name[length - end - 1] != '/'))
                 continue;
-            if (!is_harmless(c, lacking[l].harmless, &t->from->entries[i], sides[!source_begins(name, "encoder")].heads))
+            enum harmless kind = lacking[l].harmless;
+            float value = 0;
+            bool harmless = kind == ALWAYS;
+            if (kind != ALWAYS && kind != NEVER && number_of(&t->from->entries[i], &value)) {
+                double heads = (double)sides[!source_begins(name, "encoder")].heads, given = (double)value;
+                double size = (double)c->size / heads;
+                harmless = kind == HEADS         ? given == heads
+                           : kind == HEAD_SIZE   ? given == size
+                           : kind == ZERO_OR_ONE ? given == 0 || given == 1
+                           : kind == QUERY_SCALE ? fabs(given * sqrt(size) - 1) < 1e-6
+                                                 : given == 0;
+            }
+            if (!harmless)
                 tensors_fail(t, "%s: the model has %s%s which alignd does not", t->from->entries[i].name, lacking[l].reason,
                              source_ends(lacking[l].reason, ",") ? "" : ",");
             t->left[i] = false;
@@ -611,17 +562,13 @@ static void matrix(struct converter *c, const struct stored_tensor *from, const 
     }
 }
 
-/* Rows of NAME.weight and NAME.bias [outputs, inputs]; zeros in place of a bias that is not there. */
-static void linear_rows(struct converter *c, const char *theirs, const char *ours, size_t outputs, size_t inputs, size_t first,
-                        size_t count) {
-    struct name bias = named("%s/bias", theirs);
-    const struct stored_tensor *weight = tensors_matrix(c->tensors, named("%s/weight", theirs).text, outputs, inputs);
-    matrix(c, weight, named("%s.weight", ours).text, first, count, inputs);
-    struct made *made = tensors_make_vector(c->tensors, named("%s.bias", ours).text, count);
-    if (tensors_find(c->tensors, bias.text))
+/* Numbers first .. first + count - 1 of a bias [size]; zeros in place of one that is not there. */
+static void bias(struct converter *c, const char *theirs, const char *ours, size_t size, size_t first, size_t count) {
+    struct made *made = tensors_make_vector(c->tensors, ours, count);
+    if (tensors_find(c->tensors, theirs))
         tensors_patch(
             c->tensors, made,
-            (struct patch){.from = tensors_vector(c->tensors, bias.text, outputs), .column = first, .rows = 1, .columns = count});
+            (struct patch){.from = tensors_vector(c->tensors, theirs, size), .column = first, .rows = 1, .columns = count});
 }
 
 static void norm(struct converter *c, const char *theirs, const char *ours) {
@@ -635,7 +582,7 @@ static void norm(struct converter *c, const char *theirs, const char *ours) {
 
 /* ---- the stacks ---- */
 
-static void layer(struct converter *c, const struct side *side, size_t number) {
+static void stack(struct converter *c, struct side *side) {
     size_t d = c->size, f = side->filter;
     const struct {
         const char *theirs, *ours;
@@ -654,37 +601,34 @@ static void layer(struct converter *c, const struct side *side, size_t number) {
                   {"ffn/linear_0", "filter.input", f, d, 0, f},
                   {"ffn/linear_1", "filter.output", d, f, 0, d},
                   {"ffn/layer_norm", "filter", 0, 0, 0, 0}};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
-        struct name theirs = named("%s/layer_%zu/%s", side->name, number, blocks[i].theirs);
-        struct name ours = named("%s.layers.%zu.%s", side->name, number, blocks[i].ours);
-        if (source_begins(blocks[i].theirs, "attention/") && strcmp(side->name, "decoder") != 0)
-            continue;
-        if (blocks[i].outputs)
-            linear_rows(c, theirs.text, ours.text, blocks[i].outputs, blocks[i].inputs, blocks[i].first, blocks[i].count);
-        else
-            norm(c, theirs.text, ours.text);
-    }
-}
+    bool crosses = strcmp(side->name, "decoder") == 0;
+    for (size_t i = 0; i < side->layers && !c->tensors->failed; i++)
+        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+            struct name theirs = named("%s/layer_%zu/%s", side->name, i, blocks[b].theirs);
+            struct name ours = named("%s.layers.%zu.%s", side->name, i, blocks[b].ours);
+            if (!crosses && source_begins(blocks[b].theirs, "attention/"))
+                continue;
+            if (!blocks[b].outputs) {
+                norm(c, theirs.text, ours.text);
+                continue;
+            }
+            const struct stored_tensor *weight =
+                tensors_matrix(c->tensors, named("%s/weight", theirs.text).text, blocks[b].outputs, blocks[b].inputs);
+            matrix(c, weight, named("%s.weight", ours.text).text, blocks[b].first, blocks[b].count, blocks[b].inputs);
+            bias(c, named("%s/bias", theirs.text).text, named("%s.bias", ours.text).text, blocks[b].outputs, blocks[b].first,
+                 blocks[b].count);
+        }
+    if (side->before)
+        norm(c, named("%s/layer_norm", side->name).text, side->name);
 
-/* A table of more positions than alignd reaches is cut. */
-static void positions(struct converter *c, struct side *side) {
     struct name theirs = named("%s/position_encodings/encodings", side->name);
     side->stored = tensors_find(c->tensors, theirs.text) != NULL;
     if (!side->stored)
         return;
     size_t rows = tensors_rows(c->tensors, theirs.text);
-    side->table = rows < MOST_POSITIONS ? rows : MOST_POSITIONS;
-    const struct stored_tensor *from = tensors_matrix(c->tensors, theirs.text, rows, c->size);
-    struct made *made = tensors_copy(c->tensors, named("%s.positions", side->name).text, from, side->table, c->size);
-    made->exact = true;
-}
-
-static void stack(struct converter *c, struct side *side) {
-    for (size_t i = 0; i < side->layers && !c->tensors->failed; i++)
-        layer(c, side, i);
-    if (side->before)
-        norm(c, named("%s/layer_norm", side->name).text, side->name);
-    positions(c, side);
+    const struct stored_tensor *from = tensors_matrix(c->tensors, theirs.text, rows, d);
+    size_t kept = rows < MOST_POSITIONS ? rows : MOST_POSITIONS; /* alignd reaches no further */
+    tensors_copy(c->tensors, named("%s.positions", side->name).text, from, kept, d)->exact = true;
 }
 
 static void read_side(struct converter *c, struct side *side) {
@@ -746,12 +690,7 @@ static void embeddings(struct converter *c, struct words *words) {
         tensors_drop(c->tensors, output);
     else
         matrix(c, tensors_matrix(c->tensors, output, words->target, c->size), "output.weight", 0, words->target, c->size);
-    struct made *bias = tensors_make_vector(c->tensors, "output.bias", words->target);
-    if (tensors_find(c->tensors, "decoder/projection/bias"))
-        tensors_patch(c->tensors, bias,
-                      (struct patch){.from = tensors_vector(c->tensors, "decoder/projection/bias", words->target),
-                                     .rows = 1,
-                                     .columns = words->target});
+    bias(c, "decoder/projection/bias", "output.bias", words->target, 0, words->target);
     words->zero = flag(c, "decoder", "start_from_zero_embedding", 0) != 0;
     double alignment = flag(c, "decoder", "alignment_layer", -1);
     words->alignment = (long)fmin(fmax(alignment, -MOST_LAYERS), MOST_LAYERS); /* any number may stand there */
@@ -815,7 +754,7 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
     struct ctranslate2_settings settings;
     struct side sides[2] = {{.name = "encoder"}, {.name = "decoder"}};
     struct words words = {0};
-    struct converter c = {.tensors = &out->tensors, .head = &head, .arena = arena};
+    struct converter c = {.tensors = &out->tensors, .head = &head};
     const char *path = path_join(arena, parts->folder, "model.bin"), *card;
     json_t *languages = NULL;
     if (!path)

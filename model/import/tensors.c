@@ -67,47 +67,30 @@ int stored_bytes(const struct stored_tensor *stored, uint64_t first, size_t coun
     return 0;
 }
 
-/* One number as it lies in the file, little-endian as all machines that this runs on. */
-static float number_at(enum stored_kind kind, const unsigned char *bytes) {
-    uint16_t half;
-    uint32_t bits;
-    float single;
-    double both;
-    switch (kind) {
-    case STORED_F32:
-        memcpy(&single, bytes, sizeof single);
-        return single;
-    case STORED_F16:
-        memcpy(&half, bytes, sizeof half);
-        return half_to_float(half);
-    case STORED_BF16:
-        memcpy(&half, bytes, sizeof half);
-        return float_of_bits((uint32_t)half << 16);
-    case STORED_F64:
-        memcpy(&both, bytes, sizeof both);
-        return (float)both;
-    case STORED_I8:
-        return (float)(int8_t)*bytes;
-    case STORED_I16:
-        memcpy(&half, bytes, sizeof half);
-        return (float)(int16_t)half;
-    case STORED_I32:
-        memcpy(&bits, bytes, sizeof bits);
-        return (float)(int32_t)bits;
-    default:
-        return NAN; /* callers refuse such tensors by their type */
-    }
-}
-
 int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t count, float *out, struct error *err) {
-    unsigned char bytes[CHUNK * sizeof(double)];
+    union { /* numbers as they lie in the file, little-endian as all machines that this runs on */
+        int8_t i8[CHUNK];
+        int16_t i16[CHUNK];
+        int32_t i32[CHUNK];
+        uint16_t half[CHUNK];
+        float f32[CHUNK];
+        double f64[CHUNK];
+    } chunk;
     uint64_t row = stored->row_scales && count > 0 ? stored_count(stored) / stored->shape[0] : 1; /* numbers of a row */
     for (size_t done = 0, step; done < count; done += step) {
         step = count - done < CHUNK ? count - done : CHUNK;
-        if (stored_bytes(stored, first + done, step, bytes, err) != 0)
+        if (stored_bytes(stored, first + done, step, &chunk, err) != 0)
             return -1;
         for (size_t i = 0; i < step; i++) {
-            float value = number_at(stored->kind, bytes + i * stored_types[stored->kind].bytes);
+            enum stored_kind kind = stored->kind;
+            float value = kind == STORED_F32    ? chunk.f32[i]
+                          : kind == STORED_F16  ? half_to_float(chunk.half[i])
+                          : kind == STORED_BF16 ? float_of_bits((uint32_t)chunk.half[i] << 16)
+                          : kind == STORED_F64  ? (float)chunk.f64[i]
+                          : kind == STORED_I8   ? (float)chunk.i8[i]
+                          : kind == STORED_I16  ? (float)chunk.i16[i]
+                          : kind == STORED_I32  ? (float)chunk.i32[i]
+                                                : NAN; /* callers refuse such tensors by their type */
             if (stored->quantised)
                 value *= stored->row_scales ? stored->row_scales[(first + done + i) / row] : stored->scale;
             if (!isfinite(value))
@@ -361,11 +344,6 @@ struct loaded {
     size_t count;
 };
 
-static void unload(struct loaded *loaded) {
-    while (loaded->count > 0)
-        free(loaded->numbers[--loaded->count]);
-}
-
 static int load(struct loaded *loaded, const struct stored_tensor *from, const float **numbers, struct error *err) {
     for (size_t i = 0; i < loaded->count; i++)
         if (loaded->from[i] == from) {
@@ -391,58 +369,52 @@ static int load(struct loaded *loaded, const struct stored_tensor *from, const f
     return 0;
 }
 
-/* The size of a foreign tensor's last axis, as a matrix: a vector is one row. */
-static size_t last_axis(const struct stored_tensor *stored) {
-    return stored->dims == 0 ? 1 : stored->shape[stored->dims - 1];
-}
-
-/* Rows begin .. end - 1 of the made tensor that the patch has. out: the first of them. numbers: room for a row of the patch. */
-static int apply(const struct made *made, const struct patch *patch, size_t begin, size_t end, float *out, float *row,
-                 struct loaded *loaded, struct error *err) {
-    const struct stored_tensor *from = patch->from;
-    size_t first = begin > patch->to_row ? begin : patch->to_row;
-    size_t past = end < patch->to_row + patch->rows ? end : patch->to_row + patch->rows;
-    bool vector = made->dims == 1; /* in either orientation */
-    bool by_columns = !vector && patch->flip != from->transposed;
-    size_t width = vector ? 0 : from->transposed ? from->shape[0] : last_axis(from); /* as it lies in the file */
-    const float *numbers = NULL;
-    bool whole = !vector && !by_columns && !patch->add && patch->columns == width && width == made->columns;
-    if (whole && first < past)
-        return stored_numbers(from, (uint64_t)((from->transposed ? patch->column : patch->row) + first - patch->to_row) * width,
-                              (past - first) * width, out + (first - begin) * width, err);
-    if (first < past && by_columns && load(loaded, from, &numbers, err) != 0)
-        return -1;
-    for (size_t i = first; i < past; i++) {
-        float *to = out + (i - begin) * made->columns + patch->to_column;
-        size_t line = i - patch->to_row;
-        const float *source = row;
-        size_t step = 1;
-        if (by_columns) { /* element j lies `width` numbers after element j - 1 */
-            source = from->transposed ? numbers + patch->column * width + patch->row + line
-                                      : numbers + patch->row * width + patch->column + line;
-            step = width;
-        } else {
-            uint64_t at = vector             ? patch->column
-                          : from->transposed ? (uint64_t)(patch->column + line) * width + patch->row
-                                             : (uint64_t)(patch->row + line) * width + patch->column;
-            if (stored_numbers(from, at, patch->columns, row, err) != 0)
-                return -1;
-        }
-        for (size_t j = 0; j < patch->columns; j++)
-            to[j] = patch->add ? to[j] + source[j * step] : source[j * step];
-    }
-    return 0;
-}
-
-/* Rows begin .. end - 1 as float32. */
+/* Rows begin .. end - 1 as float32. row: room for a row of each patch. */
 static int make_rows(const struct made *made, size_t begin, size_t end, float *out, float *row, struct loaded *loaded,
                      struct error *err) {
     memset(out, 0, (end - begin) * made->columns * sizeof *out);
     for (size_t i = begin; made->identity && i < end; i++)
         out[(i - begin) * made->columns + i] = 1;
-    for (const struct patch *patch = made->patches; patch; patch = patch->next)
-        if (apply(made, patch, begin, end, out, row, loaded, err) != 0)
+    for (const struct patch *patch = made->patches; patch; patch = patch->next) {
+        const struct stored_tensor *from = patch->from;
+        size_t first = begin > patch->to_row ? begin : patch->to_row;
+        size_t past = end < patch->to_row + patch->rows ? end : patch->to_row + patch->rows;
+        if (first >= past)
+            continue;
+        bool vector = made->dims == 1; /* in either orientation */
+        bool by_columns = !vector && patch->flip != from->transposed;
+        size_t last = from->dims == 0 ? 1 : from->shape[from->dims - 1];      /* a vector is one row */
+        size_t width = vector ? 0 : from->transposed ? from->shape[0] : last; /* as it lies in the file */
+
+        if (!vector && !by_columns && !patch->add && patch->columns == width && width == made->columns) { /* whole rows */
+            uint64_t at = (uint64_t)((from->transposed ? patch->column : patch->row) + first - patch->to_row) * width;
+            if (stored_numbers(from, at, (past - first) * width, out + (first - begin) * width, err) != 0)
+                return -1;
+            continue;
+        }
+        const float *numbers = NULL;
+        if (by_columns && load(loaded, from, &numbers, err) != 0)
             return -1;
+        for (size_t i = first; i < past; i++) {
+            float *to = out + (i - begin) * made->columns + patch->to_column;
+            size_t line = i - patch->to_row;
+            const float *source = row;
+            size_t step = 1;
+            if (by_columns) { /* element j lies `width` numbers after element j - 1 */
+                source = from->transposed ? numbers + patch->column * width + patch->row + line
+                                          : numbers + patch->row * width + patch->column + line;
+                step = width;
+            } else {
+                uint64_t at = vector             ? patch->column
+                              : from->transposed ? (uint64_t)(patch->column + line) * width + patch->row
+                                                 : (uint64_t)(patch->row + line) * width + patch->column;
+                if (stored_numbers(from, at, patch->columns, row, err) != 0)
+                    return -1;
+            }
+            for (size_t j = 0; j < patch->columns; j++)
+                to[j] = patch->add ? to[j] + source[j * step] : source[j * step];
+        }
+    }
     return 0;
 }
 
@@ -459,8 +431,7 @@ struct slot {
     const char *name;
     const char *dtype;
     size_t item, dims, shape[2];
-    uint64_t begin;  /* in the data */
-    uint64_t *place; /* where `begin` is also put */
+    uint64_t *place; /* set to where it begins in the data */
 };
 
 struct places {
@@ -517,9 +488,7 @@ static char *make_header(struct slot *slots, size_t count, const char *origin, s
         }
         fprintf(out, "],\"data_offsets\":[%llu,%llu]}%s", (unsigned long long)*end, (unsigned long long)(*end + size),
                 i + 1 < count ? "," : "");
-        slots[i].begin = *end;
-        if (slots[i].place)
-            *slots[i].place = *end;
+        *slots[i].place = *end;
         *end += size;
     }
     fputc('}', out);
@@ -562,10 +531,9 @@ static int output_open(struct output *output, const char *path, struct error *er
 }
 
 static int output_close(struct output *output, int result, struct error *err) {
-    if (output->file >= 0 && result == 0 && fsync(output->file) != 0)
+    if (result == 0 && fsync(output->file) != 0)
         result = error_set(err, ERROR_FILE, "%s: %s", output->path, strerror(errno));
-    if (output->file >= 0)
-        close(output->file);
+    close(output->file);
     return result;
 }
 
@@ -659,36 +627,13 @@ static int write_made(const struct output *output, const struct made *made, enum
             scale += (end - begin) * sizeof *scales;
         }
     }
-    unload(&loaded);
+    for (size_t i = 0; i < loaded.count; i++)
+        free(loaded.numbers[i]);
     free(numbers);
     free(row);
     free(scales);
     free(packed);
     return result;
-}
-
-/* slots: room for three of each made tensor. Returns how many there are. */
-static size_t lay_out(const struct tensors *tensors, enum storage_kind kind, struct slot *slots, struct places *places) {
-    size_t count = 0;
-    for (const struct made *made = tensors->made; made; made = made->next, places++) {
-        enum storage_kind own = made->dims == 2 && !made->exact ? kind : STORAGE_FLOAT32;
-        slots[count++] = (struct slot){made->name,
-                                       storages[own].dtype,
-                                       storages[own].item,
-                                       made->dims,
-                                       {made->dims == 2 ? made->rows : made->columns, made->columns},
-                                       0,
-                                       &places->numbers};
-        if (own != STORAGE_INT8)
-            continue;
-        bool one = made->given && !made->given->row_scales;
-        slots[count++] = (struct slot){
-            import_say(tensors->arena, "%s.scale", made->name), "F32", 4, 1, {one ? 1 : made->rows, 0}, 0, &places->scale};
-        if (made->given && made->input_scale > 0)
-            slots[count++] = (struct slot){
-                import_say(tensors->arena, "%s.input_scale", made->name), "F32", 4, 1, {1, 0}, 0, &places->input_scale};
-    }
-    return count;
 }
 
 /* Forgets pages of a mapped file that have been read. */
@@ -704,13 +649,31 @@ int tensors_write(struct tensors *tensors, const char *path, enum storage_kind k
     if (tensors->failed)
         return -1;
     struct slot *slots = arena_alloc(tensors->arena, 3 * tensors->count, sizeof *slots);
-    struct places *places = arena_zalloc(tensors->arena, tensors->count, sizeof *places);
-    size_t count = slots && places ? lay_out(tensors, kind, slots, places) : 0, header;
+    struct places *places = arena_zalloc(tensors->arena, tensors->count, sizeof *places), *own = places;
+    if (!slots || !places)
+        return error_memory(err);
+    size_t count = 0, header;
+    for (const struct made *made = tensors->made; made; made = made->next, own++) {
+        bool exact = made->dims == 1 || made->exact, one = made->given && !made->given->row_scales;
+        enum storage_kind stored = exact ? STORAGE_FLOAT32 : kind;
+        size_t first = made->dims == 1 ? made->columns : made->rows;
+        slots[count++] = (struct slot){made->name, storages[stored].dtype, storages[stored].item,
+                                       made->dims, {first, made->columns}, &own->numbers};
+        if (stored != STORAGE_INT8)
+            continue;
+        const char *scale = import_say(tensors->arena, "%s.scale", made->name);
+        slots[count++] = (struct slot){scale, "F32", 4, 1, {one ? 1 : made->rows, 0}, &own->scale};
+        if (made->given && made->input_scale > 0) {
+            const char *input = import_say(tensors->arena, "%s.input_scale", made->name);
+            slots[count++] = (struct slot){input, "F32", 4, 1, {1, 0}, &own->input_scale};
+        }
+    }
     uint64_t end;
     char *start = count > 0 && !arena_failed(tensors->arena) ? make_header(slots, count, origin, &header, &end) : NULL;
     struct output output;
     if (!start)
         return error_memory(err);
+
     int result = output_open(&output, path, err);
     if (result == 0) {
         output.data = header;
@@ -734,7 +697,7 @@ int ready_write(const char *path, const struct ready *tensors, size_t count, str
     if (!slots || !places)
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
-        slots[i] = (struct slot){tensors[i].name, tensors[i].integers ? "I32" : "F32", 4, 1, {tensors[i].count, 0}, 0, &places[i]};
+        slots[i] = (struct slot){tensors[i].name, tensors[i].integers ? "I32" : "F32", 4, 1, {tensors[i].count, 0}, &places[i]};
     size_t header;
     char *start = make_header(slots, count, NULL, &header, &end);
     struct output output;
