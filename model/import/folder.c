@@ -61,38 +61,30 @@ static const char *const young[] = {
     "encoder.position_offset", "encoder.epsilon",           "decoder.position_offset", "decoder.epsilon"};
 static const char *const sections[] = {"encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "defaults"};
 
-static json_t *fallback_of(const struct key *key) {
-    if (strcmp(key->type, "integer") == 0)
-        return json_integer(strtoll(key->fallback, NULL, 10));
-    if (strcmp(key->type, "number") == 0)
-        return json_real(strtod(key->fallback, NULL));
-    return strcmp(key->type, "boolean") == 0 ? json_boolean(strcmp(key->fallback, "true") == 0) : json_string(key->fallback);
-}
-
 /* Fills in the defaults of weights/config.def. */
 static int config_fill(json_t *config, struct error *err) {
     int failed = 0;
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         if (!json_object_get(config, sections[i]))
             failed |= json_object_set_new(config, sections[i], json_object());
-    for (size_t i = 0; i < KEYS; i++) {
-        const char *dot = strchr(keys[i].path, '.'), *name = dot ? dot + 1 : keys[i].path;
-        struct name section = named("%.*s", (int)(dot ? dot - keys[i].path : 0), keys[i].path);
+    for (const struct key *key = keys; key < keys + KEYS; key++) {
+        const char *dot = strchr(key->path, '.'), *name = dot ? dot + 1 : key->path;
+        struct name section = named("%.*s", (int)(dot ? dot - key->path : 0), key->path);
         json_t *object = dot ? json_object_get(config, section.text) : config;
+        json_t *usual = strcmp(key->type, "integer") == 0   ? json_integer(strtoll(key->fallback, NULL, 10))
+                        : strcmp(key->type, "number") == 0  ? json_real(strtod(key->fallback, NULL))
+                        : strcmp(key->type, "boolean") == 0 ? json_boolean(strcmp(key->fallback, "true") == 0)
+                                                            : json_string(key->fallback);
+        const json_t *own = json_object_get(object, name);
         const char *chosen = json_string_value(json_object_get(object, strcmp(section.text, "decoder") == 0 ? "style" : "type"));
-        bool has =
-            json_is_object(object) && *keys[i].fallback && (!*keys[i].only || (chosen && source_listed(keys[i].only, chosen)));
-        if (has && !json_object_get(object, name))
-            failed |= json_object_set_new(object, name, fallback_of(&keys[i]));
-    }
-    for (size_t i = 0; i < sizeof young / sizeof *young; i++) {
-        const struct key *key = keys;
-        while (strcmp(key->path, young[i]) != 0)
-            key++; /* config.def has them all */
-        const char *dot = strchr(key->path, '.');
-        json_t *object = json_object_get(config, named("%.*s", (int)(dot - key->path), key->path).text), *usual = fallback_of(key);
-        if (json_is_object(object) && json_equal(json_object_get(object, dot + 1), usual))
-            failed |= json_object_del(object, dot + 1);
+        bool has = json_is_object(object) && *key->fallback && (!*key->only || (chosen && source_listed(key->only, chosen)));
+        bool is_young = false;
+        for (size_t i = 0; i < sizeof young / sizeof *young; i++)
+            is_young |= strcmp(key->path, young[i]) == 0;
+        if (is_young && json_equal(own, usual))
+            failed |= json_object_del(object, name);
+        else if (!is_young && has && !own)
+            failed |= json_object_set(object, name, usual);
         json_decref(usual);
     }
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
@@ -139,16 +131,6 @@ static char *config_text(const json_t *config) {
 
 enum { HEAD_BYTES = 48, MULTIPLE = 8 /* Marian fills each list up with the lowest ids that it lacks */, QUALITY_FEATURES = 4 };
 enum { MOST_LIST_BYTES = 1 << 30 };
-
-/* The checksum covers whole words of eight bytes, but not a remainder at the end. */
-static uint64_t checksum_of(const char *bytes, size_t count) {
-    uint64_t h = 0, word;
-    for (size_t i = 0; i + 8 <= count; i += 8) {
-        memcpy(&word, bytes + i, sizeof word);
-        h ^= word + 0x9e3779b9 + (h << 6) + (h >> 2);
-    }
-    return h;
-}
 
 static int by_number(const void *a, const void *b) {
     int32_t one = *(const int32_t *)a, other = *(const int32_t *)b;
@@ -202,7 +184,12 @@ static int read_binary(const char *path, const char *content, size_t size, const
     if (first > targets)
         return error_set(err, ERROR_FORMAT, "%s: puts %s ids on every list, but the model has %s", path,
                          import_thousands(arena, first), import_thousands(arena, targets));
-    if (checksum_of(content + 16, size - 16) != head[1])
+    uint64_t sum = 0, part; /* the checksum covers whole words of eight bytes, but not a remainder at the end */
+    for (size_t i = 16; i + 8 <= size; i += 8) {
+        memcpy(&part, content + i, sizeof part);
+        sum ^= part + 0x9e3779b9 + (sum << 6) + (sum >> 2);
+    }
+    if (sum != head[1])
         return error_set(err, ERROR_FORMAT, "%s: its checksum is wrong", path);
     const char *offsets = content + HEAD_BYTES, *ids = offsets + 8 * words;
     uint64_t begin, end, last = 0;
@@ -346,15 +333,6 @@ int shortlist_import(const char *path, const struct shortlist_options *options, 
     return 0;
 }
 
-static int write_shortlist(const char *path, const struct shortlist_import *list, struct arena *arena, struct error *err) {
-    static const int32_t multiple = MULTIPLE;
-    const struct ready tensors[] = {{"always", true, list->always_count, list->always},
-                                    {"offsets", true, list->offset_count, list->offsets},
-                                    {"targets", true, list->target_count, list->targets},
-                                    {"multiple", true, 1, &multiple}};
-    return ready_write(path, tensors, sizeof tensors / sizeof *tensors, arena, err);
-}
-
 /* In the file, little-endian: u64 magic, u64 4, float32 deviation [4], mean [4], coefficient [4], intercept: a logistic regression
  * of whether a word is wrong. Here its complement, a weight for each feature as it is, and a constant. */
 int quality_import(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS], struct error *err) {
@@ -394,10 +372,6 @@ int quality_import(const char *path, struct arena *arena, float weights[QUALITY_
     return 0;
 }
 
-static int write_quality(const char *path, const float weights[QUALITY_WEIGHTS], struct arena *arena, struct error *err) {
-    return ready_write(path, &(struct ready){"log_probs", false, QUALITY_WEIGHTS, weights}, 1, arena, err);
-}
-
 /* ---- the card ---- */
 
 static const char *string_of(const json_t *section, const char *key) {
@@ -428,23 +402,6 @@ static const char *describe_cell(const json_t *section, struct arena *arena) {
                       json_is_true(json_object_get(section, "residual")) ? ", residual" : "");
 }
 
-/* The licence and the author of the model, from the files beside it or else from the place of the download. */
-static void settle_origin(struct conversion *c) {
-    const struct import_origin *from = c->downloaded;
-    if (from && !*c->origin.licence)
-        c->origin.licence = from->licence;
-    if (from && !*c->origin.attribution)
-        c->origin.attribution = from->attribution;
-}
-
-/* A row of the card's table. */
-static const char *downloaded_row(const struct conversion *c, struct arena *arena) {
-    const struct import_origin *from = c->downloaded;
-    return from
-               ? import_say(arena, "| downloaded | %s%s%s, %s |\n", from->from, *from->version ? " " : "", from->version, from->url)
-               : "";
-}
-
 /* origin.json: the same for programs. The licence is its name alone. A model that was not downloaded has a licence at most. */
 static const char *origin_text(const struct conversion *c, struct arena *arena) {
     static const struct import_origin elsewhere = {"", "", "", "", "", ""};
@@ -465,14 +422,17 @@ static const char *origin_text(const struct conversion *c, struct arena *arena) 
     return line;
 }
 
-/* The card's text in the arena. */
+/* The card's text in the arena, NULL if memory is out. */
 static const char *card_text(const struct conversion *c, uint64_t weights, struct arena *arena) {
     const json_t *encoder = json_object_get(c->config, "encoder"), *decoder = json_object_get(c->config, "decoder");
     const json_t *attention = json_object_get(c->config, "attention"), *output = json_object_get(c->config, "output");
     bool blocks = strcmp(string_of(encoder, "type"), "transformer") == 0;
     bool both = json_is_true(json_object_get(encoder, "bidirectional")),
          forward = strcmp(string_of(encoder, "stack"), "forward") == 0;
-    const char *name = string_of(c->config, "name"), *decoded, *attended, *read;
+    const char *name = string_of(c->config, "name"), *decoded, *attended, *read, *row = "";
+    const struct import_origin *from = c->downloaded;
+    if (from)
+        row = import_say(arena, "| downloaded | %s%s%s, %s |\n", from->from, *from->version ? " " : "", from->version, from->url);
     const char *encoded = blocks ? describe_blocks(encoder, arena)
                                  : import_say(arena, "%s%s", describe_cell(encoder, arena), both ? ", bidirectional" : "");
     if (blocks) {
@@ -486,20 +446,20 @@ static const char *card_text(const struct conversion *c, uint64_t weights, struc
         attended = import_say(arena, "%s (%lld) over annotations of %lld", string_of(attention, "score"),
                               number_of(attention, "size"), number_of(encoder, "hidden") * (both && !forward ? 2 : 1));
     }
-    return import_say(
-        arena,
-        "# %s\n\nConverted from %s by `alignd import`. Loaded by `alignd --model %s`.\n\n| | |\n|---|---|\n| from | "
-        "%s |\n| into | %s |\n"
-        "| encoder | %s |\n| attention | %s |\n| decoder | %s |\n| output | %s, softmax over the target pieces%s "
-        "|\n| tokens | %s |\n"
-        "| parameters | %s |\n| stored as | %s, vectors as float32; %.1f MB |\n%s\n"
-        "Data and training are those of the model that it was converted from. Licence: %s.%s%s%s\n",
-        name, c->from, name, string_of(c->config, "source"), string_of(c->config, "target"), encoded, attended, decoded, read,
-        json_is_true(json_object_get(output, "tied")) ? ", tied to the target embedding" : "",
-        strcmp(string_of(json_object_get(c->config, "tokenizer"), "type"), "words") == 0 ? "words" : "SentencePiece unigram",
-        import_thousands(arena, tensors_parameters(&c->tensors)), storage_names[c->storage], (double)weights / 1e6,
-        downloaded_row(c, arena), *c->origin.licence ? c->origin.licence : "that of the model that it was converted from",
-        *c->origin.attribution ? " Attribution: " : "", c->origin.attribution, *c->origin.attribution ? "." : "");
+    return import_say(arena,
+                      "# %s\n\nConverted from %s by `alignd import`. Loaded by `alignd --model %s`.\n\n| | |\n|---|---|\n| from | "
+                      "%s |\n| into | %s |\n"
+                      "| encoder | %s |\n| attention | %s |\n| decoder | %s |\n| output | %s, softmax over the target pieces%s "
+                      "|\n| tokens | %s |\n"
+                      "| parameters | %s |\n| stored as | %s, vectors as float32; %.1f MB |\n%s\n"
+                      "Data and training are those of the model that it was converted from. Licence: %s.%s%s%s\n",
+                      name, c->from, name, string_of(c->config, "source"), string_of(c->config, "target"), encoded, attended,
+                      decoded, read, json_is_true(json_object_get(output, "tied")) ? ", tied to the target embedding" : "",
+                      strcmp(string_of(json_object_get(c->config, "tokenizer"), "type"), "words") == 0 ? "words"
+                                                                                                       : "SentencePiece unigram",
+                      import_thousands(arena, tensors_parameters(&c->tensors)), storage_names[c->storage], (double)weights / 1e6,
+                      row, *c->origin.licence ? c->origin.licence : "that of the model that it was converted from",
+                      *c->origin.attribution ? " Attribution: " : "", c->origin.attribution, *c->origin.attribution ? "." : "");
 }
 
 /* ---- files ---- */
@@ -517,6 +477,12 @@ static int write_file(const char *folder, const char *name, const char *bytes, s
     if (file >= 0)
         close(file);
     return result;
+}
+
+static int write_tensors(const char *folder, const char *name, const struct ready *tensors, size_t count, struct arena *arena,
+                         struct error *err) {
+    const char *path = path_join(arena, folder, name);
+    return path ? ready_write(path, tensors, count, arena, err) : error_memory(err);
 }
 
 /* sha256: [64] and a NUL. */
@@ -571,6 +537,13 @@ static int write_manifest(const char *folder, const char *const *names, size_t c
 
 int folder_write(const char *folder, struct conversion *c, struct arena *arena, import_stop stop, uint64_t *weights,
                  struct error *err) {
+    static const int32_t multiple = MULTIPLE;
+    const struct shortlist_import *list = &c->shortlist;
+    const struct ready shortlist[] = {{"always", true, list->always_count, list->always},
+                                      {"offsets", true, list->offset_count, list->offsets},
+                                      {"targets", true, list->target_count, list->targets},
+                                      {"multiple", true, 1, &multiple}};
+    const struct ready quality = {"log_probs", false, QUALITY_WEIGHTS, c->quality};
     const char *names[16];
     size_t count = 0;
     struct model_config config;
@@ -587,6 +560,7 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
         return -1;
     if (config_read(path, &config, &inner) != 0)
         return error_set(err, inner.code, "the model's configuration: %s", inner.message);
+
     path = path_join(arena, folder, names[count++] = "model.safetensors");
     if (!path)
         return error_memory(err);
@@ -600,15 +574,20 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
         return -1;
     if (*c->origin.card && write_file(folder, "README.original.md", c->origin.card, strlen(c->origin.card), arena, err) != 0)
         return -1;
-    bool lists = c->has_shortlist || c->list_count > 0;
-    path = lists ? path_join(arena, folder, names[count++] = "shortlist.safetensors") : "";
-    if (!path || (lists && (c->has_shortlist ? write_shortlist(path, &c->shortlist, arena, err)
-                                             : ready_write(path, c->lists, c->list_count, arena, err)) != 0))
-        return path ? -1 : error_memory(err);
-    path = c->has_quality ? path_join(arena, folder, names[count++] = "quality.safetensors") : "";
-    if (!path || (c->has_quality && write_quality(path, c->quality, arena, err) != 0))
-        return path ? -1 : error_memory(err);
-    settle_origin(c);
+    if (c->has_shortlist || c->list_count > 0) {
+        const struct ready *tensors = c->has_shortlist ? shortlist : c->lists;
+        size_t tensor_count = c->has_shortlist ? sizeof shortlist / sizeof *shortlist : c->list_count;
+        if (write_tensors(folder, names[count++] = "shortlist.safetensors", tensors, tensor_count, arena, err) != 0)
+            return -1;
+    }
+    if (c->has_quality && write_tensors(folder, names[count++] = "quality.safetensors", &quality, 1, arena, err) != 0)
+        return -1;
+
+    /* The place of the download says what the files beside the model do not. */
+    if (c->downloaded && !*c->origin.licence)
+        c->origin.licence = c->downloaded->licence;
+    if (c->downloaded && !*c->origin.attribution)
+        c->origin.attribution = c->downloaded->attribution;
     const char *card = card_text(c, *weights, arena), *origin = c->downloaded || *c->origin.licence ? origin_text(c, arena) : "";
     if (!card || !origin || arena_failed(arena))
         return error_memory(err);
@@ -660,73 +639,42 @@ void folder_remove(const char *folder) {
 
 enum { MOST_CONFIG_BYTES = 1 << 20 };
 
-/* Reads config.json. NULL: an error. */
-static json_t *read_config(const char *path, struct error *err) {
-    char *text;
-    size_t length;
-    json_error_t problem;
-    if (file_read(path, MOST_CONFIG_BYTES, &text, &length, err) != 0)
-        return NULL;
-    json_t *config = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
-    free(text);
-    if (!config)
-        error_set(err, ERROR_FORMAT, "%s: line %d, column %d: %s", path, problem.line, problem.column, problem.text);
-    return config;
-}
-
-/* Names the list in the language's section. */
-static int name_list(json_t *config, const char *code, struct error *err) {
-    json_t *languages = json_object_get(config, "languages"), *language = json_object_get(languages, code), *other;
-    const char *key;
-    if (!json_is_object(language))
-        return error_set(err, ERROR_INPUT, "config.json has no language %.60s", code);
-    json_object_foreach(languages, key, other) {
-        const char *list = json_string_value(json_object_get(other, "list"));
-        if (other != language && list && strcmp(list, code) == 0)
-            return error_set(err, ERROR_INPUT, "languages.%.60s.list of config.json has the name of another language's list, %.60s",
-                             key, code);
-    }
-    return json_object_set_new(language, "list", json_string(code)) == 0 ? 0 : error_memory(err);
-}
-
-/* Copies the tensors of the container, except the one of this name, and adds it. file NULL: there is no container yet. */
-static struct ready *join_tensors(const struct safetensors *file, const struct ready *added, struct arena *arena, size_t *count,
-                                  struct error *err) {
-    size_t room = file ? safetensors_count(file) : 0;
-    struct ready *tensors = arena_alloc(arena, room + 2, sizeof *tensors);
-    *count = 0;
-    if (!tensors) {
-        error_memory(err);
-        return NULL;
-    }
-    if (!file)
-        tensors[(*count)++] = (struct ready){.name = "always", .integers = true, .numbers = ""};
-    for (size_t i = 0; i < room; i++) {
-        const struct tensor *tensor = safetensors_at(file, i);
-        if (tensor->dtype != DTYPE_I32 || tensor->dims != 1) {
-            error_set(err, ERROR_FORMAT, "shortlist.safetensors: tensor %s: must be I32 with one dimension", tensor->name);
-            return NULL;
-        }
-        if (strcmp(tensor->name, added->name) != 0)
-            tensors[(*count)++] = (struct ready){tensor->name, true, tensor->shape[0], tensor->data};
-    }
-    tensors[(*count)++] = *added;
-    return tensors;
-}
-
+/* Writes the container anew, with its tensors except the one of this name, and with it. There may be no container yet. */
 static int add_to_shortlist(const char *path, const struct ready *added, struct arena *arena, struct error *err) {
-    size_t count;
+    int result = -1;
+    size_t count = 0, room = 0;
     struct safetensors *file = NULL;
     const char *next = import_say(arena, "%s.new", path);
     if (!next)
         return error_memory(err);
-    if (source_exists(path) && !(file = safetensors_open(path, err)))
-        return -1;
-    const struct ready *tensors = join_tensors(file, added, arena, &count, err);
+    if (source_exists(path)) {
+        if (!(file = safetensors_open(path, err)))
+            return -1;
+        room = safetensors_count(file);
+    }
+    struct ready *tensors = arena_alloc(arena, room + 2, sizeof *tensors);
+    if (!tensors) {
+        error_memory(err);
+        goto done;
+    }
+    if (!file)
+        tensors[count++] = (struct ready){.name = "always", .integers = true, .numbers = ""};
+    for (size_t i = 0; i < room; i++) {
+        const struct tensor *tensor = safetensors_at(file, i);
+        if (tensor->dtype != DTYPE_I32 || tensor->dims != 1) {
+            error_set(err, ERROR_FORMAT, "shortlist.safetensors: tensor %s: must be I32 with one dimension", tensor->name);
+            goto done;
+        }
+        if (strcmp(tensor->name, added->name) != 0)
+            tensors[count++] = (struct ready){tensor->name, true, tensor->shape[0], tensor->data};
+    }
+    tensors[count++] = *added;
+
     unlink(next); /* of a process that was interrupted */
-    int result = tensors ? ready_write(next, tensors, count, arena, err) : -1;
+    result = ready_write(next, tensors, count, arena, err);
     if (result == 0 && rename(next, path) != 0)
         result = error_set(err, ERROR_FILE, "cannot write %s: %s", path, strerror(errno));
+done:
     if (result != 0)
         unlink(next);
     safetensors_free(file);
@@ -737,18 +685,48 @@ int lists_put(const char *folder, const char *code, const int32_t *ids, size_t c
     struct arena arena;
     arena_init(&arena, 16 * 1024);
     const char *path = path_join(&arena, folder, "config.json"), *shortlist = path_join(&arena, folder, "shortlist.safetensors"),
-               *name = import_say(&arena, "list.%s", code);
-    int result = arena_failed(&arena) ? error_memory(err) : 0;
-    json_t *config = result == 0 ? read_config(path, err) : NULL;
-    result = config ? name_list(config, code, err) : -1;
-    char *text = result == 0 ? config_text(config) : NULL;
-    json_decref(config);
-    if (result == 0)
-        result = text ? add_to_shortlist(shortlist, &(struct ready){name, true, count, ids}, &arena, err) : error_memory(err);
-    if (result == 0) {
+               *name = import_say(&arena, "list.%s", code), *key;
+    json_t *config = NULL, *other;
+    json_error_t problem;
+    char *text = NULL;
+    size_t length;
+    int result = -1;
+    if (arena_failed(&arena)) {
+        error_memory(err);
+        goto done;
+    }
+    if (file_read(path, MOST_CONFIG_BYTES, &text, &length, err) != 0)
+        goto done;
+    config = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+    free(text);
+    text = NULL;
+    if (!config) {
+        error_set(err, ERROR_FORMAT, "%s: line %d, column %d: %s", path, problem.line, problem.column, problem.text);
+        goto done;
+    }
+    json_t *languages = json_object_get(config, "languages"), *language = json_object_get(languages, code);
+    if (!json_is_object(language)) {
+        error_set(err, ERROR_INPUT, "config.json has no language %.60s", code);
+        goto done;
+    }
+    json_object_foreach(languages, key, other) {
+        const char *list = json_string_value(json_object_get(other, "list"));
+        if (other != language && list && strcmp(list, code) == 0) {
+            error_set(err, ERROR_INPUT, "languages.%.60s.list of config.json has the name of another language's list, %.60s", key,
+                      code);
+            goto done;
+        }
+    }
+    if (json_object_set_new(language, "list", json_string(code)) != 0 || !(text = config_text(config))) {
+        error_memory(err);
+        goto done;
+    }
+    if (add_to_shortlist(shortlist, &(struct ready){name, true, count, ids}, &arena, err) == 0) {
         const struct file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
         result = file_replace_parts(path, parts, sizeof parts / sizeof *parts, err);
     }
+done:
+    json_decref(config);
     free(text);
     arena_done(&arena);
     return result;

@@ -118,24 +118,6 @@ static int open_file(const char *path, const struct transformer_options *options
                                              : pickle_open(path, options->work, arena, options->stop, out, err);
 }
 
-/* Adds the tensors that the index says are in this file. */
-static int add_part(const char *folder, const char *file, const json_t *map, const struct transformer_options *options,
-                    struct arena *arena, struct container *whole, struct error *err) {
-    const char *path = path_join(arena, folder, file);
-    if (!path)
-        return error_memory(err);
-    struct container *part = &whole->parts[whole->part_count];
-    if (open_file(path, options, arena, part, err) != 0)
-        return -1;
-    whole->part_count++;
-    for (size_t i = 0; i < part->count; i++) {
-        const char *place = json_string_value(json_object_get(map, part->entries[i].name));
-        if (place && strcmp(place, file) == 0)
-            whole->entries[whole->count++] = part->entries[i];
-    }
-    return 0;
-}
-
 /* A model in several files, by its index: weight_map, from tensors to files of the folder. */
 static int open_parts(const char *folder, const char *index, const struct transformer_options *options, struct arena *arena,
                       struct container *out, struct error *err) {
@@ -166,8 +148,19 @@ static int open_parts(const char *folder, const char *index, const struct transf
                               .entries = arena_alloc(arena, json_object_size(map), sizeof *whole.entries)};
     if (result == 0 && arena_failed(arena))
         result = error_memory(err);
-    for (size_t i = 0; result == 0 && i < count; i++)
-        result = add_part(folder, files[i], map, options, arena, &whole, err);
+
+    /* Each file gives the tensors that the index says are in it. */
+    for (size_t f = 0; result == 0 && f < count; f++) {
+        const char *path = path_join(arena, folder, files[f]);
+        struct container *part = &whole.parts[f];
+        result = path ? open_file(path, options, arena, part, err) : error_memory(err);
+        whole.part_count += result == 0;
+        for (size_t i = 0; result == 0 && i < part->count; i++) {
+            const char *file = json_string_value(json_object_get(map, part->entries[i].name));
+            if (file && strcmp(file, files[f]) == 0)
+                whole.entries[whole.count++] = part->entries[i];
+        }
+    }
     json_object_foreach((json_t *)(uintptr_t)map, name, place) {
         if (result == 0 && !stored_find(&whole, name))
             result = error_set(err, ERROR_FORMAT, "%s: %s is not in %s", index, name, json_string_value(place));
@@ -237,98 +230,99 @@ static void table(struct converter *c, const char *theirs, const char *ours, siz
     tensors_copy(c->tensors, ours, tensors_matrix(c->tensors, theirs, words + 1, c->size), words, c->size);
 }
 
-/* source, target: sizes of the vocabularies without the padding token. */
-static void words(struct converter *c, size_t source, size_t target) {
-    static const char *const encoder = "model.encoder.embed_tokens.weight", *const decoder = "model.decoder.embed_tokens.weight";
-    static const char *const one = "model.shared.weight", *const head = "lm_head.weight";
-    static const char *const positions[] = {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"};
+/* Sets the sizes of the vocabularies without the padding token, and plans their tensors. */
+static int words(struct converter *c, size_t *source, size_t *target, struct error *err) {
+    static const char encoder[] = "model.encoder.embed_tokens.weight", decoder[] = "model.decoder.embed_tokens.weight";
+    static const char one[] = "model.shared.weight", head[] = "lm_head.weight";
+    struct tensors *t = c->tensors;
+    c->shared = tensors_find(t, one) || !json_is_false(json_object_get(c->config, "share_encoder_decoder_embeddings"));
+    c->tied = c->shared || !json_is_false(json_object_get(c->config, "tie_word_embeddings"));
+    const struct stored_tensor *bias = tensors_find(t, "final_logits_bias");
+    if (!bias || bias->dims == 0 || bias->shape[bias->dims - 1] < 2)
+        return error_set(err, ERROR_FORMAT, "final_logits_bias: %s, expected (1, words)",
+                         bias ? import_say(t->arena, "shape %s", stored_shape(t->arena, bias->shape, bias->dims))
+                              : "missing from the file");
+    *target = bias->shape[bias->dims - 1] - 1;
+    *source = c->shared ? *target : tensors_rows(t, encoder) - 1;
+
     if (!c->shared)
-        table(c, encoder, "encoder.embedding", source);
-    table(c, c->shared && tensors_find(c->tensors, one) ? one : decoder, "decoder.embedding", target);
+        table(c, encoder, "encoder.embedding", *source);
+    table(c, c->shared && tensors_find(t, one) ? one : decoder, "decoder.embedding", *target);
     if (!c->tied)
-        table(c, head, "output.weight", target);
-    tensors_copy_vector(c->tensors, "output.bias", tensors_vector(c->tensors, "final_logits_bias", target + 1), target);
-    tensors_drop(c->tensors, head);
-    if (c->shared)
-        tensors_drop(c->tensors, encoder), tensors_drop(c->tensors, decoder);
-    for (size_t i = 0; i < sizeof positions / sizeof *positions; i++)
-        tensors_drop(c->tensors, positions[i]);
+        table(c, head, "output.weight", *target);
+    tensors_copy_vector(t, "output.bias", tensors_vector(t, "final_logits_bias", *target + 1), *target);
+    tensors_drop(t, head);
+    if (c->shared) {
+        tensors_drop(t, encoder);
+        tensors_drop(t, decoder);
+    }
+    tensors_drop(t, "model.encoder.embed_positions.weight");
+    tensors_drop(t, "model.decoder.embed_positions.weight");
+    return 0;
 }
 
-/* The name of the one embedding of M2M-100, of which a file may have only one of the tied copies. */
-static const char *many_embedding(const struct converter *c) {
+/* The same for M2M-100 and NLLB-200, whose one embedding a file may have under only one of its names. Returns the size of the
+ * vocabulary. */
+static size_t many_words(struct converter *c) {
     static const char *const names[] = {"model.shared.weight", "model.decoder.embed_tokens.weight",
                                         "model.encoder.embed_tokens.weight", "lm_head.weight"};
-    size_t i = 0;
-    while (i + 1 < sizeof names / sizeof *names && !tensors_find(c->tensors, names[i]))
-        i++;
-    return names[i];
-}
-
-/* Returns the size of the vocabulary. */
-static size_t many_words(struct converter *c) {
-    static const char *const copies[] = {"model.shared.weight", "model.decoder.embed_tokens.weight",
-                                         "model.encoder.embed_tokens.weight", "model.encoder.embed_positions.weights",
-                                         "model.decoder.embed_positions.weights"};
-    const char *one = many_embedding(c);
-    size_t size = tensors_rows(c->tensors, one);
-    tensors_copy(c->tensors, "decoder.embedding", tensors_matrix(c->tensors, one, size, c->size), size, c->size);
-    if (c->tied)
-        tensors_drop(c->tensors, "lm_head.weight");
-    else
-        tensors_copy(c->tensors, "output.weight", tensors_matrix(c->tensors, "lm_head.weight", size, c->size), size, c->size);
-    struct made *bias = tensors_make_vector(c->tensors, "output.bias", size);
-    if (tensors_find(c->tensors, "final_logits_bias"))
-        tensors_patch(c->tensors, bias,
-                      (struct patch){.from = tensors_vector(c->tensors, "final_logits_bias", size), .rows = 1, .columns = size});
-    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
-        tensors_drop(c->tensors, copies[i]);
+    enum { NAMES = sizeof names / sizeof *names, HEAD = NAMES - 1 };
+    struct tensors *t = c->tensors;
+    size_t one = 0;
+    while (one < HEAD && !tensors_find(t, names[one]))
+        one++;
+    size_t size = tensors_rows(t, names[one]);
+    tensors_copy(t, "decoder.embedding", tensors_matrix(t, names[one], size, c->size), size, c->size);
+    if (!c->tied)
+        tensors_copy(t, "output.weight", tensors_matrix(t, names[HEAD], size, c->size), size, c->size);
+    struct made *bias = tensors_make_vector(t, "output.bias", size);
+    if (tensors_find(t, "final_logits_bias"))
+        tensors_patch(t, bias, (struct patch){.from = tensors_vector(t, "final_logits_bias", size), .rows = 1, .columns = size});
+    for (size_t i = 0; i < NAMES; i++)
+        tensors_drop(t, names[i]);
+    tensors_drop(t, "model.encoder.embed_positions.weights");
+    tensors_drop(t, "model.decoder.embed_positions.weights");
     return size;
 }
 
 /* ---- words ---- */
 
-/* name: of a file of pieces and ids, the last of which is the padding token. size: without it; 0: any, and it is set. */
-static int read_pieces(const char *folder, const char *name, size_t *size, struct arena *arena, struct vocabulary *out,
-                       const char ***pieces, struct error *err) {
-    json_t *root, *value;
-    const char *piece;
-    if (read_json(folder, name, arena, &root, err) != 0)
-        return -1;
-    size_t count = json_object_size(root), wanted = *size ? *size : count ? count - 1 : 0;
-    *pieces = arena_zalloc(arena, count + 1, sizeof **pieces);
-    bool fits = json_is_object(root) && count == wanted + 1;
-    json_object_foreach(root, piece, value) {
-        json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
-        fits = fits && *pieces && id >= 0 && (size_t)id <= wanted && !(*pieces)[id];
-        if (fits)
-            (*pieces)[id] = arena_copy(arena, piece, strlen(piece));
-    }
-    json_decref(root);
-    if (arena_failed(arena))
-        return error_memory(err);
-    if (!fits)
-        return error_set(err, ERROR_FORMAT, "%s: must give each of the ids 0 to %zu to one piece", name, wanted);
-    if (strcmp((*pieces)[wanted], "<pad>") != 0)
-        return error_set(err, ERROR_FORMAT, "%s: the last piece is '%s', not <pad>", name, (*pieces)[wanted]);
-    *size = wanted;
-    return vocabulary_of_words(name, *pieces, wanted, arena, out, err);
-}
-
+/* Both sides' files of pieces and ids, the last of which is the padding token. source, target: sizes without it. */
 static int read_words(const char *folder, const struct converter *c, size_t source, size_t target, struct arena *arena,
                       struct conversion *out, struct error *err) {
     struct vocabulary lists[2], sides[2];
-    const char **pieces[2];
-    size_t counts[] = {source, target};
-    const char *const names[] = {"vocab.json", c->shared ? "vocab.json" : "target_vocab.json"}, *const files[] = {"source.spm",
-                                                                                                                  "target.spm"};
+    const char **pieces = NULL, *piece;
+    const size_t counts[] = {source, target};
+    const char *const names[] = {"vocab.json", c->shared ? "vocab.json" : "target_vocab.json"};
+    static const char *const files[] = {"source.spm", "target.spm"};
     for (size_t side = 0; side < 2; side++) {
         const char *path = path_join(arena, folder, files[side]);
+        json_t *root, *value;
         if (side == 1 && c->shared) {
             lists[1] = lists[0];
-            pieces[1] = pieces[0];
-        } else if (read_pieces(folder, names[side], &counts[side], arena, &lists[side], &pieces[side], err) != 0) {
-            return -1;
+        } else {
+            if (read_json(folder, names[side], arena, &root, err) != 0)
+                return -1;
+            size_t count = json_object_size(root), size = counts[side];
+            if (size == 0) /* any */
+                size = count ? count - 1 : 0;
+            pieces = arena_zalloc(arena, count + 1, sizeof *pieces);
+            bool fits = json_is_object(root) && count == size + 1;
+            json_object_foreach(root, piece, value) {
+                json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
+                fits = fits && pieces && id >= 0 && (size_t)id <= size && !pieces[id];
+                if (fits)
+                    pieces[id] = arena_copy(arena, piece, strlen(piece));
+            }
+            json_decref(root);
+            if (arena_failed(arena))
+                return error_memory(err);
+            if (!fits)
+                return error_set(err, ERROR_FORMAT, "%s: must give each of the ids 0 to %zu to one piece", names[side], size);
+            if (strcmp(pieces[size], "<pad>") != 0)
+                return error_set(err, ERROR_FORMAT, "%s: the last piece is '%s', not <pad>", names[side], pieces[size]);
+            if (vocabulary_of_words(names[side], pieces, size, arena, &lists[side], err) != 0)
+                return -1;
         }
         if (!path)
             return error_memory(err);
@@ -337,7 +331,7 @@ static int read_words(const char *folder, const struct converter *c, size_t sour
     }
     const json_t *eos = json_object_get(c->config, "eos_token_id");
     json_int_t end = eos ? json_integer_value(eos) : 0;
-    if ((eos && !json_is_integer(eos)) || end < 0 || (size_t)end >= target || strcmp(pieces[1][end], "</s>") != 0)
+    if ((eos && !json_is_integer(eos)) || end < 0 || (size_t)end >= target || strcmp(pieces[end], "</s>") != 0)
         return error_set(err, ERROR_FORMAT, "config.json: eos_token_id %s is not the id of </s> in %s", shown(eos, arena),
                          names[1]);
     return tokenizer_files_of(&sides[0], &sides[1], &out->tokenizer, err);
@@ -519,25 +513,21 @@ static json_t *section_of(const struct converter *c, const char *side) {
     return section;
 }
 
-/* generation_config.json's, or config.json's: the transformers library's search options, as far as alignd has them. */
-static json_t *search_of(const char *folder, const struct converter *c, struct arena *arena) {
-    json_t *own = NULL;
+/* The defaults are the transformers library's search options, of generation_config.json or config.json, as far as alignd has
+ * them. */
+static int add_sections(const char *folder, const struct converter *c, const struct transformer_options *options, bool guided,
+                        struct arena *arena, struct conversion *out, struct error *err) {
+    json_t *encoder = section_of(c, "encoder"), *decoder = section_of(c, "decoder"), *generation = NULL;
     struct error ignored = {0};
-    if (read_json(folder, "generation_config.json", arena, &own, &ignored) != 0)
-        own = NULL;
-    const json_t *beams = json_object_get(own, "num_beams");
+    if (read_json(folder, "generation_config.json", arena, &generation, &ignored) != 0)
+        generation = NULL;
+    const json_t *beams = json_object_get(generation, "num_beams");
     if (!beams)
         beams = json_object_get(c->config, "num_beams");
     json_int_t count = json_is_integer(beams) ? json_integer_value(beams) : 0;
-    json_t *search = count > 0 ? json_pack("{s:i}", "beam_size", count < MOST_BEAM ? (int)count : MOST_BEAM) : json_object();
-    json_decref(own);
-    return search;
-}
+    json_t *defaults = count > 0 ? json_pack("{s:i}", "beam_size", count < MOST_BEAM ? (int)count : MOST_BEAM) : json_object();
+    json_decref(generation);
 
-static int add_sections(const char *folder, const struct converter *c, const struct transformer_options *options, bool guided,
-                        struct arena *arena, struct conversion *out, struct error *err) {
-    json_t *encoder = section_of(c, "encoder"), *decoder = section_of(c, "decoder");
-    json_t *defaults = search_of(folder, c, arena);
     const char *preparation = options->preparation ? options->preparation : c->many ? "none" : "opus";
     int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(c->shared));
     failed |= json_object_update_new(decoder, json_pack("{s:s, s:s, s:b}", "mixer", "self_attention", "first_input",
@@ -550,22 +540,6 @@ static int add_sections(const char *folder, const struct converter *c, const str
                                                             "unknowns", (int)(options->unknowns || c->many), "tokenizer",
                                                             out->tokenizer.section, "defaults", defaults));
     return failed ? error_memory(err) : 0;
-}
-
-/* source, target: set to the sizes of the vocabularies without the padding token. */
-static int marian_sizes(struct converter *c, struct arena *arena, size_t *source, size_t *target, struct error *err) {
-    const json_t *config = c->config;
-    c->shared = tensors_find(c->tensors, "model.shared.weight") ||
-                !json_is_false(json_object_get(config, "share_encoder_decoder_embeddings"));
-    c->tied = c->shared || !json_is_false(json_object_get(config, "tie_word_embeddings"));
-    const struct stored_tensor *bias = tensors_find(c->tensors, "final_logits_bias");
-    if (!bias || bias->dims == 0 || bias->shape[bias->dims - 1] < 2)
-        return error_set(err, ERROR_FORMAT, "final_logits_bias: %s, expected (1, words)",
-                         bias ? import_say(arena, "shape %s", stored_shape(arena, bias->shape, bias->dims))
-                              : "missing from the file");
-    *target = bias->shape[bias->dims - 1] - 1;
-    *source = c->shared ? *target : tensors_rows(c->tensors, "model.encoder.embed_tokens.weight") - 1;
-    return 0;
 }
 
 int huggingface_convert(const char *folder, const struct transformer_options *options, struct arena *arena, struct conversion *out,
@@ -585,10 +559,8 @@ int huggingface_convert(const char *folder, const struct transformer_options *op
         c.shared = true;
         c.tied = !json_is_false(json_object_get(config, "tie_word_embeddings"));
         source = target = many_words(&c);
-    } else {
-        if (marian_sizes(&c, arena, &source, &target, err) != 0)
-            goto done;
-        words(&c, source, target);
+    } else if (words(&c, &source, &target, err) != 0) {
+        goto done;
     }
     stack(&c, "encoder");
     stack(&c, "decoder");
