@@ -86,27 +86,13 @@ static int add_alias(struct import *import, const char *path, const char *shown,
     return 0;
 }
 
-/* The only folder in a folder, if that contains nothing else. */
-static const char *descend(const char *folder, struct arena *arena) {
-    const struct dirent *entry;
-    const char *inner = NULL;
-    size_t count = 0;
-    DIR *open = opendir(folder);
-    while (open && (entry = readdir(open)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && ++count == 1)
-            inner = path_join(arena, folder, entry->d_name);
-    if (open)
-        closedir(open);
-    return count == 1 && inner && is_folder(inner) ? inner : folder;
-}
-
 /* ---- archives and compressed files ---- */
 
-/* Unpacks an archive and replaces its path by the folder's. A .npz is an archive, too, but is read directly, and so is
- * pytorch_model.bin. */
+/* Unpacks an archive and replaces its path by the folder's, or that of the only folder in it if it contains nothing else. A .npz is
+ * an archive, too, but is read directly, and so is pytorch_model.bin. */
 static int open_path(struct import *import, const char *path, const char **out, struct error *err) {
     enum archive_kind kind = ARCHIVE_NONE;
-    size_t length = strlen(path);
+    size_t length = strlen(path), count = 0;
     while (length > 1 && path[length - 1] == '/')
         length--;
     if (!(*out = arena_copy(&import->arena, path, length)))
@@ -120,16 +106,25 @@ static int open_path(struct import *import, const char *path, const char **out, 
     bool model = source_ends(*out, ".npz") || source_ends(*out, ".bin");
     if (kind != ARCHIVE_TAR && (kind != ARCHIVE_ZIP || model))
         return 0;
-    const char *folder = make_room(import, err);
+    const char *folder = make_room(import, err), *inner = NULL;
     if (!folder || archive_unpack(*out, folder, &archive_usual, import->options->stop, err) != 0 ||
         add_alias(import, folder, *out, err) != 0)
         return -1;
-    const char *inner = descend(folder, &import->arena);
-    if (inner != folder && add_alias(import, inner, *out, err) != 0)
-        return -1;
-    if (inner != folder)
+
+    const struct dirent *entry;
+    DIR *open = opendir(folder);
+    while (open && (entry = readdir(open)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && ++count == 1)
+            inner = path_join(&import->arena, folder, entry->d_name);
+    if (open)
+        closedir(open);
+    if (count == 1 && inner && is_folder(inner)) {
+        if (add_alias(import, inner, *out, err) != 0)
+            return -1;
         import->inner = source_name(inner);
-    *out = inner;
+        folder = inner;
+    }
+    *out = folder;
     return 0;
 }
 
@@ -198,26 +193,6 @@ static int begin_config(struct import *import, const char *source, const char *t
     return import->conversion.config ? 0 : error_set(err, ERROR_INPUT, "%s: a name or a language is not UTF-8", import->shown);
 }
 
-/* The file's own int8 stays int8, and is computed with as such. Where other storage is asked for, that decides how. */
-static int pick_storage(struct import *import, struct error *err) {
-    const char *asked = import->options->storage;
-    struct conversion *c = &import->conversion;
-    for (const struct made *made = c->tensors.made; !asked && made; made = made->next)
-        if (made->given)
-            c->storage = STORAGE_INT8;
-    if (!asked && !import->compute && c->storage == STORAGE_INT8)
-        import->compute = storage_names[STORAGE_INT8];
-    if (!asked && import->compute &&
-        json_object_set_new(json_object_get(c->config, "defaults"), "compute", json_string(import->compute)) != 0)
-        return error_memory(err);
-    for (size_t i = 0; asked && i < STORAGE_KINDS; i++) {
-        c->storage = (enum storage_kind)i;
-        if (strcmp(storage_names[i], asked) == 0)
-            return 0;
-    }
-    return asked ? error_set(err, ERROR_INPUT, "the storage must be float32, float16, bfloat16 or int8, got \"%s\"", asked) : 0;
-}
-
 /* ---- Marian ---- */
 
 /* Source tokens of a sentence, at most, where the decoder's options do not say it. */
@@ -264,44 +239,31 @@ static int read_options(struct import *import, const struct parts *parts, struct
                : -1;
 }
 
-static int read_vocabularies(const struct parts *parts, struct marian_sizes sizes, struct arena *arena, struct vocabulary sides[2],
-                             struct error *err) {
+/* Adds to the configuration and the tokenizer what the files beside the tensors say. sections: the encoder's, decoder's,
+ * attention's and output's. */
+static int describe_marian(struct import *import, const struct parts *parts, const struct marian_options *options,
+                           const struct marian_defaults *defaults, struct marian_sizes sizes, json_t *sections, const char **name,
+                           struct error *err) {
+    const struct import_options *o = import->options;
+    struct arena *arena = &import->arena;
+    struct conversion *c = &import->conversion;
+    struct vocabulary sides[2];
     const size_t counts[] = {sizes.source, sizes.target};
     for (size_t side = 0; side < 2; side++) {
-        struct vocabulary list;
         if (vocabulary_import(parts->vocabularies[side], counts[side], arena, &sides[side], err) != 0)
             return -1;
-        list = sides[side];
+        const struct vocabulary list = sides[side];
         if (parts->segmenters[side] && vocabulary_segmented(parts->segmenters[side], &list, arena, &sides[side], err) != 0)
             return -1;
     }
-    return 0;
-}
+    if (tokenizer_files_of(&sides[0], &sides[1], &c->tokenizer, err) != 0)
+        return -1;
+    if (marian_shares(options) && !c->tokenizer.one_list)
+        return error_set(err, ERROR_FORMAT, "source and target have one embedding, but their vocabularies differ");
+    size_t tokens = defaults->source_tokens ? defaults->source_tokens : family_tokens[parts->family];
+    if (begin_config(import, parts->source, parts->target, tokens, defaults->ratio, name, err) != 0)
+        return -1;
 
-/* The shortlist and the quality model. */
-static int read_beside(struct import *import, const struct parts *parts, const struct vocabulary sides[2], struct error *err) {
-    const struct import_options *o = import->options;
-    struct conversion *c = &import->conversion;
-    struct ids source, target;
-    if (parts->shortlist && !o->no_shortlist) {
-        struct shortlist_options list = {&source, &target, c->tokenizer.one_list,
-                                         o->shortlist_first ? o->shortlist_first : USUAL_LISTED,
-                                         o->shortlist_best ? o->shortlist_best : USUAL_LISTED};
-        if (ids_of(&sides[0], &import->arena, &source, err) != 0 || ids_of(&sides[1], &import->arena, &target, err) != 0 ||
-            shortlist_import(parts->shortlist, &list, &import->arena, &c->shortlist, err) != 0)
-            return -1;
-        c->has_shortlist = true;
-    }
-    c->has_quality = parts->quality != NULL;
-    return c->has_quality ? quality_import(parts->quality, &import->arena, c->quality, err) : 0;
-}
-
-/* Takes sections: the encoder's, decoder's, attention's and output's. */
-static int add_sections(struct import *import, const struct parts *parts, const struct marian_options *options,
-                        const struct marian_defaults *defaults, json_t *sections, struct error *err) {
-    const struct import_options *o = import->options;
-    struct conversion *c = &import->conversion;
-    const char *preparation = o->preparation ? o->preparation : "opus";
     bool guided = o->alignment ? strcmp(o->alignment, "trained") == 0 : parts->guided;
     int failed = json_object_set(c->config, "defaults", defaults->section) | json_object_update(c->config, sections);
     failed |=
@@ -309,32 +271,48 @@ static int add_sections(struct import *import, const struct parts *parts, const 
     if (options->transformer)
         failed |= json_object_set_new(json_object_get(c->config, "decoder"), "alignment_trained", json_boolean(guided));
     if (parts->segmenters[0])
-        failed |= json_object_set_new(c->tokenizer.section, "preparation", json_string(preparation));
+        failed |= json_object_set_new(c->tokenizer.section, "preparation", json_string(o->preparation ? o->preparation : "opus"));
     failed |= json_object_set(c->config, "tokenizer", c->tokenizer.section);
-    json_decref(sections);
-    return failed ? error_memory(err) : 0;
+    if (failed)
+        return error_memory(err);
+
+    if (parts->shortlist && !o->no_shortlist) {
+        struct ids source, target;
+        struct shortlist_options list = {&source, &target, c->tokenizer.one_list,
+                                         o->shortlist_first ? o->shortlist_first : USUAL_LISTED,
+                                         o->shortlist_best ? o->shortlist_best : USUAL_LISTED};
+        if (ids_of(&sides[0], arena, &source, err) != 0 || ids_of(&sides[1], arena, &target, err) != 0 ||
+            shortlist_import(parts->shortlist, &list, arena, &c->shortlist, err) != 0)
+            return -1;
+        c->has_shortlist = true;
+    }
+    c->has_quality = parts->quality != NULL;
+    if (c->has_quality && quality_import(parts->quality, arena, c->quality, err) != 0)
+        return -1;
+    if (c->has_shortlist && (defaults->lists || parts->family == FAMILY_BERGAMOT) &&
+        json_object_set_new(defaults->section, "shortlist", json_true()) != 0)
+        return error_memory(err);
+    return 0;
 }
 
 static int convert_marian(struct import *import, struct parts *parts, const char **name, struct error *err) {
+    struct arena *arena = &import->arena;
     struct conversion *c = &import->conversion;
     struct marian_options options;
     struct marian_defaults defaults = {.section = NULL};
-    struct vocabulary sides[2];
     json_t *sections = NULL;
+    enum archive_kind kind;
     if (expand(import, &parts->model, err) != 0 || expand_pair(import, parts->vocabularies, err) != 0 ||
         expand_pair(import, parts->segmenters, err) != 0 || expand(import, &parts->shortlist, err) != 0 ||
-        expand(import, &parts->quality, err) != 0)
-        return -1;
-    enum archive_kind kind;
-    if (archive_kind_of(parts->model, &kind, err) != 0)
+        expand(import, &parts->quality, err) != 0 || archive_kind_of(parts->model, &kind, err) != 0)
         return -1;
     bool zip = kind == ARCHIVE_ZIP || source_ends(parts->model, ".npz");
-    int result = zip ? npz_open(parts->model, import->work, &import->arena, import->options->stop, &c->container, err)
-                     : marian_bin_open(parts->model, &import->arena, &c->container, err);
+    int result = zip ? npz_open(parts->model, import->work, arena, import->options->stop, &c->container, err)
+                     : marian_bin_open(parts->model, arena, &c->container, err);
     if (result != 0 || read_options(import, parts, &options, err) != 0 ||
-        marian_decoder_read(&parts->decoder, &import->arena, &defaults, err) != 0)
+        marian_decoder_read(&parts->decoder, arena, &defaults, err) != 0)
         return -1;
-    result = tensors_init(&c->tensors, &c->container, &import->arena, err);
+    result = tensors_init(&c->tensors, &c->container, arena, err);
     for (size_t d = 0; result == 0 && d < DROPPED; d++)
         for (size_t i = 0; i < c->container.count; i++)
             if (strcmp(c->container.entries[i].name, dropped[d].name) == 0) {
@@ -345,25 +323,8 @@ static int convert_marian(struct import *import, struct parts *parts, const char
     if (result == 0) {
         struct marian_sizes sizes = marian_convert(&c->tensors, &options, &sections);
         tensors_check_left(&c->tensors, "unknown, so the options do not describe this model");
-        result = c->tensors.failed ? -1 : read_vocabularies(parts, sizes, &import->arena, sides, err);
+        result = c->tensors.failed ? -1 : describe_marian(import, parts, &options, &defaults, sizes, sections, name, err);
     }
-    if (result == 0)
-        result = tokenizer_files_of(&sides[0], &sides[1], &c->tokenizer, err);
-    if (result == 0 && marian_shares(&options) && !c->tokenizer.one_list)
-        result = error_set(err, ERROR_FORMAT, "source and target have one embedding, but their vocabularies differ");
-    if (result == 0)
-        result =
-            begin_config(import, parts->source, parts->target,
-                         defaults.source_tokens ? defaults.source_tokens : family_tokens[parts->family], defaults.ratio, name, err);
-    if (result == 0) {
-        result = add_sections(import, parts, &options, &defaults, sections, err);
-        sections = NULL;
-    }
-    if (result == 0)
-        result = read_beside(import, parts, sides, err);
-    if (result == 0 && c->has_shortlist && (defaults.lists || parts->family == FAMILY_BERGAMOT) &&
-        json_object_set_new(defaults.section, "shortlist", json_true()) != 0)
-        result = error_memory(err);
     import->compute = defaults.compute;
     c->from = source_name(parts->model);
     c->origin = parts->origin;
@@ -418,47 +379,59 @@ static int convert_ctranslate2(struct import *import, const char **name, struct 
                : -1;
 }
 
-/* ---- lists of languages ---- */
+/* ---- the end ---- */
 
-/* Uses them by default where the vocabulary is so large that most of a step would be its product. */
-static int settle_lists(struct import *import, struct error *err) {
+/* What the options and the files leave open: the storage, the licence, and whether lists of languages are used. */
+static int settle(struct import *import, struct error *err) {
+    const struct import_options *o = import->options;
     struct conversion *c = &import->conversion;
-    json_t *languages = json_object_get(c->config, "languages"), *language;
+    json_t *defaults = json_object_get(c->config, "defaults"), *languages = json_object_get(c->config, "languages"), *language;
     const char *code;
-    if (import->options->no_shortlist) {
+
+    /* The file's own int8 stays int8, and is computed with as such. Where other storage is asked for, that decides how. */
+    for (const struct made *made = c->tensors.made; !o->storage && made; made = made->next)
+        if (made->given)
+            c->storage = STORAGE_INT8;
+    if (!o->storage && !import->compute && c->storage == STORAGE_INT8)
+        import->compute = storage_names[STORAGE_INT8];
+    if (!o->storage && import->compute && json_object_set_new(defaults, "compute", json_string(import->compute)) != 0)
+        return error_memory(err);
+    if (o->storage) {
+        size_t i = 0;
+        while (i < STORAGE_KINDS && strcmp(storage_names[i], o->storage) != 0)
+            i++;
+        if (i == STORAGE_KINDS)
+            return error_set(err, ERROR_INPUT, "the storage must be float32, float16, bfloat16 or int8, got \"%s\"", o->storage);
+        c->storage = (enum storage_kind)i;
+    }
+
+    /* --licence names the licence where the files state none. Meta has published NLLB-200 and M2M-100 under one licence each, and
+     * folders of them often have no card; they are known by the number of their languages. */
+    size_t count = json_object_size(languages);
+    const char *token = json_string_value(json_object_get(json_object_iter_value(json_object_iter(languages)), "source"));
+    if (!*c->origin.licence) {
+        if (o->licence)
+            c->origin.licence = o->licence;
+        else if (token && count >= 190 && count <= 210 && !source_begins(token, "__"))
+            c->origin.licence =
+                "CC BY-NC 4.0 (https://creativecommons.org/licenses/by-nc/4.0/), that of NLLB-200, whose languages these are";
+        else if (token && count >= 95 && count <= 105 && source_begins(token, "__"))
+            c->origin.licence = "MIT, that of M2M-100, whose languages these are";
+        if (!utf8_valid(c->origin.licence, strlen(c->origin.licence)))
+            return error_set(err, ERROR_INPUT, "the licence is not UTF-8");
+    }
+
+    /* Lists are used by default where the vocabulary is so large that most of a step would be its product. */
+    if (o->no_shortlist) {
         c->list_count = 0;
         json_object_foreach(languages, code, language) {
             json_object_del(language, "list");
         }
     }
-    if (c->list_count > 1 && c->vocabulary >= LARGE_VOCABULARY &&
-        json_object_set_new(json_object_get(c->config, "defaults"), "shortlist", json_true()) != 0)
+    if (c->list_count > 1 && c->vocabulary >= LARGE_VOCABULARY && json_object_set_new(defaults, "shortlist", json_true()) != 0)
         return error_memory(err);
     return 0;
 }
-
-/* ---- the licence ---- */
-
-/* The licence that --licence names where the files state none. Meta has published NLLB-200 and M2M-100 under one licence each, and
- * folders of them often have no card; they are known by the number of their languages. */
-static int settle_licence(struct import *import, struct error *err) {
-    struct conversion *c = &import->conversion;
-    json_t *languages = json_object_get(c->config, "languages");
-    size_t count = json_object_size(languages);
-    const char *token = json_string_value(json_object_get(json_object_iter_value(json_object_iter(languages)), "source"));
-    if (*c->origin.licence)
-        return 0;
-    if (import->options->licence)
-        c->origin.licence = import->options->licence;
-    else if (token && count >= 190 && count <= 210 && !source_begins(token, "__"))
-        c->origin.licence =
-            "CC BY-NC 4.0 (https://creativecommons.org/licenses/by-nc/4.0/), that of NLLB-200, whose languages these are";
-    else if (token && count >= 95 && count <= 105 && source_begins(token, "__"))
-        c->origin.licence = "MIT, that of M2M-100, whose languages these are";
-    return utf8_valid(c->origin.licence, strlen(c->origin.licence)) ? 0 : error_set(err, ERROR_INPUT, "the licence is not UTF-8");
-}
-
-/* ---- the report ---- */
 
 /* Labels such as >>fra<< in the list of pieces. */
 static void tell(struct import *import, const char *out, uint64_t weights) {
@@ -493,8 +466,8 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
             c->has_quality ? ", a quality model" : "");
 }
 
-/* Paths of what was unpacked are shown as those of the archive. */
-static void show_aliases(const struct import *import, struct error *err) {
+/* Paths of what was unpacked are shown as those of the archive, and the message names the path. */
+static void show_paths(const struct import *import, struct error *err) {
     for (const struct alias *alias = import->aliases; alias; alias = alias->next) {
         struct error shown = {.code = err->code};
         const char *at = err->message, *found;
@@ -508,13 +481,9 @@ static void show_aliases(const struct import *import, struct error *err) {
             snprintf(shown.message + length, sizeof shown.message - length, "%s", at);
         *err = shown;
     }
-}
-
-/* The message names the path. */
-static void show_path(const struct import *import, struct error *err) {
-    struct error shown = {.code = err->code};
     if (err->code == ERROR_MEMORY || !import->shown || strstr(err->message, import->shown) || err->code == ERROR_NONE)
         return;
+    struct error shown = {.code = err->code};
     snprintf(shown.message, sizeof shown.message, "%s: %.*s", import->shown, (int)(sizeof shown.message - 3), err->message);
     *err = shown;
 }
@@ -553,8 +522,7 @@ static int convert(struct import *import, const char *into, const char **out, ui
     folder = path_join(&import->arena, import->work, "model");
     if (!folder)
         return error_memory(err);
-    if (check_name(import, into, name, out, err) != 0 || pick_storage(import, err) != 0 || settle_licence(import, err) != 0 ||
-        settle_lists(import, err) != 0)
+    if (check_name(import, into, name, out, err) != 0 || settle(import, err) != 0)
         return -1;
     if (mkdir(folder, 0777) != 0)
         return error_set(err, ERROR_FILE, "%s: %s", folder, strerror(errno));
@@ -616,8 +584,7 @@ done:
     if (result != 0 && into)
         unmake_folders(into, import.made);
     if (result != 0) {
-        show_aliases(&import, &inner);
-        show_path(&import, &inner);
+        show_paths(&import, &inner);
         error_set(err, inner.code, "%s", inner.message);
         free(text);
     } else {

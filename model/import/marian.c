@@ -90,19 +90,6 @@ static const struct {
     {"softmax_mixture_size", "1", ""},
 };
 
-static int nematus_check(const json_t *root, struct arena *arena, struct error *err) {
-    for (size_t i = 0; i < sizeof nematus_always / sizeof *nematus_always; i++) {
-        const json_t *value = json_object_get(root, nematus_always[i].name);
-        const char *text = value ? json_shown(arena, value) : "";
-        if (arena_failed(arena))
-            return error_memory(err);
-        if (value && strcmp(text, nematus_always[i].wanted) != 0 && strcmp(text, nematus_always[i].also) != 0)
-            return error_set(err, ERROR_FORMAT, "option %s: %s is not supported; Nematus's models are converted with %s",
-                             nematus_always[i].name, text, nematus_always[i].wanted);
-    }
-    return 0;
-}
-
 static int read_nematus(const char *text, size_t length, struct arena *arena, struct mapping *out, struct error *err) {
     static const struct mapping_pair always[] = {{.key = "type", .value = "nematus"},
                                                  {.key = "enc-cell", .value = "gru-nematus"},
@@ -114,8 +101,16 @@ static int read_nematus(const char *text, size_t length, struct arena *arena, st
         return error_set(err, ERROR_FORMAT, "the options are not JSON: line %d: %s", problem.line, problem.text);
     struct mapping_pair *pairs = arena_zalloc(arena, NAMES + ALWAYS, sizeof *pairs);
     size_t count = ALWAYS;
-    int result =
-        json_is_object(root) ? nematus_check(root, arena, err) : error_set(err, ERROR_FORMAT, "the options are not a JSON object");
+    int result = json_is_object(root) ? 0 : error_set(err, ERROR_FORMAT, "the options are not a JSON object");
+    for (size_t i = 0; result == 0 && i < sizeof nematus_always / sizeof *nematus_always; i++) {
+        const json_t *value = json_object_get(root, nematus_always[i].name);
+        const char *shown = value ? json_shown(arena, value) : "";
+        if (arena_failed(arena))
+            result = error_memory(err);
+        else if (value && strcmp(shown, nematus_always[i].wanted) != 0 && strcmp(shown, nematus_always[i].also) != 0)
+            result = error_set(err, ERROR_FORMAT, "option %s: %s is not supported; Nematus's models are converted with %s",
+                               nematus_always[i].name, shown, nematus_always[i].wanted);
+    }
     if (pairs)
         memcpy(pairs, always, sizeof always);
     for (size_t i = 0; pairs && result == 0 && i < NAMES; i++) {
@@ -158,14 +153,6 @@ static int check_row(const struct row *row, const char *value, const char *shown
     return error_set(err, ERROR_FORMAT, "option %s: %s is not supported%s%s (supported: %s)", row->name, shown,
                      *row->reason ? ": " : "", row->reason,
                      strcmp(row->allowed, "positive") == 0 ? "a positive number" : row->allowed);
-}
-
-/* True if the option is in the table. */
-static bool is_known(const char *name, int types) {
-    for (size_t i = 0; i < ROWS; i++)
-        if (option_rows[i].types & types && fnmatch(option_rows[i].name, name, 0) == 0)
-            return true;
-    return strcmp(name, TIED_LAYERS) == 0 || strcmp(name, INPUT_TYPES) == 0;
 }
 
 static int check_recurrent(const struct marian_options *options, struct error *err) {
@@ -280,13 +267,17 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
         (strcmp(type->value, "lm") == 0 || source_begins(type->value, "lm-") || strcmp(type->value, "transformer-lm") == 0))
         return error_set(err, ERROR_FORMAT, "option type: %s is a language model, which translates nothing", type->value);
     for (size_t i = 0; i < found.count; i++) {
-        if (is_known(found.pairs[i].key, types))
+        const char *name = found.pairs[i].key;
+        bool known = strcmp(name, TIED_LAYERS) == 0 || strcmp(name, INPUT_TYPES) == 0;
+        for (size_t row = 0; !known && row < ROWS; row++)
+            known = option_rows[row].types & types && fnmatch(option_rows[row].name, name, 0) == 0;
+        if (known)
             continue;
         if (own && type && type->value && check_row(&option_rows[0], type->value, type->value, err) != 0)
             return -1;
         if (own)
-            return error_set(err, ERROR_FORMAT, "option %s: unknown, so its effect on the model is unknown", found.pairs[i].key);
-        made.ignored = import_say(arena, "%s%s%s", made.ignored, *made.ignored ? ", " : "", found.pairs[i].key);
+            return error_set(err, ERROR_FORMAT, "option %s: unknown, so its effect on the model is unknown", name);
+        made.ignored = import_say(arena, "%s%s%s", made.ignored, *made.ignored ? ", " : "", name);
         if (!made.ignored)
             return error_memory(err);
     }
@@ -331,31 +322,30 @@ struct converter {
     bool before; /* norms come before each block */
 };
 
-/* The factor of the inputs of a product with this matrix before they are rounded to int8; 0: the file does not have it. */
-static float multiplier_of(struct tensors *tensors, const char *matrix) {
-    struct name own = named("%s_QuantMultA", matrix);
-    const struct stored_tensor *found = tensors_find(tensors, own.text);
-    float value = 0;
-    if (found)
-        tensors_drop(tensors, own.text);
-    else if (strcmp(matrix, "Wemb") == 0)
-        found = stored_find(tensors->from, "none_QuantMultA");
-    if (!found || tensors->failed)
-        return 0;
-    struct error inner = {0};
-    if (stored_count(found) != 1 || found->kind > STORED_I8 || stored_numbers(found, 0, 1, &value, &inner) != 0 || value <= 0) {
-        tensors_fail(tensors, "%s: must be one positive number", found->name);
-        return 0;
-    }
-    return value;
-}
-
-/* The int8 of a transformer is kept unchanged, since rounding it again would change it. */
+/* The int8 of a transformer is kept unchanged, since rounding it again would change it. multiplier: the matrix whose factor the
+ * inputs of a product are multiplied with before they are rounded to int8, if the file has it; NULL: there is no product. */
 static void keep_given(struct converter *c, struct made *made, const struct stored_tensor *from, const char *multiplier) {
     if (!c->options->transformer || !from || !from->quantised)
         return;
     made->given = from;
-    made->input_scale = multiplier ? multiplier_of(c->tensors, multiplier) : 0;
+    made->input_scale = 0;
+    if (!multiplier)
+        return;
+    struct tensors *tensors = c->tensors;
+    struct name own = named("%s_QuantMultA", multiplier);
+    const struct stored_tensor *found = tensors_find(tensors, own.text);
+    struct error inner = {0};
+    float value = 0;
+    if (found)
+        tensors_drop(tensors, own.text);
+    else if (strcmp(multiplier, "Wemb") == 0)
+        found = stored_find(tensors->from, "none_QuantMultA");
+    if (!found || tensors->failed)
+        return;
+    if (stored_count(found) != 1 || found->kind > STORED_I8 || stored_numbers(found, 0, 1, &value, &inner) != 0 || value <= 0)
+        tensors_fail(tensors, "%s: must be one positive number", found->name);
+    else
+        made->input_scale = value;
 }
 
 /* [in, out] in the file -> [out, in] */
@@ -566,45 +556,41 @@ static void cell_gain(struct converter *c, const struct cell *cell, const struct
                 .from = from, .column = cell->order[gate] * hidden, .to_column = gate * hidden, .rows = 1, .columns = hidden});
 }
 
-/* Biases and norms. beside and within: the gates whose bias is added beside, and within, what r multiplies.
+/* beside: the number of gates, the first ones, whose bias is added beside what r multiplies; that of the others is within.
  * Marian's norm (layer) is of the products alone, without a shift; the biases are added afterwards. In Nematus's (gates) the bias
  * is in the input's norm or, of a final cell, in the state's; the encoder's transitions have it outside. */
-static void cell_biases(struct converter *c, const struct cell *cell, const struct place *place) {
-    size_t gates = cell->gates, beside = place->final ? gates - cell->candidate : gates;
-    switch (c->norm) {
-    case NORM_NONE:
-        cell_vector(c, cell, place, "b", "bias_input", 0, beside);
-        cell_vector(c, cell, place, "b", "bias_state", beside, gates);
-        return;
-    case NORM_LAYER:
-        tensors_make_vector(c->tensors, named("%sbias_state", place->ours).text, gates * c->hidden);
-        cell_gain(c, cell, place, 2, "gain_state");
-        cell_vector(c, cell, place, "b", "shift_state", beside, gates);
-        if (!place->inputs) {
-            cell_vector(c, cell, place, "b", "bias_input", 0, beside);
-            return;
-        }
-        tensors_make_vector(c->tensors, named("%sbias_input", place->ours).text, gates * c->hidden);
-        cell_gain(c, cell, place, 1, "gain_input");
-        cell_vector(c, cell, place, "b", "shift_input", 0, beside);
-        return;
-    case NORM_GATES:
-        cell_vector(c, cell, place, "b", "bias_input", 0, place->final ? 0 : gates);
-        cell_vector(c, cell, place, "b", "bias_state", 0, place->final ? gates : 0);
-        if (place->inputs) {
-            cell_vector(c, cell, place, "W_lns", "gain_input", 0, gates);
-            cell_vector(c, cell, place, "W_lnb", "shift_input", 0, gates);
-        }
-        cell_vector(c, cell, place, "U_lns", "gain_state", 0, gates);
-        cell_vector(c, cell, place, "U_lnb", "shift_state", 0, gates);
-    }
-}
-
 static void one_cell(struct converter *c, const struct cell *cell, struct place place) {
+    size_t gates = cell->gates, beside = place.final ? gates - cell->candidate : gates;
     cell_weight(c, cell, &place, "U", "weight_state", c->hidden);
     if (place.inputs)
         cell_weight(c, cell, &place, "W", "weight_input", place.inputs);
-    cell_biases(c, cell, &place);
+    switch (c->norm) {
+    case NORM_NONE:
+        cell_vector(c, cell, &place, "b", "bias_input", 0, beside);
+        cell_vector(c, cell, &place, "b", "bias_state", beside, gates);
+        return;
+    case NORM_LAYER:
+        tensors_make_vector(c->tensors, named("%sbias_state", place.ours).text, gates * c->hidden);
+        cell_gain(c, cell, &place, 2, "gain_state");
+        cell_vector(c, cell, &place, "b", "shift_state", beside, gates);
+        if (!place.inputs) {
+            cell_vector(c, cell, &place, "b", "bias_input", 0, beside);
+            return;
+        }
+        tensors_make_vector(c->tensors, named("%sbias_input", place.ours).text, gates * c->hidden);
+        cell_gain(c, cell, &place, 1, "gain_input");
+        cell_vector(c, cell, &place, "b", "shift_input", 0, beside);
+        return;
+    case NORM_GATES:
+        cell_vector(c, cell, &place, "b", "bias_input", 0, place.final ? 0 : gates);
+        cell_vector(c, cell, &place, "b", "bias_state", 0, place.final ? gates : 0);
+        if (place.inputs) {
+            cell_vector(c, cell, &place, "W_lns", "gain_input", 0, gates);
+            cell_vector(c, cell, &place, "W_lnb", "shift_input", 0, gates);
+        }
+        cell_vector(c, cell, &place, "U_lns", "gain_state", 0, gates);
+        cell_vector(c, cell, &place, "U_lnb", "shift_state", 0, gates);
+    }
 }
 
 /* ---- the encoder ---- */
@@ -646,23 +632,6 @@ static size_t annotation(const struct converter *c) {
 
 /* ---- the decoder ---- */
 
-static void recurrent_decoder(struct converter *c) {
-    const struct cell *cell = cell_of(c, "dec-cell");
-    size_t base = number_of(c->options, "dec-cell-base-depth"), high = number_of(c->options, "dec-cell-high-depth");
-    size_t depth = number_of(c->options, "dec-depth");
-    one_cell(c, cell, (struct place){"decoder_cell1_", "decoder.layers.0.", c->embedding, false});
-    for (size_t j = 2; j <= base; j++) {
-        struct name ours = j > 2 ? named("decoder.conditional.transitions.%zu.", j - 3) : named("%s", "decoder.conditional.");
-        one_cell(c, cell, (struct place){named("decoder_cell%zu_", j).text, ours.text, j == 2 ? annotation(c) : 0, true});
-    }
-    for (size_t i = 2; i <= depth; i++)
-        for (size_t j = 1; j <= high; j++) {
-            struct name ours =
-                j > 1 ? named("decoder.layers.%zu.transitions.%zu.", i - 1, j - 2) : named("decoder.layers.%zu.", i - 1);
-            one_cell(c, cell, (struct place){named("decoder_l%zu_cell%zu_", i, j).text, ours.text, j == 1 ? c->hidden : 0, false});
-        }
-}
-
 /* The bias of a product, and the gain and shift of its norm. Theirs have a number at the end of their names, ours a letter. */
 static void bias_and_norm(struct converter *c, const char *theirs, const char *number, const char *ours, const char *letter,
                           size_t size) {
@@ -682,9 +651,22 @@ static void bias_and_norm(struct converter *c, const char *theirs, const char *n
     }
 }
 
-/* One projection, which every layer starts from. */
-static void start(struct converter *c) {
+/* The cells, and one projection that each layer starts from. */
+static void recurrent_decoder(struct converter *c) {
+    const struct cell *cell = cell_of(c, "dec-cell");
+    size_t base = number_of(c->options, "dec-cell-base-depth"), high = number_of(c->options, "dec-cell-high-depth");
     size_t depth = number_of(c->options, "dec-depth");
+    one_cell(c, cell, (struct place){"decoder_cell1_", "decoder.layers.0.", c->embedding, false});
+    for (size_t j = 2; j <= base; j++) {
+        struct name ours = j > 2 ? named("decoder.conditional.transitions.%zu.", j - 3) : named("%s", "decoder.conditional.");
+        one_cell(c, cell, (struct place){named("decoder_cell%zu_", j).text, ours.text, j == 2 ? annotation(c) : 0, true});
+    }
+    for (size_t i = 2; i <= depth; i++)
+        for (size_t j = 1; j <= high; j++) {
+            struct name ours =
+                j > 1 ? named("decoder.layers.%zu.transitions.%zu.", i - 1, j - 2) : named("decoder.layers.%zu.", i - 1);
+            one_cell(c, cell, (struct place){named("decoder_l%zu_cell%zu_", i, j).text, ours.text, j == 1 ? c->hidden : 0, false});
+        }
     for (size_t i = 0; i < depth; i++) {
         struct name ours = named("decoder.initial.%zu.", i);
         weight(c, "decoder_ff_state_W", named("%sweight", ours.text).text, annotation(c), c->hidden);
@@ -772,7 +754,6 @@ static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes
         rename_nematus(c->tensors, c->options);
     recurrent_encoder(c);
     recurrent_decoder(c);
-    start(c);
     size_t attention_size = attention(c);
     readout(c);
     *sizes = embeddings(c);
@@ -855,28 +836,6 @@ static const struct mixer {
 
 /* ---- the stacks ---- */
 
-static void transformer_encoder(struct converter *c, size_t middle) {
-    size_t depth = number_of(c->options, "enc-depth");
-    for (size_t i = 1; i <= depth; i++) {
-        heads(c, named("encoder_l%zu_self", i).text, named("encoder.layers.%zu.self", i - 1).text);
-        filter(c, named("encoder_l%zu_ffn", i).text, named("encoder.layers.%zu.filter", i - 1).text, middle);
-    }
-    if (c->before)
-        block_norm(c, "encoder_top", "encoder", false);
-}
-
-static void transformer_decoder(struct converter *c, const struct mixer *mixer, size_t middle) {
-    size_t depth = number_of(c->options, "dec-depth");
-    for (size_t i = 0; i < depth; i++) {
-        struct name theirs = named("decoder_l%zu", c->options->tied_layers[i]), ours = named("decoder.layers.%zu", i);
-        mixer->convert(c, theirs.text, ours.text);
-        heads(c, named("%s_context", theirs.text).text, named("%s.cross", ours.text).text);
-        filter(c, named("%s_ffn", theirs.text).text, named("%s.filter", ours.text).text, middle);
-    }
-    if (c->before)
-        block_norm(c, "decoder_top", "decoder", false);
-}
-
 /* kind: the key that says what it is. */
 static json_t *stack_section(const struct converter *c, const char *kind, const char *depth, size_t middle) {
     return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}", kind, "transformer", "layers",
@@ -909,18 +868,31 @@ static json_t *transformer_sections(const struct converter *c, const struct mixe
 }
 
 static json_t *convert_transformer(struct converter *c, struct marian_sizes *sizes) {
-    size_t middle = number_of(c->options, "transformer-dim-ffn");
-    size_t upper = number_of(c->options, "transformer-decoder-dim-ffn");
+    size_t depth = number_of(c->options, "enc-depth"), middle = number_of(c->options, "transformer-dim-ffn");
+    size_t above = number_of(c->options, "dec-depth"), upper = number_of(c->options, "transformer-decoder-dim-ffn");
     const struct mixer *mixer = mixers;
     while (strcmp(mixer->theirs, marian_option(c->options, "transformer-decoder-autoreg")) != 0)
         mixer++; /* the table of options allows these three alone */
     c->before = strcmp(c->options->norm, "pre") == 0;
+    upper = upper ? upper : middle;
     if (tensors_find(c->tensors, "Wpos"))
         tensors_fail(c->tensors,
                      "Wpos: learned positions are not supported: Marian reads the first of them in every step of a translation");
-    upper = upper ? upper : middle;
-    transformer_encoder(c, middle);
-    transformer_decoder(c, mixer, upper);
+
+    for (size_t i = 1; i <= depth; i++) {
+        heads(c, named("encoder_l%zu_self", i).text, named("encoder.layers.%zu.self", i - 1).text);
+        filter(c, named("encoder_l%zu_ffn", i).text, named("encoder.layers.%zu.filter", i - 1).text, middle);
+    }
+    if (c->before)
+        block_norm(c, "encoder_top", "encoder", false);
+    for (size_t i = 0; i < above; i++) {
+        struct name theirs = named("decoder_l%zu", c->options->tied_layers[i]), ours = named("decoder.layers.%zu", i);
+        mixer->convert(c, theirs.text, ours.text);
+        heads(c, named("%s_context", theirs.text).text, named("%s.cross", ours.text).text);
+        filter(c, named("%s_ffn", theirs.text).text, named("%s.filter", ours.text).text, upper);
+    }
+    if (c->before)
+        block_norm(c, "decoder_top", "decoder", false);
     *sizes = embeddings(c);
     output(c, sizes->target);
     return c->tensors->failed ? NULL : transformer_sections(c, mixer, middle, upper);
