@@ -638,14 +638,14 @@ static void bias_and_norm(struct converter *c, const char *theirs, const char *n
     struct name bias = named("%sbias%s", ours, letter), gain = named("%sgain%s", ours, letter),
                 shift = named("%sshift%s", ours, letter);
     struct name their_bias = named("%sb%s", theirs, number);
-    if (c->norm == NORM_LAYER)
-        tensors_make_vector(c->tensors, bias.text, size);
-    else
-        vector(c, their_bias.text, bias.text, size);
     if (c->norm == NORM_LAYER) {
+        tensors_make_vector(c->tensors, bias.text, size);
         vector(c, named("%sgamma%s", theirs, number).text, gain.text, size);
         vector(c, their_bias.text, shift.text, size);
-    } else if (c->norm == NORM_GATES) {
+        return;
+    }
+    vector(c, their_bias.text, bias.text, size);
+    if (c->norm == NORM_GATES) {
         vector(c, named("%sln_s%s", theirs, number).text, gain.text, size);
         vector(c, named("%sln_b%s", theirs, number).text, shift.text, size);
     }

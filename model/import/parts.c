@@ -11,6 +11,7 @@
 
 enum { MOST_FILES = 10000, MOST_TEXT_BYTES = 1 << 22, HEAD_LINES = 40 };
 
+static const char no_bpe[] = "models of BPE pieces cannot be converted, only those of SentencePiece and of words";
 static const char OPUS_CARDS[] = "\\bopus\\b|OPUS|Helsinki"; /* in cards of OPUS-MT's models */
 
 /* The names in a folder, sorted. */
@@ -58,14 +59,10 @@ static int list_folder(const char *folder, struct arena *arena, struct listing *
 
 /* ---- names ---- */
 
-/* The length of the name without .gz or .zst. */
-static size_t plain_length(const char *name) {
-    size_t length = strlen(name);
-    return source_ends(name, ".gz") ? length - 3 : source_ends(name, ".zst") ? length - 4 : length;
-}
-
+/* The name without .gz or .zst. */
 static const char *plain_name(const char *name, struct arena *arena) {
-    const char *copy = arena_copy(arena, name, plain_length(name));
+    size_t length = strlen(name) - (source_ends(name, ".gz") ? 3 : source_ends(name, ".zst") ? 4 : 0);
+    const char *copy = arena_copy(arena, name, length);
     return copy ? copy : "";
 }
 
@@ -116,18 +113,6 @@ static int find_model(const struct listing *listing, struct arena *arena, const 
             return result;
     }
     return error_set(err, ERROR_FORMAT, "%s: has no model: neither .npz nor .bin", listing->folder);
-}
-
-/* Pieces of byte pair encoding, which are cut by another program. */
-static int refuse_bpe(const struct listing *listing, struct error *err) {
-    for (size_t i = 0; i < listing->count; i++) {
-        const char *name = listing->names[i];
-        if (source_ends(name, ".bpe") || strcmp(name, "bpe.model") == 0 || source_ends(name, ".tcmodel"))
-            return error_set(err, ERROR_FORMAT,
-                             "%s: has %s: models of BPE pieces cannot be converted, only those of SentencePiece and of words",
-                             listing->folder, name);
-    }
-    return 0;
 }
 
 bool parts_huggingface(const char *path, struct arena *arena, const char **folder) {
@@ -291,9 +276,15 @@ static size_t values_of(const struct mapping *mapping) {
     return count;
 }
 
+/* The files that were named beside a model's: lists of words, and SentencePiece files. */
+struct named_files {
+    const char *decoder;            /* its options; NULL: not named */
+    const char *lists[2], *spms[2]; /* [list_count], [spm_count] */
+    size_t list_count, spm_count;
+};
+
 /* Where a named file belongs. */
-static int take_named(const char *path, struct arena *arena, struct parts *parts, const char **decoder, size_t *lists_named,
-                      size_t *spms_named, const char *spms[2], struct error *err) {
+static int take_named(const char *path, struct arena *arena, struct parts *parts, struct named_files *named, struct error *err) {
     const char *name = plain_name(source_name(path), arena);
     const char **place = NULL;
     if (source_begins(name, "lex.") || source_ends(name, ".s2t.bin") || source_ends(name, ".s2t"))
@@ -301,7 +292,7 @@ static int take_named(const char *path, struct arena *arena, struct parts *parts
     else if (source_begins(name, "quality"))
         place = &parts->quality;
     else if (strcmp(name, "decoder.yml") == 0 || source_ends(name, ".decoder.yml") || fnmatch("config.*.yml", name, 0) == 0)
-        place = decoder;
+        place = &named->decoder;
     else if (source_ends(name, ".npz.json") || source_ends(name, "model.yml") || source_ends(name, ".npz.yml"))
         place = &parts->options;
     else if (source_ends(name, ".npz") || source_ends(name, ".bin"))
@@ -313,21 +304,11 @@ static int take_named(const char *path, struct arena *arena, struct parts *parts
         return 0;
     }
     bool spm = source_ends(name, ".spm") || source_ends(name, ".model");
-    size_t *named = spm ? spms_named : lists_named;
-    if (*named == 2)
+    size_t *count = spm ? &named->spm_count : &named->list_count;
+    if (*count == 2)
         return error_set(err, ERROR_INPUT, "%s: is a third vocabulary, but a model has at most two", path);
-    (spm ? spms : parts->vocabularies)[(*named)++] = path;
+    (spm ? named->spms : named->lists)[(*count)++] = path;
     return 0;
-}
-
-/* Vocabularies that were named: lists, SentencePiece files, or lists and the files that segment. One is both sides'. */
-static void use_named(struct parts *parts, size_t lists_named, size_t spms_named, const char *spms[2]) {
-    if (lists_named == 1)
-        parts->vocabularies[1] = parts->vocabularies[0];
-    if (spms_named == 1)
-        spms[1] = spms[0];
-    for (size_t side = 0; side < 2 && spms_named > 0; side++)
-        (lists_named > 0 ? parts->segmenters : parts->vocabularies)[side] = spms[side];
 }
 
 /* Searches the folder for files that are not named. */
@@ -342,9 +323,13 @@ static int look_beside(const struct listing *listing, bool vocabularies, struct 
     const char *numbering[2] = {NULL, NULL}, *cutting[2] = {NULL, NULL};
     if (!vocabularies) {
         if (find_pair(listing, list_pairs, sizeof list_pairs / sizeof *list_pairs, arena, numbering, err) != 0 ||
-            find_pair(listing, spm_pairs, sizeof spm_pairs / sizeof *spm_pairs, arena, cutting, err) != 0 ||
-            (!cutting[0] && refuse_bpe(listing, err) != 0))
+            find_pair(listing, spm_pairs, sizeof spm_pairs / sizeof *spm_pairs, arena, cutting, err) != 0)
             return -1;
+        for (size_t i = 0; i < listing->count && !cutting[0]; i++) { /* another program cuts these pieces */
+            const char *name = listing->names[i];
+            if (source_ends(name, ".bpe") || strcmp(name, "bpe.model") == 0 || source_ends(name, ".tcmodel"))
+                return error_set(err, ERROR_FORMAT, "%s: has %s: %s", listing->folder, name, no_bpe);
+        }
         if (!numbering[0] && !cutting[0])
             return error_set(err, ERROR_FORMAT, "%s: has no vocabularies: neither SentencePiece files nor lists of words",
                              listing->folder);
@@ -371,54 +356,53 @@ static void read_metadata(const char *path, struct arena *arena, struct parts *p
     json_decref(root);
 }
 
-/* Firefox's settings for Bergamot. */
-static struct mapping firefox_decoder(void) {
-    static struct mapping_pair pairs[] = {{"beam-size", "1", NULL, 0},
-                                          {"normalize", "1", NULL, 0},
-                                          {"max-length-factor", "2", NULL, 0},
-                                          {"max-length-break", "128", NULL, 0},
-                                          {"gemm-precision", "int8shiftAlphaAll", NULL, 0}};
-    return (struct mapping){pairs, sizeof pairs / sizeof *pairs};
-}
-
 static bool is_firefox(const char *name) {
     return matches(name, "^model\\.[[:alnum:]_]+\\.intgemm\\.alphas\\.bin", 0);
 }
 
 /* Sets what follows from whose model it is. firefox: it is one of Mozilla's. card: "" if there is none. */
 static void set_family(struct parts *parts, bool firefox, const char *card) {
+    static struct mapping_pair firefox_decoder[] = {{"beam-size", "1", NULL, 0},
+                                                    {"normalize", "1", NULL, 0},
+                                                    {"max-length-factor", "2", NULL, 0},
+                                                    {"max-length-break", "128", NULL, 0},
+                                                    {"gemm-precision", "int8shiftAlphaAll", NULL, 0}};
     bool bergamot = firefox || strstr(parts->name, "intgemm") != NULL;
     bool opus = parts->segmenters[0] || matches(parts->name, "opus", REG_ICASE) || matches(card, OPUS_CARDS, 0);
     parts->family = bergamot ? FAMILY_BERGAMOT : opus ? FAMILY_OPUS : FAMILY_OTHER;
     if (values_of(&parts->decoder) == 0 && bergamot)
-        parts->decoder = firefox_decoder();
+        parts->decoder = (struct mapping){firefox_decoder, sizeof firefox_decoder / sizeof *firefox_decoder};
     parts->guided = origin_guided(parts->name, bergamot, &parts->training, card);
 }
 
 int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena, struct parts *out,
                struct error *err) {
     struct parts parts = {.origin = {.licence = "", .attribution = "", .card = ""}};
-    const char *decoder = NULL, *folder = NULL, *spms[2] = {NULL, NULL}, *card = "";
-    size_t lists_named = 0, spms_named = 0;
+    struct named_files files = {.decoder = NULL};
+    const char *folder = NULL, *card = "";
     struct listing listing;
     for (size_t i = 0; i < count; i++) {
         if (is_folder(paths[i]) && !folder)
             folder = paths[i];
-        else if (take_named(paths[i], arena, &parts, &decoder, &lists_named, &spms_named, spms, err) != 0)
+        else if (take_named(paths[i], arena, &parts, &files, err) != 0)
             return -1;
     }
     if (!folder && !parts.model)
         return error_set(err, ERROR_INPUT, "%s: is not a model: neither .npz nor .bin, nor a folder with one", paths[0]);
-    bool whole = folder != NULL, named = lists_named + spms_named > 0;
+    bool whole = folder != NULL, named = files.list_count + files.spm_count > 0;
     parts.folder = whole ? folder : folder_of(parts.model, arena);
     if (!parts.folder || list_folder(parts.folder, arena, &listing, err) != 0 ||
         (!parts.model && find_model(&listing, arena, &parts.model, err) != 0))
         return parts.folder ? -1 : error_memory(err);
-    use_named(&parts, lists_named, spms_named, spms);
+    for (size_t side = 0; side < 2 && named; side++) { /* lists, SentencePiece files, or lists and the files that segment */
+        const char *list = files.lists[files.list_count == 2 ? side : 0], *spm = files.spms[files.spm_count == 2 ? side : 0];
+        parts.vocabularies[side] = list ? list : spm;
+        parts.segmenters[side] = list ? spm : NULL;
+    }
     parts.name = source_name(parts.model);
     const char *training[] = {path_join(arena, parts.folder, import_say(arena, "%s.yml", parts.name))};
     if (!whole && named) { /* all required files are named */
-        if (read_options((const char *const[]){decoder}, 1, arena, &parts.decoder, err) != 0 ||
+        if (read_options((const char *const[]){files.decoder}, 1, arena, &parts.decoder, err) != 0 ||
             read_options(training, 1, arena, &parts.training, err) != 0)
             return -1;
         set_family(&parts, is_firefox(parts.name), "");
@@ -432,7 +416,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     const char *configured = NULL;
     if (find_one(&listing, "config.*.yml", NULL, arena, &configured, err) != 0)
         return -1;
-    const char *decoders[] = {decoder, path_join(arena, parts.folder, "decoder.yml"),
+    const char *decoders[] = {files.decoder, path_join(arena, parts.folder, "decoder.yml"),
                               path_join(arena, parts.folder, import_say(arena, "%s.decoder.yml", parts.name)), configured};
     if (read_options(decoders, sizeof decoders / sizeof *decoders, arena, &parts.decoder, err) != 0 ||
         read_options(training, 1, arena, &parts.training, err) != 0 || (whole && origin_card(folder, arena, &card, err) != 0) ||
@@ -487,17 +471,6 @@ static bool decoder_on(const struct mapping *options, const char *name) {
     return text && strcmp(text, "true") == 0;
 }
 
-/* int8, int8shift, int8shiftAlphaAll and the like of Bergamot's fork are all int8 here. NULL: the option is not there. */
-static const char *decoder_compute(const struct mapping *options, struct arena *arena, const char **said) {
-    const char *precision = decoder_option(options, "gemm-precision");
-    if (!precision || strcmp(precision, "float32") == 0)
-        return precision;
-    if (source_begins(precision, "int8"))
-        return "int8";
-    *said = import_say(arena, "%sdecoder option gemm-precision: %s is not supported: products are of float32\n", *said, precision);
-    return "float32";
-}
-
 int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err) {
     double beam = 1, penalty, words, ratio, tokens;
     const char *said = "";
@@ -524,7 +497,15 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena, stru
     ratio = within("max-length-factor", ratio, LEAST_RATIO, MOST_RATIO, arena, &said);
     if (decoder_option(options, "max-length-break"))
         tokens = floor(within("max-length-break", tokens, 1, MOST_TOKENS, arena, &said));
-    const char *compute = decoder_compute(options, arena, &said);
+
+    /* int8, int8shift, int8shiftAlphaAll and the like of Bergamot's fork are all int8 here. */
+    const char *precision = decoder_option(options, "gemm-precision"), *compute = precision;
+    if (precision && strcmp(precision, "float32") != 0) {
+        compute = source_begins(precision, "int8") ? "int8" : "float32";
+        if (!source_begins(precision, "int8"))
+            said = import_say(arena, "%sdecoder option gemm-precision: %s is not supported: products are of float32\n", said,
+                              precision);
+    }
     if (failed || !said || arena_failed(arena)) {
         json_decref(section);
         return error_memory(err);
@@ -541,18 +522,11 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena, stru
 
 /* ---- CTranslate2's folders, and packages of Argos ---- */
 
-static bool is_model(const char *folder, struct arena *arena) {
+/* folder, package: as in struct ctranslate2_parts. */
+static bool locate(const char *path, struct arena *arena, const char **folder, const char **package) {
     static const char *const files[] = {"shared_vocabulary.json",  "shared_vocabulary.txt",   "source_vocabulary.json",
                                         "source_vocabulary.txt",   "vocabulary.json",         "vocabulary.txt",
                                         "source_1_vocabulary.txt", "source_1_vocabulary.json"};
-    bool beside = false;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        beside |= has(folder, files[i], arena);
-    return beside && has(folder, "model.bin", arena);
-}
-
-/* folder, package: as in struct ctranslate2_parts. */
-static bool locate(const char *path, struct arena *arena, const char **folder, const char **package) {
     *package = NULL;
     *folder = is_folder(path) ? path : strcmp(source_name(path), "model.bin") == 0 ? folder_of(path, arena) : NULL;
     if (!*folder)
@@ -562,7 +536,10 @@ static bool locate(const char *path, struct arena *arena, const char **folder, c
         *folder = path_join(arena, *folder, "model");
         return *folder != NULL;
     }
-    return is_model(*folder, arena);
+    bool beside = false;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        beside |= has(*folder, files[i], arena);
+    return beside && has(*folder, "model.bin", arena);
 }
 
 bool ctranslate2_is(const char *path, struct arena *arena) {
@@ -647,9 +624,7 @@ int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena
         return -1;
     for (size_t i = 0; named == 0 && i < sizeof bpe / sizeof *bpe; i++)
         if (has(around, bpe[i], arena))
-            return error_set(err, ERROR_FORMAT,
-                             "%s: has %s: models of BPE pieces cannot be converted, only those of SentencePiece and of words",
-                             around, bpe[i]);
+            return error_set(err, ERROR_FORMAT, "%s: has %s: %s", around, bpe[i], no_bpe);
     if (named == 0 && !find_segmenters(parts.folder, arena, parts.segmenters)) {
         const char *outer = parts.package ? parts.package : path_join(arena, parts.folder, "..");
         parts.guessed = outer && find_segmenters(outer, arena, parts.segmenters) && !parts.package;
