@@ -345,10 +345,11 @@ static int copy_content(struct reader *reader, const char *name, int file, uint6
     }
 }
 
-/* Makes the folders that lead to the member. A name of several components must not leave the folder. */
-static int make_folders(const struct reader *reader, const char *folder, const char *name, struct error *err) {
+/* Makes the folders that lead to the member, and the file. A name of several components must not leave the folder. */
+static int unpack_file(struct reader *reader, const char *folder, const char *name, struct error *err) {
     char path[PATH_BYTES];
     size_t depth = 0;
+    uint64_t bytes;
     if (*name == '/')
         return fail(reader, name, "is an absolute path", err);
     for (const char *part = name;;) {
@@ -358,27 +359,18 @@ static int make_folders(const struct reader *reader, const char *folder, const c
         for (size_t i = 0; i < length; i++)
             if ((unsigned char)part[i] < ' ' || part[i] == '\\' || part[i] == 127)
                 return fail(reader, name, "has a character that names must not have", err);
-        if (part[length] == '\0')
-            return 0;
-        if (++depth > MOST_DEPTH)
+        bool last = part[length] == '\0';
+        if (!last && ++depth > MOST_DEPTH)
             return fail(reader, name, "lies in too many folders", err);
-        part += length + 1;
-        int printed = snprintf(path, sizeof path, "%s/%.*s", folder, (int)(part - name - 1), name);
+        int printed = snprintf(path, sizeof path, "%s/%.*s", folder, (int)(part + length - name), name);
         if (printed < 0 || (size_t)printed >= sizeof path)
             return fail(reader, name, "is too long", err);
+        if (last)
+            break;
         if (mkdir(path, 0700) != 0 && errno != EEXIST)
             return error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+        part += length + 1;
     }
-}
-
-static int unpack_file(struct reader *reader, const char *folder, const char *name, struct error *err) {
-    char path[PATH_BYTES];
-    uint64_t bytes;
-    if (make_folders(reader, folder, name, err) != 0)
-        return -1;
-    int printed = snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (printed < 0 || (size_t)printed >= sizeof path)
-        return fail(reader, name, "is too long", err);
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return fail(reader, name, errno == EEXIST || errno == EISDIR || errno == ENOTDIR ? "occurs twice" : strerror(errno), err);
@@ -487,41 +479,11 @@ static int refuse(struct parsing *parsing, const yaml_event_t *event, const char
     return error_set(parsing->err, ERROR_FORMAT, "line %zu: %s", event->start_mark.line + 1, what);
 }
 
-static int take_scalar(struct parsing *parsing, const yaml_event_t *event) {
-    const char *text = (const char *)event->data.scalar.value;
-    size_t length = event->data.scalar.length;
-    struct mapping *found = &parsing->found;
-    if (event->data.scalar.anchor)
-        return refuse(parsing, event, "anchors are not read");
-    if (strlen(text) != length)
-        return refuse(parsing, event, "a NUL");
-    if (!(text = arena_copy(parsing->arena, text, length)))
-        return error_memory(parsing->err);
-    if (parsing->next == KEY) {
-        struct mapping_pair *pairs = arena_grow(parsing->arena, found->pairs, found->count, &parsing->room, 1, sizeof *pairs);
-        if (!pairs)
-            return error_memory(parsing->err);
-        found->pairs = pairs;
-        pairs[found->count++] = (struct mapping_pair){.key = text};
-        parsing->next = VALUE;
-        return 0;
-    }
-    struct mapping_pair *pair = &found->pairs[found->count - 1];
-    if (parsing->next == VALUE) {
-        pair->value = text;
-        parsing->next = KEY;
-        return 0;
-    }
-    const char **items = arena_grow(parsing->arena, pair->items, pair->count, &parsing->item_room, 1, sizeof *items);
-    if (!items)
-        return error_memory(parsing->err);
-    pair->items = items;
-    items[pair->count++] = text;
-    return 0;
-}
-
+/* One event of the parser: the mapping's beginning, a key, a value, an item or an end. */
 static int take_event(struct parsing *parsing, const yaml_event_t *event) {
     enum expected next = parsing->next;
+    struct mapping *found = &parsing->found;
+    struct mapping_pair *pair = found->count > 0 ? &found->pairs[found->count - 1] : NULL;
     switch (event->type) {
     case YAML_STREAM_START_EVENT:
     case YAML_DOCUMENT_START_EVENT:
@@ -529,26 +491,51 @@ static int take_event(struct parsing *parsing, const yaml_event_t *event) {
     case YAML_STREAM_END_EVENT:
         return 0;
     case YAML_MAPPING_START_EVENT:
+        if (next != MAPPING)
+            break;
         parsing->next = KEY;
-        if (next == MAPPING)
-            return parsing->found.pairs ? refuse(parsing, event, "only one mapping is read") : 0;
-        break;
+        return found->pairs ? refuse(parsing, event, "only one mapping is read") : 0;
     case YAML_MAPPING_END_EVENT:
         parsing->next = MAPPING;
         return 0;
     case YAML_SEQUENCE_START_EVENT:
+        if (next != VALUE)
+            break;
         parsing->next = ITEM;
         parsing->item_room = 0;
-        if (next == VALUE)
-            return 0;
-        break;
+        return 0;
     case YAML_SEQUENCE_END_EVENT:
         parsing->next = KEY;
         return 0;
-    case YAML_SCALAR_EVENT:
-        if (next != MAPPING)
-            return take_scalar(parsing, event);
-        break;
+    case YAML_SCALAR_EVENT: {
+        if (next == MAPPING)
+            break;
+        const char *text = (const char *)event->data.scalar.value;
+        size_t length = event->data.scalar.length;
+        if (event->data.scalar.anchor)
+            return refuse(parsing, event, "anchors are not read");
+        if (strlen(text) != length)
+            return refuse(parsing, event, "a NUL");
+        if (!(text = arena_copy(parsing->arena, text, length)))
+            return error_memory(parsing->err);
+        if (next == KEY) {
+            pair = arena_grow(parsing->arena, found->pairs, found->count, &parsing->room, 1, sizeof *pair);
+            if (!pair)
+                return error_memory(parsing->err);
+            found->pairs = pair;
+            pair[found->count++] = (struct mapping_pair){.key = text};
+        } else if (next == VALUE) {
+            pair->value = text;
+        } else {
+            const char **items = arena_grow(parsing->arena, pair->items, pair->count, &parsing->item_room, 1, sizeof *items);
+            if (!items)
+                return error_memory(parsing->err);
+            pair->items = items;
+            items[pair->count++] = text;
+        }
+        parsing->next = next == KEY ? VALUE : next == VALUE ? KEY : ITEM;
+        return 0;
+    }
     default:
         break;
     }

@@ -98,14 +98,6 @@ static int add_pair(struct pairs *pairs, const char *word, const char *id, struc
     return 0;
 }
 
-/* Nematus's names of the first two. */
-static const char *special(const char *word, const char *id) {
-    bool first = strcmp(id, "0") == 0 || strcmp(id, "1") == 0;
-    if (first && (strcmp(word, "eos") == 0 || strcmp(word, "<EOS>") == 0))
-        return "</s>";
-    return first && (strcmp(word, "UNK") == 0 || strcmp(word, "<UNK>") == 0) ? "<unk>" : word;
-}
-
 static int read_json(struct pairs *pairs, const char *text, size_t length, struct error *err) {
     json_error_t problem;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem), *value;
@@ -116,81 +108,21 @@ static int read_json(struct pairs *pairs, const char *text, size_t length, struc
     if (!json_is_object(root))
         result = error_set(err, ERROR_FORMAT, "%s: is not an object of words and ids", pairs->path);
     json_object_foreach(root, word, value) {
-        char *id = result == 0 ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+        if (result != 0)
+            break;
+        char *id = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         const char *copy = id ? arena_copy(pairs->arena, word, strlen(word)) : NULL;
-        if (result == 0)
-            result = copy ? add_pair(pairs, special(copy, id), json_is_string(value) ? json_string_value(value) : id, err)
-                          : error_memory(err);
+        if (copy && (strcmp(id, "0") == 0 || strcmp(id, "1") == 0)) { /* Nematus's names of the first two */
+            if (strcmp(copy, "eos") == 0 || strcmp(copy, "<EOS>") == 0)
+                copy = "</s>";
+            else if (strcmp(copy, "UNK") == 0 || strcmp(copy, "<UNK>") == 0)
+                copy = "<unk>";
+        }
+        result = copy ? add_pair(pairs, copy, json_is_string(value) ? json_string_value(value) : id, err) : error_memory(err);
         free(id);
     }
     json_decref(root);
     return result;
-}
-
-static int read_yaml(struct pairs *pairs, const char *text, size_t length, struct error *err) {
-    struct mapping mapping;
-    struct error inner = {0};
-    if (mapping_read(text, length, pairs->arena, &mapping, &inner) != 0)
-        return error_set(err, inner.code, "%s: %s", pairs->path, inner.message);
-    for (size_t i = 0; i < mapping.count; i++) {
-        const char *id = mapping_shown(pairs->arena, &mapping.pairs[i]);
-        if (add_pair(pairs, mapping.pairs[i].key, id, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int read_lines(struct pairs *pairs, char *text, size_t length, struct error *err) {
-    if (strlen(text) != length)
-        return error_set(err, ERROR_FORMAT, "%s: contains a NUL", pairs->path);
-    if (length > 0 && text[length - 1] == '\n')
-        text[--length] = '\0';
-    for (char *line = text, *end; line; line = end ? end + 1 : NULL) {
-        char id[24];
-        snprintf(id, sizeof id, "%zu", pairs->count);
-        if ((end = strchr(line, '\n')) != NULL)
-            *end = '\0';
-        if (add_pair(pairs, line, id, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* By id, the first `size`: Marian takes the others for unknown, too. */
-static int read_list(const char *path, size_t size, struct arena *arena, struct vocabulary *out, struct error *err) {
-    struct pairs pairs = {.path = path, .arena = arena};
-    char *text;
-    size_t length, missing = 0;
-    if (source_text(path, MOST_BYTES, arena, &text, &length, err) != 0)
-        return -1;
-    bool yaml = source_ends(path, ".yml") || source_ends(path, ".yaml");
-    int result = source_ends(path, ".json") ? read_json(&pairs, text, length, err)
-                 : yaml                     ? read_yaml(&pairs, text, length, err)
-                                            : read_lines(&pairs, text, length, err);
-    if (result != 0)
-        return -1;
-    if (pairs.count > 0)
-        qsort(pairs.words, pairs.count, sizeof *pairs.words, by_id);
-    for (size_t i = 1; i < pairs.count; i++)
-        if (pairs.words[i - 1].id == pairs.words[i].id)
-            return error_set(err, ERROR_FORMAT, "%s: '%s' has the same id %llu as another word", path, pairs.words[i].text,
-                             (unsigned long long)pairs.words[i].id);
-    while (missing < size && missing < pairs.count && pairs.words[missing].id == missing)
-        missing++;
-    if (missing < size)
-        return error_set(err, ERROR_FORMAT, "%s: the model has %s words, but the id %zu is missing here", path,
-                         import_thousands(arena, size), missing);
-    const char **words = arena_alloc(arena, size, sizeof *words);
-    bool ended = false;
-    if (!words)
-        return error_memory(err);
-    for (size_t i = 0; i < size; i++) {
-        words[i] = pairs.words[i].text;
-        ended |= strcmp(words[i], "</s>") == 0;
-    }
-    if (!ended)
-        return error_set(err, ERROR_FORMAT, "%s: </s> is missing", path);
-    return vocabulary_of_words(path, words, size, arena, out, err);
 }
 
 /* ---- SentencePiece ---- */
@@ -299,9 +231,63 @@ int vocabulary_segmented(const char *path, const struct vocabulary *words, struc
     return 0;
 }
 
+/* A list's words are those of the first `size` ids: Marian takes the others for unknown, too. */
 int vocabulary_import(const char *path, size_t size, struct arena *arena, struct vocabulary *out, struct error *err) {
-    bool sentencepiece = source_ends(path, ".spm") || source_ends(path, ".model");
-    return sentencepiece ? read_sentencepiece(path, size, arena, out, err) : read_list(path, size, arena, out, err);
+    struct pairs pairs = {.path = path, .arena = arena};
+    char *text;
+    size_t length, missing = 0;
+    if (source_ends(path, ".spm") || source_ends(path, ".model"))
+        return read_sentencepiece(path, size, arena, out, err);
+    if (source_text(path, MOST_BYTES, arena, &text, &length, err) != 0)
+        return -1;
+    if (source_ends(path, ".json")) {
+        if (read_json(&pairs, text, length, err) != 0)
+            return -1;
+    } else if (source_ends(path, ".yml") || source_ends(path, ".yaml")) {
+        struct mapping mapping;
+        struct error inner = {0};
+        if (mapping_read(text, length, arena, &mapping, &inner) != 0)
+            return error_set(err, inner.code, "%s: %s", path, inner.message);
+        for (size_t i = 0; i < mapping.count; i++)
+            if (add_pair(&pairs, mapping.pairs[i].key, mapping_shown(arena, &mapping.pairs[i]), err) != 0)
+                return -1;
+    } else {
+        if (strlen(text) != length)
+            return error_set(err, ERROR_FORMAT, "%s: contains a NUL", path);
+        if (length > 0 && text[length - 1] == '\n')
+            text[--length] = '\0';
+        for (char *line = text, *end; line; line = end ? end + 1 : NULL) {
+            char id[24];
+            snprintf(id, sizeof id, "%zu", pairs.count);
+            if ((end = strchr(line, '\n')) != NULL)
+                *end = '\0';
+            if (add_pair(&pairs, line, id, err) != 0)
+                return -1;
+        }
+    }
+
+    if (pairs.count > 0)
+        qsort(pairs.words, pairs.count, sizeof *pairs.words, by_id);
+    for (size_t i = 1; i < pairs.count; i++)
+        if (pairs.words[i - 1].id == pairs.words[i].id)
+            return error_set(err, ERROR_FORMAT, "%s: '%s' has the same id %llu as another word", path, pairs.words[i].text,
+                             (unsigned long long)pairs.words[i].id);
+    while (missing < size && missing < pairs.count && pairs.words[missing].id == missing)
+        missing++;
+    if (missing < size)
+        return error_set(err, ERROR_FORMAT, "%s: the model has %s words, but the id %zu is missing here", path,
+                         import_thousands(arena, size), missing);
+    const char **words = arena_alloc(arena, size, sizeof *words);
+    bool ended = false;
+    if (!words)
+        return error_memory(err);
+    for (size_t i = 0; i < size; i++) {
+        words[i] = pairs.words[i].text;
+        ended |= strcmp(words[i], "</s>") == 0;
+    }
+    if (!ended)
+        return error_set(err, ERROR_FORMAT, "%s: </s> is missing", path);
+    return vocabulary_of_words(path, words, size, arena, out, err);
 }
 
 /* ---- both sides ---- */
@@ -466,42 +452,42 @@ static bool is_language(const char *token, size_t *begin, size_t *letters) {
            strspn(rest + 2, "abcdefghijklmnopqrstuvwxyz") == 3;
 }
 
-/* The BCP-47 code of such a token; the script is kept of Chinese, and where it is not the usual one. */
-static const char *code_of(const char *token, size_t begin, size_t letters, struct arena *arena) {
+/* Adds the language that the token stands for, if both sides have it. other: the other side's tokens; NULL: they are the same. */
+static int add_language(json_t *section, const char *token, const struct tokens *other, struct arena *arena, struct error *err) {
     char language[ULOC_LANG_CAPACITY], given[ULOC_FULLNAME_CAPACITY], likely[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY];
     UErrorCode status = U_ZERO_ERROR;
-    snprintf(given, sizeof given, "%.*s", (int)letters, token + begin);
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-        if (strcmp(given, wide[i][0]) == 0)
-            snprintf(given, sizeof given, "%s", wide[i][1]);
-    uloc_getLanguage(given, language, sizeof language, &status);
-    if (U_FAILURE(status) || !*language)
-        return import_say(arena, "%.*s", (int)letters, token + begin);
-    const char *own = begin > 0 ? "" : token + letters + 1;
-    uloc_addLikelySubtags(language, likely, sizeof likely, &status);
-    uloc_getScript(likely, script, sizeof script, &status);
-    bool usual = !*own || (U_SUCCESS(status) && strcmp(script, own) == 0 && strcmp(language, "zh") != 0);
-    return import_say(arena, "%s%s%s", language, usual ? "" : "-", usual ? "" : own);
-}
-
-/* other: the other side's tokens; NULL: they are the same. */
-static int add_language(json_t *section, const char *token, const struct tokens *other, struct arena *arena, struct error *err) {
     size_t begin, letters;
     bool both = !other;
     if (!is_language(token, &begin, &letters))
         return 0;
     for (size_t i = 0; !both && i < other->count; i++)
         both = strcmp(other->list[i], token) == 0;
-    const char *code = both ? code_of(token, begin, letters, arena) : "";
-    if (both && code && json_object_get(section, code)) /* another has it: its own name */
-        code =
-            import_say(arena, "%.*s%s%s", (int)letters, token + begin, begin > 0 ? "" : "-", begin > 0 ? "" : token + letters + 1);
+    if (!both)
+        return 0;
+
+    /* Its BCP-47 code has the script where that is not the usual one, and of Chinese. */
+    const char *own = begin > 0 ? "" : token + letters + 1, *code;
+    snprintf(given, sizeof given, "%.*s", (int)letters, token + begin);
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (strcmp(given, wide[i][0]) == 0)
+            snprintf(given, sizeof given, "%s", wide[i][1]);
+    uloc_getLanguage(given, language, sizeof language, &status);
+    if (U_FAILURE(status) || !*language) {
+        code = import_say(arena, "%.*s", (int)letters, token + begin);
+    } else {
+        uloc_addLikelySubtags(language, likely, sizeof likely, &status);
+        uloc_getScript(likely, script, sizeof script, &status);
+        bool usual = !*own || (U_SUCCESS(status) && strcmp(script, own) == 0 && strcmp(language, "zh") != 0);
+        code = import_say(arena, "%s%s%s", language, usual ? "" : "-", usual ? "" : own);
+    }
+    if (code && json_object_get(section, code)) /* another has it: its own name */
+        code = import_say(arena, "%.*s%s%s", (int)letters, token + begin, *own ? "-" : "", own);
     if (!code)
         return error_memory(err);
-    if (!both || json_object_get(section, code))
+    if (json_object_get(section, code))
         return 0;
-    json_t *language = json_pack("{s:s, s:s, s:[s]}", "source", token, "target", token, "aliases", token);
-    return json_object_set_new(section, code, language) == 0 ? 0 : error_memory(err);
+    json_t *made = json_pack("{s:s, s:s, s:[s]}", "source", token, "target", token, "aliases", token);
+    return json_object_set_new(section, code, made) == 0 ? 0 : error_memory(err);
 }
 
 int tokens_languages(const struct tokens *source, const struct tokens *target, struct arena *arena, json_t **out,
@@ -559,24 +545,6 @@ static bool script_of(const char *token, char name[5]) {
     return known;
 }
 
-/* The characters of a piece: whether each has one of these scripts, or none; plain: all letters are ASCII's. */
-static bool has_scripts(const char *piece, const UScriptCode *scripts, size_t count, bool *plain, size_t *length) {
-    bool all = true;
-    *plain = true;
-    *length = 0;
-    for (size_t size = strlen(piece), next = 0; next < size; (*length)++) {
-        int32_t character = character_next(piece, size, &next);
-        UErrorCode status = U_ZERO_ERROR;
-        UScriptCode script = character < 0 ? USCRIPT_UNKNOWN : uscript_getScript(character, &status);
-        bool own = script == USCRIPT_COMMON || script == USCRIPT_INHERITED || script == USCRIPT_UNKNOWN;
-        *plain = *plain && (character < 0x80 || own);
-        for (size_t i = 0; !own && i < count; i++)
-            own = script == scripts[i] || uscript_hasScript(character, scripts[i]);
-        all = all && own;
-    }
-    return all;
-}
-
 /* Makes the list of a script. Returns NULL if memory is out, or the script is not known. */
 static int32_t *list_of(const char *script, const struct tokens *target, struct arena *arena, size_t *count) {
     UScriptCode scripts[3];
@@ -596,10 +564,19 @@ static int32_t *list_of(const char *script, const struct tokens *target, struct 
     *count = 0;
     for (size_t id = 0; ids && id < target->count; id++) {
         const char *piece = target->list[id];
-        size_t length, begin, letters;
-        bool plain;
-        bool own = has_scripts(piece, scripts, known, &plain, &length);
-        if ((own || (plain && (id < PLAIN_FIRST || length <= PLAIN_SHORT))) && !is_language(piece, &begin, &letters))
+        size_t size = strlen(piece), length = 0, begin, letters;
+        bool all = true, plain = true; /* each character has one of these scripts, or none; all letters are ASCII's */
+        for (size_t next = 0; next < size; length++) {
+            int32_t character = character_next(piece, size, &next);
+            UErrorCode status = U_ZERO_ERROR;
+            UScriptCode own = character < 0 ? USCRIPT_UNKNOWN : uscript_getScript(character, &status);
+            bool fits = own == USCRIPT_COMMON || own == USCRIPT_INHERITED || own == USCRIPT_UNKNOWN;
+            plain = plain && (character < 0x80 || fits);
+            for (size_t i = 0; !fits && i < known; i++)
+                fits = own == scripts[i] || uscript_hasScript(character, scripts[i]);
+            all = all && fits;
+        }
+        if ((all || (plain && (id < PLAIN_FIRST || length <= PLAIN_SHORT))) && !is_language(piece, &begin, &letters))
             ids[(*count)++] = (int32_t)id;
     }
     return ids;
