@@ -92,25 +92,23 @@ int file_write_all(int descriptor, const void *bytes, size_t size) {
     return 0;
 }
 
-static int write_file(const char *path, const struct file_part *parts, size_t count, mode_t mode, struct error *err) {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
-    if (descriptor < 0)
-        return error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(errno));
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < count; i++)
-        result = file_write_all(descriptor, parts[i].bytes, parts[i].size);
-    if (result == 0)
-        result = fsync(descriptor);
-    int reason = errno;
-    close(descriptor);
-    return result == 0 ? 0 : error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(reason));
-}
-
 static int replace(const char *path, const struct file_part *parts, size_t count, mode_t mode, struct error *err) {
     char *next;
     if (asprintf(&next, "%s.new", path) < 0)
         return error_memory(err);
-    int result = write_file(next, parts, count, mode, err);
+    int result = 0, descriptor = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (descriptor < 0)
+        result = error_set(err, ERROR_FILE, "cannot write %.150s: %s", next, strerror(errno));
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = file_write_all(descriptor, parts[i].bytes, parts[i].size);
+    if (result == 0)
+        result = fsync(descriptor);
+    if (descriptor >= 0) {
+        int reason = errno;
+        close(descriptor);
+        if (result != 0)
+            error_set(err, ERROR_FILE, "cannot write %.150s: %s", next, strerror(reason));
+    }
     if (result == 0 && rename(next, path) != 0)
         result = error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(errno));
     if (result != 0) {

@@ -129,45 +129,6 @@ static bool is_allowed(const struct key *key, const struct raw_config *raw) {
 
 /* ---- reading keys ---- */
 
-static void set_default(const struct key *key, void *field) {
-    switch (key->kind) {
-    case KIND_string:
-    case KIND_file:
-        snprintf(field, CONFIG_NAME_BYTES, "%s", key->fallback);
-        break;
-    case KIND_boolean:
-        *(bool *)field = strcmp(key->fallback, "true") == 0;
-        break;
-    case KIND_integer:
-        *(size_t *)field = strtoul(key->fallback, NULL, 10);
-        break;
-    case KIND_number:
-        *(double *)field = strtod(key->fallback, NULL);
-    }
-}
-
-/* A model folder is complete in itself, so its files cannot lie elsewhere. */
-static int read_string(const struct key *key, const char *string, char *field, struct error *err) {
-    if (*key->allowed != '\0' && !is_listed(key->allowed, string))
-        return error_set(err, ERROR_FORMAT, "%s: must be one of %s, got %s", key->path, key->allowed, string);
-    if (strlen(string) >= CONFIG_NAME_BYTES)
-        return error_set(err, ERROR_FORMAT, "%s: must be shorter than %d bytes", key->path, CONFIG_NAME_BYTES);
-    bool in_folder = *string != '\0' && strchr(string, '/') == NULL && strcmp(string, ".") != 0 && strcmp(string, "..") != 0;
-    if (key->kind == KIND_file && !in_folder)
-        return error_set(err, ERROR_FORMAT, "%s: must be the name of a file in the model folder, got %s", key->path, string);
-    memcpy(field, string, strlen(string) + 1);
-    return 0;
-}
-
-/* %.15g shows the integers in full, and decimal fractions without the digits of their binary form. */
-static int check_range(const struct key *key, double value, struct error *err) {
-    char *end;
-    double least = strtod(key->allowed, &end), most = strtod(end + strlen(" to "), NULL);
-    if (value >= least && value <= most)
-        return 0;
-    return error_set(err, ERROR_FORMAT, "%s: must be between %.15g and %.15g, got %.15g", key->path, least, most, value);
-}
-
 static int read_value(const struct key *key, const json_t *value, void *field, struct error *err) {
     const bool is_typed[] = {[KIND_string] = json_is_string(value),
                              [KIND_file] = json_is_string(value),
@@ -177,18 +138,31 @@ static int read_value(const struct key *key, const json_t *value, void *field, s
     static const char *const types[] = {"string", "string", "boolean", "integer", "number"};
     if (!is_typed[key->kind])
         return error_set(err, ERROR_FORMAT, "%s: must be of type %s", key->path, types[key->kind]);
-    if (key->kind == KIND_string || key->kind == KIND_file)
-        return read_string(key, json_string_value(value), field, err);
+    if (key->kind == KIND_string || key->kind == KIND_file) {
+        const char *text = json_string_value(value);
+        if (*key->allowed != '\0' && !is_listed(key->allowed, text))
+            return error_set(err, ERROR_FORMAT, "%s: must be one of %s, got %s", key->path, key->allowed, text);
+        if (strlen(text) >= CONFIG_NAME_BYTES)
+            return error_set(err, ERROR_FORMAT, "%s: must be shorter than %d bytes", key->path, CONFIG_NAME_BYTES);
+        /* A model folder is complete in itself, so its files cannot lie elsewhere. */
+        bool in_folder = *text != '\0' && strchr(text, '/') == NULL && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
+        if (key->kind == KIND_file && !in_folder)
+            return error_set(err, ERROR_FORMAT, "%s: must be the name of a file in the model folder, got %s", key->path, text);
+        memcpy(field, text, strlen(text) + 1);
+        return 0;
+    }
     if (key->kind == KIND_boolean) {
         *(bool *)field = json_is_true(value);
         return 0;
     }
-    if (check_range(key, json_number_value(value), err) != 0)
-        return -1;
+    char *end;
+    double number = json_number_value(value), least = strtod(key->allowed, &end), most = strtod(end + strlen(" to "), NULL);
+    if (!(number >= least && number <= most)) /* %.15g shows integers in full, and decimal fractions without binary digits */
+        return error_set(err, ERROR_FORMAT, "%s: must be between %.15g and %.15g, got %.15g", key->path, least, most, number);
     if (key->kind == KIND_integer)
         *(size_t *)field = (size_t)json_integer_value(value); /* no range begins below 0 */
     else
-        *(double *)field = json_number_value(value);
+        *(double *)field = number;
     return 0;
 }
 
@@ -200,28 +174,20 @@ static const char *name_in(const char *section, const struct key *key) {
     return strncmp(key->path, section, length) == 0 && key->path[length] == '.' ? key->path + length + 1 : NULL;
 }
 
-/* At the top the names of the other sections are known as well. */
-static bool is_known(const char *section, const char *name) {
-    for (size_t i = 0; i < KEYS; i++) {
-        const char *own = name_in(section, &keys[i]);
-        if (own && strcmp(own, name) == 0)
-            return true;
-    }
-    if (*section == '\0' && strcmp(name, "languages") == 0) /* model_languages_read reads it */
-        return true;
-    for (size_t i = 1; *section == '\0' && i < SECTIONS; i++) {
-        if (strcmp(sections[i], name) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* object NULL: the section is not there, so all of its keys are missing. */
+/* object NULL: the section is not there, so all of its keys are missing. At the top, the names of the other sections are known as
+ * well, and that of the languages, which model_languages_read reads. */
 static int read_section(const char *section, json_t *object, struct raw_config *raw, struct error *err) {
     const char *name;
     json_t *value;
     json_object_foreach(object, name, value) {
-        if (!is_known(section, name))
+        bool known = *section == '\0' && strcmp(name, "languages") == 0;
+        for (size_t i = 0; !known && i < KEYS; i++) {
+            const char *own = name_in(section, &keys[i]);
+            known = own && strcmp(own, name) == 0;
+        }
+        for (size_t i = 1; !known && *section == '\0' && i < SECTIONS; i++)
+            known = strcmp(sections[i], name) == 0;
+        if (!known)
             return error_set(err, ERROR_FORMAT, "%s%s%s: unknown key", section, *section == '\0' ? "" : ".", name);
     }
     for (const struct key *key = keys; key < keys + KEYS; key++) {
@@ -409,8 +375,17 @@ int config_read(const char *path, struct model_config *config, struct error *err
     if (!root)
         return -1;
     struct raw_config raw = {0};
-    for (size_t i = 0; i < KEYS; i++)
-        set_default(&keys[i], (char *)&raw + keys[i].offset);
+    for (const struct key *key = keys; key < keys + KEYS; key++) {
+        void *field = (char *)&raw + key->offset;
+        if (key->kind == KIND_boolean)
+            *(bool *)field = strcmp(key->fallback, "true") == 0;
+        else if (key->kind == KIND_integer)
+            *(size_t *)field = strtoul(key->fallback, NULL, 10);
+        else if (key->kind == KIND_number)
+            *(double *)field = strtod(key->fallback, NULL);
+        else
+            snprintf(field, CONFIG_NAME_BYTES, "%s", key->fallback);
+    }
     int result = read_sections(root, &raw, err);
     json_decref(root);
     if (result != 0)
@@ -437,43 +412,9 @@ static int take_string(const char *code, const char *key, const char *text, char
     return 0;
 }
 
-static int take_aliases(struct model_languages *languages, const char *code, const json_t *list, struct error *err) {
-    if (list && (!json_is_array(list) || json_array_size(list) > MOST_ALIASES))
-        return error_set(err, ERROR_FORMAT, "languages.%.60s.aliases: must be a list of at most %d strings", code, MOST_ALIASES);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        struct language_alias *alias = &languages->aliases[languages->alias_count];
-        if (take_string(code, ".aliases", json_string_value(json_array_get(list, i)), alias->name, err) != 0)
-            return -1;
-        alias->language = languages->count;
-        languages->alias_count++;
-    }
-    return 0;
-}
-
-static int take_language(struct model_languages *languages, const char *code, json_t *value, struct error *err) {
-    struct model_language *language = &languages->all[languages->count];
-    const char *key;
-    json_t *part;
-    if (!json_is_object(value))
-        return error_set(err, ERROR_FORMAT, "languages.%.60s: must be an object", code);
-    json_object_foreach(value, key, part) {
-        if (strcmp(key, "source") != 0 && strcmp(key, "target") != 0 && strcmp(key, "aliases") != 0 && strcmp(key, "list") != 0)
-            return error_set(err, ERROR_FORMAT, "languages.%.60s.%.60s: unknown key", code, key);
-    }
-    const json_t *list = json_object_get(value, "list");
-    if (take_string(code, "", code, language->code, err) != 0 ||
-        take_string(code, ".source", json_string_value(json_object_get(value, "source")), language->source, err) != 0 ||
-        take_string(code, ".target", json_string_value(json_object_get(value, "target")), language->target, err) != 0 ||
-        (list && take_string(code, ".list", json_string_value(list), language->list, err) != 0) ||
-        take_aliases(languages, code, json_object_get(value, "aliases"), err) != 0)
-        return -1;
-    languages->codes[languages->count++] = language->code;
-    return 0;
-}
-
-static int take_all(struct model_languages *languages, json_t *section, struct error *err) {
-    const char *code;
-    json_t *value;
+static int take_languages(struct model_languages *languages, json_t *section, struct error *err) {
+    const char *code, *key;
+    json_t *value, *part;
     size_t count = json_object_size(section), aliases = 0;
     if (!json_is_object(section) || count < 2 || count > MODEL_LANGUAGES_MOST)
         return error_set(err, ERROR_FORMAT, "languages: must be an object of 2 to %d languages", MODEL_LANGUAGES_MOST);
@@ -486,8 +427,30 @@ static int take_all(struct model_languages *languages, json_t *section, struct e
     if (!languages->all || !languages->codes || !languages->aliases)
         return error_memory(err);
     json_object_foreach(section, code, value) {
-        if (take_language(languages, code, value, err) != 0)
+        struct model_language *language = &languages->all[languages->count];
+        if (!json_is_object(value))
+            return error_set(err, ERROR_FORMAT, "languages.%.60s: must be an object", code);
+        json_object_foreach(value, key, part) {
+            if (strcmp(key, "source") != 0 && strcmp(key, "target") != 0 && strcmp(key, "aliases") != 0 && strcmp(key, "list") != 0)
+                return error_set(err, ERROR_FORMAT, "languages.%.60s.%.60s: unknown key", code, key);
+        }
+        const json_t *list = json_object_get(value, "list"), *names = json_object_get(value, "aliases");
+        if (take_string(code, "", code, language->code, err) != 0 ||
+            take_string(code, ".source", json_string_value(json_object_get(value, "source")), language->source, err) != 0 ||
+            take_string(code, ".target", json_string_value(json_object_get(value, "target")), language->target, err) != 0 ||
+            (list && take_string(code, ".list", json_string_value(list), language->list, err) != 0))
             return -1;
+        if (names && (!json_is_array(names) || json_array_size(names) > MOST_ALIASES))
+            return error_set(err, ERROR_FORMAT, "languages.%.60s.aliases: must be a list of at most %d strings", code,
+                             MOST_ALIASES);
+        for (size_t i = 0; i < json_array_size(names); i++) {
+            struct language_alias *alias = &languages->aliases[languages->alias_count];
+            if (take_string(code, ".aliases", json_string_value(json_array_get(names, i)), alias->name, err) != 0)
+                return -1;
+            alias->language = languages->count;
+            languages->alias_count++;
+        }
+        languages->codes[languages->count++] = language->code;
     }
     return 0;
 }
@@ -495,7 +458,7 @@ static int take_all(struct model_languages *languages, json_t *section, struct e
 int model_languages_read(const char *path, struct model_languages *out, struct error *err) {
     struct model_languages made = {.count = 0};
     json_t *root = load_json(path, err), *section = json_object_get(root, "languages");
-    int result = !root ? -1 : section ? take_all(&made, section, err) : 0;
+    int result = !root ? -1 : section ? take_languages(&made, section, err) : 0;
     json_decref(root);
     if (result != 0) {
         model_languages_done(&made);

@@ -76,18 +76,6 @@ static json_t *parse_header(struct safetensors *file, struct error *err) {
     return NULL;
 }
 
-static int check_metadata(json_t *metadata, struct error *err) {
-    if (!json_is_object(metadata))
-        return error_set(err, ERROR_FORMAT, "__metadata__: must be an object");
-    const char *key;
-    json_t *value;
-    json_object_foreach(metadata, key, value) {
-        if (!json_is_string(value))
-            return error_set(err, ERROR_FORMAT, "__metadata__: %s: must be a string", key);
-    }
-    return 0;
-}
-
 /* Reads a JSON integer as a size. json_loadb has refused integers of more than 64 bits; numbers with a fraction or an exponent are
  * not integers. */
 static bool read_size(const json_t *value, size_t *size) {
@@ -154,44 +142,45 @@ static int compare_offsets(const void *left, const void *right) {
     return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-/* Each tensor begins where the one before it ends, and the last one ends with the file, so no byte is read twice or hidden. */
-static int check_coverage(const struct safetensors *file, struct error *err) {
+static int read_header(struct safetensors *file, struct error *err) {
+    json_t *header = parse_header(file, err), *entry, *value;
+    if (!header)
+        return -1;
+    file->tensors = arena_zalloc(&file->arena, json_object_size(header), sizeof *file->tensors);
+    int result = file->tensors ? 0 : error_memory(err);
+    const char *name, *key;
+    json_object_foreach(header, name, entry) {
+        if (result != 0)
+            break;
+        if (strcmp(name, "__metadata__") != 0) {
+            struct tensor *tensor = &file->tensors[file->count++];
+            tensor->name = arena_copy(&file->arena, name, strlen(name));
+            result = tensor->name ? read_tensor(file, tensor, entry, err) : error_memory(err);
+            continue;
+        }
+        if (!json_is_object(entry))
+            result = error_set(err, ERROR_FORMAT, "__metadata__: must be an object");
+        json_object_foreach(entry, key, value) {
+            if (result == 0 && !json_is_string(value))
+                result = error_set(err, ERROR_FORMAT, "__metadata__: %s: must be a string", key);
+        }
+    }
+    json_decref(header);
+    if (result != 0)
+        return -1;
+
+    /* Each tensor begins where the one before it ends, and the last one ends with the file, so no byte is read twice or hidden. */
+    qsort(file->tensors, file->count, sizeof *file->tensors, compare_offsets);
     const unsigned char *end = file->data;
-    for (size_t i = 0; i < file->count; i++) {
-        const struct tensor *tensor = &file->tensors[i];
+    for (const struct tensor *tensor = file->tensors; tensor < file->tensors + file->count; tensor++) {
         if (tensor->data != end)
             return wrong_tensor(tensor, tensor->data < end ? "overlaps another" : "there is a gap before its data", err);
-        end = tensor->data + tensor->bytes;
+        end += tensor->bytes;
     }
     size_t left = (size_t)(file->data + file->data_bytes - end);
     if (left != 0)
         return error_set(err, ERROR_FORMAT, "header: %zu bytes at the end of the file belong to no tensor", left);
     return 0;
-}
-
-static int read_header(struct safetensors *file, struct error *err) {
-    json_t *header = parse_header(file, err), *entry;
-    if (!header)
-        return -1;
-    file->tensors = arena_zalloc(&file->arena, json_object_size(header), sizeof *file->tensors);
-    int result = file->tensors ? 0 : error_memory(err);
-    const char *name;
-    json_object_foreach(header, name, entry) {
-        if (result != 0)
-            break;
-        if (strcmp(name, "__metadata__") == 0) {
-            result = check_metadata(entry, err);
-            continue;
-        }
-        struct tensor *tensor = &file->tensors[file->count++];
-        tensor->name = arena_copy(&file->arena, name, strlen(name));
-        result = tensor->name ? read_tensor(file, tensor, entry, err) : error_memory(err);
-    }
-    json_decref(header);
-    if (result != 0)
-        return -1;
-    qsort(file->tensors, file->count, sizeof *file->tensors, compare_offsets);
-    return check_coverage(file, err);
 }
 
 struct safetensors *safetensors_open(const char *path, struct error *err) {
@@ -282,8 +271,9 @@ static bool ends(const char *text, size_t bytes) {
     return memchr(text, '\0', bytes) != NULL;
 }
 
-/* Copies header and entries out of the mapping, whose size is at least the header's, and checks them. */
-static int read_panels(struct panels *panels, struct error *err) {
+/* Copies header and entries out of the mapping, whose size is at least the header's, and checks them. wanted: the origin that the
+ * file must have. */
+static int read_panels(struct panels *panels, const struct panels_origin *wanted, struct error *err) {
     struct panels_header *header = &panels->header;
     memcpy(header, panels->map, sizeof *header);
     if (memcmp(header->magic, PANELS_MAGIC, sizeof header->magic) != 0)
@@ -304,15 +294,14 @@ static int read_panels(struct panels *panels, struct error *err) {
                  ends(origin->processor, PANELS_WORD) && ends(origin->source_sha256, PANELS_SHA256);
     for (size_t i = 0; right && i < header->entries; i++)
         right = ends(panels->entries[i].name, PANELS_NAME) && ends(panels->entries[i].packing, PANELS_WORD);
-    return right ? 0 : error_set(err, ERROR_FORMAT, "damaged");
-}
+    if (!right)
+        return error_set(err, ERROR_FORMAT, "damaged");
 
-static int check_origin(const struct panels_origin *found, const struct panels_origin *wanted, struct error *err) {
-    if (strcmp(found->compute, wanted->compute) != 0 || strcmp(found->processor, wanted->processor) != 0)
-        return error_set(err, ERROR_FORMAT, "made for %s on %s", found->compute, found->processor);
-    bool known = found->source_sha256[0] != '\0' && wanted->source_sha256[0] != '\0';
-    if (found->source_bytes != wanted->source_bytes || found->source_sample != wanted->source_sample ||
-        (known && strcmp(found->source_sha256, wanted->source_sha256) != 0))
+    if (strcmp(origin->compute, wanted->compute) != 0 || strcmp(origin->processor, wanted->processor) != 0)
+        return error_set(err, ERROR_FORMAT, "made for %s on %s", origin->compute, origin->processor);
+    bool known = origin->source_sha256[0] != '\0' && wanted->source_sha256[0] != '\0';
+    if (origin->source_bytes != wanted->source_bytes || origin->source_sample != wanted->source_sample ||
+        (known && strcmp(origin->source_sha256, wanted->source_sha256) != 0))
         return error_set(err, ERROR_FORMAT, "made from another model.safetensors");
     return 0;
 }
@@ -335,7 +324,7 @@ struct panels *panels_open(const char *path, const struct panels_origin *origin,
     panels->map = map_file(path, sizeof panels->header, MAP_SHARED, "incomplete", &panels->bytes, err);
     if (panels->map)
         madvise(panels->map, panels->bytes, MADV_HUGEPAGE); /* a large model has many pages of 4 KiB */
-    if (panels->map && read_panels(panels, err) == 0 && check_origin(&panels->header.origin, origin, err) == 0)
+    if (panels->map && read_panels(panels, origin, err) == 0)
         return panels;
     panels_free(panels);
     return NULL;
@@ -374,8 +363,7 @@ bool panels_find(const struct panels *panels, struct panels_matrix *matrix, bool
 /* The parts of the file: the header, the entries, and for each entry its panels and rows with padding before them. */
 struct writing {
     struct panels_header header;
-    struct panels_entry *entries; /* [header.entries] */
-    struct file_part *parts;      /* [count] */
+    struct file_part *parts; /* [count] */
     size_t count;
 };
 
@@ -395,27 +383,6 @@ static uint64_t add_aligned(struct writing *writing, const void *bytes, size_t s
     return at;
 }
 
-static void add_all(struct writing *writing, const struct panels_matrix *matrices) {
-    struct panels_header *header = &writing->header;
-    add_part(writing, header, sizeof *header);
-    add_part(writing, writing->entries, header->entries * sizeof *writing->entries);
-    for (size_t i = 0; i < header->entries; i++) {
-        const struct panels_matrix *matrix = &matrices[i];
-        struct panels_entry *entry = &writing->entries[i];
-        size_t bytes = matrix->packing->bytes(matrix->out, matrix->in), rows = matrix->packing->rows_bytes(matrix->out, matrix->in);
-        *entry = (struct panels_entry){.first = matrix->first, .out = matrix->out, .in = matrix->in};
-        strncpy(entry->name, matrix->name, PANELS_NAME - 1);
-        strncpy(entry->packing, matrix->packing->name, PANELS_WORD - 1);
-        entry->panels_at = add_aligned(writing, matrix->packed, bytes);
-        entry->panels_sum = checksum(0, matrix->packed, bytes);
-        if (matrix->rows) {
-            entry->rows_at = add_aligned(writing, matrix->rows, rows);
-            entry->rows_sum = checksum(0, matrix->rows, rows);
-        }
-    }
-    header->sum = sum_of(header, writing->entries);
-}
-
 int panels_write(const char *path, const struct panels_origin *origin, const struct panels_matrix *matrices, size_t count,
                  struct error *err) {
     if (count > PANELS_MOST)
@@ -424,16 +391,35 @@ int panels_write(const char *path, const struct panels_origin *origin, const str
         if (strlen(matrices[i].name) >= PANELS_NAME)
             return error_set(err, ERROR_INPUT, "tensor %.60s...: the name is too long to pack", matrices[i].name);
     }
-    struct writing writing = {.header = {.version = PANELS_VERSION, .entries = (uint32_t)count, .origin = *origin}};
+    struct panels_entry *entries = calloc(count + 1, sizeof *entries);
+    struct writing writing = {.header = {.version = PANELS_VERSION, .entries = (uint32_t)count, .origin = *origin},
+                              .parts = calloc(2 + count * PARTS_OF_MATRIX, sizeof *writing.parts)};
     memcpy(writing.header.magic, PANELS_MAGIC, sizeof writing.header.magic);
-    writing.entries = calloc(count + 1, sizeof *writing.entries);
-    writing.parts = calloc(2 + count * PARTS_OF_MATRIX, sizeof *writing.parts);
-    int result = writing.entries && writing.parts ? 0 : error_memory(err);
-    if (result == 0) {
-        add_all(&writing, matrices);
-        result = file_replace_parts(path, writing.parts, writing.count, err);
+    int result = -1;
+    if (!entries || !writing.parts) {
+        error_memory(err);
+        goto done;
     }
-    free(writing.entries);
+    add_part(&writing, &writing.header, sizeof writing.header);
+    add_part(&writing, entries, count * sizeof *entries);
+    for (size_t i = 0; i < count; i++) {
+        const struct panels_matrix *matrix = &matrices[i];
+        struct panels_entry *entry = &entries[i];
+        size_t bytes = matrix->packing->bytes(matrix->out, matrix->in), rows = matrix->packing->rows_bytes(matrix->out, matrix->in);
+        *entry = (struct panels_entry){.first = matrix->first, .out = matrix->out, .in = matrix->in};
+        strncpy(entry->name, matrix->name, PANELS_NAME - 1);
+        strncpy(entry->packing, matrix->packing->name, PANELS_WORD - 1);
+        entry->panels_at = add_aligned(&writing, matrix->packed, bytes);
+        entry->panels_sum = checksum(0, matrix->packed, bytes);
+        if (matrix->rows) {
+            entry->rows_at = add_aligned(&writing, matrix->rows, rows);
+            entry->rows_sum = checksum(0, matrix->rows, rows);
+        }
+    }
+    writing.header.sum = sum_of(&writing.header, entries);
+    result = file_replace_parts(path, writing.parts, writing.count, err);
+done:
+    free(entries);
     free(writing.parts);
     return result;
 }
