@@ -34,29 +34,6 @@ static uint32_t read_u16(const unsigned char *data) {
     return (uint32_t)data[0] | (uint32_t)data[1] << 8;
 }
 
-/* Expands `count` values, of int8 without their scale. */
-static void expand(enum dtype dtype, const unsigned char *data, size_t count, float *values) {
-    switch (dtype) {
-    case DTYPE_F32:
-        memcpy(values, data, count * sizeof *values);
-        break;
-    case DTYPE_F16:
-        for (size_t i = 0; i < count; i++)
-            values[i] = half_to_float(read_u16(data + 2 * i));
-        break;
-    case DTYPE_BF16: /* the upper half of a float32 */
-        for (size_t i = 0; i < count; i++)
-            values[i] = float_of_bits(read_u16(data + 2 * i) << 16);
-        break;
-    case DTYPE_I8:
-        for (size_t i = 0; i < count; i++)
-            values[i] = data[i] < 128 ? data[i] : (float)(data[i] - 256);
-        break;
-    case DTYPE_I32:
-        assert(dtype != DTYPE_I32); /* open_parameters has refused it */
-    }
-}
-
 /* Returns the number of values before the first one that is not finite. */
 static size_t count_finite(const struct tensor *tensor, size_t count) {
     size_t bytes = storages[tensor->dtype].bytes, i = 0;
@@ -112,33 +89,7 @@ static bool is_vector_of(const struct tensor *tensor, size_t size) {
     return tensor->dtype == DTYPE_F32 && tensor->dims == 1 && tensor->shape[0] == size;
 }
 
-/* Gives an int8 parameter its NAME.scale or NAME.input_scale. */
-static int attach_scale(struct weights *weights, const struct tensor *scale, struct error *err) {
-    bool input = ends_in(scale, INPUT_SCALE_SUFFIX);
-    size_t suffix = input ? strlen(INPUT_SCALE_SUFFIX) : strlen(SCALE_SUFFIX);
-    char *name = arena_copy(&weights->arena, scale->name, strlen(scale->name) - suffix);
-    if (!name)
-        return error_memory(err);
-    struct parameter *owner = find_parameter(weights, name);
-    if (!owner || owner->tensor->dtype != DTYPE_I8)
-        return error_set(err, ERROR_FORMAT, "tensor %s: the int8 tensor %s is missing", scale->name, name);
-
-    if (input) {
-        if (!is_vector_of(scale, 1))
-            return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [1]", scale->name);
-        memcpy(&owner->input_scale, scale->data, sizeof owner->input_scale);
-        if (!(owner->input_scale > 0 && owner->input_scale <= FLT_MAX))
-            return error_set(err, ERROR_FORMAT, "tensor %s: must be finite and above 0", scale->name);
-        return 0;
-    }
-    if (owner->tensor->dims == 0)
-        return error_set(err, ERROR_FORMAT, "tensor %s: an int8 scalar has no output channels to scale", owner->tensor->name);
-    if (!is_vector_of(scale, owner->tensor->shape[0]) && !is_vector_of(scale, 1))
-        return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [%zu] or [1]", scale->name, owner->tensor->shape[0]);
-    owner->scale = scale;
-    return 0;
-}
-
+/* Reads the list of parameters, and gives the int8 ones their NAME.scale and NAME.input_scale. */
 static int open_parameters(struct weights *weights, const char *path, struct error *err) {
     weights->file = safetensors_open(path, err);
     if (!weights->file)
@@ -150,9 +101,30 @@ static int open_parameters(struct weights *weights, const char *path, struct err
     for (size_t i = 0; i < weights->count; i++)
         weights->parameters[i].tensor = safetensors_at(weights->file, i);
     for (size_t i = 0; i < weights->count; i++) {
-        const struct tensor *tensor = weights->parameters[i].tensor;
-        if (is_scale(tensor) && attach_scale(weights, tensor, err) != 0)
-            return -1;
+        const struct tensor *scale = weights->parameters[i].tensor;
+        if (!is_scale(scale))
+            continue;
+        bool input = ends_in(scale, INPUT_SCALE_SUFFIX);
+        size_t suffix = input ? strlen(INPUT_SCALE_SUFFIX) : strlen(SCALE_SUFFIX);
+        char *name = arena_copy(&weights->arena, scale->name, strlen(scale->name) - suffix);
+        if (!name)
+            return error_memory(err);
+        struct parameter *owner = find_parameter(weights, name);
+        if (!owner || owner->tensor->dtype != DTYPE_I8)
+            return error_set(err, ERROR_FORMAT, "tensor %s: the int8 tensor %s is missing", scale->name, name);
+        if (input) {
+            if (!is_vector_of(scale, 1))
+                return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [1]", scale->name);
+            memcpy(&owner->input_scale, scale->data, sizeof owner->input_scale);
+            if (!(owner->input_scale > 0 && owner->input_scale <= FLT_MAX))
+                return error_set(err, ERROR_FORMAT, "tensor %s: must be finite and above 0", scale->name);
+            continue;
+        }
+        if (owner->tensor->dims == 0)
+            return error_set(err, ERROR_FORMAT, "tensor %s: an int8 scalar has no output channels to scale", owner->tensor->name);
+        if (!is_vector_of(scale, owner->tensor->shape[0]) && !is_vector_of(scale, 1))
+            return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [%zu] or [1]", scale->name, owner->tensor->shape[0]);
+        owner->scale = scale;
     }
     for (size_t i = 0; i < weights->count; i++) {
         const struct tensor *tensor = weights->parameters[i].tensor;
@@ -249,9 +221,29 @@ static float scale_of(const struct parameter *parameter, size_t row) {
     return scale;
 }
 
+/* Expands a row's values. */
 static void expand_row(const struct parameter *parameter, size_t row, size_t cols, float *x) {
     const struct tensor *tensor = parameter->tensor;
-    expand(tensor->dtype, tensor->data + row * cols * storages[tensor->dtype].bytes, cols, x);
+    const unsigned char *data = tensor->data + row * cols * storages[tensor->dtype].bytes;
+    switch (tensor->dtype) {
+    case DTYPE_F32:
+        memcpy(x, data, cols * sizeof *x);
+        break;
+    case DTYPE_F16:
+        for (size_t i = 0; i < cols; i++)
+            x[i] = half_to_float(read_u16(data + 2 * i));
+        break;
+    case DTYPE_BF16: /* the upper half of a float32 */
+        for (size_t i = 0; i < cols; i++)
+            x[i] = float_of_bits(read_u16(data + 2 * i) << 16);
+        break;
+    case DTYPE_I8:
+        for (size_t i = 0; i < cols; i++)
+            x[i] = data[i] < 128 ? data[i] : (float)(data[i] - 256);
+        break;
+    case DTYPE_I32:
+        assert(tensor->dtype != DTYPE_I32); /* open_parameters has refused it */
+    }
     float scale = parameter->scale ? scale_of(parameter, row) : 1;
     for (size_t col = 0; parameter->scale && col < cols; col++)
         x[col] *= scale;
@@ -267,28 +259,24 @@ static int check_finite(const struct parameter *parameter, size_t rows, size_t c
     return 0;
 }
 
-/* Sets the parameter's values, where they are mapped or in the arena. */
-static int load(struct weights *weights, struct parameter *parameter, size_t rows, size_t cols, struct error *err) {
-    if (check_finite(parameter, rows, cols, err) != 0)
-        return -1;
-    if (is_in_place(parameter)) {
-        parameter->values = (const float *)(const void *)parameter->tensor->data;
-        return 0;
-    }
-    float *values = arena_alloc(&weights->arena, rows * cols, sizeof *values);
-    if (!values)
-        return error_memory(err);
-    for (size_t row = 0; row < rows; row++)
-        expand_row(parameter, row, cols, values + row * cols);
-    parameter->values = values;
-    return 0;
-}
-
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
     struct parameter *parameter = find_shaped(weights, name, rows, cols, err);
-    if (!parameter || (!parameter->values && load(weights, parameter, rows, cols, err) != 0)) {
+    if (!parameter || (!parameter->values && check_finite(parameter, rows, cols, err) != 0)) {
         weights_fail(weights);
         return NULL;
+    }
+    if (!parameter->values && is_in_place(parameter))
+        parameter->values = (const float *)(const void *)parameter->tensor->data;
+    if (!parameter->values) {
+        float *values = arena_alloc(&weights->arena, rows * cols, sizeof *values);
+        if (!values) {
+            error_memory(err);
+            weights_fail(weights);
+            return NULL;
+        }
+        for (size_t row = 0; row < rows; row++)
+            expand_row(parameter, row, cols, values + row * cols);
+        parameter->values = values;
     }
     parameter->used = true;
     return parameter->values;
@@ -324,19 +312,6 @@ void weights_row(const struct weights_table *table, size_t row, float *x) {
 
 /* ---- linears ---- */
 
-/* One scale for several channels was chosen by another program, whose whole numbers are to stay as they are. Returns 0 if each
- * channel has its own scale, which is then found again. */
-static float given_scale(const struct parameter *parameter) {
-    size_t rows = parameter->tensor->shape[0];
-    if (!parameter->scale || rows < 2)
-        return 0;
-    float first = scale_of(parameter, 0);
-    for (size_t row = 1; row < rows; row++)
-        if (scale_of(parameter, row) != first)
-            return 0;
-    return first;
-}
-
 /* A matrix that is expanded a few rows at a time: columns first .. first + in - 1 of `columns`. */
 struct reading {
     const struct weights *weights;
@@ -360,7 +335,14 @@ static void read_rows(const void *context, size_t first, size_t count, float *ro
 static int read_weight(struct weights *weights, const struct linear_names *names, struct parameter *parameter, bool packs,
                        struct linear_source *source, struct reading *reading, struct error *err) {
     size_t in = source->in, columns = names->columns > 0 ? names->columns : in;
-    source->scale = given_scale(parameter);
+
+    /* One scale for several channels was chosen by another program, whose whole numbers are to stay as they are. If each channel
+     * has its own scale, 0 lets it be found again. */
+    bool one = parameter->scale && source->out >= 2;
+    for (size_t row = 1; one && row < source->out; row++)
+        one = scale_of(parameter, row) == scale_of(parameter, 0);
+    source->scale = one ? scale_of(parameter, 0) : 0;
+
     if (packs && !parameter->values && !is_in_place(parameter)) {
         *reading = (struct reading){weights, parameter, names->first, in, columns, NULL};
         if (names->columns > 0 && !(reading->row = arena_alloc(&weights->arena, columns, sizeof *reading->row)))
@@ -633,21 +615,6 @@ static const int *read_ids(struct shortlist *list, const struct safetensors *fil
     return ids;
 }
 
-/* Offsets rise from 0 to the number of targets, so every piece's part lies within. */
-static int check_offsets(const int *offsets, size_t count, size_t sources, size_t targets, struct error *err) {
-    if (count != sources + 1)
-        return error_set(err, ERROR_FORMAT, "tensor offsets: %zu numbers, but the source vocabulary needs %zu", count, sources + 1);
-    if (offsets[0] != 0)
-        return error_set(err, ERROR_FORMAT, "tensor offsets: must begin with 0");
-    for (size_t i = 0; i < sources; i++) {
-        if (offsets[i] > offsets[i + 1])
-            return error_set(err, ERROR_FORMAT, "tensor offsets: number %zu is less than the one before it", i + 1);
-    }
-    if ((size_t)offsets[sources] != targets)
-        return error_set(err, ERROR_FORMAT, "tensor offsets: end with %d, but there are %zu targets", offsets[sources], targets);
-    return 0;
-}
-
 /* Turns a set into the ids of a list. Changes the set. */
 static int ids_of_set(const struct shortlist *list, uint64_t *set, struct arena *arena, struct target_ids *found,
                       struct error *err) {
@@ -669,57 +636,70 @@ static int ids_of_set(const struct shortlist *list, uint64_t *set, struct arena 
     return 0;
 }
 
-/* Reads one list that has a name. */
-static int read_named(struct shortlist *list, const struct safetensors *file, const char *tensor, struct error *err) {
-    size_t count;
-    const int *ids = read_ids(list, file, tensor, &count, err);
-    struct named *named = ids ? arena_zalloc(&list->arena, 1, sizeof *named) : NULL;
-    uint64_t *set = named ? arena_alloc(&list->arena, list->words, sizeof *set) : NULL;
-    if (!ids)
-        return -1;
-    if (!set || !(named->name = arena_copy(&list->arena, tensor + strlen(LIST_PREFIX), strlen(tensor) - strlen(LIST_PREFIX))))
-        return error_memory(err);
-    memcpy(set, list->always, list->words * sizeof *set);
-    for (size_t i = 0; i < count; i++)
-        set_add(set, ids[i]);
-    named->next = list->named;
-    list->named = named;
-    return ids_of_set(list, set, &list->arena, &named->ids, err);
-}
-
 static int read_lists(struct shortlist *list, const struct safetensors *file, int end, struct error *err) {
-    size_t multiples, always, offsets, targets;
+    size_t count, target_count;
     list->multiple = 1;
     if (safetensors_find(file, "multiple")) {
-        const int *multiple = read_integers(&list->arena, file, "multiple", &multiples, err);
+        const int *multiple = read_integers(&list->arena, file, "multiple", &count, err);
         if (!multiple)
             return -1;
-        if (multiples != 1 || *multiple < 1)
+        if (count != 1 || *multiple < 1)
             return error_set(err, ERROR_FORMAT, "tensor multiple: must be one positive number");
         list->multiple = (size_t)*multiple;
     }
 
-    const int *ids = read_ids(list, file, "always", &always, err);
+    const int *ids = read_ids(list, file, "always", &count, err);
     if (!ids)
         return -1;
     list->words = (list->vocabulary + SET_BITS - 1) / SET_BITS;
     list->always = arena_zalloc(&list->arena, list->words, sizeof *list->always);
     if (!list->always)
         return error_memory(err);
-    for (size_t i = 0; i < always; i++)
+    for (size_t i = 0; i < count; i++)
         set_add(list->always, ids[i]);
     set_add(list->always, end);
 
     for (size_t i = 0; i < safetensors_count(file); i++) {
-        const struct tensor *tensor = safetensors_at(file, i);
-        if (strncmp(tensor->name, LIST_PREFIX, strlen(LIST_PREFIX)) == 0 && read_named(list, file, tensor->name, err) != 0)
+        const char *tensor = safetensors_at(file, i)->name;
+        if (strncmp(tensor, LIST_PREFIX, strlen(LIST_PREFIX)) != 0)
+            continue;
+        if (!(ids = read_ids(list, file, tensor, &count, err)))
+            return -1;
+        struct named *named = arena_alloc(&list->arena, 1, sizeof *named);
+        uint64_t *set = arena_alloc(&list->arena, list->words, sizeof *set);
+        const char *name = arena_copy(&list->arena, tensor + strlen(LIST_PREFIX), strlen(tensor) - strlen(LIST_PREFIX));
+        if (!named || !set || !name)
+            return error_memory(err);
+        *named = (struct named){.name = name, .next = list->named};
+        list->named = named;
+        memcpy(set, list->always, list->words * sizeof *set);
+        for (size_t id = 0; id < count; id++)
+            set_add(set, ids[id]);
+        if (ids_of_set(list, set, &list->arena, &named->ids, err) != 0)
             return -1;
     }
     if (list->named && !safetensors_find(file, "offsets"))
         return 0;
-    list->offsets = read_integers(&list->arena, file, "offsets", &offsets, err);
-    list->targets = list->offsets ? read_ids(list, file, "targets", &targets, err) : NULL;
-    return list->targets ? check_offsets(list->offsets, offsets, list->sources, targets, err) : -1;
+
+    /* Offsets rise from 0 to the number of targets, so every piece's part lies within. */
+    const int *offsets = read_integers(&list->arena, file, "offsets", &count, err);
+    list->targets = offsets ? read_ids(list, file, "targets", &target_count, err) : NULL;
+    if (!list->targets)
+        return -1;
+    if (count != list->sources + 1)
+        return error_set(err, ERROR_FORMAT, "tensor offsets: %zu numbers, but the source vocabulary needs %zu", count,
+                         list->sources + 1);
+    if (offsets[0] != 0)
+        return error_set(err, ERROR_FORMAT, "tensor offsets: must begin with 0");
+    for (size_t i = 0; i < list->sources; i++) {
+        if (offsets[i] > offsets[i + 1])
+            return error_set(err, ERROR_FORMAT, "tensor offsets: number %zu is less than the one before it", i + 1);
+    }
+    if ((size_t)offsets[list->sources] != target_count)
+        return error_set(err, ERROR_FORMAT, "tensor offsets: end with %d, but there are %zu targets", offsets[list->sources],
+                         target_count);
+    list->offsets = offsets;
+    return 0;
 }
 
 struct shortlist *shortlist_open(const char *path, size_t source_vocabulary, size_t target_vocabulary, int end, struct error *err) {
