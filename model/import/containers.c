@@ -175,7 +175,7 @@ static int read_index(struct source_cursor *cursor, struct container *out, struc
 
 int marian_bin_open(const char *path, struct arena *arena, struct container *out, struct error *err) {
     struct source_cursor cursor = {.path = path, .arena = arena};
-    struct container found = {.path = path, .file = source_open(path, &cursor.size, err)};
+    struct container found = {.file = source_open(path, &cursor.size, err)};
     if (found.file < 0)
         return -1;
     cursor.file = found.file;
@@ -235,27 +235,6 @@ static void read_string(struct text *text, char *out, size_t room) {
     text->at += length + 1;
 }
 
-static void read_shape(struct text *text, struct stored_tensor *entry) {
-    need(text, "(");
-    while (text->fits && !take(text, ")")) {
-        skip_blanks(text);
-        if (!isdigit((unsigned char)*text->at) || entry->dims == STORED_MOST_DIMS) {
-            text->fits = false;
-            return;
-        }
-        char *end;
-        unsigned long long size = strtoull(text->at, &end, 10);
-        text->fits = size <= INT64_MAX && end - text->at < 19;
-        entry->shape[entry->dims++] = (size_t)size;
-        text->at = end;
-        if (!take(text, ",")) {
-            text->fits = text->fits && entry->dims > 1; /* (3) is not a tuple */
-            need(text, ")");
-            return;
-        }
-    }
-}
-
 /* The three keys, in any order, each once. */
 static bool read_header(char *header, struct stored_tensor *entry, char descr[DESCR_BYTES], bool *fortran) {
     struct text text = {header, true};
@@ -276,7 +255,23 @@ static bool read_header(char *header, struct stored_tensor *entry, char descr[DE
                 need(&text, "False");
         } else if (strcmp(key, "shape") == 0) {
             bit = 4;
-            read_shape(&text, entry);
+            need(&text, "(");
+            for (bool more = true; text.fits && more && !take(&text, ")");) {
+                skip_blanks(&text);
+                text.fits = isdigit((unsigned char)*text.at) && entry->dims < STORED_MOST_DIMS;
+                if (!text.fits)
+                    break;
+                char *end;
+                unsigned long long size = strtoull(text.at, &end, 10);
+                text.fits = size <= INT64_MAX && end - text.at < 19;
+                entry->shape[entry->dims++] = (size_t)size;
+                text.at = end;
+                more = take(&text, ",");
+                if (!more) {
+                    text.fits = text.fits && entry->dims > 1; /* (3) is not a tuple */
+                    need(&text, ")");
+                }
+            }
         }
         text.fits = text.fits && bit != 0 && !(seen & bit);
         seen |= bit;
@@ -337,7 +332,7 @@ int npz_open(const char *path, const char *work, struct arena *arena, import_sto
                    ? error_set(err, ERROR_FORMAT, "%s: not a whole .npz file: %s", path,
                                source_begins(inner.message, path) ? inner.message + strlen(path) + 2 : inner.message)
                    : error_set(err, inner.code, "%s", inner.message);
-    struct container found = {.path = path, .file = members.spool};
+    struct container found = {.file = members.spool};
     int result = 0;
     found.entries = arena_zalloc(arena, members.count, sizeof *found.entries);
     if (!found.entries)
@@ -874,7 +869,7 @@ static int load_older(struct machine *m, uint64_t size, struct container *out) {
 int pickle_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out,
                 struct error *err) {
     struct machine machine = {.path = path, .arena = arena, .err = err};
-    struct container found = {.path = path, .file = -1};
+    struct container found = {.file = -1};
     enum archive_kind kind;
     uint64_t size;
     if (archive_kind_of(path, &kind, err) != 0)

@@ -191,7 +191,7 @@ static int read_file(struct source_cursor *cursor, struct ctranslate2_head *head
 int ctranslate2_open(const char *path, struct arena *arena, struct container *out, struct ctranslate2_head *head,
                      struct error *err) {
     struct source_cursor cursor = {.path = path, .arena = arena};
-    struct container found = {.path = path, .file = source_open(path, &cursor.size, err)};
+    struct container found = {.file = source_open(path, &cursor.size, err)};
     if (found.file < 0)
         return -1;
     cursor.file = found.file;

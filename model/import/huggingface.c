@@ -142,8 +142,7 @@ static int open_parts(const char *folder, const char *index, const struct transf
         if (result == 0 && i == count)
             files[count++] = file;
     }
-    struct container whole = {.path = path_join(arena, folder, index),
-                              .file = -1,
+    struct container whole = {.file = -1,
                               .parts = arena_zalloc(arena, count, sizeof *whole.parts),
                               .entries = arena_alloc(arena, json_object_size(map), sizeof *whole.entries)};
     if (result == 0 && arena_failed(arena))

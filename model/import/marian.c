@@ -723,7 +723,21 @@ static void readout(struct converter *c) {
         bias_and_norm(c, theirs, named("%zu", i).text, "readout.", letters[i], size);
 }
 
-static json_t *recurrent_sections(const struct converter *c, size_t attention_size) {
+static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes) {
+    const char *type = marian_option(c->options, "type");
+    bool normal = is_on(c->options, "layer-normalization");
+    c->norm = !normal ? NORM_NONE : strcmp(type, "nematus") == 0 ? NORM_GATES : NORM_LAYER;
+    if (strcmp(type, "s2s") != 0)
+        rename_nematus(c->tensors, c->options);
+    recurrent_encoder(c);
+    recurrent_decoder(c);
+    size_t attention_size = attention(c);
+    readout(c);
+    *sizes = embeddings(c);
+    output(c, sizes->target);
+    if (c->tensors->failed)
+        return NULL;
+
     size_t below = number_of(c->options, "enc-depth"), above = number_of(c->options, "dec-depth");
     bool skips = is_on(c->options, "skip");
     const char *stack = stack_of(c), *norm = norm_names[c->norm];
@@ -744,21 +758,6 @@ static json_t *recurrent_sections(const struct converter *c, size_t attention_si
     return json_pack("{s:o, s:o, s:{s:s, s:i, s:s}, s:{s:b}}", "encoder", encoder_section, "decoder", decoder_section, "attention",
                      "score", "additive", "size", (int)attention_size, "normalization", norm, "output", "tied",
                      (int)ties(c->options));
-}
-
-static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes) {
-    const char *type = marian_option(c->options, "type");
-    bool normal = is_on(c->options, "layer-normalization");
-    c->norm = !normal ? NORM_NONE : strcmp(type, "nematus") == 0 ? NORM_GATES : NORM_LAYER;
-    if (strcmp(type, "s2s") != 0)
-        rename_nematus(c->tensors, c->options);
-    recurrent_encoder(c);
-    recurrent_decoder(c);
-    size_t attention_size = attention(c);
-    readout(c);
-    *sizes = embeddings(c);
-    output(c, sizes->target);
-    return c->tensors->failed ? NULL : recurrent_sections(c, attention_size);
 }
 
 /* ---- transformers ----
@@ -845,28 +844,6 @@ static json_t *stack_section(const struct converter *c, const char *kind, const 
                      "embedding_scale", 1);
 }
 
-static json_t *transformer_sections(const struct converter *c, const struct mixer *mixer, size_t encoder_filter,
-                                    size_t decoder_filter) {
-    const char *layer = marian_option(c->options, "transformer-guided-alignment-layer");
-    json_t *encoder = stack_section(c, "type", "enc-depth", encoder_filter);
-    json_t *decoder = stack_section(c, "style", "dec-depth", decoder_filter);
-    int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(marian_shares(c->options)));
-    failed |= json_object_update_new(decoder, json_pack("{s:s, s:s}", "first_input", "zero", "mixer", mixer->ours));
-    if (strcmp(mixer->ours, "average") == 0)
-        failed |=
-            json_object_update_new(decoder, json_pack("{s:i, s:s, s:b}", "average_filter", (int)average_filter(c),
-                                                      "average_activation", marian_option(c->options, "transformer-aan-activation"),
-                                                      "average_gate", !is_on(c->options, "transformer-aan-nogate")));
-    failed |= json_object_update_new(decoder, json_pack("{s:i, s:i}", "alignment_layer", (int)strtol(layer, NULL, 10),
-                                                        "alignment_head", 0)); /* "last" is read as 0 */
-    json_t *sections = json_pack("{s:o, s:o, s:n, s:{s:b}}", "encoder", encoder, "decoder", decoder, "attention", "output", "tied",
-                                 (int)ties(c->options));
-    if (!failed)
-        return sections;
-    json_decref(sections);
-    return NULL;
-}
-
 static json_t *convert_transformer(struct converter *c, struct marian_sizes *sizes) {
     size_t depth = number_of(c->options, "enc-depth"), middle = number_of(c->options, "transformer-dim-ffn");
     size_t above = number_of(c->options, "dec-depth"), upper = number_of(c->options, "transformer-decoder-dim-ffn");
@@ -895,7 +872,27 @@ static json_t *convert_transformer(struct converter *c, struct marian_sizes *siz
         block_norm(c, "decoder_top", "decoder", false);
     *sizes = embeddings(c);
     output(c, sizes->target);
-    return c->tensors->failed ? NULL : transformer_sections(c, mixer, middle, upper);
+    if (c->tensors->failed)
+        return NULL;
+
+    const char *layer = marian_option(c->options, "transformer-guided-alignment-layer");
+    json_t *encoder = stack_section(c, "type", "enc-depth", middle);
+    json_t *decoder = stack_section(c, "style", "dec-depth", upper);
+    int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(marian_shares(c->options)));
+    failed |= json_object_update_new(decoder, json_pack("{s:s, s:s}", "first_input", "zero", "mixer", mixer->ours));
+    if (strcmp(mixer->ours, "average") == 0)
+        failed |=
+            json_object_update_new(decoder, json_pack("{s:i, s:s, s:b}", "average_filter", (int)average_filter(c),
+                                                      "average_activation", marian_option(c->options, "transformer-aan-activation"),
+                                                      "average_gate", !is_on(c->options, "transformer-aan-nogate")));
+    failed |= json_object_update_new(decoder, json_pack("{s:i, s:i}", "alignment_layer", (int)strtol(layer, NULL, 10),
+                                                        "alignment_head", 0)); /* "last" is read as 0 */
+    json_t *sections = json_pack("{s:o, s:o, s:n, s:{s:b}}", "encoder", encoder, "decoder", decoder, "attention", "output", "tied",
+                                 (int)ties(c->options));
+    if (!failed)
+        return sections;
+    json_decref(sections);
+    return NULL;
 }
 
 struct marian_sizes marian_convert(struct tensors *tensors, const struct marian_options *options, json_t **sections) {

@@ -118,7 +118,7 @@ int safetensors_container(const char *path, struct arena *arena, struct containe
                                              [DTYPE_BF16] = STORED_BF16,
                                              [DTYPE_I8] = STORED_I8,
                                              [DTYPE_I32] = STORED_I32};
-    struct container found = {.path = path, .file = -1};
+    struct container found = {.file = -1};
     struct error inner = {0};
     uint64_t size;
     int file = source_open(path, &size, err);
@@ -555,31 +555,6 @@ uint16_t half_from_float(float value) {
     return sign | (uint16_t)((bits - 0x38000000) >> 13);
 }
 
-/* Packs rows into the file's type instead of copying them. scales: [rows], of int8. Returns the bytes. */
-static size_t pack(enum storage_kind kind, const float *numbers, size_t rows, size_t columns, void *out, float *scales) {
-    size_t count = rows * columns;
-    uint16_t *halves = out;
-    int8_t *small = out;
-    for (size_t i = 0; kind == STORAGE_FLOAT16 && i < count; i++)
-        halves[i] = half_from_float(numbers[i]);
-    for (size_t i = 0; kind == STORAGE_BFLOAT16 && i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &numbers[i], sizeof bits);
-        halves[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-    }
-    for (size_t r = 0; kind == STORAGE_INT8 && r < rows; r++) {
-        float largest = 0;
-        for (size_t i = r * columns; i < (r + 1) * columns; i++)
-            largest = fmaxf(largest, fabsf(numbers[i]));
-        scales[r] = largest > 0 ? largest / 127 : 1;
-        for (size_t i = r * columns; i < (r + 1) * columns; i++)
-            small[i] = (int8_t)fmaxf(-127, fminf(127, rintf(numbers[i] / scales[r])));
-    }
-    if (kind == STORAGE_FLOAT32)
-        memcpy(out, numbers, count * sizeof *numbers);
-    return count * storages[kind].item;
-}
-
 static int write_given(const struct output *output, const struct made *made, const struct places *places, void *room,
                        import_stop stop, struct error *err) {
     uint64_t count = (uint64_t)made->rows * made->columns, first = (uint64_t)made->given_row * made->columns;
@@ -607,25 +582,42 @@ static int write_made(const struct output *output, const struct made *made, enum
     size_t room = rows * columns > BLOCK ? rows * columns : BLOCK;
     float *numbers = malloc(room * sizeof *numbers), *row = malloc(columns * sizeof *row), *scales = malloc(rows * sizeof *scales);
     void *packed = malloc(room * sizeof *numbers);
+    uint16_t *halves = packed;
+    int8_t *small = packed;
     uint64_t at = output->data + places->numbers, scale = output->data + places->scale;
     int result = numbers && row && scales && packed ? 0 : error_memory(err);
-    if (result == 0 && kind == STORAGE_INT8 && made->given) {
+    bool given = kind == STORAGE_INT8 && made->given;
+    if (result == 0 && given)
         result = write_given(output, made, places, packed, stop, err);
-    } else {
-        for (size_t begin = 0; result == 0 && begin < made->rows; begin += rows) {
-            size_t end = begin + rows < made->rows ? begin + rows : made->rows;
-            result = import_interrupted(stop, err);
-            if (result == 0)
-                result = make_rows(made, begin, end, numbers, row, &loaded, err);
-            if (result != 0)
-                break;
-            size_t bytes = pack(kind, numbers, end - begin, made->columns, packed, scales);
-            result = put(output, at, packed, bytes, err);
-            at += bytes;
-            if (result == 0 && kind == STORAGE_INT8)
-                result = put(output, scale, scales, (end - begin) * sizeof *scales, err);
-            scale += (end - begin) * sizeof *scales;
+    for (size_t begin = 0; result == 0 && !given && begin < made->rows; begin += rows) {
+        size_t end = begin + rows < made->rows ? begin + rows : made->rows, count = (end - begin) * made->columns;
+        result = import_interrupted(stop, err);
+        if (result == 0)
+            result = make_rows(made, begin, end, numbers, row, &loaded, err);
+        if (result != 0)
+            break;
+        for (size_t i = 0; kind == STORAGE_FLOAT16 && i < count; i++)
+            halves[i] = half_from_float(numbers[i]);
+        for (size_t i = 0; kind == STORAGE_BFLOAT16 && i < count; i++) {
+            uint32_t bits;
+            memcpy(&bits, &numbers[i], sizeof bits);
+            halves[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
         }
+        for (size_t r = 0; kind == STORAGE_INT8 && r < end - begin; r++) {
+            const float *x = numbers + r * made->columns;
+            float largest = 0;
+            for (size_t i = 0; i < made->columns; i++)
+                largest = fmaxf(largest, fabsf(x[i]));
+            scales[r] = largest > 0 ? largest / 127 : 1;
+            for (size_t i = 0; i < made->columns; i++)
+                small[r * made->columns + i] = (int8_t)fmaxf(-127, fminf(127, rintf(x[i] / scales[r])));
+        }
+        size_t bytes = count * storages[kind].item;
+        result = put(output, at, kind == STORAGE_FLOAT32 ? numbers : packed, bytes, err);
+        at += bytes;
+        if (result == 0 && kind == STORAGE_INT8)
+            result = put(output, scale, scales, (end - begin) * sizeof *scales, err);
+        scale += (end - begin) * sizeof *scales;
     }
     for (size_t i = 0; i < loaded.count; i++)
         free(loaded.numbers[i]);

@@ -49,7 +49,6 @@ struct stored_tensor {
 
 /* An open file. */
 struct container {
-    const char *path;
     struct stored_tensor *entries; /* [count] in the arena */
     size_t count;
     int file;                   /* -1: none */

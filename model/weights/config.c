@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_FILE_BYTES = 1 << 20 };
+enum { MAX_FILE_BYTES = 1 << 20, MAX_RULE_BYTES = 512 };
 
 /* ---- sizes ---- */
 
@@ -253,18 +253,14 @@ static void set_choices(struct raw_config *raw) {
 
 /* ---- checking rules ---- */
 
-static bool is_name(const char *name, size_t length, const char *wanted) {
-    return strlen(wanted) == length && memcmp(name, wanted, length) == 0;
-}
-
-/* Prints the value of a key, or of a size that follows from several, by its name [length]; "" if it has none. */
-static void print(const struct raw_config *raw, const char *name, size_t length, char text[CONFIG_NAME_BYTES]) {
+/* Prints the value of a key, or of a size that follows from several; "" if it has none. */
+static void print(const struct raw_config *raw, const char *name, char text[CONFIG_NAME_BYTES]) {
     const struct key *key = keys;
-    while (key < keys + KEYS && !is_name(name, length, key->path))
+    while (key < keys + KEYS && strcmp(name, key->path) != 0)
         key++;
     if (key == keys + KEYS) {
-        bool annotation = is_name(name, length, "annotation");
-        assert(annotation || is_name(name, length, "readout"));
+        bool annotation = strcmp(name, "annotation") == 0;
+        assert(annotation || strcmp(name, "readout") == 0);
         snprintf(text, CONFIG_NAME_BYTES, "%zu",
                  annotation ? config_annotation_size(&raw->config) : config_readout_size(&raw->config));
         return;
@@ -283,72 +279,60 @@ static void print(const struct raw_config *raw, const char *name, size_t length,
         snprintf(text, CONFIG_NAME_BYTES, "%s", (const char *)field);
 }
 
-/* The length of the word that begins here. */
-static size_t word(const char *text) {
-    return strcspn(text, " ");
-}
-
-static bool is_word(const char *text, const char *wanted) {
-    return is_name(text, word(text), wanted);
-}
-
-static const char *next_word(const char *text) {
-    text += word(text);
-    return *text == ' ' ? text + 1 : text;
-}
-
 /* Compares a key's value with a value of a rule. */
 static bool equals(const struct raw_config *raw, const char *text, const char *value) {
     char other[CONFIG_NAME_BYTES];
-    const char *colon = memchr(value, ':', word(value));
+    const char *colon = strchr(value, ':');
     if (colon) { /* "below:KEY" and "multiple:KEY": two numbers, neither of which may be missing */
-        print(raw, colon + 1, word(colon + 1), other);
+        print(raw, colon + 1, other);
         if (*text == '\0' || *other == '\0')
             return false;
         size_t number = strtoul(text, NULL, 10), bound = strtoul(other, NULL, 10);
         return *value == 'b' ? number < bound : bound > 0 && number % bound == 0;
     }
-    if (is_word(value, "even"))
+    if (strcmp(value, "even") == 0)
         return *text != '\0' && strtoul(text, NULL, 10) % 2 == 0;
-    if (is_word(value, "nothing"))
+    if (strcmp(value, "nothing") == 0)
         return *text == '\0';
-    if (!memchr(value, '.', word(value)))
-        return is_word(value, text);
-    print(raw, value, word(value), other);
+    if (!strchr(value, '.'))
+        return strcmp(text, value) == 0;
+    print(raw, value, other);
     return strcmp(text, other) == 0;
 }
 
 /* True if all clauses hold: "KEY is [not] VALUE or VALUE and KEY is ...". */
 static bool holds(const struct raw_config *raw, const char *condition) {
+    char words[MAX_RULE_BYTES], text[CONFIG_NAME_BYTES];
     bool all = true;
-    while (*condition != '\0') {
-        char text[CONFIG_NAME_BYTES];
-        print(raw, condition, word(condition), text);
-        const char *value = next_word(next_word(condition)); /* after "is" */
-        bool wanted = !is_word(value, "not");
-        value = wanted ? value : next_word(value);
-        bool found = equals(raw, text, value);
-        for (value = next_word(value); is_word(value, "or"); value = next_word(value)) {
-            value = next_word(value);
-            found |= equals(raw, text, value);
-        }
-        all &= found == wanted;
-        condition = next_word(value); /* after "and" */
+    assert(strlen(condition) < sizeof words);
+    snprintf(words, sizeof words, "%s", condition);
+    for (char *rest = *words ? words : NULL, *word; rest;) {
+        print(raw, strsep(&rest, " "), text);
+        strsep(&rest, " "); /* is */
+        word = strsep(&rest, " ");
+        bool wanted = strcmp(word, "not") != 0;
+        bool found = equals(raw, text, wanted ? word : strsep(&rest, " "));
+        while ((word = strsep(&rest, " ")) && strcmp(word, "or") == 0)
+            found |= equals(raw, text, strsep(&rest, " "));
+        all &= found == wanted; /* the word is "and", or the last one was there */
     }
     return all;
 }
 
 /* Sets the message, with values in place of {KEY}. */
 static int refuse(const struct raw_config *raw, const char *message, struct error *err) {
-    char filled[sizeof err->message], *out = filled;
+    char filled[sizeof err->message], *out = filled, name[CONFIG_NAME_BYTES];
     while (*message != '\0' && out + CONFIG_NAME_BYTES < filled + sizeof filled) {
-        size_t name = *message == '{' ? strcspn(message, "}") - 1 : 0;
-        if (name > 0)
-            print(raw, message + 1, name, out);
-        else
-            *out = *message, out[1] = '\0';
+        int length = 0;
+        sscanf(message, "{%63[^}]}%n", name, &length);
+        if (length > 0) {
+            print(raw, name, out);
+        } else {
+            out[0] = *message;
+            out[1] = '\0';
+        }
         out += strlen(out);
-        message += name > 0 ? name + 2 : 1;
+        message += length > 0 ? length : 1;
     }
     return error_set(err, ERROR_FORMAT, "%s", filled);
 }
