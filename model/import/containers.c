@@ -450,10 +450,9 @@ static struct value *new_value(struct machine *m, enum value_type type) {
 }
 
 static int append(struct machine *m, struct values *values, struct value *value) {
-    struct value **grown = arena_grow(m->arena, values->at, values->count, &values->room, 1, sizeof **values->at);
-    if (!grown)
+    values->at = arena_grow(m->arena, values->at, values->count, &values->room, 1, sizeof *values->at);
+    if (!values->at)
         return error_memory(m->err);
-    values->at = grown;
     values->at[values->count++] = value;
     return 0;
 }

@@ -399,9 +399,8 @@ int ctranslate2_read_words(const struct ctranslate2_parts *parts, const struct c
 }
 
 /* ---- conversion ----
- * Matrices are [out, in], as ours. In self-attention the rows
- * of linear_0 are those of query, key and value, one after the other; in cross-attention linear_0 is the query, linear_1 key and
- * value, linear_2 the output. */
+ * Matrices are [out, in], as ours. In self-attention the rows of linear_0 are those of query, key and value, one after the other;
+ * in cross-attention linear_0 is the query, linear_1 key and value, linear_2 the output. */
 
 enum { MOST_LAYERS = 1000, MOST_POSITIONS = 1024, FLAGS_MOVED = 5 };
 
@@ -551,9 +550,10 @@ static void refuse_lacking(struct converter *c, const struct side sides[2]) {
 
 /* ---- matrices and vectors ---- */
 
-/* Rows first .. first + count - 1 of a matrix. */
-static void matrix(struct converter *c, const struct stored_tensor *from, const char *ours, size_t first, size_t count,
-                   size_t inputs) {
+/* Rows first .. first + count - 1 of a matrix [outputs, inputs]. */
+static void matrix(struct converter *c, const char *theirs, const char *ours, size_t outputs, size_t inputs, size_t first,
+                   size_t count) {
+    const struct stored_tensor *from = tensors_matrix(c->tensors, theirs, outputs, inputs);
     struct made *made = tensors_make(c->tensors, ours, count, inputs);
     tensors_patch(c->tensors, made, (struct patch){.from = from, .row = first, .rows = count, .columns = inputs});
     if (from && from->kind == STORED_I8 && (from->row_scales || first == 0)) {
@@ -612,9 +612,8 @@ static void stack(struct converter *c, struct side *side) {
                 norm(c, theirs.text, ours.text);
                 continue;
             }
-            const struct stored_tensor *weight =
-                tensors_matrix(c->tensors, named("%s/weight", theirs.text).text, blocks[b].outputs, blocks[b].inputs);
-            matrix(c, weight, named("%s.weight", ours.text).text, blocks[b].first, blocks[b].count, blocks[b].inputs);
+            matrix(c, named("%s/weight", theirs.text).text, named("%s.weight", ours.text).text, blocks[b].outputs, blocks[b].inputs,
+                   blocks[b].first, blocks[b].count);
             bias(c, named("%s/bias", theirs.text).text, named("%s.bias", ours.text).text, blocks[b].outputs, blocks[b].first,
                  blocks[b].count);
         }
@@ -684,12 +683,12 @@ static void embeddings(struct converter *c, struct words *words) {
     if (words->shared)
         tensors_drop(c->tensors, encoder);
     else
-        matrix(c, tensors_matrix(c->tensors, encoder, words->source, c->size), "encoder.embedding", 0, words->source, c->size);
-    matrix(c, tensors_matrix(c->tensors, decoder, words->target, c->size), "decoder.embedding", 0, words->target, c->size);
+        matrix(c, encoder, "encoder.embedding", words->source, c->size, 0, words->source);
+    matrix(c, decoder, "decoder.embedding", words->target, c->size, 0, words->target);
     if (words->tied)
         tensors_drop(c->tensors, output);
     else
-        matrix(c, tensors_matrix(c->tensors, output, words->target, c->size), "output.weight", 0, words->target, c->size);
+        matrix(c, output, "output.weight", words->target, c->size, 0, words->target);
     bias(c, "decoder/projection/bias", "output.bias", words->target, 0, words->target);
     words->zero = flag(c, "decoder", "start_from_zero_embedding", 0) != 0;
     double alignment = flag(c, "decoder", "alignment_layer", -1);
@@ -730,26 +729,12 @@ static int add_sections(const struct converter *c, const struct side sides[2], c
     return failed ? error_memory(err) : 0;
 }
 
-/* Only models of an encoder and a decoder. */
-static int check_spec(const char *path, const struct ctranslate2_head *head, size_t *heads, struct error *err) {
+int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct transformer_options *options, struct arena *arena,
+                        struct conversion *out, struct error *err) {
     static const struct {
         const char *name;
         size_t heads; /* where the file does not say */
     } specs[] = {{"TransformerSpec", 8}, {"TransformerBase", 8}, {"TransformerBig", 16}};
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
-        if (strcmp(head->spec, specs[i].name) == 0) {
-            *heads = specs[i].heads;
-            return 0;
-        }
-    return error_set(
-        err, ERROR_FORMAT,
-        "%s: is a model of the kind %.100s: only those of an encoder and a decoder that translate text can be imported "
-        "(TransformerSpec)",
-        path, head->spec);
-}
-
-int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct transformer_options *options, struct arena *arena,
-                        struct conversion *out, struct error *err) {
     struct ctranslate2_head head;
     struct ctranslate2_settings settings;
     struct side sides[2] = {{.name = "encoder"}, {.name = "decoder"}};
@@ -759,12 +744,19 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
     json_t *languages = NULL;
     if (!path)
         return error_memory(err);
-    if (ctranslate2_open(path, arena, &out->container, &head, err) != 0 || check_spec(path, &head, &c.heads, err) != 0 ||
-        tensors_init(&out->tensors, &out->container, arena, err) != 0 ||
-        ctranslate2_read_settings(parts, arena, &settings, err) != 0)
+    if (ctranslate2_open(path, arena, &out->container, &head, err) != 0)
         return -1;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        c.heads = strcmp(head.spec, specs[i].name) == 0 ? specs[i].heads : c.heads;
+    if (c.heads == 0)
+        return error_set(err, ERROR_FORMAT,
+                         "%s: is a model of the kind %.100s: only those of an encoder and a decoder that translate text can be "
+                         "imported (TransformerSpec)",
+                         path, head.spec);
     struct tokens target;
-    if (ctranslate2_read_languages(parts, arena, &languages, &target, err) != 0)
+    if (tensors_init(&out->tensors, &out->container, arena, err) != 0 ||
+        ctranslate2_read_settings(parts, arena, &settings, err) != 0 ||
+        ctranslate2_read_languages(parts, arena, &languages, &target, err) != 0)
         return -1;
     if (languages) {
         if (conversion_add_languages(out, languages, &target, arena, err) != 0)

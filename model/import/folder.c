@@ -271,14 +271,13 @@ static ptrdiff_t read_lines(const char *path, char *text, const struct shortlist
         double probability = found == 3 ? strtod(fields[2], &past) : NAN;
         if (found < 3 || past != fields[2] + lengths[2] || !isfinite(probability))
             return error_set(err, ERROR_FORMAT, "%s: line %zu is not a target, a source and a probability", path, number);
-        struct line *grown = arena_grow(arena, lines, count, &room, 1, sizeof *lines);
-        if (!grown)
+        lines = arena_grow(arena, lines, count, &room, 1, sizeof *lines);
+        if (!lines)
             return error_memory(err);
-        lines = grown;
-        struct line made = {unknown_source, unknown_target, number, probability};
-        ids_find(options->target, fields[0], lengths[0], &made.target);
-        ids_find(options->source, fields[1], lengths[1], &made.source);
-        lines[count++] = made;
+        struct line *made = &lines[count++];
+        *made = (struct line){unknown_source, unknown_target, number, probability};
+        ids_find(options->target, fields[0], lengths[0], &made->target);
+        ids_find(options->source, fields[1], lengths[1], &made->source);
     }
     *out = lines;
     return (ptrdiff_t)count;

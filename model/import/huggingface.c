@@ -22,20 +22,16 @@ static const struct {
 };
 
 /* The values that config.json must have, as JSON; a missing key is equivalent. */
-struct fixed {
+static const struct {
+    bool many; /* of M2M-100 and NLLB-200; otherwise of MarianMT */
     const char *name, *wanted, *reason;
-};
-static const struct fixed fixed_marian[] = {
-    {"normalize_before", "false", "Marian's models have a norm after each block"},
-    {"normalize_embedding", "false", "alignd's embeddings have no norm"},
-    {"add_final_layer_norm", "false", "Marian's models have no norm on top"},
-    {"static_position_embeddings", "true", "Marian's models have sinusoidal positions"},
-    {NULL, NULL, NULL},
-};
-static const struct fixed fixed_many[] = {
-    {"normalize_before", "true", "such models have a norm before each block"},
-    {"normalize_embedding", "false", "alignd's embeddings have no norm"},
-    {NULL, NULL, NULL},
+} fixed[] = {
+    {false, "normalize_before", "false", "Marian's models have a norm after each block"},
+    {false, "normalize_embedding", "false", "alignd's embeddings have no norm"},
+    {false, "add_final_layer_norm", "false", "Marian's models have no norm on top"},
+    {false, "static_position_embeddings", "true", "Marian's models have sinusoidal positions"},
+    {true, "normalize_before", "true", "such models have a norm before each block"},
+    {true, "normalize_embedding", "false", "alignd's embeddings have no norm"},
 };
 static const char *const activations[][2] = {{"swish", "swish"}, {"silu", "swish"}, {"relu", "relu"}, {"gelu", "gelu"}};
 static const char *const sizes[] = {
@@ -92,11 +88,11 @@ static int check_config(const json_t *config, bool *many, struct arena *arena, s
         return error_set(err, ERROR_FORMAT,
                          "config.json: model_type %s is not supported (supported: \"marian\", and \"m2m_100\", as NLLB-200 has it)",
                          shown(kind, arena));
-    for (const struct fixed *fixed = *many ? fixed_many : fixed_marian; fixed->name; fixed++) {
-        const json_t *value = json_object_get(config, fixed->name);
-        if (value && strcmp(shown(value, arena), fixed->wanted) != 0)
-            return error_set(err, ERROR_FORMAT, "config.json: %s %s is not supported: %s (supported: %s)", fixed->name,
-                             shown(value, arena), fixed->reason, fixed->wanted);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        const json_t *value = json_object_get(config, fixed[i].name);
+        if (value && fixed[i].many == *many && strcmp(shown(value, arena), fixed[i].wanted) != 0)
+            return error_set(err, ERROR_FORMAT, "config.json: %s %s is not supported: %s (supported: %s)", fixed[i].name,
+                             shown(value, arena), fixed[i].reason, fixed[i].wanted);
     }
     if (!activation_of(config))
         return error_set(err, ERROR_FORMAT,

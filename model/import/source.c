@@ -519,19 +519,17 @@ static int take_event(struct parsing *parsing, const yaml_event_t *event) {
         if (!(text = arena_copy(parsing->arena, text, length)))
             return error_memory(parsing->err);
         if (next == KEY) {
-            pair = arena_grow(parsing->arena, found->pairs, found->count, &parsing->room, 1, sizeof *pair);
-            if (!pair)
+            found->pairs = arena_grow(parsing->arena, found->pairs, found->count, &parsing->room, 1, sizeof *pair);
+            if (!found->pairs)
                 return error_memory(parsing->err);
-            found->pairs = pair;
-            pair[found->count++] = (struct mapping_pair){.key = text};
+            found->pairs[found->count++] = (struct mapping_pair){.key = text};
         } else if (next == VALUE) {
             pair->value = text;
         } else {
-            const char **items = arena_grow(parsing->arena, pair->items, pair->count, &parsing->item_room, 1, sizeof *items);
-            if (!items)
+            pair->items = arena_grow(parsing->arena, pair->items, pair->count, &parsing->item_room, 1, sizeof *pair->items);
+            if (!pair->items)
                 return error_memory(parsing->err);
-            pair->items = items;
-            items[pair->count++] = text;
+            pair->items[pair->count++] = text;
         }
         parsing->next = next == KEY ? VALUE : next == VALUE ? KEY : ITEM;
         return 0;

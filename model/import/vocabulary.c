@@ -89,10 +89,9 @@ static int add_pair(struct pairs *pairs, const char *word, const char *id, struc
         number = number && isdigit((unsigned char)id[i]);
     if (!number)
         return error_set(err, ERROR_FORMAT, "%s: '%s' has the id %s, which is not a number", pairs->path, word, id);
-    struct word *grown = arena_grow(pairs->arena, pairs->words, pairs->count, &pairs->room, 1, sizeof *grown);
-    if (!grown)
+    pairs->words = arena_grow(pairs->arena, pairs->words, pairs->count, &pairs->room, 1, sizeof *pairs->words);
+    if (!pairs->words)
         return error_memory(err);
-    pairs->words = grown;
     pairs->words[pairs->count] = (struct word){word, strtoull(id, NULL, 10), pairs->count + 1};
     pairs->count++;
     return 0;
