@@ -179,12 +179,7 @@ int marian_bin_open(const char *path, struct arena *arena, struct container *out
     if (found.file < 0)
         return -1;
     cursor.file = found.file;
-    if (read_index(&cursor, &found, err) != 0) {
-        container_close(&found);
-        return -1;
-    }
-    *out = found;
-    return 0;
+    return container_finish(&found, read_index(&cursor, &found, err), out);
 }
 
 /* ---- .npz ----
@@ -346,12 +341,7 @@ int npz_open(const char *path, const char *work, struct arena *arena, import_sto
         if (result == 0 && stored_find(&found, found.entries[found.count].name))
             result = error_set(err, ERROR_FORMAT, "%s: %s: occurs twice", path, member->name);
     }
-    if (result != 0) {
-        container_close(&found);
-        return -1;
-    }
-    *out = found;
-    return 0;
+    return container_finish(&found, result, out);
 }
 
 /* ---- pytorch_model.bin ----
@@ -878,10 +868,5 @@ int pickle_open(const char *path, const char *work, struct arena *arena, import_
         result = load_zip(&machine, work, stop, &found);
     else if ((found.file = source_open(path, &size, err)) >= 0)
         result = load_older(&machine, size, &found);
-    if (result != 0) {
-        container_close(&found);
-        return -1;
-    }
-    *out = found;
-    return 0;
+    return container_finish(&found, result, out);
 }

@@ -195,12 +195,7 @@ int ctranslate2_open(const char *path, struct arena *arena, struct container *ou
     if (found.file < 0)
         return -1;
     cursor.file = found.file;
-    if (read_file(&cursor, head, &found, err) != 0) {
-        container_close(&found);
-        return -1;
-    }
-    *out = found;
-    return 0;
+    return container_finish(&found, read_file(&cursor, head, &found, err), out);
 }
 
 /* ---- config.json ---- */
@@ -216,8 +211,6 @@ int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct aren
                               struct error *err) {
     const char *path = path_join(arena, parts->folder, "config.json");
     json_t *root = NULL;
-    if (!path)
-        return error_memory(err);
     if (source_exists(path) && source_json(path, path, arena, &root, err) != 0)
         return -1;
     struct ctranslate2_settings made = {.unknown = token_of(root, "unk_token", "<unk>", arena),
@@ -297,8 +290,6 @@ static int read_lines(struct tokens *tokens, struct arena *arena, struct error *
 static int read_tokens(const char *folder, const char *name, struct arena *arena, struct tokens *out, struct error *err) {
     const char *json = path_join(arena, folder, import_say(arena, "%s_vocabulary.json", name));
     const char *lines = path_join(arena, folder, import_say(arena, "%s_vocabulary.txt", name));
-    if (!json || !lines)
-        return error_memory(err);
     *out = (struct tokens){.path = source_exists(json) ? json : lines};
     if (!source_exists(out->path))
         return 1;
@@ -742,8 +733,6 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
     struct converter c = {.tensors = &out->tensors, .head = &head};
     const char *path = path_join(arena, parts->folder, "model.bin"), *card;
     json_t *languages = NULL;
-    if (!path)
-        return error_memory(err);
     if (ctranslate2_open(path, arena, &out->container, &head, err) != 0)
         return -1;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)

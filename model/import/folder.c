@@ -401,26 +401,6 @@ static const char *describe_cell(const json_t *section, struct arena *arena) {
                       json_is_true(json_object_get(section, "residual")) ? ", residual" : "");
 }
 
-/* origin.json: the same for programs. The licence is its name alone. A model that was not downloaded has a licence at most. */
-static const char *origin_text(const struct conversion *c, struct arena *arena) {
-    static const struct import_origin elsewhere = {"", "", "", "", "", ""};
-    const struct import_origin *from = c->downloaded ? c->downloaded : &elsewhere;
-    size_t length = strcspn(c->origin.licence, "(,");
-    while (length > 0 && c->origin.licence[length - 1] == ' ')
-        length--;
-    const char *brief = arena_copy(arena, c->origin.licence, length);
-    if (brief && strcmp(brief, "that of LICENSE") == 0)
-        brief = "see LICENSE";
-    json_t *json =
-        json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s}", "format", 1, "from", from->from, "asked", from->asked, "version",
-                  from->version, "url", from->url, "licence", brief ? brief : "", "attribution", c->origin.attribution);
-    char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
-    const char *line = text ? import_say(arena, "%s\n", text) : NULL;
-    free(text);
-    json_decref(json);
-    return line;
-}
-
 /* The card's text in the arena, NULL if memory is out. */
 static const char *card_text(const struct conversion *c, uint64_t weights, struct arena *arena) {
     const json_t *encoder = json_object_get(c->config, "encoder"), *decoder = json_object_get(c->config, "decoder");
@@ -467,9 +447,9 @@ static const char *card_text(const struct conversion *c, uint64_t weights, struc
 static int write_file(const char *folder, const char *name, const char *bytes, size_t count, struct arena *arena,
                       struct error *err) {
     const char *path = path_join(arena, folder, name);
-    int file = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
     if (!path)
         return error_memory(err);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     int result = file >= 0 && file_write_all(file, bytes, count) == 0 && fsync(file) == 0
                      ? 0
                      : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
@@ -478,10 +458,11 @@ static int write_file(const char *folder, const char *name, const char *bytes, s
     return result;
 }
 
-static int write_tensors(const char *folder, const char *name, const struct ready *tensors, size_t count, struct arena *arena,
-                         struct error *err) {
-    const char *path = path_join(arena, folder, name);
-    return path ? ready_write(path, tensors, count, arena, err) : error_memory(err);
+/* Writes the text of a JSON file, malloc'ed, and frees it. NULL: memory is out. */
+static int write_json(const char *folder, const char *name, char *text, struct arena *arena, struct error *err) {
+    const char *line = text ? import_say(arena, "%s\n", text) : NULL;
+    free(text);
+    return line ? write_file(folder, name, line, strlen(line), arena, err) : error_memory(err);
 }
 
 /* sha256: [64] and a NUL. */
@@ -510,26 +491,39 @@ static int digest(const char *path, import_stop stop, uint64_t *size, char sha25
     return result;
 }
 
+/* origin.json: what the card says of the licence and the download, for programs. The licence is its name alone. A model that was
+ * not downloaded has a licence at most. */
+static int write_origin(const char *folder, const struct conversion *c, struct arena *arena, struct error *err) {
+    static const struct import_origin elsewhere = {"", "", "", "", "", ""};
+    const struct import_origin *from = c->downloaded ? c->downloaded : &elsewhere;
+    size_t length = strcspn(c->origin.licence, "(,");
+    while (length > 0 && c->origin.licence[length - 1] == ' ')
+        length--;
+    const char *brief = arena_copy(arena, c->origin.licence, length);
+    if (brief && strcmp(brief, "that of LICENSE") == 0)
+        brief = "see LICENSE";
+    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s}", "format", 1, "from", from->from, "asked", from->asked,
+                             "version", from->version, "url", from->url, "licence", brief, "attribution", c->origin.attribution);
+    char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    json_decref(json);
+    return write_json(folder, "origin.json", text, arena, err);
+}
+
 /* manifest.json: the SHA-256 of each file that alignd reads. names: sorted. */
 static int write_manifest(const char *folder, const char *const *names, size_t count, struct arena *arena, import_stop stop,
                           struct error *err) {
-    json_t *files = json_object(), *manifest = json_pack("{s:i, s:O}", "format", 1, "files", files);
+    json_t *files = json_object(), *manifest = json_pack("{s:i, s:o}", "format", 1, "files", files);
     int result = manifest ? 0 : error_memory(err);
     for (size_t i = 0; result == 0 && i < count; i++) {
-        const char *path = path_join(arena, folder, names[i]);
         char sha256[2 * SHA256_BYTES + 1];
         uint64_t size;
-        result = path ? digest(path, stop, &size, sha256, err) : error_memory(err);
+        result = digest(path_join(arena, folder, names[i]), stop, &size, sha256, err);
         if (result == 0 &&
             json_object_set_new(files, names[i], json_pack("{s:I, s:s}", "bytes", (json_int_t)size, "sha256", sha256)) != 0)
             result = error_memory(err);
     }
-    char *text = result == 0 ? json_dumps(manifest, JSON_INDENT(2)) : NULL;
-    const char *line = text ? import_say(arena, "%s\n", text) : NULL;
     if (result == 0)
-        result = line ? write_file(folder, "manifest.json", line, strlen(line), arena, err) : error_memory(err);
-    free(text);
-    json_decref(files);
+        result = write_json(folder, "manifest.json", json_dumps(manifest, JSON_INDENT(2)), arena, err);
     json_decref(manifest);
     return result;
 }
@@ -549,20 +543,15 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
     struct error inner = {0};
     if (c->tensors.failed || config_fill(c->config, err) != 0)
         return -1;
-    char *text = config_text(c->config);
-    const char *line = text ? import_say(arena, "%s\n", text) : NULL;
     const char *path = path_join(arena, folder, names[count++] = "config.json");
-    free(text);
-    if (!line || !path)
+    if (!path)
         return error_memory(err);
-    if (write_file(folder, "config.json", line, strlen(line), arena, err) != 0)
+    if (write_json(folder, "config.json", config_text(c->config), arena, err) != 0)
         return -1;
     if (config_read(path, &config, &inner) != 0)
         return error_set(err, inner.code, "the model's configuration: %s", inner.message);
 
     path = path_join(arena, folder, names[count++] = "model.safetensors");
-    if (!path)
-        return error_memory(err);
     if (tensors_write(&c->tensors, path, c->storage, c->from, stop, weights, err) != 0)
         return -1;
     for (size_t i = 0; i < c->tokenizer.count; i++)
@@ -576,23 +565,26 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
     if (c->has_shortlist || c->list_count > 0) {
         const struct ready *tensors = c->has_shortlist ? shortlist : c->lists;
         size_t tensor_count = c->has_shortlist ? sizeof shortlist / sizeof *shortlist : c->list_count;
-        if (write_tensors(folder, names[count++] = "shortlist.safetensors", tensors, tensor_count, arena, err) != 0)
+        path = path_join(arena, folder, names[count++] = "shortlist.safetensors");
+        if (ready_write(path, tensors, tensor_count, arena, err) != 0)
             return -1;
     }
-    if (c->has_quality && write_tensors(folder, names[count++] = "quality.safetensors", &quality, 1, arena, err) != 0)
-        return -1;
+    if (c->has_quality) {
+        path = path_join(arena, folder, names[count++] = "quality.safetensors");
+        if (ready_write(path, &quality, 1, arena, err) != 0)
+            return -1;
+    }
 
     /* The place of the download says what the files beside the model do not. */
     if (c->downloaded && !*c->origin.licence)
         c->origin.licence = c->downloaded->licence;
     if (c->downloaded && !*c->origin.attribution)
         c->origin.attribution = c->downloaded->attribution;
-    const char *card = card_text(c, *weights, arena), *origin = c->downloaded || *c->origin.licence ? origin_text(c, arena) : "";
-    if (!card || !origin || arena_failed(arena))
+    const char *card = card_text(c, *weights, arena);
+    if (!card || arena_failed(arena))
         return error_memory(err);
-    if (write_file(folder, "README.md", card, strlen(card), arena, err) != 0)
-        return -1;
-    if (*origin && write_file(folder, "origin.json", origin, strlen(origin), arena, err) != 0)
+    if (write_file(folder, "README.md", card, strlen(card), arena, err) != 0 ||
+        ((c->downloaded || *c->origin.licence) && write_origin(folder, c, arena, err) != 0))
         return -1;
     qsort(names, count, sizeof *names, source_by_name);
     return write_manifest(folder, names, count, arena, stop, err);

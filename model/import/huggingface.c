@@ -52,8 +52,7 @@ struct converter {
 
 /* name: the name in messages. */
 static int read_json(const char *folder, const char *name, struct arena *arena, json_t **out, struct error *err) {
-    const char *path = path_join(arena, folder, name);
-    return path ? source_json(path, name, arena, out, err) : error_memory(err);
+    return source_json(path_join(arena, folder, name), name, arena, out, err);
 }
 
 /* The value as a message shows it, in the arena. */
@@ -108,9 +107,10 @@ static int check_config(const json_t *config, bool *many, struct arena *arena, s
 
 /* ---- tensors ---- */
 
-static int open_file(const char *path, const struct transformer_options *options, struct arena *arena, struct container *out,
-                     struct error *err) {
-    return source_ends(path, ".safetensors") ? safetensors_container(path, arena, out, err)
+static int open_file(const char *folder, const char *name, const struct transformer_options *options, struct arena *arena,
+                     struct container *out, struct error *err) {
+    const char *path = path_join(arena, folder, name);
+    return source_ends(name, ".safetensors") ? safetensors_container(path, arena, out, err)
                                              : pickle_open(path, options->work, arena, options->stop, out, err);
 }
 
@@ -146,9 +146,8 @@ static int open_parts(const char *folder, const char *index, const struct transf
 
     /* Each file gives the tensors that the index says are in it. */
     for (size_t f = 0; result == 0 && f < count; f++) {
-        const char *path = path_join(arena, folder, files[f]);
         struct container *part = &whole.parts[f];
-        result = path ? open_file(path, options, arena, part, err) : error_memory(err);
+        result = open_file(folder, files[f], options, arena, part, err);
         whole.part_count += result == 0;
         for (size_t i = 0; result == 0 && i < part->count; i++) {
             const char *file = json_string_value(json_object_get(map, part->entries[i].name));
@@ -161,25 +160,16 @@ static int open_parts(const char *folder, const char *index, const struct transf
             result = error_set(err, ERROR_FORMAT, "%s: %s is not in %s", index, name, json_string_value(place));
     }
     json_decref(root);
-    if (result == 0)
-        *out = whole;
-    else
-        container_close(&whole);
-    return result;
+    return container_finish(&whole, result, out);
 }
 
 static int open_weights(const char *folder, const struct transformer_options *options, struct arena *arena, struct container *out,
                         struct error *err) {
     static const char *const files[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                         "pytorch_model.bin.index.json"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const char *path = path_join(arena, folder, files[i]);
-        if (!path)
-            return error_memory(err);
-        if (source_exists(path))
-            return source_ends(path, ".json") ? open_parts(folder, files[i], options, arena, out, err)
-                                              : open_file(path, options, arena, out, err);
-    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (source_exists(path_join(arena, folder, files[i])))
+            return (source_ends(files[i], ".json") ? open_parts : open_file)(folder, files[i], options, arena, out, err);
     return error_set(err, ERROR_FORMAT, "%s: has neither model.safetensors nor pytorch_model.bin", folder);
 }
 
@@ -319,8 +309,6 @@ static int read_words(const char *folder, const struct converter *c, size_t sour
             if (vocabulary_of_words(names[side], pieces, size, arena, &lists[side], err) != 0)
                 return -1;
         }
-        if (!path)
-            return error_memory(err);
         if (vocabulary_segmented(path, &lists[side], arena, &sides[side], err) != 0)
             return -1;
     }
@@ -407,7 +395,7 @@ static int place_special(struct numbered *numbered, const char *folder, bool mas
     int result = 0;
     for (size_t f = 0; f < 2 && result == 0; f++) {
         const char *path = path_join(arena, folder, files[f]);
-        if (path && source_exists(path))
+        if (source_exists(path))
             result = read_json(folder, files[f], arena, &roots[f], err);
     }
     json_object_foreach(json_object_get(roots[0], "added_tokens_decoder"), id, value) {

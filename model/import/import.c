@@ -128,35 +128,34 @@ static int open_path(struct import *import, const char *path, const char **out, 
     return 0;
 }
 
-/* A compressed file's contents, under its name without the ending. */
-static int expand(struct import *import, const char **path, struct error *err) {
-    enum archive_kind kind;
-    if (!*path)
-        return 0;
-    if (archive_kind_of(*path, &kind, err) != 0)
-        return -1;
-    if (kind != ARCHIVE_COMPRESSED)
-        return 0;
-    const char *folder = make_room(import, err), *name = source_name(*path);
-    size_t length = strlen(name);
-    length -= source_ends(name, ".gz") ? 3 : source_ends(name, ".zst") ? 4 : 0;
-    const char *out = folder ? import_say(&import->arena, "%s/%.*s", folder, (int)length, name) : NULL;
-    if (!out)
-        return folder ? error_memory(err) : -1;
-    if (archive_expand(*path, out, &archive_usual, import->options->stop, err) != 0 || add_alias(import, out, *path, err) != 0)
-        return -1;
-    *path = out;
+/* Replaces compressed files by their contents, under their names without the ending. */
+static int expand(struct import *import, struct parts *parts, struct error *err) {
+    const char **const places[] = {&parts->model,         &parts->vocabularies[0], &parts->vocabularies[1], &parts->segmenters[0],
+                                   &parts->segmenters[1], &parts->shortlist,       &parts->quality};
+    const char *packed = "", *out = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *path = *places[i];
+        enum archive_kind kind;
+        if (path && strcmp(path, packed) == 0) /* both sides have the same file */
+            *places[i] = out;
+        if (!path || *places[i] != path)
+            continue;
+        if (archive_kind_of(path, &kind, err) != 0)
+            return -1;
+        if (kind != ARCHIVE_COMPRESSED)
+            continue;
+        const char *folder = make_room(import, err), *name = source_name(path);
+        size_t length = strlen(name) - (source_ends(name, ".gz") ? 3 : source_ends(name, ".zst") ? 4 : 0);
+        if (!folder)
+            return -1;
+        if (!(out = import_say(&import->arena, "%s/%.*s", folder, (int)length, name)))
+            return error_memory(err);
+        if (archive_expand(path, out, &archive_usual, import->options->stop, err) != 0 || add_alias(import, out, path, err) != 0)
+            return -1;
+        packed = path;
+        *places[i] = out;
+    }
     return 0;
-}
-
-/* Both sides may have the same file, which is expanded once. */
-static int expand_pair(struct import *import, const char *paths[2], struct error *err) {
-    bool one = paths[0] && paths[1] && strcmp(paths[0], paths[1]) == 0;
-    if (expand(import, &paths[0], err) != 0)
-        return -1;
-    if (one)
-        paths[1] = paths[0];
-    return one ? 0 : expand(import, &paths[1], err);
 }
 
 /* ---- the beginning of config.json ---- */
@@ -229,8 +228,6 @@ static int read_options(struct import *import, const struct parts *parts, struct
     const char *path = parts->options ? parts->options : import_say(arena, "%s/%s.json", parts->folder, source_name(parts->model));
     char *text;
     size_t length;
-    if (!path)
-        return error_memory(err);
     if (!source_exists(path))
         return error_set(err, ERROR_FORMAT, "%s: has no options (%s): name a file of options, such as %s.json", parts->model,
                          SPECIAL_OPTIONS, parts->name);
@@ -302,9 +299,7 @@ static int convert_marian(struct import *import, struct parts *parts, const char
     struct marian_defaults defaults = {.section = NULL};
     json_t *sections = NULL;
     enum archive_kind kind;
-    if (expand(import, &parts->model, err) != 0 || expand_pair(import, parts->vocabularies, err) != 0 ||
-        expand_pair(import, parts->segmenters, err) != 0 || expand(import, &parts->shortlist, err) != 0 ||
-        expand(import, &parts->quality, err) != 0 || archive_kind_of(parts->model, &kind, err) != 0)
+    if (expand(import, parts, err) != 0 || archive_kind_of(parts->model, &kind, err) != 0)
         return -1;
     bool zip = kind == ARCHIVE_ZIP || source_ends(parts->model, ".npz");
     int result = zip ? npz_open(parts->model, import->work, arena, import->options->stop, &c->container, err)

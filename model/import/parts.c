@@ -157,8 +157,6 @@ int origin_card(const char *folder, struct arena *arena, const char **card, stru
     char *text;
     size_t length;
     *card = "";
-    if (!path)
-        return error_memory(err);
     if (!source_exists(path))
         return 0;
     if (source_text_mended(path, MOST_TEXT_BYTES, arena, &text, &length, err) != 0)
@@ -194,7 +192,7 @@ int origin_find(const char *folder, const char *name, bool firefox, const char *
     for (size_t i = 0; i < sizeof files / sizeof *files && !made.text; i++) {
         const char *path = path_join(arena, folder, files[i]);
         char *text;
-        if (!path || !source_exists(path))
+        if (!source_exists(path))
             continue;
         if (source_read(path, MOST_TEXT_BYTES, arena, &text, &made.text_bytes, err) != 0)
             return -1;
@@ -430,7 +428,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
         parts.target = arena_copy(arena, shown + 2, 2);
     }
     const char *metadata = path_join(arena, parts.folder, "metadata.json");
-    if (metadata && source_exists(metadata))
+    if (source_exists(metadata))
         read_metadata(metadata, arena, &parts);
     *out = parts;
     return arena_failed(arena) ? error_memory(err) : 0;
@@ -561,8 +559,6 @@ static const char *language_of(const json_t *metadata, const char *key, struct a
 static int read_argos(struct ctranslate2_parts *parts, struct arena *arena, struct error *err) {
     const char *path = path_join(arena, parts->package, "metadata.json");
     json_t *root;
-    if (!path)
-        return error_memory(err);
     if (source_json(path, path, arena, &root, err) != 0)
         return -1;
     const char *type = json_string_value(json_object_get(root, "type"));

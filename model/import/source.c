@@ -56,7 +56,7 @@ bool is_folder(const char *path) {
 }
 
 bool source_exists(const char *path) {
-    return access(path, F_OK) == 0;
+    return !path || access(path, F_OK) == 0;
 }
 
 const char *source_name(const char *path) {
@@ -96,6 +96,8 @@ enum { MOST_JSON_BYTES = 1 << 26 };
 int source_open(const char *path, uint64_t *size, struct error *err) {
     struct stat status;
     char start[sizeof LFS_POINTER - 1];
+    if (!path)
+        return error_memory(err);
     int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
         return error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));

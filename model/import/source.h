@@ -34,6 +34,7 @@ const char *import_thousands(struct arena *arena, uint64_t number);
 /* Appends a component to a path. NULL if memory is out, which the arena remembers. */
 const char *path_join(struct arena *arena, const char *folder, const char *name);
 bool is_folder(const char *path);
+/* path NULL, for which there was no memory: true, so that opening it says so. */
 bool source_exists(const char *path);
 /* The path's last component. */
 const char *source_name(const char *path);
@@ -47,7 +48,8 @@ int source_by_name(const void *a, const void *b);
 /* ---- files ---- */
 
 /* Opens a regular file for reading, and refuses a Git LFS pointer, which only stands for the file. Returns the descriptor, or -1
- * with ERROR_FILE or ERROR_FORMAT; the message begins with the path. */
+ * with ERROR_FILE or ERROR_FORMAT; the message begins with the path. path NULL, as path_join returns it, is ERROR_MEMORY; all
+ * functions that open a file by its path inherit this. */
 int source_open(const char *path, uint64_t *size, struct error *err);
 /* Reads exactly these bytes. Returns -1 with ERROR_FILE; what: names them in the message. */
 int source_read_at(int file, uint64_t at, void *bytes, size_t count, const char *what, struct error *err);

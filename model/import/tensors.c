@@ -112,6 +112,14 @@ void container_close(struct container *container) {
     container->part_count = 0;
 }
 
+int container_finish(struct container *opened, int result, struct container *out) {
+    if (result == 0)
+        *out = *opened;
+    else
+        container_close(opened);
+    return result;
+}
+
 int safetensors_container(const char *path, struct arena *arena, struct container *out, struct error *err) {
     static const enum stored_kind kinds[] = {[DTYPE_F32] = STORED_F32,
                                              [DTYPE_F16] = STORED_F16,
@@ -141,12 +149,7 @@ int safetensors_container(const char *path, struct arena *arena, struct containe
         for (size_t d = 0; d < tensor->dims; d++)
             entry->shape[d] = tensor->shape[d];
     }
-    if (arena_failed(arena)) {
-        container_close(&found);
-        return error_memory(err);
-    }
-    *out = found;
-    return 0;
+    return container_finish(&found, arena_failed(arena) ? error_memory(err) : 0, out);
 }
 
 /* ---- requested tensors ---- */
@@ -526,6 +529,8 @@ static int put(const struct output *output, uint64_t at, const void *bytes, size
 }
 
 static int output_open(struct output *output, const char *path, struct error *err) {
+    if (!path)
+        return error_memory(err);
     *output = (struct output){.path = path, .file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
     return output->file >= 0 ? 0 : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
 }

@@ -66,6 +66,8 @@ int npz_open(const char *path, const char *work, struct arena *arena, import_sto
 int pickle_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out,
                 struct error *err);
 int safetensors_container(const char *path, struct arena *arena, struct container *out, struct error *err);
+/* Ends a reader with this result: what it has opened becomes *out, or is closed after an error. Returns the result. */
+int container_finish(struct container *opened, int result, struct container *out);
 /* May be called twice, and for a container that was never opened but is zeroed except for file -1. */
 void container_close(struct container *container);
 
