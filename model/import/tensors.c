@@ -424,16 +424,11 @@ static int make_rows(const struct made *made, size_t begin, size_t end, float *o
 /* ---- writing ---- */
 
 const char *const storage_names[STORAGE_KINDS] = {"float32", "float16", "bfloat16", "int8"};
-static const struct {
-    const char *dtype;
-    size_t item;
-} storages[STORAGE_KINDS] = {{"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I8", 1}};
-
 /* A tensor of the file. */
 struct slot {
     const char *name;
-    const char *dtype;
-    size_t item, dims, shape[2];
+    enum dtype dtype;
+    size_t dims, shape[2];
     uint64_t *place; /* set to where it begins in the data */
 };
 
@@ -443,7 +438,8 @@ struct places {
 
 static int by_size_and_name(const void *a, const void *b) {
     const struct slot *one = a, *other = b;
-    return one->item != other->item ? (one->item > other->item ? -1 : 1) : strcmp(one->name, other->name);
+    size_t size = dtypes[one->dtype].bytes, other_size = dtypes[other->dtype].bytes;
+    return size != other_size ? (size > other_size ? -1 : 1) : strcmp(one->name, other->name);
 }
 
 /* Bytes that are not UTF-8, as a file's name may have, become U+FFFD. */
@@ -466,53 +462,11 @@ static void write_string(FILE *out, const char *text) {
     fputc('"', out);
 }
 
-/* The container's beginning: the length of the header, and the header. Larger numbers come first, so that every tensor is aligned
- * to its own numbers without gaps. Returns its bytes, or NULL. end: of the data. */
-static char *make_header(struct slot *slots, size_t count, const char *origin, size_t *bytes, uint64_t *end) {
-    char *text = NULL;
-    FILE *out = open_memstream(&text, bytes);
-    if (!out)
-        return NULL;
-    qsort(slots, count, sizeof *slots, by_size_and_name);
-    fwrite("\0\0\0\0\0\0\0\0{", 1, 9, out);
-    if (origin) {
-        fputs("\"__metadata__\":{\"converted_from\":", out);
-        write_string(out, origin);
-        fputs(count ? "}," : "}", out);
-    }
-    *end = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t size = slots[i].item;
-        write_string(out, slots[i].name);
-        fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[", slots[i].dtype);
-        for (size_t d = 0; d < slots[i].dims; d++) {
-            fprintf(out, "%s%zu", d ? "," : "", slots[i].shape[d]);
-            size *= slots[i].shape[d];
-        }
-        fprintf(out, "],\"data_offsets\":[%llu,%llu]}%s", (unsigned long long)*end, (unsigned long long)(*end + size),
-                i + 1 < count ? "," : "");
-        *slots[i].place = *end;
-        *end += size;
-    }
-    fputc('}', out);
-    long length = ftell(out);
-    for (; length % ALIGNMENT != 0; length++)
-        fputc(' ', out);
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed) {
-        free(text);
-        return NULL;
-    }
-    uint64_t header = *bytes - 8;
-    memcpy(text, &header, sizeof header);
-    return text;
-}
-
 /* A file that is being written. */
 struct output {
     int file;
     const char *path;
-    uint64_t data; /* where the data begin */
+    uint64_t data, bytes; /* where the data begin; of the file */
 };
 
 static int put(const struct output *output, uint64_t at, const void *bytes, size_t count, struct error *err) {
@@ -528,11 +482,56 @@ static int put(const struct output *output, uint64_t at, const void *bytes, size
     return 0;
 }
 
-static int output_open(struct output *output, const char *path, struct error *err) {
-    if (!path)
+/* Creates the file and writes its beginning: the length of the header, and the header. Larger numbers come first, so that every
+ * tensor is aligned to its own numbers without gaps. */
+static int output_open(struct output *output, const char *path, struct slot *slots, size_t count, const char *origin,
+                       struct error *err) {
+    char *text = NULL;
+    size_t bytes;
+    uint64_t end = 0;
+    FILE *out = path ? open_memstream(&text, &bytes) : NULL;
+    if (!out)
         return error_memory(err);
-    *output = (struct output){.path = path, .file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
-    return output->file >= 0 ? 0 : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+    qsort(slots, count, sizeof *slots, by_size_and_name);
+    fwrite("\0\0\0\0\0\0\0\0{", 1, 9, out);
+    if (origin) {
+        fputs("\"__metadata__\":{\"converted_from\":", out);
+        write_string(out, origin);
+        fputs(count ? "}," : "}", out);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t begin = end, size = dtypes[slots[i].dtype].bytes;
+        write_string(out, slots[i].name);
+        fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[", dtypes[slots[i].dtype].name);
+        for (size_t d = 0; d < slots[i].dims; d++) {
+            fprintf(out, "%s%zu", d ? "," : "", slots[i].shape[d]);
+            size *= slots[i].shape[d];
+        }
+        end += size;
+        fprintf(out, "],\"data_offsets\":[%llu,%llu]}%s", (unsigned long long)begin, (unsigned long long)end,
+                i + 1 < count ? "," : "");
+        *slots[i].place = begin;
+    }
+    fputc('}', out);
+    for (long length = ftell(out); length % ALIGNMENT != 0; length++)
+        fputc(' ', out);
+    bool failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed) {
+        free(text);
+        return error_memory(err);
+    }
+    uint64_t header = bytes - sizeof header;
+    memcpy(text, &header, sizeof header);
+
+    *output = (struct output){.path = path, .data = bytes, .bytes = bytes + end};
+    output->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int result = output->file >= 0 ? put(output, 0, text, bytes, err) : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+    if (result == 0 && ftruncate(output->file, (off_t)output->bytes) != 0)
+        result = error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+    free(text);
+    if (result != 0 && output->file >= 0)
+        close(output->file);
+    return result;
 }
 
 static int output_close(struct output *output, int result, struct error *err) {
@@ -617,7 +616,7 @@ static int write_made(const struct output *output, const struct made *made, enum
             for (size_t i = 0; i < made->columns; i++)
                 small[r * made->columns + i] = (int8_t)fmaxf(-127, fminf(127, rintf(x[i] / scales[r])));
         }
-        size_t bytes = count * storages[kind].item;
+        size_t bytes = count * dtypes[kind].bytes;
         result = put(output, at, kind == STORAGE_FLOAT32 ? numbers : packed, bytes, err);
         at += bytes;
         if (result == 0 && kind == STORAGE_INT8)
@@ -649,64 +648,48 @@ int tensors_write(struct tensors *tensors, const char *path, enum storage_kind k
     struct places *places = arena_zalloc(tensors->arena, tensors->count, sizeof *places), *own = places;
     if (!slots || !places)
         return error_memory(err);
-    size_t count = 0, header;
+    size_t count = 0;
     for (const struct made *made = tensors->made; made; made = made->next, own++) {
         bool exact = made->dims == 1 || made->exact, one = made->given && !made->given->row_scales;
-        enum storage_kind stored = exact ? STORAGE_FLOAT32 : kind;
+        enum dtype dtype = exact ? DTYPE_F32 : (enum dtype)kind;
         size_t first = made->dims == 1 ? made->columns : made->rows;
-        slots[count++] = (struct slot){made->name, storages[stored].dtype, storages[stored].item,
-                                       made->dims, {first, made->columns}, &own->numbers};
-        if (stored != STORAGE_INT8)
+        slots[count++] = (struct slot){made->name, dtype, made->dims, {first, made->columns}, &own->numbers};
+        if (dtype != DTYPE_I8)
             continue;
         const char *scale = import_say(tensors->arena, "%s.scale", made->name);
-        slots[count++] = (struct slot){scale, "F32", 4, 1, {one ? 1 : made->rows, 0}, &own->scale};
+        slots[count++] = (struct slot){scale, DTYPE_F32, 1, {one ? 1 : made->rows, 0}, &own->scale};
         if (made->given && made->input_scale > 0) {
             const char *input = import_say(tensors->arena, "%s.input_scale", made->name);
-            slots[count++] = (struct slot){input, "F32", 4, 1, {1, 0}, &own->input_scale};
+            slots[count++] = (struct slot){input, DTYPE_F32, 1, {1, 0}, &own->input_scale};
         }
     }
-    uint64_t end;
-    char *start = count > 0 && !arena_failed(tensors->arena) ? make_header(slots, count, origin, &header, &end) : NULL;
     struct output output;
-    if (!start)
+    if (count == 0 || arena_failed(tensors->arena))
         return error_memory(err);
-
-    int result = output_open(&output, path, err);
-    if (result == 0) {
-        output.data = header;
-        result = put(&output, 0, start, header, err);
-        if (result == 0 && ftruncate(output.file, (off_t)(header + end)) != 0)
-            result = error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
-        for (const struct made *made = tensors->made; result == 0 && made; made = made->next, places++) {
-            result = write_made(&output, made, kind, places, stop, err);
-            container_rest(tensors->from);
-        }
-        result = output_close(&output, result, err);
+    if (output_open(&output, path, slots, count, origin, err) != 0)
+        return -1;
+    int result = 0;
+    for (const struct made *made = tensors->made; result == 0 && made; made = made->next, places++) {
+        result = write_made(&output, made, kind, places, stop, err);
+        container_rest(tensors->from);
     }
-    free(start);
-    *bytes = header + end;
-    return result;
+    *bytes = output.bytes;
+    return output_close(&output, result, err);
 }
 
 int ready_write(const char *path, const struct ready *tensors, size_t count, struct arena *arena, struct error *err) {
-    struct slot *slots = arena_zalloc(arena, count, sizeof *slots);
-    uint64_t *places = arena_zalloc(arena, count, sizeof *places), end;
+    struct slot *slots = arena_alloc(arena, count, sizeof *slots);
+    uint64_t *places = arena_alloc(arena, count, sizeof *places);
+    struct output output;
     if (!slots || !places)
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
-        slots[i] = (struct slot){tensors[i].name, tensors[i].integers ? "I32" : "F32", 4, 1, {tensors[i].count, 0}, &places[i]};
-    size_t header;
-    char *start = make_header(slots, count, NULL, &header, &end);
-    struct output output;
-    if (!start)
-        return error_memory(err);
-    int result = output_open(&output, path, err);
-    if (result == 0) {
-        result = put(&output, 0, start, header, err);
-        for (size_t i = 0; result == 0 && i < count; i++)
-            result = put(&output, header + places[i], tensors[i].numbers, tensors[i].count * 4, err);
-        result = output_close(&output, result, err);
-    }
-    free(start);
-    return result;
+        slots[i] =
+            (struct slot){tensors[i].name, tensors[i].integers ? DTYPE_I32 : DTYPE_F32, 1, {tensors[i].count, 0}, &places[i]};
+    if (output_open(&output, path, slots, count, NULL, err) != 0)
+        return -1;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = put(&output, output.data + places[i], tensors[i].numbers, tensors[i].count * 4, err);
+    return output_close(&output, result, err);
 }

@@ -92,6 +92,7 @@ uint16_t half_from_float(float value);
  * Errors are sticky: after the first one the functions do nothing, and tensors_write returns it. So a converter is a list of
  * tensors, and not a list of checks. */
 
+/* In the order of the dtypes. */
 enum storage_kind { STORAGE_FLOAT32, STORAGE_FLOAT16, STORAGE_BFLOAT16, STORAGE_INT8, STORAGE_KINDS };
 extern const char *const storage_names[STORAGE_KINDS];
 

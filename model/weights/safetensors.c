@@ -30,14 +30,10 @@ static void *map_file(const char *path, size_t least, int sharing, const char *t
 
 enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000, SAMPLES = 8, SAMPLE_BYTES = 64, LARGE_BYTES = 1 << 18 };
 
-static const struct {
-    const char *name;
-    size_t size;
-} dtypes[] = {
+const struct dtype_row dtypes[DTYPES] = {
     [DTYPE_F32] = {"F32", 4}, [DTYPE_F16] = {"F16", 2}, [DTYPE_BF16] = {"BF16", 2},
     [DTYPE_I8] = {"I8", 1},   [DTYPE_I32] = {"I32", 4},
 };
-enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 struct safetensors {
     unsigned char *map;
@@ -108,7 +104,7 @@ static int read_tensor(const struct safetensors *file, struct tensor *tensor, co
     if (!json_is_array(shape) || json_array_size(shape) > TENSOR_MAX_DIMS)
         return error_set(err, ERROR_FORMAT, "tensor %s: shape must be an array of at most %d", tensor->name, TENSOR_MAX_DIMS);
     tensor->dims = json_array_size(shape);
-    tensor->bytes = dtypes[kind].size;
+    tensor->bytes = dtypes[kind].bytes;
     for (size_t i = 0; i < tensor->dims; i++) {
         size_t *size = &tensor->shape[i];
         if (!read_size(json_array_get(shape, i), size))

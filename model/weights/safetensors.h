@@ -17,7 +17,12 @@
 
 enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I8, DTYPE_I32 };
 
-enum { TENSOR_MAX_DIMS = 8 };
+enum { DTYPES = 5, TENSOR_MAX_DIMS = 8 };
+
+extern const struct dtype_row {
+    const char *name; /* in the container */
+    size_t bytes;     /* of a number */
+} dtypes[DTYPES];
 
 struct tensor {
     const char *name; /* owned by the container */

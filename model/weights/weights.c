@@ -21,13 +21,12 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a big-endian machine 
 static const struct storage {
     const char *name;
     enum stored stored;
-    size_t bytes;      /* of a value */
     uint32_t exponent; /* its bits in the upper two bytes; 0: all values are finite */
 } storages[] = {
-    [DTYPE_F32] = {"float32", STORED_FLOAT32, 4, 0x7f80},
-    [DTYPE_F16] = {"float16", STORED_FLOAT16, 2, 0x7c00},
-    [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, 2, 0x7f80},
-    [DTYPE_I8] = {"int8", STORED_INT8, 1, 0},
+    [DTYPE_F32] = {"float32", STORED_FLOAT32, 0x7f80},
+    [DTYPE_F16] = {"float16", STORED_FLOAT16, 0x7c00},
+    [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, 0x7f80},
+    [DTYPE_I8] = {"int8", STORED_INT8, 0},
 };
 
 static uint32_t read_u16(const unsigned char *data) {
@@ -36,7 +35,7 @@ static uint32_t read_u16(const unsigned char *data) {
 
 /* Returns the number of values before the first one that is not finite. */
 static size_t count_finite(const struct tensor *tensor, size_t count) {
-    size_t bytes = storages[tensor->dtype].bytes, i = 0;
+    size_t bytes = dtypes[tensor->dtype].bytes, i = 0;
     uint32_t exponent = storages[tensor->dtype].exponent;
     if (exponent == 0)
         return count;
@@ -224,7 +223,7 @@ static float scale_of(const struct parameter *parameter, size_t row) {
 /* Expands a row's values. */
 static void expand_row(const struct parameter *parameter, size_t row, size_t cols, float *x) {
     const struct tensor *tensor = parameter->tensor;
-    const unsigned char *data = tensor->data + row * cols * storages[tensor->dtype].bytes;
+    const unsigned char *data = tensor->data + row * cols * dtypes[tensor->dtype].bytes;
     switch (tensor->dtype) {
     case DTYPE_F32:
         memcpy(x, data, cols * sizeof *x);
@@ -480,7 +479,7 @@ size_t weights_bytes(const struct weights *weights) {
 
 /* The product of the shape; safetensors has checked that it does not overflow. */
 static size_t count_values(const struct tensor *tensor) {
-    return tensor->bytes / storages[tensor->dtype].bytes;
+    return tensor->bytes / dtypes[tensor->dtype].bytes;
 }
 
 size_t weights_parameters(const struct weights *weights) {
