@@ -505,41 +505,31 @@ static size_t part_of(const struct cell *cell, size_t gate, size_t *within) {
     return part;
 }
 
-/* Their gates side by side [in, gates x hidden] become ours, one below the other [gates x hidden, in]. */
-static void cell_weight(struct converter *c, const struct cell *cell, const struct place *place, const char *letter,
-                        const char *ours, size_t inputs) {
-    size_t hidden = c->hidden, within;
+/* Their gates become ours, in our order. end: of the foreign names. inputs: of a matrix, whose gates lie side by side [inputs,
+ * gates x hidden] in theirs, and one below the other [gates x hidden, inputs] in ours; 0: a vector, whose gates first .. past - 1
+ * are taken, the others are zeros. */
+static void cell_gates(struct converter *c, const struct cell *cell, const struct place *place, const char *end, const char *ours,
+                       size_t inputs, size_t first, size_t past) {
+    size_t hidden = c->hidden, within, size = cell->gates * hidden;
     const struct stored_tensor *from[2] = {NULL, NULL};
-    struct made *made = tensors_make(c->tensors, named("%s%s", place->ours, ours).text, cell->gates * hidden, inputs);
-    for (size_t i = 0; i < 2 && cell->parts[i].gates; i++)
-        from[i] = tensors_matrix(c->tensors, named("%s%s%s", place->theirs, letter, cell->parts[i].end).text, inputs,
-                                 cell->parts[i].gates * hidden);
-    for (size_t gate = 0; gate < cell->gates; gate++) {
-        size_t part = part_of(cell, cell->order[gate], &within);
-        tensors_patch(c->tensors, made,
-                      (struct patch){.from = from[part],
-                                     .flip = true,
-                                     .column = within * hidden,
-                                     .to_row = gate * hidden,
-                                     .rows = hidden,
-                                     .columns = inputs});
+    struct name own = named("%s%s", place->ours, ours);
+    struct made *made = inputs ? tensors_make(c->tensors, own.text, size, inputs) : tensors_make_vector(c->tensors, own.text, size);
+    for (size_t i = 0; i < 2 && cell->parts[i].gates && first < past; i++) {
+        struct name theirs = named("%s%c%s%s", place->theirs, *end, cell->parts[i].end, end + 1);
+        size = cell->parts[i].gates * hidden;
+        from[i] = inputs ? tensors_matrix(c->tensors, theirs.text, inputs, size) : tensors_vector(c->tensors, theirs.text, size);
     }
-}
-
-/* The gates first .. past - 1 of a vector; the others are zeros. end: of the foreign names. */
-static void cell_vector(struct converter *c, const struct cell *cell, const struct place *place, const char *end, const char *ours,
-                        size_t first, size_t past) {
-    size_t hidden = c->hidden, within;
-    struct made *made = tensors_make_vector(c->tensors, named("%s%s", place->ours, ours).text, cell->gates * hidden);
-    const struct stored_tensor *from[2] = {NULL, NULL};
-    for (size_t i = 0; i < 2 && cell->parts[i].gates && first < past; i++)
-        from[i] = tensors_vector(c->tensors, named("%s%c%s%s", place->theirs, *end, cell->parts[i].end, end + 1).text,
-                                 cell->parts[i].gates * hidden);
     for (size_t gate = first; gate < past; gate++) {
         size_t part = part_of(cell, cell->order[gate], &within);
-        tensors_patch(c->tensors, made,
-                      (struct patch){
-                          .from = from[part], .column = within * hidden, .to_column = gate * hidden, .rows = 1, .columns = hidden});
+        struct patch row = {
+            .from = from[part], .column = within * hidden, .to_column = gate * hidden, .rows = 1, .columns = hidden};
+        struct patch rows = {.from = from[part],
+                             .flip = true,
+                             .column = within * hidden,
+                             .to_row = gate * hidden,
+                             .rows = hidden,
+                             .columns = inputs};
+        tensors_patch(c->tensors, made, inputs ? rows : row);
     }
 }
 
@@ -561,35 +551,35 @@ static void cell_gain(struct converter *c, const struct cell *cell, const struct
  * is in the input's norm or, of a final cell, in the state's; the encoder's transitions have it outside. */
 static void one_cell(struct converter *c, const struct cell *cell, struct place place) {
     size_t gates = cell->gates, beside = place.final ? gates - cell->candidate : gates;
-    cell_weight(c, cell, &place, "U", "weight_state", c->hidden);
+    cell_gates(c, cell, &place, "U", "weight_state", c->hidden, 0, gates);
     if (place.inputs)
-        cell_weight(c, cell, &place, "W", "weight_input", place.inputs);
+        cell_gates(c, cell, &place, "W", "weight_input", place.inputs, 0, gates);
     switch (c->norm) {
     case NORM_NONE:
-        cell_vector(c, cell, &place, "b", "bias_input", 0, beside);
-        cell_vector(c, cell, &place, "b", "bias_state", beside, gates);
+        cell_gates(c, cell, &place, "b", "bias_input", 0, 0, beside);
+        cell_gates(c, cell, &place, "b", "bias_state", 0, beside, gates);
         return;
     case NORM_LAYER:
         tensors_make_vector(c->tensors, named("%sbias_state", place.ours).text, gates * c->hidden);
         cell_gain(c, cell, &place, 2, "gain_state");
-        cell_vector(c, cell, &place, "b", "shift_state", beside, gates);
+        cell_gates(c, cell, &place, "b", "shift_state", 0, beside, gates);
         if (!place.inputs) {
-            cell_vector(c, cell, &place, "b", "bias_input", 0, beside);
+            cell_gates(c, cell, &place, "b", "bias_input", 0, 0, beside);
             return;
         }
         tensors_make_vector(c->tensors, named("%sbias_input", place.ours).text, gates * c->hidden);
         cell_gain(c, cell, &place, 1, "gain_input");
-        cell_vector(c, cell, &place, "b", "shift_input", 0, beside);
+        cell_gates(c, cell, &place, "b", "shift_input", 0, 0, beside);
         return;
     case NORM_GATES:
-        cell_vector(c, cell, &place, "b", "bias_input", 0, place.final ? 0 : gates);
-        cell_vector(c, cell, &place, "b", "bias_state", 0, place.final ? gates : 0);
+        cell_gates(c, cell, &place, "b", "bias_input", 0, 0, place.final ? 0 : gates);
+        cell_gates(c, cell, &place, "b", "bias_state", 0, 0, place.final ? gates : 0);
         if (place.inputs) {
-            cell_vector(c, cell, &place, "W_lns", "gain_input", 0, gates);
-            cell_vector(c, cell, &place, "W_lnb", "shift_input", 0, gates);
+            cell_gates(c, cell, &place, "W_lns", "gain_input", 0, 0, gates);
+            cell_gates(c, cell, &place, "W_lnb", "shift_input", 0, 0, gates);
         }
-        cell_vector(c, cell, &place, "U_lns", "gain_state", 0, gates);
-        cell_vector(c, cell, &place, "U_lnb", "shift_state", 0, gates);
+        cell_gates(c, cell, &place, "U_lns", "gain_state", 0, 0, gates);
+        cell_gates(c, cell, &place, "U_lnb", "shift_state", 0, 0, gates);
     }
 }
 
