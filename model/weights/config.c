@@ -207,23 +207,6 @@ static int read_section(const char *section, json_t *object, struct raw_config *
     return 0;
 }
 
-static int read_sections(json_t *root, struct raw_config *raw, struct error *err) {
-    if (!json_is_object(root))
-        return error_set(err, ERROR_FORMAT, "config: must be an object");
-    if (read_section("", root, raw, err) != 0)
-        return -1;
-    for (size_t i = 1; i < SECTIONS; i++) {
-        json_t *object = json_object_get(root, sections[i]);
-        if (json_is_null(object) && strcmp(sections[i], "attention") == 0)
-            continue; /* no attention */
-        if (object && !json_is_object(object))
-            return error_set(err, ERROR_FORMAT, "%s: must be an object", sections[i]);
-        if (read_section(sections[i], object, raw, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* Turns the names of choices into values. */
 static void set_choices(struct raw_config *raw) {
     struct model_config *config = &raw->config;
@@ -370,7 +353,17 @@ int config_read(const char *path, struct model_config *config, struct error *err
         else
             snprintf(field, CONFIG_NAME_BYTES, "%s", key->fallback);
     }
-    int result = read_sections(root, &raw, err);
+    int result =
+        json_is_object(root) ? read_section("", root, &raw, err) : error_set(err, ERROR_FORMAT, "config: must be an object");
+    for (size_t i = 1; result == 0 && i < SECTIONS; i++) {
+        json_t *object = json_object_get(root, sections[i]);
+        if (json_is_null(object) && strcmp(sections[i], "attention") == 0)
+            continue; /* no attention */
+        if (object && !json_is_object(object))
+            result = error_set(err, ERROR_FORMAT, "%s: must be an object", sections[i]);
+        else
+            result = read_section(sections[i], object, &raw, err);
+    }
     json_decref(root);
     if (result != 0)
         return -1;

@@ -45,33 +45,6 @@ struct safetensors {
     size_t count;
 };
 
-/* Parses the JSON between the length and the data. Sets data and data_bytes. */
-static json_t *parse_header(struct safetensors *file, struct error *err) {
-    uint64_t length = 0;
-    for (size_t i = LENGTH_BYTES; i-- > 0;)
-        length = length << 8 | file->map[i];
-    if (length > MAX_HEADER_BYTES || length > file->map_bytes - LENGTH_BYTES) {
-        error_set(err, ERROR_FORMAT, "header: a length of %llu bytes is beyond %s", (unsigned long long)length,
-                  length > MAX_HEADER_BYTES ? "the limit" : "the end of the file");
-        return NULL;
-    }
-    file->data = file->map + LENGTH_BYTES + length;
-    file->data_bytes = file->map_bytes - LENGTH_BYTES - (size_t)length;
-
-    json_error_t problem;
-    json_t *header = json_loadb((const char *)file->map + LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES, &problem);
-    if (!header && json_error_code(&problem) == json_error_out_of_memory)
-        error_memory(err);
-    else if (!header)
-        error_set(err, ERROR_FORMAT, "header: byte %d: %s", problem.position, problem.text);
-    else if (json_is_object(header))
-        return header;
-    else
-        error_set(err, ERROR_FORMAT, "header: must be an object");
-    json_decref(header);
-    return NULL;
-}
-
 /* Reads a JSON integer as a size. json_loadb has refused integers of more than 64 bits; numbers with a fraction or an exponent are
  * not integers. */
 static bool read_size(const json_t *value, size_t *size) {
@@ -138,13 +111,29 @@ static int compare_offsets(const void *left, const void *right) {
     return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
+/* Reads the JSON between the length and the data. */
 static int read_header(struct safetensors *file, struct error *err) {
-    json_t *header = parse_header(file, err), *entry, *value;
-    if (!header)
-        return -1;
-    file->tensors = arena_zalloc(&file->arena, json_object_size(header), sizeof *file->tensors);
-    int result = file->tensors ? 0 : error_memory(err);
+    uint64_t length = 0;
+    for (size_t i = LENGTH_BYTES; i-- > 0;)
+        length = length << 8 | file->map[i];
+    if (length > MAX_HEADER_BYTES || length > file->map_bytes - LENGTH_BYTES)
+        return error_set(err, ERROR_FORMAT, "header: a length of %llu bytes is beyond %s", (unsigned long long)length,
+                         length > MAX_HEADER_BYTES ? "the limit" : "the end of the file");
+    file->data = file->map + LENGTH_BYTES + length;
+    file->data_bytes = file->map_bytes - LENGTH_BYTES - (size_t)length;
+
     const char *name, *key;
+    json_error_t problem;
+    json_t *header = json_loadb((const char *)file->map + LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES, &problem);
+    json_t *entry, *value;
+    if (!header && json_error_code(&problem) == json_error_out_of_memory)
+        return error_memory(err);
+    if (!header)
+        return error_set(err, ERROR_FORMAT, "header: byte %d: %s", problem.position, problem.text);
+    int result = json_is_object(header) ? 0 : error_set(err, ERROR_FORMAT, "header: must be an object");
+    file->tensors = arena_zalloc(&file->arena, json_object_size(header), sizeof *file->tensors);
+    if (result == 0 && !file->tensors)
+        result = error_memory(err);
     json_object_foreach(header, name, entry) {
         if (result != 0)
             break;

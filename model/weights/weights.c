@@ -364,29 +364,6 @@ static int read_weight(struct weights *weights, const struct linear_names *names
     return 0;
 }
 
-/* Makes the linear and remembers how it is packed. */
-static int make_linear(struct weights *weights, struct panels_matrix *matrix, const struct linear_source *source,
-                       struct linear *linear, struct error *err) {
-    if (weights->packed_count == weights->packed_room) {
-        size_t room = 2 * weights->packed_room + 16;
-        struct panels_matrix *packed = realloc(weights->packed, room * sizeof *packed);
-        if (!packed)
-            return error_memory(err);
-        weights->packed = packed;
-        weights->packed_room = room;
-    }
-    if (linear_init(linear, source, &weights->backend, err) != 0)
-        return -1;
-    weights->linear_bytes += linear_bytes(linear);
-    if (!linear->packed)
-        return 0;
-    matrix->packed = linear->packed;
-    matrix->rows = linear->rows;
-    weights->packed[weights->packed_count++] = *matrix;
-    weights->mapped_count += source->packed != NULL;
-    return 0;
-}
-
 int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
                    struct error *err) {
     const float *bias = names->bias ? weights_get(weights, names->bias, out, 1, err) : NULL;
@@ -416,10 +393,28 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
     } else if (read_weight(weights, names, parameter, matrix.packing != NULL, &source, &reading, err) != 0) {
         return weights_fail(weights);
     }
-    if (make_linear(weights, &matrix, &source, linear, err) != 0)
+    if (weights->packed_count == weights->packed_room) {
+        size_t room = 2 * weights->packed_room + 16;
+        struct panels_matrix *packed = realloc(weights->packed, room * sizeof *packed);
+        if (!packed) {
+            error_memory(err);
+            return weights_fail(weights);
+        }
+        weights->packed = packed;
+        weights->packed_room = room;
+    }
+    if (linear_init(linear, &source, &weights->backend, err) != 0)
         return weights_fail(weights);
+    weights->linear_bytes += linear_bytes(linear);
     parameter->used = true;
-    if (linear->packed && !expanded_before) { /* the matrix was expanded for this alone */
+    if (!linear->packed)
+        return 0;
+
+    matrix.packed = linear->packed;
+    matrix.rows = linear->rows;
+    weights->packed[weights->packed_count++] = matrix;
+    weights->mapped_count += source.packed != NULL;
+    if (!expanded_before) { /* the matrix was expanded for this alone */
         parameter->values = NULL;
         arena_release(&weights->arena, mark);
         arena_trim(&weights->arena); /* it may have been that of a whole vocabulary */
