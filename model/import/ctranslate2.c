@@ -41,7 +41,7 @@ static int take_string(struct source_cursor *cursor, const char **out, const cha
     return 0;
 }
 
-/* How many variables or aliases follow, each of so many bytes at least. */
+/* Reads the number of variables or aliases that follow. least: the bytes that each has at least. */
 static int take_count(struct source_cursor *cursor, size_t least, const char *what, size_t *out, struct error *err) {
     uint32_t count;
     if (source_take(cursor, &count, sizeof count, what, err) != 0)
@@ -314,7 +314,7 @@ int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct are
 static int read_vocabulary(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings,
                            struct tokens *tokens, size_t side, size_t size, struct arena *arena, struct vocabulary *out,
                            struct error *err) {
-    /* The model's own three tokens get alignd's names; other tokens that have these names already get another spelling. */
+    /* The model's own three tokens get alignd's names; another token that already has such a name gets another spelling. */
     const char *const special[][2] = {{settings->unknown, "<unk>"}, {settings->begin, "<s>"}, {settings->end, "</s>"}};
     bool known = false, ended = false;
     for (size_t s = 0; s < 3; s++)

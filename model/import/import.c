@@ -374,9 +374,9 @@ static int convert_ctranslate2(struct import *import, const char **name, struct 
                : -1;
 }
 
-/* ---- the end ---- */
+/* ---- the last steps ---- */
 
-/* What the options and the files leave open: the storage, the licence, and whether lists of languages are used. */
+/* Settles what follows from the options and the complete model: the storage, the licence, and whether lists are used by default. */
 static int settle(struct import *import, struct error *err) {
     const struct import_options *o = import->options;
     struct conversion *c = &import->conversion;

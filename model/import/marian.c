@@ -310,7 +310,7 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
 /* ---- tensors ----
  * In the file matrices are [in, out], and vectors [n] or [1, n]; ours are [out, in], and [n]. */
 
-/* How the cells of a recurrent model are normalised. */
+/* The norms within the cells of a recurrent model. */
 enum norms { NORM_NONE, NORM_LAYER, NORM_GATES };
 static const char *const norm_names[] = {"none", "layer", "gates"};
 

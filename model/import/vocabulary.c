@@ -177,41 +177,37 @@ static bool next_field(struct buffer *buffer, uint64_t *number, struct buffer *f
     return false;
 }
 
-/* Calls with each piece: the first field of each field 1 of the top. Returns the number of pieces, or -1 if it is not a
- * SentencePiece model. */
-static long each_piece(const char *content, size_t bytes, void (*take)(void *context, const char *piece, size_t length),
-                       void *context) {
-    struct buffer top = {(const unsigned char *)content, (const unsigned char *)content + bytes, true}, piece, field;
-    uint64_t number, inner;
-    long count = 0;
-    while (next_field(&top, &number, &piece)) {
-        if (number != 1)
-            continue;
-        struct buffer text = {.at = NULL};
-        while (next_field(&piece, &inner, &field))
-            if (inner == 1)
-                text = field;
-        if (!piece.fits || !text.at || !utf8_valid((const char *)text.at, (size_t)(text.end - text.at)))
-            return -1;
-        if (take)
-            take(context, (const char *)text.at, (size_t)(text.end - text.at));
-        count++;
-    }
-    return top.fits ? count : -1;
+/* Finds the next piece of a SentencePiece model: field 1 of the next field 1 of the top. False at the end, or where it is not such
+ * a model, which then does not fit. */
+static bool next_piece(struct buffer *top, struct buffer *text) {
+    struct buffer piece, field;
+    uint64_t number;
+    do {
+        if (!next_field(top, &number, &piece))
+            return false;
+    } while (number != 1);
+    *text = (struct buffer){.at = NULL};
+    while (next_field(&piece, &number, &field))
+        if (number == 1)
+            *text = field;
+    top->fits = piece.fits && text->at && utf8_valid((const char *)text->at, (size_t)(text->end - text->at));
+    return top->fits;
 }
 
 static int read_sentencepiece(const char *path, size_t size, struct arena *arena, struct vocabulary *out, struct error *err) {
     char *content;
-    size_t bytes;
+    size_t bytes, count = 0;
     if (source_read(path, MOST_BYTES, arena, &content, &bytes, err) != 0)
         return -1;
-    long count = each_piece(content, bytes, NULL, NULL);
-    if (count < 0 || (count == 0 && size == 0))
+    struct buffer top = {(const unsigned char *)content, (const unsigned char *)content + bytes, true}, text;
+    while (next_piece(&top, &text))
+        count++;
+    if (!top.fits || (count == 0 && size == 0))
         return error_set(err, ERROR_FORMAT, "%s: is not a SentencePiece model", path);
-    if (size && (size_t)count != size)
-        return error_set(err, ERROR_FORMAT, "%s: has %s pieces, the model %s", path, import_thousands(arena, (uint64_t)count),
+    if (size && count != size)
+        return error_set(err, ERROR_FORMAT, "%s: has %s pieces, the model %s", path, import_thousands(arena, count),
                          import_thousands(arena, size));
-    *out = (struct vocabulary){.sentencepiece = true, .content = content, .bytes = bytes, .size = (size_t)count};
+    *out = (struct vocabulary){.sentencepiece = true, .content = content, .bytes = bytes, .size = count};
     return 0;
 }
 
@@ -347,22 +343,18 @@ static int by_piece(const void *a, const void *b) {
     return one->id < other->id ? -1 : one->id > other->id;
 }
 
-static void add_id(void *context, const char *piece, size_t length) {
-    struct ids *ids = context;
-    ids->sorted[ids->size] = (struct id){piece, length, (uint32_t)ids->size};
-    ids->size++;
-}
-
 int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out, struct error *err) {
     struct ids made = {.sorted = arena_alloc(arena, vocabulary->size, sizeof *made.sorted)};
     if (!made.sorted)
         return error_memory(err);
-    const char *list = vocabulary->list ? vocabulary->list : vocabulary->sentencepiece ? NULL : vocabulary->content;
-    if (!list)
-        each_piece(vocabulary->content, vocabulary->bytes, add_id, &made);
-    for (size_t length; list && *list; list += length + 1) {
+    const char *content = vocabulary->content;
+    const char *list = vocabulary->list ? vocabulary->list : vocabulary->sentencepiece ? NULL : content;
+    struct buffer top = {(const unsigned char *)content, (const unsigned char *)content + vocabulary->bytes, true}, text;
+    for (; !list && next_piece(&top, &text); made.size++)
+        made.sorted[made.size] = (struct id){(const char *)text.at, (size_t)(text.end - text.at), (uint32_t)made.size};
+    for (size_t length; list && *list; list += length + 1, made.size++) {
         length = strcspn(list, "\n");
-        add_id(&made, list, length);
+        made.sorted[made.size] = (struct id){list, length, (uint32_t)made.size};
     }
     qsort(made.sorted, made.size, sizeof *made.sorted, by_piece);
     *out = made;

@@ -100,7 +100,7 @@ struct model_config {
         size_t max_source_tokens;
         double max_target_ratio; /* target tokens per source token, at most */
     } limits;
-    /* What a daemon and its requests get that ask for nothing else. */
+    /* A daemon and its requests get these unless they ask for others. */
     struct {
         char compute[CONFIG_NAME_BYTES]; /* "stored": int8 where weights are stored as int8, otherwise float32 */
         bool shortlist;
