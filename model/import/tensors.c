@@ -2,6 +2,7 @@
  * new tensor is put together, and how it is rounded and written. */
 #include "model/import/tensors.h"
 #include "model/base/utf8.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -183,35 +184,25 @@ void tensors_fail(struct tensors *tensors, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    if (!tensors->failed)
-        error_set(tensors->err, ERROR_FORMAT, "%s", message);
+    error_set(tensors->err, ERROR_FORMAT, "%s", message);
     tensors->failed = true;
 }
 
 static void out_of_memory(struct tensors *tensors) {
-    if (!tensors->failed)
-        error_memory(tensors->err);
+    error_memory(tensors->err);
     tensors->failed = true;
 }
 
-/* Returns -1 if it is missing. */
-static ptrdiff_t find(const struct tensors *tensors, const char *name) {
-    for (size_t i = 0; name && i < tensors->from->count; i++)
-        if (tensors->names[i] && strcmp(tensors->names[i], name) == 0)
-            return (ptrdiff_t)i;
-    return -1;
-}
-
 const struct stored_tensor *tensors_find(const struct tensors *tensors, const char *name) {
-    ptrdiff_t i = find(tensors, name);
-    return i < 0 ? NULL : &tensors->from->entries[i];
+    for (size_t i = 0; i < tensors->from->count; i++)
+        if (tensors->names[i] && strcmp(tensors->names[i], name) == 0)
+            return &tensors->from->entries[i];
+    return NULL;
 }
 
 static const struct stored_tensor *need(struct tensors *tensors, const char *name) {
     const struct stored_tensor *found = tensors_find(tensors, name);
-    if (!name)
-        out_of_memory(tensors);
-    else if (!found)
+    if (!found)
         tensors_fail(tensors, "%s: missing from the file", name);
     return found;
 }
@@ -223,10 +214,11 @@ size_t tensors_rows(struct tensors *tensors, const char *name) {
     return found && found->dims > 0 && found->shape[0] > 0 ? found->shape[0] : 1;
 }
 
-/* wanted: [dims] */
-static const struct stored_tensor *take(struct tensors *tensors, const char *name, bool fits, const size_t *wanted, size_t dims) {
-    ptrdiff_t i = find(tensors, name);
-    const struct stored_tensor *found = &tensors->from->entries[i];
+/* found: NULL after an error. wanted: [dims] */
+static const struct stored_tensor *take(struct tensors *tensors, const struct stored_tensor *found, bool fits, const size_t *wanted,
+                                        size_t dims) {
+    if (!found)
+        return NULL;
     if (!fits) {
         tensors_fail(tensors, "%s: shape %s, expected %s", found->name, stored_shape(tensors->arena, found->shape, found->dims),
                      stored_shape(tensors->arena, wanted, dims));
@@ -237,7 +229,7 @@ static const struct stored_tensor *take(struct tensors *tensors, const char *nam
                      found->name, stored_types[found->kind].name);
         return NULL;
     }
-    tensors->left[i] = false;
+    tensors->left[found - tensors->from->entries] = false;
     return found;
 }
 
@@ -245,7 +237,7 @@ const struct stored_tensor *tensors_matrix(struct tensors *tensors, const char *
     const struct stored_tensor *found = tensors->failed ? NULL : need(tensors, name);
     const size_t wanted[] = {rows, columns};
     bool fits = found && found->dims == 2 && found->shape[0] == rows && found->shape[1] == columns;
-    return found ? take(tensors, name, fits, wanted, 2) : NULL;
+    return take(tensors, found, fits, wanted, 2);
 }
 
 const struct stored_tensor *tensors_vector(struct tensors *tensors, const char *name, size_t size) {
@@ -253,13 +245,13 @@ const struct stored_tensor *tensors_vector(struct tensors *tensors, const char *
     bool one = found && found->dims == 1 && found->shape[0] == size;
     bool two =
         found && found->dims == 2 && found->shape[0] * found->shape[1] == size && (found->shape[0] == 1 || found->shape[1] == 1);
-    return found ? take(tensors, name, one || two, &size, 1) : NULL;
+    return take(tensors, found, one || two, &size, 1);
 }
 
 void tensors_drop(struct tensors *tensors, const char *name) {
-    ptrdiff_t i = find(tensors, name);
-    if (i >= 0)
-        tensors->left[i] = false;
+    const struct stored_tensor *found = tensors_find(tensors, name);
+    if (found)
+        tensors->left[found - tensors->from->entries] = false;
 }
 
 void tensors_check_left(struct tensors *tensors, const char *what) {
@@ -275,7 +267,7 @@ void tensors_check_left(struct tensors *tensors, const char *what) {
 /* ---- new tensors ---- */
 
 static struct made *add(struct tensors *tensors, const char *name, size_t dims, size_t rows, size_t columns) {
-    struct made *made = tensors->failed || !name ? NULL : arena_zalloc(tensors->arena, 1, sizeof *made);
+    struct made *made = tensors->failed ? NULL : arena_zalloc(tensors->arena, 1, sizeof *made);
     const char *copy = made ? arena_copy(tensors->arena, name, strlen(name)) : NULL;
     if (!copy) {
         out_of_memory(tensors);
@@ -298,9 +290,9 @@ struct made *tensors_make_vector(struct tensors *tensors, const char *name, size
 }
 
 void tensors_patch(struct tensors *tensors, struct made *made, struct patch patch) {
-    struct patch *copy = tensors->failed || !patch.from ? NULL : arena_alloc(tensors->arena, 1, sizeof *copy);
-    if (!patch.from || tensors->failed)
+    if (tensors->failed || !patch.from)
         return;
+    struct patch *copy = arena_alloc(tensors->arena, 1, sizeof *copy);
     if (!copy) {
         out_of_memory(tensors);
         return;
@@ -353,11 +345,7 @@ static int load(struct loaded *loaded, const struct stored_tensor *from, const f
             *numbers = loaded->numbers[i];
             return 0;
         }
-    if (loaded->count == MOST_LOADED) { /* then one by one */
-        free(loaded->numbers[0]);
-        loaded->numbers[0] = loaded->numbers[--loaded->count];
-        loaded->from[0] = loaded->from[loaded->count];
-    }
+    assert(loaded->count < MOST_LOADED); /* no tensor is made from the columns of more */
     uint64_t count = stored_count(from);
     float *room = count <= SIZE_MAX / sizeof *room ? malloc((size_t)count * sizeof *room + 1) : NULL;
     if (!room)
