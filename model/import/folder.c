@@ -77,7 +77,7 @@ static int config_fill(json_t *config, struct error *err) {
                                                             : json_string(key->fallback);
         const json_t *own = json_object_get(object, name);
         const char *chosen = json_string_value(json_object_get(object, strcmp(section.text, "decoder") == 0 ? "style" : "type"));
-        bool has = json_is_object(object) && *key->fallback && (!*key->only || (chosen && source_listed(key->only, chosen)));
+        bool has = json_is_object(object) && *key->fallback && (!*key->only || (chosen && config_lists(key->only, chosen)));
         bool is_young = false;
         for (size_t i = 0; i < sizeof young / sizeof *young; i++)
             is_young |= strcmp(key->path, young[i]) == 0;

@@ -1,6 +1,7 @@
 /* This file hides the models of Marian and Nematus: their options, the names of their tensors, and how ours are put together from
  * them. */
 #include "model/import/conversion.h"
+#include "model/weights/config.h"
 #include <ctype.h>
 #include <fnmatch.h>
 #include <math.h>
@@ -148,7 +149,7 @@ static int check_row(const struct row *row, const char *value, const char *shown
     long number, least = 1, most = MOST_NUMBER;
     bool range = strcmp(row->allowed, "positive") == 0 || sscanf(row->allowed, "%ld to %ld", &least, &most) == 2;
     if (value && (range ? integer(value, &number) && number >= least && number <= most
-                        : strcmp(value, "none") != 0 && source_listed(row->allowed, *value ? value : "none")))
+                        : strcmp(value, "none") != 0 && config_lists(row->allowed, *value ? value : "none")))
         return 0;
     return error_set(err, ERROR_FORMAT, "option %s: %s is not supported%s%s (supported: %s)", row->name, shown,
                      *row->reason ? ": " : "", row->reason,

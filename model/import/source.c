@@ -73,16 +73,6 @@ bool source_begins(const char *name, const char *beginning) {
     return strncmp(name, beginning, strlen(beginning)) == 0;
 }
 
-bool source_listed(const char *list, const char *value) {
-    size_t length = strlen(value), item;
-    for (const char *at = list; *at; at += item, at += strspn(at, ", ")) {
-        item = strcspn(at, ",");
-        if (item == length && memcmp(at, value, item) == 0)
-            return true;
-    }
-    return false;
-}
-
 int source_by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }

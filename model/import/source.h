@@ -40,8 +40,6 @@ bool source_exists(const char *path);
 const char *source_name(const char *path);
 bool source_ends(const char *name, const char *ending);
 bool source_begins(const char *name, const char *beginning);
-/* True if the list "one, two, three" contains the value, which is not empty. */
-bool source_listed(const char *list, const char *value);
 /* Compares strings of an array, for qsort. */
 int source_by_name(const void *a, const void *b);
 

@@ -19,6 +19,18 @@ bool config_has_file(const char *value) {
     return strcmp(value, "none") != 0;
 }
 
+bool config_lists(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (;;) {
+        size_t entry = strcspn(list, ",");
+        if (entry == length && memcmp(list, name, length) == 0)
+            return true;
+        if (list[entry] == '\0')
+            return false;
+        list += entry + strlen(", ");
+    }
+}
+
 bool config_copies(const struct model_config *config) {
     const char *type = config->output.type;
     return strcmp(type, "pointer") == 0 || strcmp(type, "pointer_generator") == 0 || strcmp(type, "copy") == 0;
@@ -105,26 +117,13 @@ static const char *const sections[] = {"",       "encoder",   "attention", "deco
                                        "output", "tokenizer", "limits",    "defaults"}; /* "": the top */
 enum { SECTIONS = sizeof sections / sizeof *sections };
 
-/* True if the list "one, two, three" contains this name. */
-static bool is_listed(const char *list, const char *name) {
-    size_t length = strlen(name);
-    for (;;) {
-        size_t entry = strcspn(list, ",");
-        if (entry == length && memcmp(list, name, length) == 0)
-            return true;
-        if (list[entry] == '\0')
-            return false;
-        list += entry + strlen(", ");
-    }
-}
-
 static bool is_of_decoder(const struct key *key) {
     return strncmp(key->path, "decoder.", strlen("decoder.")) == 0;
 }
 
 /* True if the encoder's type or the decoder's style, which are read first, has this key. */
 static bool is_allowed(const struct key *key, const struct raw_config *raw) {
-    return *key->only == '\0' || is_listed(key->only, is_of_decoder(key) ? raw->config.decoder.style : raw->config.encoder.type);
+    return *key->only == '\0' || config_lists(key->only, is_of_decoder(key) ? raw->config.decoder.style : raw->config.encoder.type);
 }
 
 /* ---- reading keys ---- */
@@ -140,7 +139,7 @@ static int read_value(const struct key *key, const json_t *value, void *field, s
         return error_set(err, ERROR_FORMAT, "%s: must be of type %s", key->path, types[key->kind]);
     if (key->kind == KIND_string || key->kind == KIND_file) {
         const char *text = json_string_value(value);
-        if (*key->allowed != '\0' && !is_listed(key->allowed, text))
+        if (*key->allowed != '\0' && !config_lists(key->allowed, text))
             return error_set(err, ERROR_FORMAT, "%s: must be one of %s, got %s", key->path, key->allowed, text);
         if (strlen(text) >= CONFIG_NAME_BYTES)
             return error_set(err, ERROR_FORMAT, "%s: must be shorter than %d bytes", key->path, CONFIG_NAME_BYTES);

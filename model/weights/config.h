@@ -127,6 +127,8 @@ size_t config_target_positions(const struct model_config *config);
 size_t config_readout_size(const struct model_config *config);
 /* True if the value of a key that may name a file is the name of a file. */
 bool config_has_file(const char *value);
+/* True if the list "one, two, three" contains this name. */
+bool config_lists(const char *list, const char *name);
 /* True if the output can produce words of the source that the vocabulary lacks. */
 bool config_copies(const struct model_config *config);
 
