@@ -312,12 +312,11 @@ static int next_file(struct reader *reader, char name[NAME_BYTES], struct error 
 }
 
 /* Appends the member's contents to the file. */
-static int copy_content(struct reader *reader, const char *name, int file, uint64_t *bytes, struct error *err) {
+static int copy_content(struct reader *reader, const char *name, int file, struct error *err) {
     char block[BLOCK_BYTES];
     uint64_t ratio = reader->limits->ratio, most = reader->limits->bytes;
     if (reader->size < UINT64_MAX / ratio && reader->size * ratio + ARCHIVE_FREE_BYTES < most)
         most = reader->size * ratio + ARCHIVE_FREE_BYTES;
-    *bytes = 0;
     for (;;) {
         la_ssize_t count = archive_read_data(reader->archive, block, sizeof block);
         if (count < 0)
@@ -325,7 +324,6 @@ static int copy_content(struct reader *reader, const char *name, int file, uint6
                              reason(reader));
         if (count == 0)
             return 0;
-        *bytes += (uint64_t)count;
         reader->bytes += (uint64_t)count;
         if (reader->bytes > most)
             return error_set(err, ERROR_FORMAT, "%s: its contents are larger than %llu bytes", reader->path,
@@ -341,7 +339,6 @@ static int copy_content(struct reader *reader, const char *name, int file, uint6
 static int unpack_file(struct reader *reader, const char *folder, const char *name, struct error *err) {
     char path[PATH_BYTES];
     size_t depth = 0;
-    uint64_t bytes;
     if (*name == '/')
         return fail(reader, name, "is an absolute path", err);
     for (const char *part = name;;) {
@@ -366,7 +363,7 @@ static int unpack_file(struct reader *reader, const char *folder, const char *na
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return fail(reader, name, errno == EEXIST || errno == EISDIR || errno == ENOTDIR ? "occurs twice" : strerror(errno), err);
-    int result = copy_content(reader, name, file, &bytes, err);
+    int result = copy_content(reader, name, file, err);
     return close(file) == 0 || result != 0 ? result : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
 }
 
@@ -385,7 +382,6 @@ int archive_unpack(const char *path, const char *folder, const struct archive_li
 int archive_expand(const char *path, const char *out, const struct archive_limits *limits, import_stop stop, struct error *err) {
     struct reader reader = {.path = path, .limits = limits, .stop = stop};
     char name[NAME_BYTES];
-    uint64_t bytes;
     if (open_reader(&reader, true, err) != 0)
         return -1;
     int result = -1, file = open(out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -394,7 +390,7 @@ int archive_expand(const char *path, const char *out, const struct archive_limit
     else if ((result = next_file(&reader, name, err)) == 1 && archive_filter_code(reader.archive, 0) == ARCHIVE_FILTER_NONE)
         result = fail(&reader, "", "cannot be unpacked: its beginning is damaged", err);
     else if (result == 1)
-        result = copy_content(&reader, "", file, &bytes, err);
+        result = copy_content(&reader, "", file, err);
     else if (result == 0)
         result = fail(&reader, "", "cannot be unpacked: it is empty", err);
     if (file >= 0 && close(file) != 0 && result == 0)
@@ -427,19 +423,18 @@ int archive_spool(const char *path, const char *work, struct arena *arena, impor
         return -1;
     int result = -1;
     found.spool = open_nameless(work, err);
-    for (uint64_t at = 0; found.spool >= 0 && (result = next_file(&reader, name, err)) == 1;) {
-        struct archive_member *member = arena_grow(arena, found.members, found.count, &room, 1, sizeof *member);
-        if (!member) {
+    while (found.spool >= 0 && (result = next_file(&reader, name, err)) == 1) {
+        const char *copy = arena_copy(arena, name, strlen(name));
+        found.members = arena_grow(arena, found.members, found.count, &room, 1, sizeof *found.members);
+        if (!copy || !found.members) {
             result = error_memory(err);
             break;
         }
-        found.members = member;
-        member = &found.members[found.count++];
-        *member = (struct archive_member){.name = arena_copy(arena, name, strlen(name)), .at = at};
-        result = member->name ? copy_content(&reader, name, found.spool, &member->bytes, err) : error_memory(err);
-        if (result != 0)
+        struct archive_member *member = &found.members[found.count++];
+        *member = (struct archive_member){.name = copy, .at = reader.bytes};
+        if ((result = copy_content(&reader, name, found.spool, err)) != 0)
             break;
-        at += member->bytes;
+        member->bytes = reader.bytes - member->at;
     }
     archive_read_free(reader.archive);
     if (result != 0 && found.spool >= 0)
