@@ -342,18 +342,6 @@ static int look_beside(const struct listing *listing, bool vocabularies, struct 
     return parts->quality ? 0 : find_one(listing, "quality*.bin", NULL, arena, &parts->quality, err);
 }
 
-/* sourceLanguage and targetLanguage of metadata.json. */
-static void read_metadata(const char *path, struct arena *arena, struct parts *parts) {
-    json_t *root = json_load_file(path, 0, NULL);
-    const char *source = json_string_value(json_object_get(root, "sourceLanguage"));
-    const char *target = json_string_value(json_object_get(root, "targetLanguage"));
-    if (source && target) {
-        parts->source = arena_copy(arena, source, strlen(source));
-        parts->target = arena_copy(arena, target, strlen(target));
-    }
-    json_decref(root);
-}
-
 static bool is_firefox(const char *name) {
     return matches(name, "^model\\.[[:alnum:]_]+\\.intgemm\\.alphas\\.bin", 0);
 }
@@ -427,9 +415,15 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
         parts.source = arena_copy(arena, shown, 2);
         parts.target = arena_copy(arena, shown + 2, 2);
     }
-    const char *metadata = path_join(arena, parts.folder, "metadata.json");
-    if (source_exists(metadata))
-        read_metadata(metadata, arena, &parts);
+    const char *metadata = path_join(arena, parts.folder, "metadata.json"); /* of Mozilla's models */
+    json_t *root = metadata ? json_load_file(metadata, 0, NULL) : NULL;
+    const char *source = json_string_value(json_object_get(root, "sourceLanguage"));
+    const char *target = json_string_value(json_object_get(root, "targetLanguage"));
+    if (source && target) {
+        parts.source = arena_copy(arena, source, strlen(source));
+        parts.target = arena_copy(arena, target, strlen(target));
+    }
+    json_decref(root);
     *out = parts;
     return arena_failed(arena) ? error_memory(err) : 0;
 }
