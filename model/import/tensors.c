@@ -84,8 +84,8 @@ int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t co
             return -1;
         for (size_t i = 0; i < step; i++) {
             enum stored_kind kind = stored->kind;
-            float value = kind == STORED_F32    ? chunk.f32[i]
-                          : kind == STORED_F16  ? half_to_float(chunk.half[i])
+            float value = kind == STORED_F16    ? half_to_float(chunk.half[i])
+                          : kind == STORED_F32  ? chunk.f32[i]
                           : kind == STORED_BF16 ? float_of_bits((uint32_t)chunk.half[i] << 16)
                           : kind == STORED_F64  ? (float)chunk.f64[i]
                           : kind == STORED_I8   ? (float)chunk.i8[i]
