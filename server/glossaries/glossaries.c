@@ -51,73 +51,51 @@ static int read_phrase(const struct reading *reading, char *text, const char *wh
     return 0;
 }
 
-static int add_entry(struct reading *reading, char *source, char *target, struct error *err) {
+/* Reads the next line, or several lines if a quoted phrase contains their ends. */
+static int read_entry(struct reading *reading, enum glossary_format format, struct error *err) {
+    bool csv = format == GLOSSARY_CSV;
+    char separator = csv ? ',' : '\t', ended = separator, *fields[2] = {NULL};
+    size_t count = 0;
+    for (; ended == separator; count++) {
+        char *at = reading->at, *end = reading->end;
+        bool quoted = csv && at < end && *at == '"';
+        char *field = at += quoted, *to = field;
+        for (; at < end && (quoted || (*at != separator && *at != '\n')); *to++ = *at++) {
+            if (quoted && *at == '"' && (at + 1 == end || at[1] != '"'))
+                break;
+            at += quoted && *at == '"'; /* two quotation marks stand for one */
+            reading->line += *at == '\n';
+        }
+        bool open = quoted && at == end;
+        if (quoted && !open) {
+            at++;
+            at += at < end && *at == '\r';
+        }
+        ended = at < end ? *at : '\n';
+        if (open || (ended != separator && ended != '\n'))
+            return refuse_line(reading->line, "invalid quotation marks", err);
+        reading->at = at + (at < end);
+        if (!quoted && ended == '\n' && to > field && to[-1] == '\r')
+            to--;
+        *to = '\0';
+        if (count < 2)
+            fields[count] = field;
+    }
+
+    if (count == 1 && fields[0][strspn(fields[0], " ")] == '\0')
+        return 0;
+    if (csv && count < 2) /* fields after the second, such as languages, are ignored */
+        return refuse_line(reading->line, "a line must have two phrases separated by a comma", err);
+    if (!csv && count != 2)
+        return refuse_line(reading->line, "a line must have two phrases separated by a tab", err);
     struct glossary_entry entry;
-    if (read_phrase(reading, source, "source", &entry.source, err) != 0 ||
-        read_phrase(reading, target, "target", &entry.target, err) != 0)
+    if (read_phrase(reading, fields[0], "source", &entry.source, err) != 0 ||
+        read_phrase(reading, fields[1], "target", &entry.target, err) != 0)
         return -1;
     if (reading->count == GLOSSARY_MOST_ENTRIES)
         return error_set(err, ERROR_INPUT, "a glossary must have at most %d entries", GLOSSARY_MOST_ENTRIES);
     reading->entries[reading->count++] = entry;
     return 0;
-}
-
-static int read_tsv(struct reading *reading, struct error *err) {
-    char *source = reading->at, *feed = memchr(source, '\n', (size_t)(reading->end - source));
-    char *end = feed ? feed : reading->end;
-    reading->at = feed ? feed + 1 : reading->end;
-    if (end > source && end[-1] == '\r')
-        end--;
-    *end = '\0';
-    if (source[strspn(source, " ")] == '\0')
-        return 0;
-    char *tab = strchr(source, '\t');
-    if (!tab || strchr(tab + 1, '\t'))
-        return refuse_line(reading->line, "a line must have two phrases separated by a tab", err);
-    *tab = '\0';
-    return add_entry(reading, source, tab + 1, err);
-}
-
-/* Returns the next field, unquoted; *ended is the comma or line feed after it. NULL if its quotation marks are invalid. */
-static char *take_field(struct reading *reading, char *ended) {
-    char *at = reading->at, *end = reading->end;
-    bool quoted = at < end && *at == '"';
-    char *field = at += quoted, *to = field;
-    for (; at < end && (quoted || (*at != ',' && *at != '\n')); *to++ = *at++) {
-        if (quoted && *at == '"' && (at + 1 == end || at[1] != '"'))
-            break;
-        at += quoted && *at == '"'; /* two quotation marks stand for one */
-        reading->line += *at == '\n';
-    }
-    if (quoted) {
-        if (at == end)
-            return NULL;
-        at++;
-        at += at < end && *at == '\r';
-    }
-    *ended = at < end ? *at : '\n';
-    reading->at = at + (at < end);
-    if (!quoted && *ended == '\n' && to > field && to[-1] == '\r')
-        to--;
-    *to = '\0';
-    return *ended == ',' || *ended == '\n' ? field : NULL;
-}
-
-/* Fields after the second, such as languages, are ignored. */
-static int read_csv(struct reading *reading, struct error *err) {
-    char *fields[2] = {NULL}, ended = ',';
-    size_t count = 0;
-    for (; ended == ','; count++) {
-        char *field = take_field(reading, &ended);
-        if (!field)
-            return refuse_line(reading->line, "invalid quotation marks", err);
-        if (count < 2)
-            fields[count] = field;
-    }
-    if (count == 1 && fields[0][strspn(fields[0], " ")] == '\0')
-        return 0;
-    return count < 2 ? refuse_line(reading->line, "a line must have two phrases separated by a comma", err)
-                     : add_entry(reading, fields[0], fields[1], err);
 }
 
 static int fill(struct kept_glossary *glossary, const char *text, size_t length, enum glossary_format format, struct error *err) {
@@ -136,7 +114,7 @@ static int fill(struct kept_glossary *glossary, const char *text, size_t length,
     reading.end = glossary->text + length;
     while (reading.at < reading.end) {
         reading.line++;
-        if ((format == GLOSSARY_CSV ? read_csv(&reading, err) : read_tsv(&reading, err)) != 0)
+        if (read_entry(&reading, format, err) != 0)
             return -1;
     }
     if (reading.count == 0)
@@ -231,41 +209,35 @@ static bool copy_text(const char *text, size_t length, char *to, size_t bytes) {
     return snprintf(to, bytes, "%.*s", (int)length, text) < (int)bytes;
 }
 
-/* Reads the heading of a glossary: its properties, and the number of its entries' lines. */
-static bool read_heading(char *line, struct glossary_about *about, uint64_t *entries) {
-    uint64_t created;
+/* Reads a glossary: the line of its properties, and as many lines with entries as that line says. */
+static struct kept_glossary *read_glossary(struct lines *lines, struct error *err) {
+    char line[LINE_BYTES], *rest = line;
+    struct glossary_about about = {.name = ""};
+    uint64_t created, count;
     const struct {
         char *text;
         size_t bytes;
         uint64_t *number, most; /* number: NULL: the member is a text */
-    } fields[] = {{about->id, sizeof about->id, NULL, 0},         {about->source, sizeof about->source, NULL, 0},
-                  {about->target, sizeof about->target, NULL, 0}, {NULL, 0, &created, INT64_MAX},
-                  {about->owner, sizeof about->owner, NULL, 0},   {NULL, 0, entries, GLOSSARY_MOST_ENTRIES},
-                  {about->name, sizeof about->name, NULL, 0}};
-    size_t count = sizeof fields / sizeof *fields;
-    for (size_t i = 0; i < count; i++) {
-        char *field = i + 1 < count ? strsep(&line, "\t") : line, *end;
-        if (!field || (fields[i].text && !copy_text(field, strlen(field), fields[i].text, fields[i].bytes)))
-            return false;
-        if (fields[i].number) {
+    } fields[] = {{about.id, sizeof about.id, NULL, 0},         {about.source, sizeof about.source, NULL, 0},
+                  {about.target, sizeof about.target, NULL, 0}, {NULL, 0, &created, INT64_MAX},
+                  {about.owner, sizeof about.owner, NULL, 0},   {NULL, 0, &count, GLOSSARY_MOST_ENTRIES},
+                  {about.name, sizeof about.name, NULL, 0}};
+    enum { FIELDS = sizeof fields / sizeof *fields };
+    bool valid = next_line(lines, line);
+    for (size_t i = 0; valid && i < FIELDS; i++) {
+        char *field = i + 1 < FIELDS ? strsep(&rest, "\t") : rest, *end;
+        valid = field && (!fields[i].text || copy_text(field, strlen(field), fields[i].text, fields[i].bytes));
+        if (valid && fields[i].number) {
             *fields[i].number = strtoull(field, &end, 10);
-            if (*field < '0' || *field > '9' || *end != '\0' || *fields[i].number > fields[i].most)
-                return false;
+            valid = *field >= '0' && *field <= '9' && *end == '\0' && *fields[i].number <= fields[i].most;
         }
     }
-    about->created_ms = (int64_t)created;
-    return *about->id != '\0';
-}
-
-static struct kept_glossary *read_one(struct lines *lines, struct error *err) {
-    char line[LINE_BYTES];
-    struct glossary_about about = {.name = ""};
-    struct error why = {0};
-    uint64_t count;
-    if (!next_line(lines, line) || !read_heading(line, &about, &count)) {
+    if (!valid || *about.id == '\0') {
         refuse_line(lines->line, "the heading of a glossary is invalid", err);
         return NULL;
     }
+    about.created_ms = (int64_t)created;
+
     const char *entries = lines->at;
     size_t heading = lines->line;
     for (; count > 0; count--) {
@@ -274,6 +246,7 @@ static struct kept_glossary *read_one(struct lines *lines, struct error *err) {
             return NULL;
         }
     }
+    struct error why = {0};
     struct kept_glossary *glossary = kept_glossary_create(&about, entries, (size_t)(lines->at - entries), GLOSSARY_TSV, &why);
     if (!glossary)
         error_set(err, why.code, "after line %zu, %s", heading, why.message);
@@ -290,7 +263,7 @@ int glossary_file_read(const char *text, size_t length, size_t most, struct kept
     while (result == 0 && lines.at < lines.end) {
         if (read == most)
             result = error_set(err, ERROR_INPUT, "the file has more than %zu glossaries", most);
-        else if (!(all[read] = read_one(&lines, err)))
+        else if (!(all[read] = read_glossary(&lines, err)))
             result = -1;
         else
             read++;
@@ -384,28 +357,6 @@ int glossaries_reload(struct glossaries *glossaries, struct error *err) {
     return 0;
 }
 
-static int read_made(struct glossaries *glossaries, struct error *err) {
-    struct list list = {.all = calloc(GLOSSARIES_MOST, sizeof *list.all)};
-    struct error why = {0};
-    char *text = NULL;
-    size_t length = 0;
-    if (!list.all)
-        return error_memory(err);
-    if ((access(glossaries->path, F_OK) == 0 || errno != ENOENT) &&
-        file_read(glossaries->path, MOST_FILE_BYTES, &text, &length, err) != 0) {
-        free(list.all);
-        return -1;
-    }
-    int result = text ? glossary_file_read(text, length, GLOSSARIES_MOST, list.all, &list.count, &why) : 0;
-    free(text);
-    if (result != 0) {
-        free(list.all);
-        return error_set(err, why.code, "%.100s: %s", glossaries->path, why.message);
-    }
-    set_list(glossaries, &glossaries->made, list);
-    return 0;
-}
-
 struct glossaries *glossaries_open(const struct glossaries_options *options, struct error *err) {
     struct glossaries *glossaries = calloc(1, sizeof *glossaries);
     if (!glossaries || (options->path && !(glossaries->path = strdup(options->path)))) {
@@ -416,7 +367,22 @@ struct glossaries *glossaries_open(const struct glossaries_options *options, str
     glossaries->options = options->fixed;
     pthread_mutex_init(&glossaries->changing, NULL);
     pthread_mutex_init(&glossaries->lock, NULL);
-    if (glossaries_reload(glossaries, err) == 0 && (!glossaries->path || read_made(glossaries, err) == 0))
+
+    const char *path = glossaries->path;
+    struct list made = {0};
+    struct error why = {0};
+    char *text = NULL;
+    size_t length = 0;
+    int result = glossaries_reload(glossaries, err);
+    if (result == 0 && path && !(made.all = calloc(GLOSSARIES_MOST, sizeof *made.all)))
+        result = error_memory(err);
+    if (result == 0 && path && (access(path, F_OK) == 0 || errno != ENOENT))
+        result = file_read(path, MOST_FILE_BYTES, &text, &length, err);
+    if (text && glossary_file_read(text, length, GLOSSARIES_MOST, made.all, &made.count, &why) != 0)
+        result = error_set(err, why.code, "%.100s: %s", path, why.message);
+    free(text);
+    set_list(glossaries, &glossaries->made, made);
+    if (result == 0)
         return glossaries;
     glossaries_free(glossaries);
     return NULL;
@@ -467,13 +433,6 @@ struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits
 
 /* ---- changes ---- */
 
-static bool is_one_of(const struct kept_glossary *glossary, struct kept_glossary *const *all, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (all[i] == glossary)
-            return true;
-    return false;
-}
-
 /* Returns whether this list, as it would be after a change by the owner, exceeds a limit. */
 static bool is_full(const struct list *list, const char *owner, struct error *err) {
     size_t own = 0, entries = 0, bytes = 0;
@@ -492,20 +451,6 @@ static bool is_full(const struct list *list, const char *owner, struct error *er
     return true;
 }
 
-/* Writes the file with this list and puts the list into service; list is then the former one. */
-static int put_into_service(struct glossaries *glossaries, struct list *list, struct error *err) {
-    size_t length;
-    char *text = glossary_file_write(list->all, list->count, &length);
-    int result = text ? file_replace(glossaries->path, text, length, err) : error_memory(err);
-    free(text);
-    if (result == 0) {
-        pthread_mutex_lock(&glossaries->lock);
-        *list = set_list(glossaries, &glossaries->made, *list);
-        pthread_mutex_unlock(&glossaries->lock);
-    }
-    return result;
-}
-
 enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
                                           struct kept_glossary *const *made, size_t count, struct error *err) {
     enum glossaries_verdict verdict = GLOSSARIES_FAILED;
@@ -514,41 +459,53 @@ enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct 
     struct list list = {.all = calloc(now->count + count + 1, sizeof *list.all)};
     size_t replaced = 0;
     for (size_t i = 0; list.all && i < now->count; i++) {
-        if (is_one_of(now->all[i], old, old_count))
+        size_t j = 0;
+        while (j < old_count && old[j] != now->all[i])
+            j++;
+        if (j < old_count)
             replaced++;
         else
             list.all[list.count++] = kept_glossary_acquire(now->all[i]);
     }
     for (size_t i = 0; list.all && i < count; i++)
         list.all[list.count++] = kept_glossary_acquire(made[i]);
-    if (!list.all)
+
+    if (!list.all) {
         error_memory(err);
-    else if (replaced < old_count)
+    } else if (replaced < old_count) {
         verdict = GLOSSARIES_UNKNOWN;
-    else if (count > 0 && is_full(&list, made[0]->about.owner, err))
+    } else if (count > 0 && is_full(&list, made[0]->about.owner, err)) {
         verdict = GLOSSARIES_FULL;
-    else if (put_into_service(glossaries, &list, err) == 0)
-        verdict = GLOSSARIES_DONE;
+    } else {
+        size_t length;
+        char *text = glossary_file_write(list.all, list.count, &length);
+        int result = text ? file_replace(glossaries->path, text, length, err) : error_memory(err);
+        free(text);
+        if (result == 0) {
+            verdict = GLOSSARIES_DONE;
+            pthread_mutex_lock(&glossaries->lock);
+            list = set_list(glossaries, &glossaries->made, list);
+            pthread_mutex_unlock(&glossaries->lock);
+        }
+    }
     list_done(&list);
     pthread_mutex_unlock(&glossaries->changing);
     return verdict;
-}
-
-/* Makes a UUID, version 4 (RFC 9562). */
-static int make_id(char id[GLOSSARY_ID_BYTES], struct error *err) {
-    unsigned char b[16];
-    if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b)
-        return error_set(err, ERROR_FILE, "cannot generate random numbers");
-    b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
-    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
-    snprintf(id, GLOSSARY_ID_BYTES, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
-             b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-    return 0;
 }
 
 int glossaries_name(struct glossary_about *about, struct error *err) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     about->created_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    return make_id(about->id, err);
+
+    /* a UUID, version 4 (RFC 9562) */
+    unsigned char bytes[16];
+    char digits[2 * sizeof bytes + 1];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return error_set(err, ERROR_FILE, "cannot generate random numbers");
+    bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40);
+    bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80);
+    hex_print(bytes, sizeof bytes, digits);
+    snprintf(about->id, sizeof about->id, "%.8s-%.4s-%.4s-%.4s-%s", digits, digits + 8, digits + 12, digits + 16, digits + 20);
+    return 0;
 }
