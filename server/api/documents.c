@@ -69,9 +69,17 @@ static const char *const names_of[][FIELDS] = {
     [LIBRE] = {"file", "source", "target", "format", "protect", "keys", "", "", "", "", ""},
     [DEEPL] = {"file", "source_lang", "target_lang", "output_format", "", "", "", "", "", "filename", "glossary_id"}};
 
-/* sent [FIELDS]: NULL if the field is missing. keys may be repeated; its first value counts here. */
+/* Finds the fields and checks that they are text. The file itself is checked when it is read; that error says where it is wrong.
+ * sent [FIELDS]: NULL if the field is missing. keys may be repeated; its first value counts here. */
 static int find_fields(const struct call *call, enum document_dialect dialect, const struct api_field **sent, struct reply *reply) {
     const char *const *names = names_of[dialect];
+    if (!call->form)
+        return api_fail(reply, STATUS_MEDIA_TYPE, NULL, "send the document as the part file of a form (multipart/form-data)");
+    for (size_t i = 0; i < call->field_count; i++) {
+        struct call field = {.fields = &call->fields[i], .field_count = 1};
+        if (strcmp(call->fields[i].name, "file") != 0 && api_check_fields(&field, reply) != 0)
+            return -1;
+    }
     for (size_t i = 0; i < call->field_count; i++) {
         const struct api_field *field = &call->fields[i];
         size_t known = 0;
@@ -84,7 +92,7 @@ static int find_fields(const struct call *call, enum document_dialect dialect, c
         if (known < FIELDS && !sent[known])
             sent[known] = field;
     }
-    return 0;
+    return sent[FILE_FIELD] ? 0 : api_refuse(reply, "file", "file is missing: send it as a part of the form");
 }
 
 static const char *value_of(const struct api_field *field) {
@@ -141,21 +149,6 @@ static int read_keys(const struct call *call, const struct api_field *first, str
     return api_fail_memory(reply);
 }
 
-/* most: bytes of a file that is text, whose length bounds the work of reading it; an archive has limits of its own. */
-static int read_file(const struct api_field *file, size_t most, struct order *order, struct arena *arena, struct reply *reply) {
-    struct document document = {.format = order->document, .source = file->value, .length = file->length, .notes = order->notes};
-    struct error error = {0};
-    if (!order->document->archive && file->length > most)
-        return api_fail(reply, STATUS_TOO_LARGE, "file", "file must have at most %zu bytes, got %zu", most, file->length);
-    if (document_decode(&document, order->source, arena, &error) == 0) {
-        order->file = (struct html_bytes){document.source, document.length};
-        return 0;
-    }
-    if (error.code != ERROR_MEMORY)
-        return api_refuse(reply, "file", "%s: %s", "file", error.message);
-    return api_fail_memory(reply);
-}
-
 /* usual: the value if the field is missing. */
 static int read_flag(const struct api_field *field, bool usual, bool *out, struct reply *reply) {
     const char *value = value_of(field);
@@ -181,38 +174,24 @@ static int read_protect(const struct api_field *field, struct request *request, 
     return result;
 }
 
-/* The glossary of the client, by name or id. */
-static void make_base(const struct call *call, char base[BASE_BYTES]) {
+/* Reads the fields and the file into order, which begins with the dialect's names of fields. */
+static int read_order(const struct service *service, const struct call *call, enum document_dialect dialect, struct order *order,
+                      struct request *request, struct reply *reply) {
+    const struct api_field *sent[FIELDS] = {NULL};
+    if (find_fields(call, dialect, sent, reply) != 0)
+        return -1;
+    struct arena *arena = &request->arena;
+    struct document_order *own = order->own = arena_zalloc(arena, 1, sizeof *own);
+    order->notes = arena_zalloc(arena, 1, sizeof *order->notes);
+    if (!own || !order->notes)
+        return api_fail_memory(reply);
+    order->notes->arena = arena;
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:-_[]";
     const char *host = call->host ? call->host : "";
     size_t length = strspn(host, plain);
     if (length > 0 && host[length] == '\0' && length < BASE_BYTES - sizeof "https://")
-        snprintf(base, BASE_BYTES, "http%s://%s", call->secure ? "s" : "", host);
-}
+        snprintf(own->base, BASE_BYTES, "http%s://%s", call->secure ? "s" : "", host);
 
-/* "below": the translation stands below the source. */
-static int read_bilingual(const struct api_field *field, struct order *order, struct reply *reply) {
-    const char *value = value_of(field);
-    order->bilingual = value != NULL;
-    if (value && strcmp(value, "below") != 0)
-        return api_refuse(reply, "bilingual", "bilingual must be below, got \"%.60s\"", value);
-    if (value && !order->document->bilingual)
-        return api_refuse(reply, "bilingual", "bilingual is not possible in %s files", order->document->name);
-    return 0;
-}
-
-static int read_order(const struct service *service, const struct call *call, enum document_dialect dialect, struct order *order,
-                      struct request *request, struct reply *reply) {
-    const struct api_field *sent[FIELDS] = {NULL};
-    struct document_order *own = arena_zalloc(&request->arena, 1, sizeof *own);
-    if (!own)
-        return api_fail_memory(reply);
-    bool warned = true;
-    make_base(call, own->base);
-    if (find_fields(call, dialect, sent, reply) != 0)
-        return -1;
-    if (!sent[FILE_FIELD])
-        return api_refuse(reply, "file", "file is missing: send it as a part of the form");
     order->source = value_of(sent[SOURCE_FIELD]);
     order->targets[0] = value_of(sent[TARGET_FIELD]);
     order->glossary = value_of(sent[GLOSSARY_FIELD]);
@@ -220,46 +199,41 @@ static int read_order(const struct service *service, const struct call *call, en
         return api_refuse(reply, order->target_name, "%s is missing: the code of the language to translate to", order->target_name);
     if (order->glossary && !order->source)
         return api_refuse(reply, order->source_name, "%s is required with glossary_id", order->source_name);
-    if (read_format(sent, dialect, order, reply) != 0 || read_keys(call, sent[KEYS_FIELD], order, &request->arena, reply) != 0 ||
+    bool warned = true;
+    if (read_format(sent, dialect, order, reply) != 0 || read_keys(call, sent[KEYS_FIELD], order, arena, reply) != 0 ||
         read_protect(sent[PROTECT_FIELD], request, reply) != 0 ||
         read_flag(sent[STREAM_FIELD], false, &request->streamed, reply) != 0 ||
-        read_flag(sent[WARNINGS_FIELD], true, &warned, reply) != 0 || read_bilingual(sent[BILINGUAL_FIELD], order, reply) != 0)
+        read_flag(sent[WARNINGS_FIELD], true, &warned, reply) != 0)
         return -1;
-    if (read_file(sent[FILE_FIELD], service->options.max_body_bytes, order, &request->arena, reply) != 0)
-        return -1;
-    const char *name = value_of(sent[NAME_FIELD]);
-    make_name(name ? name : sent[FILE_FIELD]->file_name, order->targets[0], order->document, own->file_name);
-    if (order->glossary)
-        order->glossary = arena_copy(&request->arena, order->glossary, strlen(order->glossary));
-    order->own = own;
     order->unwarned = !warned;
-    return 0;
-}
+    const char *bilingual = value_of(sent[BILINGUAL_FIELD]); /* "below": the translation stands below the source */
+    order->bilingual = bilingual != NULL;
+    if (bilingual && strcmp(bilingual, "below") != 0)
+        return api_refuse(reply, "bilingual", "bilingual must be below, got \"%.60s\"", bilingual);
+    if (bilingual && !order->document->bilingual)
+        return api_refuse(reply, "bilingual", "bilingual is not possible in %s files", order->document->name);
 
-/* The file itself is checked when it is read; that error says where it is wrong. */
-static int check_fields(const struct call *call, struct reply *reply) {
-    if (!call->form)
-        return api_fail(reply, STATUS_MEDIA_TYPE, NULL, "send the document as the part file of a form (multipart/form-data)");
-    for (size_t i = 0; i < call->field_count; i++) {
-        struct call field = {.fields = &call->fields[i], .field_count = 1};
-        if (strcmp(call->fields[i].name, "file") != 0 && api_check_fields(&field, reply) != 0)
-            return -1;
-    }
-    return 0;
-}
+    /* the length of a text bounds the work of reading it; an archive has limits of its own */
+    const struct api_field *file = sent[FILE_FIELD];
+    struct document document = {.format = order->document, .source = file->value, .length = file->length, .notes = order->notes};
+    struct error error = {0};
+    size_t most = service->options.max_body_bytes;
+    if (!order->document->archive && file->length > most)
+        return api_fail(reply, STATUS_TOO_LARGE, "file", "file must have at most %zu bytes, got %zu", most, file->length);
+    if (document_decode(&document, order->source, arena, &error) != 0)
+        return error.code == ERROR_MEMORY ? api_fail_memory(reply) : api_refuse(reply, "file", "file: %s", error.message);
+    order->file = (struct html_bytes){document.source, document.length};
 
-static int make_notes(struct order *order, struct arena *arena, struct reply *reply) {
-    order->notes = arena_zalloc(arena, 1, sizeof *order->notes);
-    if (order->notes) {
-        order->notes->arena = arena;
-        return 0;
-    }
-    return api_fail_memory(reply);
+    const char *name = value_of(sent[NAME_FIELD]);
+    make_name(name ? name : file->file_name, order->targets[0], order->document, own->file_name);
+    if (order->glossary)
+        order->glossary = arena_copy(arena, order->glossary, strlen(order->glossary));
+    return 0;
 }
 
 static void start(const struct service *service, const struct call *call, enum document_dialect dialect, struct request *request,
                   struct reply *reply) {
-    if (!api_admit(service, request, reply) || !api_has_models(service, request, reply) || check_fields(call, reply) != 0)
+    if (!api_admit(service, request, reply) || !api_has_models(service, request, reply))
         return;
     const struct order begun = {.text_name = "file",
                                 .source_name = names_of[dialect][SOURCE_FIELD],
@@ -271,7 +245,7 @@ static void start(const struct service *service, const struct call *call, enum d
     request->window = window < most ? window : most > 0 ? most : 1;
     request->lean = true;
     struct order *order = order_create(request, &begun, reply);
-    if (order && make_notes(order, &request->arena, reply) == 0 && read_order(service, call, dialect, order, request, reply) == 0)
+    if (order && read_order(service, call, dialect, order, request, reply) == 0)
         order_start(order, NULL, service, NULL, request, reply);
 }
 
@@ -311,44 +285,6 @@ static char *encode_base64(const char *bytes, size_t length, struct arena *arena
     return text;
 }
 
-/* The last event of a stream, which is one line. A file that is no text is in base64. */
-static void reply_event(const struct service *service, const struct order *order, const struct plan_answer *file,
-                        struct arena *arena, struct reply *reply) {
-    const struct document_order *own = order->own;
-    const char *encoded = order->document->archive ? encode_base64(file->text, file->length, arena) : NULL;
-    if (order->document->archive && !encoded) {
-        api_fail_memory(reply);
-        return;
-    }
-    struct writer w = api_begin_answer(service);
-    writer_begin_object(&w, NULL);
-    writer_strings(&w, "file_name", own->file_name, "format", order->document->name, NULL);
-    if (encoded)
-        writer_string(&w, "base64", encoded);
-    else
-        writer_string_of(&w, "text", file->text, file->length);
-    writer_end_object(&w);
-    api_reply_answer(service, reply, &w);
-}
-
-static void reply_file(const struct service *service, const struct order *order, const struct plan_answer *file,
-                       struct reply *reply) {
-    const struct document_order *own = order->own;
-    if (file->length > service->options.max_reply_bytes) {
-        api_fail_length(service, file->length, reply);
-        return;
-    }
-    char *body = malloc(file->length + 1);
-    if (!body) {
-        api_fail_memory(reply);
-        return;
-    }
-    memcpy(body, file->text, file->length);
-    *reply =
-        (struct reply){.status = STATUS_OK, .content_type = order->document->content_type, .body = body, .length = file->length};
-    memcpy(reply->file_name, own->file_name, sizeof reply->file_name);
-}
-
 /* Makes the translated file. NULL: the reply is set. */
 static const struct plan_answer *take_answer(struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
@@ -377,46 +313,47 @@ void api_document_finish(const struct service *service, struct request *request,
     const struct plan *plan = request->plan;
     if (!file)
         return;
-    if (request->streamed)
-        reply_event(service, plan->order, file, &request->arena, reply);
-    else
-        reply_file(service, plan->order, file, reply);
+    const struct order *order = plan->order;
+    const struct document_order *own = order->own;
+    if (request->streamed) { /* the last event, which is one line: a file that is not text is in base64 */
+        const char *encoded = order->document->archive ? encode_base64(file->text, file->length, &request->arena) : NULL;
+        if (order->document->archive && !encoded) {
+            api_fail_memory(reply);
+            return;
+        }
+        struct writer w = api_begin_answer(service);
+        writer_begin_object(&w, NULL);
+        writer_strings(&w, "file_name", own->file_name, "format", order->document->name, NULL);
+        if (encoded)
+            writer_string(&w, "base64", encoded);
+        else
+            writer_string_of(&w, "text", file->text, file->length);
+        writer_end_object(&w);
+        api_reply_answer(service, reply, &w);
+    } else if (file->length > service->options.max_reply_bytes) {
+        api_fail_length(service, file->length, reply);
+    } else {
+        char *body = malloc(file->length + 1);
+        if (!body) {
+            api_fail_memory(reply);
+            return;
+        }
+        memcpy(body, file->text, file->length);
+        *reply = (struct reply){
+            .status = STATUS_OK, .content_type = order->document->content_type, .body = body, .length = file->length};
+        memcpy(reply->file_name, own->file_name, sizeof reply->file_name);
+    }
     if (reply->status == STATUS_OK)
-        reply->warnings = plan->warnings->codes | codes_of(plan->order->notes);
+        reply->warnings = plan->warnings->codes | codes_of(order->notes);
 }
 
 /* ---- warnings as events ---- */
 
 enum { LINE_WORD_BYTES = 32, LINE_WINDOW = 16 * 1024 };
 
-/* A position in a document, which moves from text to text. */
-struct line_cursor {
-    const char *at, *end;
-    size_t line; /* the line of at, from 1 */
-};
-
-/* Moves to the beginning of a text by searching for its first word. A file may write the word differently or be packed. False: the
- * text was not found nearby, and the cursor does not move. */
-static bool line_seek(struct line_cursor *cursor, const char *text, size_t length) {
-    size_t begin = segmenter_trim(text, length).begin, bytes = 0;
-    while (begin + bytes < length && bytes < LINE_WORD_BYTES && !strchr(" \t\r\n&<>\"\\", text[begin + bytes]))
-        bytes++;
-    size_t window = (size_t)(cursor->end - cursor->at);
-    window = window < LINE_WINDOW ? window : LINE_WINDOW;
-    const char *found = bytes > 0 ? memmem(cursor->at, window, text + begin, bytes) : NULL;
-    if (!found)
-        return false;
-    for (const char *c = cursor->at; c < found; c++)
-        cursor->line += *c == '\n';
-    cursor->at = found;
-    return true;
-}
-
 void api_put_document_warnings(const struct request *request, struct writer *w) {
     const struct plan *plan = request->plan;
     const struct plan_item *item = &plan->items[0];
-    const struct warning *warning = plan->warnings->first;
-    struct line_cursor cursor = {item->source, item->source + item->length, 1};
     const struct document_notes *notes = plan->order->notes;
     for (size_t i = 0; i < notes->count; i++) {
         writer_put(w, "event: warning\ndata: ", 21);
@@ -427,31 +364,58 @@ void api_put_document_warnings(const struct request *request, struct writer *w) 
         writer_end_object(w);
         writer_put(w, "\n\n", 2);
     }
+
+    const struct warning *warning = plan->warnings->first;
+    const char *at = item->source, *end = at + item->length;
+    size_t line = 1; /* the line of at */
     for (size_t i = 0; warning && i < request->text_count; i++) {
-        bool found = !plan->document->archive && line_seek(&cursor, request->texts[i].source, request->texts[i].source_length);
+        /* A text begins at its first word, if that is nearby; a file may write the word differently or be packed. */
+        const struct text *text = &request->texts[i];
+        size_t begin = segmenter_trim(text->source, text->source_length).begin, bytes = 0;
+        while (begin + bytes < text->source_length && bytes < LINE_WORD_BYTES &&
+               !strchr(" \t\r\n&<>\"\\", text->source[begin + bytes]))
+            bytes++;
+        size_t window = (size_t)(end - at) < LINE_WINDOW ? (size_t)(end - at) : LINE_WINDOW;
+        const char *found = bytes > 0 && !plan->document->archive ? memmem(at, window, text->source + begin, bytes) : NULL;
+        for (; found && at < found; at++)
+            line += *at == '\n';
         for (; warning && warning->text == i; warning = warning->next) {
             writer_put(w, "event: warning\ndata: ", 21);
             warning_begin(w, warning);
             if (found)
-                writer_count(w, "line", cursor.line);
+                writer_count(w, "line", line);
             writer_end_object(w);
             writer_put(w, "\n\n", 2);
         }
-        cursor.at += found;
+        at += found != NULL;
     }
 }
 
 /* ---- files that wait to be fetched ---- */
 
+/* The last part of the path begins with the id; the rest is for readers. */
+static void read_id(const char *path, char id[KEPT_ID_BYTES]) {
+    size_t length, index;
+    const char *sent = api_path_part(api_find(path, "GET", &index), path, &length);
+    snprintf(id, KEPT_ID_BYTES, "%.*s", (int)length, sent);
+}
+
+/* A file counts as sent when the kernel has taken all of it. The client may still lose it, and can fetch it again for a while,
+ * unless it has an order. */
+static void note_sent(const struct service *service, const char *path) {
+    char id[KEPT_ID_BYTES];
+    read_id(path, id);
+    kept_files_sent(service->files, id);
+}
+
 /* key: the key of an order; NULL: the file has no order. */
-static void reply_kept(const struct service *service, const char *id, const char *key,
-                       void (*sent)(const struct service *service, const char *path), struct reply *reply) {
+static void reply_kept(const struct service *service, const char *id, const char *key, struct reply *reply) {
     struct kept_file file;
     struct error error = {0};
     char *text = kept_files_find(service->files, id, key, &file, &error);
     if (text) {
         *reply = (struct reply){
-            .status = STATUS_OK, .content_type = file.content_type, .body = text, .length = file.length, .sent = sent};
+            .status = STATUS_OK, .content_type = file.content_type, .body = text, .length = file.length, .sent = note_sent};
         memcpy(reply->file_name, file.name, sizeof reply->file_name);
     } else if (error.code == ERROR_MEMORY) {
         api_fail_memory(reply);
@@ -460,15 +424,11 @@ static void reply_kept(const struct service *service, const char *id, const char
     }
 }
 
-static void reply_address(const struct service *service, const struct document_order *own, const char *id, struct reply *reply) {
-    char encoded[3 * API_FILE_NAME_BYTES], address[BASE_BYTES + KEPT_ID_BYTES + sizeof encoded + 32];
-    percent_encode(own->file_name, encoded);
-    snprintf(address, sizeof address, "%s/download_file/%s.%s", own->base, id, encoded);
-    struct writer w = api_begin_answer(service);
-    writer_begin_object(&w, NULL);
-    writer_string(&w, "translatedFileUrl", address);
-    writer_end_object(&w);
-    api_reply_answer(service, reply, &w);
+void api_file(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)request;
+    char id[KEPT_ID_BYTES];
+    read_id(call->path, id);
+    reply_kept(service, id, NULL, reply);
 }
 
 void api_file_finish(const struct service *service, struct request *request, struct reply *reply) {
@@ -482,7 +442,14 @@ void api_file_finish(const struct service *service, struct request *request, str
     char id[KEPT_ID_BYTES];
     memcpy(file.name, own->file_name, sizeof file.name);
     if (kept_files_add(service->files, &file, answer->text, id, &error) == 0) {
-        reply_address(service, own, id, reply);
+        char encoded[3 * API_FILE_NAME_BYTES], address[BASE_BYTES + KEPT_ID_BYTES + sizeof encoded + 32];
+        percent_encode(own->file_name, encoded);
+        snprintf(address, sizeof address, "%s/download_file/%s.%s", own->base, id, encoded);
+        struct writer w = api_begin_answer(service);
+        writer_begin_object(&w, NULL);
+        writer_string(&w, "translatedFileUrl", address);
+        writer_end_object(&w);
+        api_reply_answer(service, reply, &w);
         reply->warnings = reply->status == STATUS_OK ? plan->warnings->codes | codes_of(plan->order->notes) : 0;
     } else if (error.code == ERROR_MEMORY) {
         api_fail_memory(reply);
@@ -524,8 +491,9 @@ void api_settle(const struct service *service, struct request *request, const st
     api_lacked_memory();
 }
 
-/* Reads the id in the path, and document_key of the form or the JSON. -1: the reply is set. */
-static int read_handle(const struct call *call, char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES], struct reply *reply) {
+/* Finds the order by the id in the path, and document_key of the form or the JSON. -1: the reply is set. */
+static int find_order(const struct service *service, const struct call *call, char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES],
+                      struct kept_order *order, struct reply *reply) {
     size_t length, index;
     const char *part = api_path_part(api_find(call->path, "POST", &index), call->path, &length), *sent = NULL;
     bool form = api_is_form(call);
@@ -538,16 +506,9 @@ static int read_handle(const struct call *call, char id[KEPT_ID_BYTES], char key
     snprintf(id, KEPT_ID_BYTES, "%.*s", length < KEPT_ID_BYTES ? (int)length : 0, part);
     snprintf(key, KEPT_ID_BYTES, "%s", sent && strlen(sent) < KEPT_ID_BYTES ? sent : "");
     json_decref(root);
+    if (result == 0 && !kept_files_look(service->files, id, key, order))
+        result = api_fail(reply, STATUS_NOT_FOUND, NULL, "document not found or expired, or the document_key is wrong");
     return result;
-}
-
-static int find_order(const struct service *service, const struct call *call, char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES],
-                      struct kept_order *order, struct reply *reply) {
-    if (read_handle(call, id, key, reply) != 0)
-        return -1;
-    if (kept_files_look(service->files, id, key, order))
-        return 0;
-    return api_fail(reply, STATUS_NOT_FOUND, NULL, "document not found or expired, or the document_key is wrong");
 }
 
 void api_deepl_document_status(const struct service *service, const struct call *call, struct request *request,
@@ -577,15 +538,6 @@ void api_deepl_document_status(const struct service *service, const struct call 
     api_reply_json(reply, &w);
 }
 
-/* A file can be fetched once: it is removed when the kernel has taken all of it. */
-static void note_fetched(const struct service *service, const char *path) {
-    size_t length, index;
-    char id[KEPT_ID_BYTES];
-    const char *part = api_path_part(api_find(path, "POST", &index), path, &length);
-    snprintf(id, KEPT_ID_BYTES, "%.*s", (int)length, part);
-    kept_files_remove(service->files, id);
-}
-
 void api_deepl_document_result(const struct service *service, const struct call *call, struct request *request,
                                struct reply *reply) {
     (void)request;
@@ -599,29 +551,6 @@ void api_deepl_document_result(const struct service *service, const struct call 
     } else if (order.state == KEPT_FAILED) {
         api_fail(reply, STATUS_INVALID, NULL, "%s", order.message);
     } else {
-        reply_kept(service, id, key, note_fetched, reply);
+        reply_kept(service, id, key, reply);
     }
-}
-
-/* ---- fetching files by their address ---- */
-
-/* The name begins with the id; the rest is for readers. */
-static void read_id(const char *path, char id[KEPT_ID_BYTES]) {
-    size_t length, index;
-    const char *sent = api_path_part(api_find(path, "GET", &index), path, &length);
-    snprintf(id, KEPT_ID_BYTES, "%.*s", (int)length, sent);
-}
-
-/* A file counts as sent when the kernel has taken it. The client may still lose it, and can fetch it again for a while. */
-static void note_sent(const struct service *service, const char *path) {
-    char id[KEPT_ID_BYTES];
-    read_id(path, id);
-    kept_files_sent(service->files, id);
-}
-
-void api_file(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    (void)request;
-    char id[KEPT_ID_BYTES];
-    read_id(call->path, id);
-    reply_kept(service, id, NULL, note_sent, reply);
 }

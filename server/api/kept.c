@@ -190,7 +190,7 @@ static void make_room(struct kept_files *files) {
     remove_entry(files, entry ? entry : TAILQ_FIRST(&files->entries));
 }
 
-/* Removes expired entries and returns when the next one will expire. */
+/* Removes expired entries and returns when the next one will expire, INT64_MAX if there is none. */
 static int64_t remove_expired(struct kept_files *files) {
     int64_t now_us = clock_us(), next_us = INT64_MAX;
     for (struct kept_entry *entry = TAILQ_FIRST(&files->entries), *next; entry; entry = next) {
@@ -206,13 +206,8 @@ static int64_t remove_expired(struct kept_files *files) {
 static void *kept_files_run(void *argument) {
     struct kept_files *files = argument;
     pthread_mutex_lock(&files->lock);
-    while (!files->stopped) {
-        int64_t next_us = remove_expired(files);
-        if (TAILQ_EMPTY(&files->entries))
-            pthread_cond_wait(&files->wake, &files->lock);
-        else
-            pthread_cond_timedwait(&files->wake, &files->lock, &(struct timespec){next_us / 1000000, next_us % 1000000 * 1000});
-    }
+    while (!files->stopped)
+        clock_wait(&files->wake, &files->lock, remove_expired(files));
     pthread_mutex_unlock(&files->lock);
     return NULL;
 }
@@ -368,19 +363,13 @@ bool kept_files_look(struct kept_files *files, const char *id, const char *key, 
     return found;
 }
 
-void kept_files_remove(struct kept_files *files, const char *id) {
-    pthread_mutex_lock(&files->lock);
-    struct kept_entry *entry = find_entry(files, id);
-    if (entry)
-        remove_entry(files, entry);
-    pthread_mutex_unlock(&files->lock);
-}
-
 void kept_files_sent(struct kept_files *files, const char *id) {
     int64_t until_us = clock_us() + files->limits.sent_us;
     pthread_mutex_lock(&files->lock);
     struct kept_entry *entry = find_entry(files, id);
-    if (entry && !entry->sent) {
+    if (entry && *entry->key) {
+        remove_entry(files, entry);
+    } else if (entry && !entry->sent) {
         entry->sent = true;
         entry->until_us = until_us < entry->until_us ? until_us : entry->until_us;
         pthread_cond_signal(&files->wake); /* it may now be the next to expire */

@@ -70,7 +70,7 @@ int kept_files_add(struct kept_files *files, const struct kept_file *file, const
 /* Returns a copy of the file's text, NUL-terminated, which the caller frees. key: that of its order; NULL: it has no order. NULL
  * with ERROR_INPUT if the file is not found or has expired, or with ERROR_MEMORY. */
 char *kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err);
-/* Notes that the file of this id, if there is one, has been sent completely: it expires soon. */
+/* Notes that the file of this id, if there is one, has been sent completely: it expires soon or, if it has an order, is removed. */
 void kept_files_sent(struct kept_files *files, const char *id);
 
 /* An order as its client sees it. */
@@ -94,8 +94,6 @@ int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t
 void kept_files_end(struct kept_files *files, const char *id, const struct kept_file *file, const char *text, const char *message);
 /* False if no order has this id and this key. */
 bool kept_files_look(struct kept_files *files, const char *id, const char *key, struct kept_order *out);
-/* Removes the file of this id, if there is one. */
-void kept_files_remove(struct kept_files *files, const char *id);
 
 /* The number of kept files and orders. */
 size_t kept_files_count(struct kept_files *files);

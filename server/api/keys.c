@@ -63,50 +63,46 @@ static bool is_key_name(const char *name) {
 
 /* ---- limits ---- */
 
-/* Reads a number above 0 that extends to the end of the text. */
-static int read_number(const char *text, double most, double *out) {
-    char *end;
-    double number = strtod(text, &end);
-    if (!(*text >= '0' && *text <= '9') || *end != '\0' || !(number > 0) || number > most)
-        return -1;
-    *out = number;
-    return 0;
-}
-
-/* word: NAME=VALUE. */
-static int read_limit(const char *word, struct key_limits *limits, struct error *err) {
-    double number;
-    const char *value = strchr(word, '=');
-    size_t length = value ? (size_t)(value++ - word) : 0;
-    if (length == 6 && strncmp(word, "models", length) == 0) {
-        if (!*value || strlen(value) >= KEY_MODELS_BYTES)
-            return error_set(err, ERROR_INPUT, "models must be names separated by ',', at most %d bytes together",
-                             KEY_MODELS_BYTES - 1);
-        strcpy(limits->models, value);
-        return 0;
-    }
-    if (length == 8 && strncmp(word, "priority", length) == 0)
-        return priority_find(value, &limits->priority) == 0 ? 0
-                                                            : error_set(err, ERROR_INPUT, "priority must be interactive or batch");
-    bool rate = length == 4 && strncmp(word, "rate", length) == 0, burst = length == 5 && strncmp(word, "burst", length) == 0;
-    if (!rate && !burst && !(length == 5 && strncmp(word, "daily", length) == 0))
-        return error_set(err, ERROR_INPUT,
-                         "a limit must be rate=N, burst=N, daily=N, models=NAME,NAME or priority=batch, got \"%.60s\"", word);
-    if (read_number(value, rate ? 1e6 : 1e15, &number) != 0 || (!rate && number != floor(number)))
-        return error_set(err, ERROR_INPUT, "%.*s must be a %snumber above 0", (int)length, word, rate ? "" : "whole ");
-    limits->rate = rate ? number : limits->rate;
-    limits->burst = burst ? (size_t)number : limits->burst;
-    limits->daily = !rate && !burst ? (uint64_t)number : limits->daily;
-    return 0;
-}
-
 static const char blanks[] = " \t\r\n";
 
-/* rest: for strtok_r. */
+/* Reads words of the form NAME=VALUE. rest: for strtok_r. */
 static int read_limits(char **rest, struct key_limits *limits, struct error *err) {
-    for (const char *word; (word = strtok_r(NULL, blanks, rest)) != NULL;)
-        if (read_limit(word, limits, err) != 0)
-            return -1;
+    enum { MODELS, PRIORITY, RATE, BURST, DAILY, LIMITS };
+    static const char *const names[LIMITS] = {"models=", "priority=", "rate=", "burst=", "daily="};
+    for (const char *word; (word = strtok_r(NULL, blanks, rest)) != NULL;) {
+        size_t which = 0;
+        while (which < LIMITS && strncmp(word, names[which], strlen(names[which])) != 0)
+            which++;
+        if (which == LIMITS)
+            return error_set(err, ERROR_INPUT,
+                             "a limit must be rate=N, burst=N, daily=N, models=NAME,NAME or priority=batch, got \"%.60s\"", word);
+        const char *value = word + strlen(names[which]);
+        if (which == MODELS) {
+            if (!*value || strlen(value) >= KEY_MODELS_BYTES)
+                return error_set(err, ERROR_INPUT, "models must be names separated by ',', at most %d bytes together",
+                                 KEY_MODELS_BYTES - 1);
+            strcpy(limits->models, value);
+            continue;
+        }
+        if (which == PRIORITY) {
+            if (priority_find(value, &limits->priority) != 0)
+                return error_set(err, ERROR_INPUT, "priority must be interactive or batch");
+            continue;
+        }
+
+        char *end;
+        double number = strtod(value, &end), most = which == RATE ? 1e6 : 1e15;
+        bool valid = *value >= '0' && *value <= '9' && *end == '\0' && number > 0 && number <= most;
+        if (!valid || (which != RATE && number != floor(number)))
+            return error_set(err, ERROR_INPUT, "%.*s must be a %snumber above 0", (int)strlen(names[which]) - 1, word,
+                             which == RATE ? "" : "whole ");
+        if (which == RATE)
+            limits->rate = number;
+        else if (which == BURST)
+            limits->burst = (size_t)number;
+        else
+            limits->daily = (uint64_t)number;
+    }
     return 0;
 }
 
@@ -137,19 +133,6 @@ bool keys_allow(const struct key_limits *limits, const char *model) {
 
 /* ---- the file ---- */
 
-static int check_new(const struct key_table *table, const struct key *key, struct error *err) {
-    if (table->count == MAX_KEYS)
-        return error_set(err, ERROR_INPUT, "there may be at most %d keys", MAX_KEYS);
-    for (size_t i = 0; i < table->count; i++) {
-        const struct key *other = &table->keys[i];
-        if (strcmp(other->holder.name, key->holder.name) == 0)
-            return error_set(err, ERROR_INPUT, "the name %s occurs twice", key->holder.name);
-        if (memcmp(other->hash, key->hash, HASH_BYTES) == 0)
-            return error_set(err, ERROR_INPUT, "%s has the same key as %s", key->holder.name, other->holder.name);
-    }
-    return 0;
-}
-
 /* line: NUL-terminated; the function changes it. */
 static int read_line(char *line, struct key_table *table, struct error *err) {
     char *rest;
@@ -172,8 +155,16 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
     if (read_limits(&rest, &key.holder.limits, err) != 0)
         return -1;
     strcpy(key.holder.name, name);
-    if (check_new(table, &key, err) != 0)
-        return -1;
+
+    if (table->count == MAX_KEYS)
+        return error_set(err, ERROR_INPUT, "there may be at most %d keys", MAX_KEYS);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct key *other = &table->keys[i];
+        if (strcmp(other->holder.name, name) == 0)
+            return error_set(err, ERROR_INPUT, "the name %s occurs twice", name);
+        if (memcmp(other->hash, key.hash, HASH_BYTES) == 0)
+            return error_set(err, ERROR_INPUT, "%s has the same key as %s", name, other->holder.name);
+    }
     table->keys[table->count++] = key;
     return 0;
 }
@@ -332,25 +323,20 @@ static struct bucket *limiter_find(struct limiter *limiter, uint64_t client) {
     return NULL;
 }
 
-/* Finds the client's bucket; a new client takes over the fullest bucket of its set. */
-static struct bucket *adopt(struct limiter *limiter, uint64_t client, int64_t now_us) {
-    struct bucket *set = limiter->buckets[client % SETS], *fullest = set;
-    for (size_t i = 1; i < WAYS; i++) {
-        if (spent_of(&set[i], now_us) < spent_of(fullest, now_us))
-            fullest = &set[i];
-    }
-    *fullest = (struct bucket){.client = client, .counted_us = now_us};
-    return fullest;
-}
-
 double limiter_take(struct limiter *limiter, uint64_t client, const struct limit *limit, size_t tokens, int64_t now_us) {
     double wanted = (double)tokens, burst = (double)limit->burst, needed = fmin(wanted, burst), wait_s = 0;
     if (limit->rate <= 0)
         return 0;
     pthread_mutex_lock(&limiter->lock);
     struct bucket *bucket = limiter_find(limiter, client);
-    if (!bucket)
-        bucket = adopt(limiter, client, now_us);
+    if (!bucket) { /* a new client takes over the fullest bucket of its set */
+        struct bucket *set = bucket = limiter->buckets[client % SETS];
+        for (size_t i = 1; i < WAYS; i++) {
+            if (spent_of(&set[i], now_us) < spent_of(bucket, now_us))
+                bucket = &set[i];
+        }
+        *bucket = (struct bucket){.client = client, .counted_us = now_us};
+    }
     bucket->spent = spent_of(bucket, now_us);
     bucket->limit = *limit;
     bucket->counted_us = now_us;

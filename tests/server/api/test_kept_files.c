@@ -149,7 +149,7 @@ START_TEST(orders_have_a_key) {
     ck_assert_str_eq(text, "one");
     ck_assert_str_eq(found.name, "a.txt");
     free(text);
-    kept_files_remove(files, id);
+    kept_files_sent(files, id);
     ck_assert(!kept_files_look(files, id, key, &order));
     ck_assert_uint_eq(kept_files_count(files), 0);
     kept_files_free(files);
