@@ -43,37 +43,11 @@ static void put_pair(struct sentence_view *view, size_t source, size_t target) {
     writer_end_array(view->out);
 }
 
-static void put_tokens(struct sentence_view *view) {
-    const struct sentence *sentence = view->sentence;
-    writer_begin_array(view->out, "source_tokens");
-    for (size_t j = 0; j < sentence->length; j++)
-        writer_string(view->out, NULL, sentence->tokens[j].piece);
-    writer_end_array(view->out);
-    writer_begin_array(view->out, "tokens");
-    for (size_t i = 0; i < view->hypothesis->length; i++)
-        writer_string(view->out, NULL, view->rendering.tokens[i].piece);
-    if (view->rows > view->hypothesis->length)
-        writer_string(view->out, NULL, "</s>");
-    writer_end_array(view->out);
-}
-
 /* rows: of the attention or of the alignment. */
 static void put_rows(struct sentence_view *view, const char *key, const float *const *rows) {
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < view->rows; i++)
         writer_numbers(view->out, NULL, rows[i], view->sentence->length, view->request->digits);
-    writer_end_array(view->out);
-}
-
-static void put_alignment(struct sentence_view *view) {
-    struct span own = sentence_own(view->sentence);
-    bool has_end = own.end < view->sentence->length;
-    writer_begin_array(view->out, "alignment");
-    for (size_t i = 0, j; i < view->hypothesis->length; i++) {
-        const float *row = view->hypothesis->alignment[i];
-        if (render_aligned(row + own.begin, own.end - own.begin, has_end ? row[own.end] : 0, &j))
-            put_pair(view, own.begin + j, i);
-    }
     writer_end_array(view->out);
 }
 
@@ -184,29 +158,27 @@ static struct api_place place_after(struct api_place place, const char *text, si
     return (struct api_place){place.bytes + bytes, place.units + utf16_position(&cursor, bytes)};
 }
 
+/* Writes where tokens stand, where the sentence stands in the whole, and the opaque runs, which were copied unchanged. begin NULL:
+ * the sentence has no place in the whole. */
 static void put_offsets(struct sentence_view *view, const struct api_places *begin) {
+    static const struct api_place start = {0, 0};
     const struct sentence *sentence = view->sentence;
     const char *source = sentence_text(sentence), *target = view->rendering.text;
     size_t length = view->hypothesis->length;
     writer_begin_object(view->out, "offsets");
     put_token_offsets(view, "source", source, sentence->tokens, sentence->length, false);
     put_token_offsets(view, "target", target, view->rendering.tokens, length, view->rows > length);
-    if (begin) { /* only the best hypothesis is part of the output */
+    if (begin) {
         writer_begin_object(view->out, "span");
         put_place(view, "source", begin->source, place_after(begin->source, source, sentence_text_length(sentence)));
         put_place(view, "target", begin->target, place_after(begin->target, target, strlen(target)));
         writer_end_object(view->out);
     }
     writer_end_object(view->out);
-}
 
-/* Writes the opaque runs, which were copied unchanged. */
-static void put_opaque(struct sentence_view *view) {
-    static const struct api_place start = {0, 0};
-    const char *source = sentence_text(view->sentence), *target = view->rendering.text;
     writer_begin_array(view->out, "opaque");
-    for (size_t i = 0; i < view->hypothesis->length; i++) {
-        const struct opaque_run *run = glossary_run(view->sentence, view->hypothesis->tokens[i]);
+    for (size_t i = 0; i < length; i++) {
+        const struct opaque_run *run = glossary_run(sentence, view->hypothesis->tokens[i]);
         const struct token *written = &view->rendering.tokens[i];
         if (!run)
             continue;
@@ -233,15 +205,6 @@ static void put_top_k(struct sentence_view *view) {
         writer_end_array(view->out);
     }
     writer_end_array(view->out);
-}
-
-static void put_timing(struct sentence_view *view) {
-    const struct job *job = sentence_job(view->sentence);
-    writer_begin_object(view->out, "timing");
-    writer_number(view->out, "queue_ms", (double)(job->admitted_us - job->queued_us) / 1000);
-    writer_number(view->out, "decode_ms", (double)(job->done_us - job->admitted_us) / 1000);
-    writer_count(view->out, "steps", view->sentence->steps);
-    writer_end_object(view->out);
 }
 
 /* True if nobody needs the rest of the answer. */
@@ -273,42 +236,66 @@ static void put_looks(struct sentence_view *view, enum looks_part part, size_t r
     writer_end_array(view->out);
 }
 
-/* Writes the members of one hypothesis. */
+/* Writes the members of one hypothesis. begin: where the best one's sentence begins in the whole; NULL for others. */
 static void put_hypothesis(struct sentence_view *view, const struct api_places *begin) {
     const struct sentence *sentence = view->sentence;
     const struct hypothesis *hypothesis = view->hypothesis;
-    writer_string_of(view->out, "source_text", sentence_text(sentence), sentence_text_length(sentence));
-    writer_string(view->out, "text", view->rendering.text);
-    if (view->include & INCLUDE_TOKENS)
-        put_tokens(view);
-    writer_number(view->out, "score", hypothesis->score);
-    writer_number(view->out, "log_prob", hypothesis->log_prob);
-    writer_string(view->out, "finish_reason", finish_reasons[hypothesis->finish]);
+    struct writer *out = view->out;
+    writer_string_of(out, "source_text", sentence_text(sentence), sentence_text_length(sentence));
+    writer_string(out, "text", view->rendering.text);
+    if (view->include & INCLUDE_TOKENS) {
+        writer_begin_array(out, "source_tokens");
+        for (size_t j = 0; j < sentence->length; j++)
+            writer_string(out, NULL, sentence->tokens[j].piece);
+        writer_end_array(out);
+        writer_begin_array(out, "tokens");
+        for (size_t i = 0; i < hypothesis->length; i++)
+            writer_string(out, NULL, view->rendering.tokens[i].piece);
+        if (view->rows > hypothesis->length)
+            writer_string(out, NULL, "</s>");
+        writer_end_array(out);
+    }
+    writer_number(out, "score", hypothesis->score);
+    writer_number(out, "log_prob", hypothesis->log_prob);
+    writer_string(out, "finish_reason", finish_reasons[hypothesis->finish]);
     if (sentence->options.strategy == &search_exact || sentence->options.approximates)
-        writer_boolean(view->out, "optimal", hypothesis->finish != FINISH_BUDGET);
+        writer_boolean(out, "optimal", hypothesis->finish != FINISH_BUDGET);
 
     if (view->include & INCLUDE_LOG_PROBS)
-        writer_numbers(view->out, "log_probs", hypothesis->log_probs, view->rows, DECIMAL_DIGITS);
+        writer_numbers(out, "log_probs", hypothesis->log_probs, view->rows, DECIMAL_DIGITS);
     if (view->include & INCLUDE_ATTENTION)
         put_rows(view, "attention", hypothesis->attention);
     if (view->include & INCLUDE_SOFT_ALIGNMENT)
         put_rows(view, "soft_alignment", hypothesis->alignment);
-    if (view->include & INCLUDE_ALIGNMENT)
-        put_alignment(view);
+    if (view->include & INCLUDE_ALIGNMENT) {
+        struct span own = sentence_own(sentence);
+        bool has_end = own.end < sentence->length;
+        writer_begin_array(out, "alignment");
+        for (size_t i = 0, j; i < hypothesis->length; i++) {
+            const float *row = hypothesis->alignment[i];
+            if (render_aligned(row + own.begin, own.end - own.begin, has_end ? row[own.end] : 0, &j))
+                put_pair(view, own.begin + j, i);
+        }
+        writer_end_array(out);
+    }
     if (view->include & INCLUDE_WORDS)
         put_words(view);
     if (view->include & INCLUDE_QUALITY)
         put_quality(view);
     if (view->include & INCLUDE_OFFSETS)
         put_offsets(view, begin);
-    if (view->include & INCLUDE_OFFSETS)
-        put_opaque(view);
     if (view->include & INCLUDE_ENTROPY)
-        writer_numbers(view->out, "entropy", hypothesis->entropies, view->rows, DECIMAL_DIGITS);
+        writer_numbers(out, "entropy", hypothesis->entropies, view->rows, DECIMAL_DIGITS);
     if (view->include & INCLUDE_TOP_K)
         put_top_k(view);
-    if (view->include & INCLUDE_TIMING)
-        put_timing(view);
+    if (view->include & INCLUDE_TIMING) {
+        const struct job *job = sentence_job(sentence);
+        writer_begin_object(out, "timing");
+        writer_number(out, "queue_ms", (double)(job->admitted_us - job->queued_us) / 1000);
+        writer_number(out, "decode_ms", (double)(job->done_us - job->admitted_us) / 1000);
+        writer_count(out, "steps", sentence->steps);
+        writer_end_object(out);
+    }
 }
 
 static void view_choose(struct sentence_view *view, const struct hypothesis *hypothesis) {
@@ -338,23 +325,6 @@ static void put_tree(struct sentence_view *view) {
     writer_end_array(view->out);
 }
 
-/* Writes all hypotheses, best first. The best one repeats the sentence object. */
-static void put_hypotheses(struct sentence_view *view, const struct api_places *begin) {
-    writer_begin_array(view->out, "hypotheses");
-    for (size_t i = 0; i < view->sentence->count && !is_over(view); i++) {
-        struct arena_mark mark = arena_mark(view->arena);
-        view_choose(view, &view->sentence->hypotheses[i]);
-        writer_begin_object(view->out, NULL);
-        if (translator_render(view->sentence, view->hypothesis, view->arena, &view->rendering, NULL) == 0)
-            put_hypothesis(view, i == 0 ? begin : NULL);
-        else
-            writer_fail(view->out);
-        writer_end_object(view->out);
-        arena_release(view->arena, mark);
-    }
-    writer_end_array(view->out);
-}
-
 /* Writes sentence i of the view's text, with its best hypothesis. The white space before a sentence of the source also stands
  * before it in the output. */
 static void put_next(struct sentence_view *view, size_t i, const struct rendering *rendering, struct api_places *at) {
@@ -376,58 +346,28 @@ static void put_next(struct sentence_view *view, size_t i, const struct renderin
     }
     if (view->request->include & INCLUDE_BEAM)
         put_tree(view);
-    if (view->request->search.n_best > 1)
-        put_hypotheses(view, begin);
+    if (view->request->search.n_best > 1) { /* best first; the best one repeats the sentence object */
+        writer_begin_array(view->out, "hypotheses");
+        for (size_t h = 0; h < view->sentence->count && !is_over(view); h++) {
+            struct arena_mark mark = arena_mark(view->arena);
+            view_choose(view, &view->sentence->hypotheses[h]);
+            writer_begin_object(view->out, NULL);
+            if (translator_render(view->sentence, view->hypothesis, view->arena, &view->rendering, NULL) == 0)
+                put_hypothesis(view, h == 0 ? begin : NULL);
+            else
+                writer_fail(view->out);
+            writer_end_object(view->out);
+            arena_release(view->arena, mark);
+        }
+        writer_end_array(view->out);
+    }
     at->source = place_after(at->source, sentence_text(view->sentence), sentence_text_length(view->sentence));
     at->target = place_after(at->target, rendering->text, strlen(rendering->text));
 }
 
-/* The same of a lean request, which includes nothing else. */
-static void put_outcome(const struct text *text, size_t i, struct writer *out) {
-    const struct job *job = &text->jobs[i];
-    writer_string_of(out, "source_text", text->source + job->source.begin, job->source.end - job->source.begin);
-    writer_string_of(out, "text", job->outcome->text, job->outcome->length);
-    writer_number(out, "score", job->outcome->score);
-    writer_number(out, "log_prob", job->outcome->log_prob);
-    writer_string(out, "finish_reason", finish_reasons[job->outcome->finish]);
-}
-
-/* Writes one sentence object of a text, without its braces. at: where sentence i - 1 ended, zeroed for the first; it moves to the
- * end of this sentence. */
-static void render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out) {
-    if (text->jobs) {
-        put_outcome(text, i, out);
-        return;
-    }
-    struct arena arena;
-    arena_init(&arena, SCRATCH_BYTES);
-    struct sentence_view view = {.request = request, .include = request->include, .text = text, .arena = &arena, .out = out};
-    const struct sentence *sentence = &text->sentences[i];
-    struct rendering rendering;
-    if (translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, NULL) == 0)
-        put_next(&view, i, &rendering, at);
-    else
-        writer_fail(out);
-    arena_done(&arena);
-}
-
 /* ---- a text ---- */
 
-/* Writes the detected language, and the models if they differ from those that the reply names, which are the first text's. */
-static void put_detected(const struct request *request, const struct text *text, struct writer *out) {
-    const struct text *first = request->texts;
-    if (!text->detected)
-        return;
-    writer_begin_object(out, "detected");
-    writer_string(out, "language", text->detected);
-    writer_number(out, "confidence", text->confidence);
-    writer_end_object(out);
-    if (text->model == first->model && text->second == first->second)
-        return;
-    const struct served_model *last = text->second ? text->second : text->model;
-    writer_strings(out, "model", last->info.name, "source", text->language ? text->language : text->model->info.source, NULL);
-    if (!text->second)
-        return;
+void api_put_pivot(const struct text *text, struct writer *out) {
     writer_begin_array(out, "pivot");
     writer_string(out, NULL, text->model->info.name);
     writer_string(out, NULL, text->second->info.name);
@@ -443,7 +383,20 @@ void api_render_text(struct request *request, const struct text *text, const str
     if (render_text(text, &arena, &rendered, NULL) == 0) {
         writer_begin_object(out, NULL);
         writer_string_of(out, "text", markup ? markup->start : rendered.text, markup ? markup->length : rendered.length);
-        put_detected(request, text, out);
+        const struct text *first = request->texts;
+        if (text->detected) {
+            writer_begin_object(out, "detected");
+            writer_string(out, "language", text->detected);
+            writer_number(out, "confidence", text->confidence);
+            writer_end_object(out);
+        }
+        if (text->detected && (text->model != first->model || text->second != first->second)) { /* the reply names the first's */
+            const struct served_model *last = text->second ? text->second : text->model;
+            writer_strings(out, "model", last->info.name, "source", text->language ? text->language : text->model->info.source,
+                           NULL);
+            if (text->second)
+                api_put_pivot(text, out);
+        }
         if (text->pivot)
             writer_string_of(out, "pivot_text", text->pivot->text, text->pivot->length);
         struct api_places at = {0};
@@ -547,53 +500,50 @@ static size_t hypothesis_bytes(const struct request *request, const struct sente
            (include & INCLUDE_OFFSETS ? both * OFFSET_BYTES : 0) + (include & INCLUDE_TOP_K ? target * STEP_BYTES : 0);
 }
 
-static size_t sentence_bytes(const struct request *request, const struct sentence *sentence) {
-    size_t bytes = hypothesis_bytes(request, sentence, 0), count = sentence->hypotheses ? sentence->count : request->search.n_best;
-    for (size_t i = 0; count > 1 && i < count; i++)
-        bytes += hypothesis_bytes(request, sentence, i);
-    if (request->include & INCLUDE_HEADS)
-        bytes += sentence_looks(sentence, target_length(sentence, 0) + 1) * ((size_t)request->digits + WEIGHT_BYTES);
-    size_t branches = sentence->hypotheses ? sentence->search.tree.count : sentence->length * request->search.beam_size;
-    return bytes + (request->include & INCLUDE_BEAM ? branches * BRANCH_BYTES : 0);
-}
-
-/* The same for a sentence of a lean request, whose target counts as about as long as the source. */
-static size_t lean_bytes(const struct job *job) {
-    return OBJECT_BYTES + job->source.end - job->source.begin + 2 * (size_t)job->tokens * TOKEN_BYTES;
-}
-
 bool api_is_large(const struct request *request) {
     const struct plan *plan = request->plan;
     size_t bytes = 0;
     for (size_t i = 0; plan && i < plan->count; i++)
         bytes += plan->items[i].length;
-    for (size_t i = 0; i < request->job_count && bytes < LARGE_BYTES; i++)
-        bytes += request->lean ? lean_bytes(&request->jobs[i]) : sentence_bytes(request, request->jobs[i].sentence);
+    for (size_t i = 0; i < request->job_count && bytes < LARGE_BYTES; i++) {
+        const struct job *job = &request->jobs[i];
+        if (request->lean) { /* the target counts as about as long as the source */
+            bytes += OBJECT_BYTES + job->source.end - job->source.begin + 2 * (size_t)job->tokens * TOKEN_BYTES;
+            continue;
+        }
+        const struct sentence *sentence = job->sentence;
+        size_t count = sentence->hypotheses ? sentence->count : request->search.n_best;
+        bytes += hypothesis_bytes(request, sentence, 0);
+        for (size_t h = 0; count > 1 && h < count; h++)
+            bytes += hypothesis_bytes(request, sentence, h);
+        if (request->include & INCLUDE_HEADS)
+            bytes += sentence_looks(sentence, target_length(sentence, 0) + 1) * ((size_t)request->digits + WEIGHT_BYTES);
+        size_t branches = sentence->hypotheses ? sentence->search.tree.count : sentence->length * request->search.beam_size;
+        bytes += request->include & INCLUDE_BEAM ? branches * BRANCH_BYTES : 0;
+    }
     return bytes >= LARGE_BYTES;
 }
 
-/* The minimum size of one object: its keys and the known parts of the source. */
-static size_t least_of(const struct request *request, const struct sentence *sentence) {
+/* The keys and the known parts of the source. A sample has as many hypotheses as the request asks for; a beam has at least one,
+ * which the sentence object also repeats. */
+size_t api_least_bytes(const struct request *request) {
     static const char object[] = "{\"source_text\":\"\",\"text\":\"\",\"score\":0,\"log_prob\":0,\"finish_reason\":\"eos\"}",
                       offset[] = "{\"start\":0,\"end\":0,\"start_utf16\":0,\"end_utf16\":0},";
-    size_t bytes = sizeof object - 1 + sentence_text_length(sentence), steps = sentence->options.min_length;
-    for (size_t j = 0; request->include & INCLUDE_TOKENS && j < sentence->length; j++)
-        bytes += strlen(sentence->tokens[j].piece) + strlen("\"\",");
-    if (request->include & INCLUDE_OFFSETS)
-        bytes += (sentence->length + steps) * (sizeof offset - 1);
-    bytes += count_of(request->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) * steps * sentence->length * strlen("0,");
-    return bytes;
-}
-
-/* A sample has as many hypotheses as the request asks for; a beam has at least one, which the sentence object also repeats. */
-size_t api_least_bytes(const struct request *request) {
     bool sample = request->search.strategy == &search_sample;
     size_t objects = request->search.n_best == 1 ? 1 : sample ? 1 + request->search.n_best : 2, bytes = 0;
-    for (size_t i = 0; i < request->job_count && !request->plan; i++)
-        bytes += objects * least_of(request, request->jobs[i].sentence);
-    for (size_t i = 0; i < request->job_count && !request->plan && request->include & INCLUDE_HEADS; i++) /* of the best
-                                                                                                           * hypothesis */
-        bytes += sentence_looks(request->jobs[i].sentence, request->jobs[i].sentence->options.min_length) * strlen("0,");
+    for (size_t i = 0; i < request->job_count && !request->plan; i++) {
+        const struct sentence *sentence = request->jobs[i].sentence;
+        size_t least = sizeof object - 1 + sentence_text_length(sentence), steps = sentence->options.min_length;
+        for (size_t j = 0; request->include & INCLUDE_TOKENS && j < sentence->length; j++)
+            least += strlen(sentence->tokens[j].piece) + strlen("\"\",");
+        if (request->include & INCLUDE_OFFSETS)
+            least += (sentence->length + steps) * (sizeof offset - 1);
+        least +=
+            count_of(request->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) * steps * sentence->length * strlen("0,");
+        bytes += objects * least;
+        if (request->include & INCLUDE_HEADS) /* of the best hypothesis */
+            bytes += sentence_looks(sentence, steps) * strlen("0,");
+    }
     return bytes;
 }
 
@@ -659,37 +609,40 @@ static int event_end(struct api_stream *stream, struct writer *w) {
 static int say(struct api_stream *stream, const struct event *event) {
     bool token = event->kind == EVENT_TOKEN;
     struct writer w = {.most = token ? SIZE_MAX : stream->most};
+    const struct text *text = &stream->request->texts[event->text];
     event_begin(&w, token ? "token" : "sentence");
     writer_begin_object(&w, NULL);
     writer_count(&w, "text_index", event->text);
     writer_count(&w, "sentence", event->sentence);
+    if (!token)
+        writer_count(&w, "left", --stream->left);
     if (token) {
         writer_string(&w, "token", event->piece);
         writer_string_of(&w, "text", event->added, event->added_length);
         writer_number(&w, "log_prob", event->log_prob);
+    } else if (text->jobs) { /* a lean request includes nothing else */
+        const struct job *job = &text->jobs[event->sentence];
+        writer_string_of(&w, "source_text", text->source + job->source.begin, job->source.end - job->source.begin);
+        writer_string_of(&w, "text", job->outcome->text, job->outcome->length);
+        writer_number(&w, "score", job->outcome->score);
+        writer_number(&w, "log_prob", job->outcome->log_prob);
+        writer_string(&w, "finish_reason", finish_reasons[job->outcome->finish]);
     } else {
-        writer_count(&w, "left", --stream->left);
-        render_sentence(stream->request, &stream->request->texts[event->text], event->sentence, &stream->sent[event->text], &w);
+        struct arena arena;
+        arena_init(&arena, SCRATCH_BYTES);
+        struct sentence_view view = {
+            .request = stream->request, .include = stream->request->include, .text = text, .arena = &arena, .out = &w};
+        const struct sentence *sentence = &text->sentences[event->sentence];
+        struct rendering rendering;
+        if (translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, NULL) == 0)
+            put_next(&view, event->sentence, &rendering, &stream->sent[event->text]);
+        else
+            writer_fail(&w);
+        arena_done(&arena);
     }
     writer_end_object(&w);
     int result = event_end(stream, &w);
     return w.too_long ? 0 : result;
-}
-
-/* Writes the reply and releases it. The warnings of a document come first, since the document has no place for them. */
-static int say_last(struct api_stream *stream) {
-    struct writer w = {.most = SIZE_MAX};
-    stream->over = true;
-    if (stream->request->plan && stream->reply->status == STATUS_OK)
-        api_put_document_warnings(stream->request, &w);
-    event_begin(&w, stream->reply->status == STATUS_OK ? "result" : "error");
-    if (stream->reply->body)
-        writer_put(&w, stream->reply->body, stream->reply->length);
-    else
-        writer_fail(&w);
-    free(stream->reply->body);
-    stream->reply->body = NULL;
-    return event_end(stream, &w);
 }
 
 int api_stream_next(struct api_stream *stream) {
@@ -707,8 +660,23 @@ int api_stream_next(struct api_stream *stream) {
         stream->length = stream->text ? strlen(stream->text) : 0;
         return stream->text ? 1 : -1;
     case EVENT_END:
-        return say_last(stream);
+        break;
     default:
         return 0;
     }
+
+    /* the last event is the reply; the warnings of a document come before it, since the document has no place for them */
+    struct reply *reply = stream->reply;
+    struct writer w = {.most = SIZE_MAX};
+    stream->over = true;
+    if (stream->request->plan && reply->status == STATUS_OK)
+        api_put_document_warnings(stream->request, &w);
+    event_begin(&w, reply->status == STATUS_OK ? "result" : "error");
+    if (reply->body)
+        writer_put(&w, reply->body, reply->length);
+    else
+        writer_fail(&w);
+    free(reply->body);
+    reply->body = NULL;
+    return event_end(stream, &w);
 }

@@ -429,7 +429,9 @@ int api_read_glossary(const struct service *service, json_t *value, struct reque
  * has ended or the request is over. markup: replaces "text" if the text was cut at its tags; its sentences then have no offsets in
  * the whole. NULL: "text" is made of the sentences. */
 void api_render_text(struct request *request, const struct text *text, const struct html_bytes *markup, struct writer *out);
-/* The same for an item of request->plan. */
+/* Writes "pivot", the names of a text's two models. */
+void api_put_pivot(const struct text *text, struct writer *out);
+/* The same as api_render_text for an item of request->plan. */
 void api_render_item(struct request *request, const struct plan_item *item, struct writer *out);
 
 /* ---- warnings ----

@@ -659,12 +659,8 @@ static void native_finish(const struct service *service, struct request *request
                    : many ? request->language
                           : info->source,
                    "target", many ? request->variant : info->target, NULL);
-    if (first) {
-        writer_begin_array(&w, "pivot");
-        writer_string(&w, NULL, first->model->info.name);
-        writer_string(&w, NULL, first->second->info.name);
-        writer_end_array(&w);
-    }
+    if (first)
+        api_put_pivot(first, &w);
     if (request->variant && !many)
         writer_string(&w, "variant", request->variant);
     if (request->search.strategy == &search_sample)

@@ -39,6 +39,7 @@ struct judged {
     size_t doubtful;      /* how many are */
 };
 
+/* Returns -1 if memory is out. */
 static int judge_sentence(const struct request *request, const struct text *text, size_t i, struct arena *arena,
                           struct judgement *out) {
     const struct sentence *first = text->pivot ? &text->pivot->first[i] : NULL;
@@ -46,40 +47,7 @@ static int judge_sentence(const struct request *request, const struct text *text
                       : judgement_make(request, text, &text->sentences[i], first, arena, out);
 }
 
-/* Returns -1 if memory is out. */
-static int judge(const struct request *request, const struct text *text, struct arena *arena, struct judged *out) {
-    struct judgement one, *all = &out->all;
-    *out = (struct judged){.request = request, .text = text, .all = {.estimate = 1}};
-    for (size_t i = 0; i < text->count; i++) {
-        if (judge_sentence(request, text, i, arena, &one) != 0)
-            return -1;
-        all->untranslated |= one.untranslated;
-        all->unknown += one.unknown;
-        all->tokens += one.tokens;
-        all->omission.tokens += one.omission.tokens;
-        all->omission.left += one.omission.left;
-        all->source_count += one.source_count;
-        all->target_count += one.target_count;
-        out->doubtful += one.doubtful;
-        all->estimate = one.doubtful && one.estimate < all->estimate ? one.estimate : all->estimate;
-    }
-    return 0;
-}
-
 /* ---- language ---- */
-
-/* The languages that short texts may be in: all that the loaded models read or write. */
-static const char **likely_languages(const struct model_set *models, struct arena *arena, size_t *count) {
-    const char **codes = arena_alloc(arena, 2 * models->count, sizeof *codes);
-    *count = 0;
-    for (size_t i = 0; codes && i < 2 * models->count; i++) {
-        const struct translator_info *info = &models->all[i / 2]->info;
-        const char *code = i % 2 == 0 ? info->source : info->target;
-        if (*code) /* a folder that cannot be read has no languages */
-            codes[(*count)++] = code;
-    }
-    return codes;
-}
 
 static void put_language(struct writer *w, const struct warning *warning) {
     writer_string(w, "language", warning->detail);
@@ -89,8 +57,15 @@ static void put_language(struct writer *w, const struct warning *warning) {
 static int warn_of_language(const struct request *request, const char *source, const char *bytes, size_t length,
                             struct arena *arena, struct warnings *warnings) {
     char looks[LANGUAGE_NAME_BYTES], reads[LANGUAGE_NAME_BYTES];
-    size_t count;
-    const char **likely = likely_languages(request->models, arena, &count);
+    const struct model_set *models = request->models;
+    size_t count = 0;
+    const char **likely = arena_alloc(arena, 2 * models->count, sizeof *likely); /* all that the loaded models read or write */
+    for (size_t i = 0; likely && i < 2 * models->count; i++) {
+        const struct translator_info *info = &models->all[i / 2]->info;
+        const char *code = i % 2 == 0 ? info->source : info->target;
+        if (*code) /* a folder that cannot be read has no languages */
+            likely[count++] = code;
+    }
     struct language_other other = {.failed = true};
     if (likely)
         other = language_check(bytes, length, source, likely, count);
@@ -231,9 +206,21 @@ static const struct {
 /* codes: a bit for each warning to check. */
 static int check_text(const struct request *request, const struct text *text, unsigned codes, struct arena *arena,
                       struct warnings *warnings) {
-    struct judged judged;
-    if (judge(request, text, arena, &judged) != 0)
-        return -1;
+    struct judged judged = {.request = request, .text = text, .all = {.estimate = 1}};
+    struct judgement one, *all = &judged.all;
+    for (size_t i = 0; i < text->count; i++) {
+        if (judge_sentence(request, text, i, arena, &one) != 0)
+            return -1;
+        all->untranslated |= one.untranslated;
+        all->unknown += one.unknown;
+        all->tokens += one.tokens;
+        all->omission.tokens += one.omission.tokens;
+        all->omission.left += one.omission.left;
+        all->source_count += one.source_count;
+        all->target_count += one.target_count;
+        judged.doubtful += one.doubtful;
+        all->estimate = one.doubtful && one.estimate < all->estimate ? one.estimate : all->estimate;
+    }
     for (size_t code = 0; code < WARNING_CODES; code++) {
         bool wanted = (text->count > 0 || code == WARNING_UNTRANSLATED) && codes & 1u << code && kinds[code].check &&
                       (request->warns || !kinds[code].optional);
@@ -241,21 +228,6 @@ static int check_text(const struct request *request, const struct text *text, un
             return -1;
     }
     return 0;
-}
-
-/* Checks the language of an item's segments together. */
-static int check_markup(const struct request *request, const struct plan_item *item, struct arena *arena,
-                        struct warnings *warnings) {
-    char *joined = arena_alloc(arena, LANGUAGE_BYTES, 1);
-    size_t length = 0;
-    for (size_t i = 0; joined && i < item->count && length < LANGUAGE_BYTES; i++) {
-        size_t room = LANGUAGE_BYTES - length - 1, bytes = item->texts[i].source_length;
-        bytes = utf8_clip(item->texts[i].source, bytes, room);
-        memcpy(joined + length, item->texts[i].source, bytes);
-        length += bytes;
-        joined[length++] = '\n';
-    }
-    return joined ? warn_of_language(request, item->model->info.source, joined, length, arena, warnings) : -1;
 }
 
 int warnings_of_plan(struct request *request) {
@@ -269,8 +241,19 @@ int warnings_of_plan(struct request *request) {
         const struct plan_item *item = &plan->items[i];
         bool segments = plan->markup || item->marked;
         unsigned codes = segments ? ~(1u << WARNING_LANGUAGE) : ~0u;
-        if (segments && item->count > 0 && i < plan->strings && check_markup(request, item, arena, warnings) != 0)
-            return -1;
+        if (segments && item->count > 0 && i < plan->strings) { /* the segments' language, judged together */
+            char *joined = arena_alloc(arena, LANGUAGE_BYTES, 1);
+            size_t length = 0;
+            for (size_t j = 0; joined && j < item->count && length < LANGUAGE_BYTES; j++) {
+                const struct text *text = &item->texts[j];
+                size_t bytes = utf8_clip(text->source, text->source_length, LANGUAGE_BYTES - length - 1);
+                memcpy(joined + length, text->source, bytes);
+                length += bytes;
+                joined[length++] = '\n';
+            }
+            if (!joined || warn_of_language(request, item->model->info.source, joined, length, arena, warnings) != 0)
+                return -1;
+        }
         if (!plan->markup && item->marked && item->count == 0 && item->model &&
             warn_of_message(item->source, item->length, arena, warnings) != 0)
             return -1;
