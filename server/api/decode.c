@@ -48,47 +48,31 @@ void api_choose_dialect(const struct route *route, const struct call *call, stru
         reply->dialect = dialect_find(&(struct dialect_fields){.call = call});
 }
 
-/* Converts the body, a form or a query string to the object that the dialect's start takes. Sets the reply's dialect. NULL: the
- * reply is set. */
-static json_t *dialect_load(const struct call *call, struct reply *reply) {
+void api_decode_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    if (!api_admit(service, request, reply) || !api_has_models(service, request, reply))
+        return;
     bool form = api_is_form(call);
     json_t *body = form ? NULL : api_load_value(call, reply), *root = NULL;
     if (form ? api_check_fields(call, reply) != 0 : !body)
-        return NULL;
+        return;
     if (!reply->dialect || reply->dialect->path)
         reply->dialect = dialect_find(&(struct dialect_fields){body, call});
+    const struct dialect *dialect = reply->dialect;
     if (form)
-        return reply->dialect->load(call, reply);
-    if (reply->dialect->merge)
-        root = reply->dialect->merge(call, body, reply);
+        root = dialect->load(call, reply);
+    else if (dialect->merge)
+        root = dialect->merge(call, body, reply);
     else if (json_is_object(body))
         root = json_incref(body);
     else
         api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s", api_type_name(body));
     json_decref(body);
-    return root;
-}
-
-void api_decode_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    if (!api_admit(service, request, reply) || !api_has_models(service, request, reply))
-        return;
-    json_t *root = dialect_load(call, reply);
     if (root)
-        reply->dialect->start(reply->dialect, service, root, request, reply);
+        dialect->start(dialect, service, root, request, reply);
     json_decref(root);
 }
 
 /* ---- fields of other services ---- */
-
-/* Adds another value of a field that may be repeated. */
-static void add_value(json_t *root, const char *name, json_t *value) {
-    json_t *all = json_object_get(root, name);
-    if (!all) {
-        all = json_array();
-        json_object_set_new(root, name, all);
-    }
-    json_array_append_new(all, value);
-}
 
 json_t *order_load(const struct call *call, struct reply *reply) {
     const char *several = reply->dialect->several;
@@ -97,10 +81,16 @@ json_t *order_load(const struct call *call, struct reply *reply) {
         const struct api_field *field = &call->fields[i];
         if (api_is_key(field->name))
             continue;
-        if (several && strcmp(field->name, several) == 0)
-            add_value(root, field->name, json_stringn(field->value, field->length));
-        else if (!json_object_get(root, field->name)) /* the first value counts */
+        json_t *former = json_object_get(root, field->name);
+        if (several && strcmp(field->name, several) == 0) {
+            if (!former) {
+                former = json_array();
+                json_object_set_new(root, field->name, former);
+            }
+            json_array_append_new(former, json_stringn(field->value, field->length));
+        } else if (!former) { /* the first value counts */
             json_object_set_new(root, field->name, json_stringn(field->value, field->length));
+        }
     }
     if (!api_lacked_memory())
         return root;
@@ -308,12 +298,6 @@ void order_finish(const struct service *service, struct request *request, struct
 
 /* ---- cached answers ---- */
 
-/* True if equal requests have equal answers: nothing is drawn at random, measured or streamed. */
-static bool has_one_answer(const struct request *request, const json_t *root) {
-    bool random = request->search.strategy == &search_sample && !json_object_get(root, "seed");
-    return !random && !request->streamed && !(request->include & INCLUDE_TIMING);
-}
-
 /* 1.0 becomes 1. Beyond 2^53 not every integer is a double, so numbers written differently stay different. */
 static json_t *simpler(const json_t *value) {
     double number = json_is_real(value) ? json_real_value(value) : NAN;
@@ -336,38 +320,36 @@ static void simplify(json_t *value) {
     }
 }
 
-/* The dialect and the object in a canonical form: sorted fields without white space. A client's key does not change the answer and
- * must not be kept. Two keys that may use different models may get two answers to the same question, and the entries of a kept
- * glossary may change under its name. NULL if memory is out: then nothing is found or kept. */
-static const char *make_question(const char *dialect, const json_t *root, struct request *request) {
-    json_t *copy = json_deep_copy(root);
-    json_object_del(copy, "api_key");
-    simplify(copy);
-    char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS), *question = NULL;
-    json_decref(copy);
-    bool lacked = api_lacked_memory(); /* a part may be missing, which would make it another question */
-    const char *models = request->key ? request->key->limits.models : "";
-    size_t glossary = request->kept ? request->kept->number : 0;
-    if (lacked || !text || asprintf(&question, "%s %s %zu %s", dialect, models, glossary, text) < 0)
-        question = NULL;
-    const char *kept = question ? arena_copy(&request->arena, question, strlen(question)) : NULL;
-    free(question);
-    free(text);
-    return kept;
-}
-
 static struct question question_of(const struct request *request) {
     return (struct question){request->question, strlen(request->question), request->models->generation};
 }
 
+/* The question is the dialect and the object in a canonical form: sorted fields without white space. A client's key does not change
+ * the answer and must not be kept. Two keys that may use different models may get two answers to the same question, and the entries
+ * of a kept glossary may change under its name. If memory is out, nothing is found or kept. */
 bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
                 struct reply *reply) {
-    if (!service->cache || !has_one_answer(request, root) ||
+    /* equal requests have equal answers if nothing is drawn at random, measured or streamed */
+    bool random = request->search.strategy == &search_sample && !json_object_get(root, "seed");
+    if (!service->cache || random || request->streamed || request->include & INCLUDE_TIMING ||
         request->question) /* already looked up before it waited for its model */
         return false;
-    request->question = make_question(dialect, root, request);
+    json_t *copy = json_deep_copy(root);
+    json_object_del(copy, "api_key");
+    simplify(copy);
+    char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS), *whole = NULL;
+    json_decref(copy);
+    bool lacked = api_lacked_memory(); /* a part may be missing, which would make it another question */
+    const char *models = request->key ? request->key->limits.models : "";
+    size_t glossary = request->kept ? request->kept->number : 0;
+    if (lacked || !text || asprintf(&whole, "%s %s %zu %s", dialect, models, glossary, text) < 0)
+        whole = NULL;
+    request->question = whole ? arena_copy(&request->arena, whole, strlen(whole)) : NULL;
+    free(whole);
+    free(text);
     if (!request->question)
         return false;
+
     struct question question = question_of(request);
     unsigned warnings = 0;
     char *answer = cache_find(service->cache, &question, &warnings);
@@ -379,21 +361,16 @@ bool api_recall(const struct service *service, const char *dialect, const json_t
     return answer != NULL;
 }
 
-/* Keeps the answer if other requests may get it. */
-static void remember(const struct service *service, const struct request *request, const struct reply *reply) {
-    if (!request->question || reply->status != STATUS_OK)
-        return;
-    struct question question = question_of(request);
-    cache_keep(service->cache, &question, reply->body, reply->warnings);
-}
-
 void api_decode_finish(const struct service *service, struct request *request, struct reply *reply) {
     if (pivot_compose(request, NULL) != 0) {
         api_fail_memory(reply);
         return;
     }
     reply->dialect->finish(service, request, reply);
-    remember(service, request, reply);
+    if (request->question && reply->status == STATUS_OK) {
+        struct question question = question_of(request);
+        cache_keep(service->cache, &question, reply->body, reply->warnings);
+    }
 }
 
 /* ---- models that are not there yet: requests wait while one is downloaded (server/get/get.h), or learn how far it is ---- */
@@ -411,14 +388,6 @@ static void finish_fetch(struct fetch_wait *wait) {
     model_set_release(request->models);
     request->models = NULL;
     request->finish(request);
-}
-
-static void fail_fetching(const struct service *service, const char *pair, double progress, struct reply *reply) {
-    char message[API_MESSAGE_BYTES];
-    snprintf(message, sizeof message, "the model for %.60s is being downloaded: try again later", pair);
-    metrics_rejected(service->metrics, REJECTED_FETCHING);
-    api_fail_progress(reply, STATUS_UNAVAILABLE, "fetching", message, progress);
-    reply->retry_after_s = RETRY_S;
 }
 
 bool api_fetches(const struct service *service, const struct request *request) {
@@ -440,7 +409,11 @@ static bool fetch(const struct service *service, const char *source, const char 
     int64_t now_us = clock_us(), most_us = now_us + (int64_t)MOST_WAIT_S * 1000000;
     int64_t until_us = request->deadline_us < most_us ? request->deadline_us - ANSWER_US : most_us;
     if (answer == FETCH_BUSY || until_us <= now_us) {
-        fail_fetching(service, pair, progress, reply);
+        char message[API_MESSAGE_BYTES];
+        snprintf(message, sizeof message, "the model for %.60s is being downloaded: try again later", pair);
+        metrics_rejected(service->metrics, REJECTED_FETCHING);
+        api_fail_progress(reply, STATUS_UNAVAILABLE, "fetching", message, progress);
+        reply->retry_after_s = RETRY_S;
         return true;
     }
     struct fetch_wait *wait = request->fetch = arena_zalloc(&request->arena, 1, sizeof *wait);
@@ -611,8 +584,37 @@ static void fail_internal(const struct request *request, const struct error *err
     api_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
 }
 
-/* Refuses a request that could never be accepted. */
-static void check_size(const struct service *service, const char *field, const struct request *request, struct reply *reply) {
+void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
+    const char *const names[] = {[REQUEST_TEXT] = field,
+                                 [REQUEST_TARGET] = request->target_name,
+                                 [REQUEST_SPLIT] = "split_sentences",
+                                 [REQUEST_PREFIX] = "prefix",
+                                 [REQUEST_FORCE] = "force_attention",
+                                 [REQUEST_HEADS] = "include",
+                                 [REQUEST_GLOSSARY] = "glossary",
+                                 [REQUEST_PROTECT] = "protect"};
+    enum request_input input = REQUEST_TEXT;
+    struct error error = {0};
+    enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
+    if (verdict != SCHEDULER_ACCEPTED) { /* this is the cheapest refusal: under overload most requests end here */
+        api_fail_refused(service, verdict, request, reply);
+        return;
+    }
+    if (!has_models(service, request, reply))
+        return;
+    int result = request_prepare(request, request->loaded->translator, &input, &error);
+    if (result != 0 && request->budget.spent == BUDGET_SENTENCES)
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field, request->budget.most_sentences);
+    else if (error.code == ERROR_LENGTH)
+        api_fail(reply, STATUS_TOO_LARGE, names[input], "%s", error.message);
+    else if (error.code == ERROR_INPUT)
+        api_fail(reply, STATUS_INVALID, names[input], "%s", error.message);
+    else if (error.code != ERROR_NONE)
+        fail_internal(request, &error, reply);
+    if (result != 0 || error.code != ERROR_NONE)
+        return;
+
+    /* a request that could never be accepted */
     const struct scheduler_limits *limits = scheduler_limits(service->scheduler);
     size_t work = request_work(request), least = api_least_bytes(request);
     size_t bytes = request_decoding_bytes(request), most = service->options.decode_memory;
@@ -633,40 +635,6 @@ static void check_size(const struct service *service, const char *field, const s
                  field, kept, service->options.request_memory);
     else if (least > service->options.max_reply_bytes)
         api_fail_length(service, least, reply);
-}
-
-static void fail_preparation(const struct request *request, const char *name, const struct error *error, struct reply *reply) {
-    if (error->code == ERROR_LENGTH)
-        api_fail(reply, STATUS_TOO_LARGE, name, "%s", error->message);
-    else if (error->code == ERROR_INPUT)
-        api_fail(reply, STATUS_INVALID, name, "%s", error->message);
-    else
-        fail_internal(request, error, reply);
-}
-
-void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
-    const char *const names[] = {[REQUEST_TEXT] = field,
-                                 [REQUEST_TARGET] = request->target_name,
-                                 [REQUEST_SPLIT] = "split_sentences",
-                                 [REQUEST_PREFIX] = "prefix",
-                                 [REQUEST_FORCE] = "force_attention",
-                                 [REQUEST_HEADS] = "include",
-                                 [REQUEST_GLOSSARY] = "glossary",
-                                 [REQUEST_PROTECT] = "protect"};
-    enum request_input input = REQUEST_TEXT;
-    struct error error = {0};
-    enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
-    if (verdict != SCHEDULER_ACCEPTED) /* this is the cheapest refusal: under overload most requests end here */
-        api_fail_refused(service, verdict, request, reply);
-    else if (!has_models(service, request, reply))
-        return;
-    else if (request_prepare(request, request->loaded->translator, &input, &error) != 0 &&
-             request->budget.spent == BUDGET_SENTENCES)
-        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field, request->budget.most_sentences);
-    else if (error.code != ERROR_NONE)
-        fail_preparation(request, names[input], &error, reply);
-    else
-        check_size(service, field, request, reply);
 }
 
 /* Says why the second of two models does not translate what the first has made. */
