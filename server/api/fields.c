@@ -378,38 +378,9 @@ int api_read_forced(json_t *value, struct request *request, struct reply *reply)
 
 /* ---- protect: ["a string", {"pattern": "[A-Z]{2}-\\d+"}, ...] ---- */
 
-/* Checks item i. Returns its string or its pattern's; NULL: the reply is set. */
-static const char *read_protected(const json_t *item, size_t i, struct reply *reply) {
-    static const char name[] = "protect";
-    enum { MAX_BYTES = 200 };
-    const json_t *value = json_is_object(item) ? json_object_get(item, "pattern") : item;
-    const char *text = json_string_value(value);
-    size_t length = json_string_length(value);
-    if (!text || (json_is_object(item) && json_object_size(item) != 1)) {
-        api_fail(reply, STATUS_INVALID, name, "%s[%zu] must be a string or {\"pattern\": \"...\"}, got %s", name, i,
-                 api_type_name(item));
-        return NULL;
-    }
-    if (length > MAX_BYTES || text[strspn(text, " \t\r\n")] == '\0') {
-        api_fail(reply, STATUS_INVALID, name, "%s[%zu] must have between 1 and %d bytes, and not be blank, got %zu", name, i,
-                 MAX_BYTES, length);
-        return NULL;
-    }
-    if (!json_is_object(item))
-        return text;
-    struct error error = {0};
-    struct pattern *pattern = pattern_open(text, &error);
-    pattern_free(pattern);
-    if (!pattern && error.code == ERROR_INPUT)
-        api_fail(reply, STATUS_INVALID, name, "%s[%zu] is not a valid pattern: %s", name, i, error.message);
-    else if (!pattern)
-        api_fail_memory(reply);
-    return pattern ? text : NULL;
-}
-
 int api_read_protect(const json_t *value, struct request *request, struct reply *reply) {
     static const char name[] = "protect";
-    enum { MAX_ITEMS = 50 };
+    enum { MAX_ITEMS = 50, MAX_BYTES = 200 };
     struct arena *arena = &request->arena;
     if (!json_is_array(value))
         return api_refuse(reply, name, "%s must be an array of strings and patterns, got %s", name, api_type_name(value));
@@ -421,11 +392,24 @@ int api_read_protect(const json_t *value, struct request *request, struct reply 
     const char **patterns = arena_alloc(arena, count, sizeof *patterns);
     const json_t *item;
     json_array_foreach(arena_failed(arena) ? NULL : value, i, item) {
-        const char *text = read_protected(item, i, reply);
-        if (!text)
-            return -1;
+        bool is_pattern = json_is_object(item);
+        const json_t *string = is_pattern ? json_object_get(item, "pattern") : item;
+        const char *text = json_string_value(string);
+        size_t length = json_string_length(string);
+        struct error error = {0};
+        if (!text || (is_pattern && json_object_size(item) != 1))
+            return api_refuse(reply, name, "%s[%zu] must be a string or {\"pattern\": \"...\"}, got %s", name, i,
+                              api_type_name(item));
+        if (length > MAX_BYTES || text[strspn(text, " \t\r\n")] == '\0')
+            return api_refuse(reply, name, "%s[%zu] must have between 1 and %d bytes, and not be blank, got %zu", name, i,
+                              MAX_BYTES, length);
+        struct pattern *pattern = is_pattern ? pattern_open(text, &error) : NULL;
+        pattern_free(pattern);
+        if (is_pattern && !pattern)
+            return error.code == ERROR_INPUT ? api_refuse(reply, name, "%s[%zu] is not a valid pattern: %s", name, i, error.message)
+                                             : api_fail_memory(reply);
         const char *copy = arena_copy(arena, text, strlen(text));
-        if (json_is_object(item))
+        if (is_pattern)
             patterns[protection->pattern_count++] = copy;
         else
             entries[strings++] = (struct glossary_entry){copy, copy};

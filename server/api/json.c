@@ -96,12 +96,6 @@ const char *api_type_name(const json_t *value) {
 
 /* ---- bodies ---- */
 
-static bool is_json_type(const char *content_type) {
-    size_t length = content_type ? strcspn(content_type, "; \t") : 0;
-    return (length == 16 && strncasecmp(content_type, "application/json", length) == 0) ||
-           (length > 5 && strncasecmp(content_type + length - 5, "+json", 5) == 0);
-}
-
 static size_t count_blanks(const struct call *call) {
     size_t blank = 0;
     while (blank < call->length && strchr(" \t\r\n", call->body[blank]) && call->body[blank])
@@ -128,7 +122,11 @@ json_t *api_load_value(const struct call *call, struct reply *reply) {
         api_fail(reply, STATUS_INVALID, NULL, "the body is empty: send a JSON object, or the fields in the query string");
         return NULL;
     }
-    if (!api_begins_json(call) && !is_json_type(call->content_type)) {
+    const char *type = call->content_type;
+    size_t length = type ? strcspn(type, "; \t") : 0;
+    bool json = (length == 16 && strncasecmp(type, "application/json", length) == 0) ||
+                (length > 5 && strncasecmp(type + length - 5, "+json", 5) == 0);
+    if (!json && !api_begins_json(call)) {
         api_fail(reply, STATUS_MEDIA_TYPE, NULL, "the body must be a JSON object (content type application/json)");
         return NULL;
     }
@@ -186,14 +184,6 @@ static const struct {
     {STATUS_DEADLINE, "deadline_exceeded"},
 };
 
-static const char *code_of(unsigned status) {
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        if (codes[i].status == status)
-            return codes[i].code;
-    }
-    return "internal_error";
-}
-
 void dialect_put_error(struct writer *w, const struct dialect_error *error) {
     writer_begin_object(w, NULL);
     writer_strings(w, "error", error->message, "code", error->code, NULL);
@@ -234,7 +224,12 @@ int api_fail(struct reply *reply, unsigned status, const char *field, const char
     /* a message that quotes a client may have been cut within a character, which JSON cannot represent */
     for (char *c = message; !utf8_valid(message, strlen(message)); c++)
         *c = (unsigned char)*c >= 0x80 ? '?' : *c;
-    return api_fail_coded(reply, status, code_of(status), field, message);
+    const char *code = "internal_error";
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        if (codes[i].status == status)
+            code = codes[i].code;
+    }
+    return api_fail_coded(reply, status, code, field, message);
 }
 
 int api_fail_memory(struct reply *reply) {

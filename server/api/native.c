@@ -180,23 +180,8 @@ static int choose(const struct service *service, const struct api_form *form, st
                       last->info.variant_count, last->info.variants[0]);
 }
 
-/* No model leads to the target: the first text's language, among those from which one that does can be downloaded. As
- * api_fetch_missing. */
-static bool fetch_detected(const struct service *service, const struct api_form *form, struct request *request,
-                           struct reply *reply) {
-    enum { MOST_SOURCES = 128 };
-    char codes[MOST_SOURCES][32];
-    const char *list[MOST_SOURCES];
-    const json_t *text = json_is_array(form->text) ? json_array_get(form->text, 0) : form->text;
-    if (!api_fetches(service, request))
-        return false;
-    size_t count = fetcher_sources(service->fetcher, form->target_language, codes, MOST_SOURCES);
-    for (size_t i = 0; i < count; i++)
-        list[i] = codes[i];
-    if (count == 0)
-        list[count++] = "en"; /* the list is not known yet, or has it only by way of English */
-    struct language_guess guess = language_detect(json_string_value(text), json_string_length(text), false, list, count);
-    return !guess.failed && api_fetch_missing(service, list[guess.index], form->target_language, request, reply);
+static json_t *item(json_t *value, size_t i) {
+    return json_is_array(value) ? json_array_get(value, i) : value;
 }
 
 /* The texts may be in several languages and then need several models. */
@@ -219,12 +204,25 @@ static int choose_detected(const struct service *service, struct api_form *form,
     struct choice *chosen = arena_zalloc(&request->arena, code_count + 1, sizeof *chosen); /* for each code */
     if (!codes || !chosen)
         return api_fail_memory(reply);
-    if (code_count == 0 && pairs && fetch_detected(service, form, request, reply))
-        return -1;
+    if (code_count == 0 && pairs && api_fetches(service, request)) {
+        /* the first text's language, among those from which a model that leads to the target can be downloaded */
+        enum { MOST_SOURCES = 128 };
+        char sources[MOST_SOURCES][32];
+        const char *list[MOST_SOURCES];
+        const json_t *text = item(form->text, 0);
+        size_t source_count = fetcher_sources(service->fetcher, form->target_language, sources, MOST_SOURCES);
+        for (size_t i = 0; i < source_count; i++)
+            list[i] = sources[i];
+        if (source_count == 0)
+            list[source_count++] = "en"; /* the list is not known yet, or has it only by way of English */
+        struct language_guess guess = language_detect(json_string_value(text), json_string_length(text), false, list, source_count);
+        if (!guess.failed && api_fetch_missing(service, list[guess.index], form->target_language, request, reply))
+            return -1;
+    }
     if (code_count == 0)
-        return fail_model(request->models, form, reply);
+        return fail_model(models, form, reply);
     for (size_t i = 0; i < count; i++) {
-        const json_t *text = json_is_array(form->text) ? json_array_get(form->text, i) : form->text;
+        const json_t *text = item(form->text, i);
         struct language_guess guess = language_detect(json_string_value(text), json_string_length(text), false, codes, code_count);
         if (guess.failed)
             return api_fail_memory(reply);
@@ -236,14 +234,6 @@ static int choose_detected(const struct service *service, struct api_form *form,
         form->choices[i].confidence = guess.confidence / 100;
     }
     return 0;
-}
-
-/* The model that is named reads many languages. */
-static bool names_many(const struct model_set *models, const struct api_form *form) {
-    for (size_t i = 0; form->model && i < models->count; i++)
-        if (strcmp(models->all[i]->info.name, form->model) == 0)
-            return models->all[i]->info.languages != NULL;
-    return false;
 }
 
 /* Sets form->choices [count], and the request's model and variant, which are those that write the first text's translation. If
@@ -262,9 +252,11 @@ static int choose_models(const struct service *service, struct api_form *form, s
     if (form->attention && form->target_language && check_target(service, request->models, form, reply) != 0)
         return -1;
 
-    bool usual_fits = false;
-    for (size_t i = 0; usual && i < request->models->count; i++)
-        usual_fits |= strcmp(request->models->all[i]->info.name, usual) == 0 && matches(&request->models->all[i]->info, form);
+    bool usual_fits = false, many = false; /* many: the model that is named reads many languages */
+    for (size_t i = 0; i < request->models->count; i++) {
+        const struct translator_info *info = &request->models->all[i]->info;
+        usual_fits |= usual && strcmp(info->name, usual) == 0 && matches(info, form);
+    }
     if (!form->model && !form->target_language && !form->variant) {
         if (!usual_fits && list_pairs(request->models, form, pairs) > 1)
             return form->source
@@ -273,7 +265,9 @@ static int choose_models(const struct service *service, struct api_form *form, s
                                     pairs);
         form->model = usual_fits ? usual : NULL;
     }
-    bool detects = !form->source && (automatic || (form->target_language && !form->model) || names_many(request->models, form));
+    for (size_t i = 0; form->model && i < request->models->count; i++)
+        many |= strcmp(request->models->all[i]->info.name, form->model) == 0 && request->models->all[i]->info.languages;
+    bool detects = !form->source && (automatic || (form->target_language && !form->model) || many);
     if (detects ? choose_detected(service, form, count, request, reply) != 0
                 : choose(service, form, request, &form->choices[0], reply) != 0)
         return -1;
@@ -286,10 +280,6 @@ static int choose_models(const struct service *service, struct api_form *form, s
 }
 
 /* ---- combinations of fields ---- */
-
-static json_t *item(json_t *value, size_t i) {
-    return json_is_array(value) ? json_array_get(value, i) : value;
-}
 
 /* Reads a string or an array of them, of at most `most` characters together. */
 static int check_texts(const char *field, json_t *value, size_t most, size_t *count, struct reply *reply) {
@@ -374,22 +364,6 @@ static int check_pivot(const struct api_form *form, const struct choice *choice,
     return 0;
 }
 
-/* "all" means everything that all models of the request have. */
-static void settle_include(struct api_form *form, size_t count) {
-    if (!(form->include & INCLUDE_ALL))
-        return;
-    form->include |= ((INCLUDE_HEADS << 1) - 1) & ~(unsigned)(INCLUDE_HEADS | INCLUDE_BEAM);
-    for (size_t i = 0; i < count; i++) {
-        const struct choice *choice = &form->choices[i];
-        const struct translator_info *first = &choice->model->info, *second = choice->second ? &choice->second->info : first;
-        if (choice->second || !first->quality)
-            form->include &= ~(unsigned)INCLUDE_QUALITY;
-        if (!first->attention || !second->attention)
-            form->include &= ~(unsigned)(INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS);
-    }
-    form->include &= ~INCLUDE_ALL;
-}
-
 /* Checks everything that does not need the models' tokenizers. */
 static int check_form(const struct service *service, struct api_form *form, size_t *count, struct request *request,
                       struct reply *reply) {
@@ -411,7 +385,17 @@ static int check_form(const struct service *service, struct api_form *form, size
     if (choose_models(service, form, *count, request, reply) != 0)
         return -1;
 
-    settle_include(form, *count);
+    if (form->include & INCLUDE_ALL) /* everything that all models of the request have */
+        form->include |= ((INCLUDE_HEADS << 1) - 1) & ~(unsigned)(INCLUDE_HEADS | INCLUDE_BEAM);
+    for (size_t i = 0; form->include & INCLUDE_ALL && i < *count; i++) {
+        const struct choice *choice = &form->choices[i];
+        const struct translator_info *first = &choice->model->info, *second = choice->second ? &choice->second->info : first;
+        if (choice->second || !first->quality)
+            form->include &= ~(unsigned)INCLUDE_QUALITY;
+        if (!first->attention || !second->attention)
+            form->include &= ~(unsigned)(INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS);
+    }
+    form->include &= ~INCLUDE_ALL;
     parameters_settle(&form->search, &request->model->info, service->options.rows);
     if (check_numbers(form, service->options.rows, reply) != 0)
         return -1;
@@ -435,16 +419,7 @@ static int check_form(const struct service *service, struct api_form *form, size
 
 /* ---- texts with tags or marks, as the segments that are translated ---- */
 
-/* Refuses fields that have no meaning for a text that is cut at its tags. */
-static int check_markup(const struct api_form *form, struct reply *reply) {
-    const char *name = form->stream ? "stream" : form->prefix[0] ? "prefix" : NULL;
-    if (name)
-        return api_refuse(reply, name, "%s must be omitted when format is %s", name, form->format);
-    return form->include & INCLUDE_HEADS
-               ? api_refuse(reply, "include", "include must not contain heads when format is %s", form->format)
-               : 0;
-}
-
+/* Each text is an item. NULL: memory is out. */
 static struct plan *make_plan(const struct api_form *form, struct request *request) {
     static const struct html_tags tags = {.outline = true};
     struct plan *plan = arena_zalloc(&request->arena, 1, sizeof *plan);
@@ -473,39 +448,16 @@ static struct plan *make_plan(const struct api_form *form, struct request *reque
     return arena_failed(&request->arena) ? NULL : plan;
 }
 
-/* Makes a text of the request for each segment. Returns -1 if memory is out. */
-static int cut_texts(struct plan *plan, struct request *request) {
-    size_t count = 0;
-    for (size_t i = 0; i < plan->count; i++)
-        count += plan->items[i].count;
-    struct text *texts = arena_zalloc(&request->arena, count, sizeof *texts), *text = texts;
-    if (!texts)
-        return -1;
-    for (size_t i = 0; i < plan->count; i++) {
-        struct plan_item *item = &plan->items[i];
-        const struct text *whole = item->texts;
-        item->texts = text;
-        for (size_t j = 0; j < item->count; j++, text++) {
-            *text = *whole;
-            if (!plan->markup && !item->marked)
-                continue;
-            text->source = item->html.segments[j].text;
-            text->source_length = item->html.segments[j].length;
-        }
-    }
-    request->texts = texts;
-    request->text_count = count;
-    request->plan = plan;
-    return 0;
-}
-
 /* Sets request->texts, one text for each segment, and request->plan, if there are any tags or marks. -1: the reply is set. */
 static int read_markup(const struct api_form *form, struct request *request, struct reply *reply) {
     bool text = strcmp(form->format, "text") == 0, marked = !text;
     struct error error = {0};
     request->plan = NULL; /* a request that waited for its model is read again */
-    if (!text && check_markup(form, reply) != 0)
-        return -1;
+    const char *unfit = text ? NULL : form->stream ? "stream" : form->prefix[0] ? "prefix" : NULL;
+    if (unfit)
+        return api_refuse(reply, unfit, "%s must be omitted when format is %s", unfit, form->format);
+    if (!text && form->include & INCLUDE_HEADS)
+        return api_refuse(reply, "include", "include must not contain heads when format is %s", form->format);
     if (text && (request->verbatim || form->attention || form->translation || form->stream || form->prefix[0] ||
                  form->force_attention || form->include & INCLUDE_HEADS))
         return 0;
@@ -514,95 +466,40 @@ static int read_markup(const struct api_form *form, struct request *request, str
         return api_fail_memory(reply);
     if (error.code == ERROR_INPUT)
         return api_refuse(reply, "text", "text: %s", error.message);
-    for (size_t i = 0; i < plan->count; i++)
+    size_t count = 0;
+    for (size_t i = 0; i < plan->count; i++) {
         marked |= plan->items[i].marked;
-    if (marked && cut_texts(plan, request) != 0)
-        return api_fail_memory(reply);
-    request->aligns |= marked;
-    return 0;
-}
-
-/* ---- JSON -> request ---- */
-
-static int copy_texts(const struct api_form *form, size_t count, struct request *request, struct reply *reply) {
-    request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
-    request->characters = 0; /* a request that waited for its model is read again */
-    for (size_t i = 0; request->texts && i < count; i++) {
-        struct text *text = &request->texts[i];
-        const struct choice *choice = &form->choices[i];
-        json_t *source = item(form->text, i), *target = form->translation ? item(form->translation, i) : NULL;
-        text->source_length = json_string_length(source);
-        text->source = arena_copy(&request->arena, json_string_value(source), text->source_length);
-        request->characters += utf8_count(json_string_value(source), text->source_length);
-        text->target_length = json_string_length(target);
-        text->model = choice->model;
-        text->variant = choice->variant;
-        text->language = choice->language;
-        text->second = choice->second;
-        text->second_variant = choice->second_variant;
-        text->detected = choice->detected;
-        text->confidence = choice->confidence;
-        text->target = target ? arena_copy(&request->arena, json_string_value(target), text->target_length) : NULL;
+        count += plan->items[i].count;
     }
-    request->prefix_length = strlen(form->prefix);
-    request->prefix = arena_copy(&request->arena, form->prefix, request->prefix_length);
-    if (arena_failed(&request->arena))
+    if (!marked)
+        return 0;
+
+    struct text *texts = arena_zalloc(&request->arena, count, sizeof *texts), *cut = texts;
+    if (!texts)
         return api_fail_memory(reply);
+    for (size_t i = 0; i < plan->count; i++) {
+        struct plan_item *whole = &plan->items[i];
+        const struct text *uncut = whole->texts;
+        whole->texts = cut;
+        for (size_t j = 0; j < whole->count; j++, cut++) {
+            *cut = *uncut;
+            if (!plan->markup && !whole->marked)
+                continue;
+            cut->source = whole->html.segments[j].text;
+            cut->source_length = whole->html.segments[j].length;
+        }
+    }
+    request->texts = texts;
     request->text_count = count;
+    request->plan = plan;
+    request->aligns = true;
     return 0;
-}
-
-static void fill_options(const struct api_form *form, const struct service_options *options, struct request *request) {
-    request->include = form->include;
-    request->digits = (int)form->digits;
-    request->links = form->links;
-    request->aligns = (form->include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
-    request->replace_unknowns = form->replace_unknowns;
-    request->verbatim = request->verbatim || form->verbatim;
-    request->streamed = form->stream;
-    request->warns = form->warns;
-    request->target_name = "translation";
-    request->split = form->split_given ? form->split : !form->translation;
-    request->search = form->search;
-    request->search.max_steps = options->max_steps;
-    request->search.alternatives = (form->include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
-    request->search.tree = (form->include & INCLUDE_BEAM) != 0;
-    request->search.max_rows = options->rows;
-}
-
-/* Checks everything and tokenizes nothing. -1: the reply is set. */
-static int parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
-    size_t count;
-    struct api_form form = api_default_form(kind);
-    if (getrandom(&form.search.sampling.seed, sizeof form.search.sampling.seed, 0) != (ssize_t)sizeof form.search.sampling.seed)
-        form.search.sampling.seed = (uint64_t)clock_us();
-    form.search.sampling.seed >>= 11; /* a JavaScript number has no more bits, so every client can send the seed back */
-    if (api_read_form(root, kind, &form, reply) != 0 || check_form(service, &form, &count, request, reply) != 0 ||
-        (form.force_attention && api_read_forced(form.force_attention, request, reply) != 0) ||
-        (form.glossary && api_read_glossary(service, form.glossary, request, reply) != 0) ||
-        (form.protect && api_read_protect(form.protect, request, reply) != 0) || copy_texts(&form, count, request, reply) != 0)
-        return -1;
-    fill_options(&form, &service->options, request);
-    return kind == API_TRANSLATE ? read_markup(&form, request, reply) : 0;
 }
 
 /* ---- the dialect ---- */
 
 static bool native_speaks(const struct dialect_fields *fields) {
     return dialect_has(fields, "text");
-}
-
-/* An array of both, in order; takes over the second value. */
-static json_t *joined(json_t *first, json_t *second) {
-    json_t *all = json_array();
-    json_t *const parts[] = {first, second};
-    for (size_t i = 0; i < 2; i++)
-        if (json_is_array(parts[i]))
-            json_array_extend(all, parts[i]);
-        else
-            json_array_append(all, parts[i]);
-    json_decref(second);
-    return all;
 }
 
 static enum api_kind kind_of(const struct dialect *dialect) {
@@ -630,7 +527,17 @@ static json_t *native_load(const struct call *call, struct reply *reply) {
             value = type->from_text(sent->value, sent->length);
         if (!value) /* unknown fields, too; they are refused later */
             value = json_stringn(sent->value, sent->length);
-        json_object_set_new(root, sent->name, former ? joined(former, value) : value);
+        if (former) { /* an array of both, in order */
+            json_t *all = json_array(), *const parts[] = {former, value};
+            for (size_t p = 0; p < 2; p++)
+                if (json_is_array(parts[p]))
+                    json_array_extend(all, parts[p]);
+                else
+                    json_array_append(all, parts[p]);
+            json_decref(value);
+            value = all;
+        }
+        json_object_set_new(root, sent->name, value);
     }
     if (!api_lacked_memory())
         return root;
@@ -639,9 +546,67 @@ static json_t *native_load(const struct call *call, struct reply *reply) {
     return NULL;
 }
 
+/* Checks everything and tokenizes nothing, before the answer is looked up or the request is prepared. */
 static void native_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                          struct reply *reply) {
-    if (parse(service, root, kind_of(dialect), request, reply) == 0 && !api_recall(service, dialect->name, root, request, reply))
+    size_t count;
+    enum api_kind kind = kind_of(dialect);
+    struct api_form form = api_default_form(kind);
+    uint64_t *seed = &form.search.sampling.seed;
+    if (getrandom(seed, sizeof *seed, 0) != (ssize_t)sizeof *seed)
+        *seed = (uint64_t)clock_us();
+    *seed >>= 11; /* a JavaScript number has no more bits, so every client can send the seed back */
+    if (api_read_form(root, kind, &form, reply) != 0 || check_form(service, &form, &count, request, reply) != 0 ||
+        (form.force_attention && api_read_forced(form.force_attention, request, reply) != 0) ||
+        (form.glossary && api_read_glossary(service, form.glossary, request, reply) != 0) ||
+        (form.protect && api_read_protect(form.protect, request, reply) != 0))
+        return;
+
+    struct arena *arena = &request->arena;
+    request->texts = arena_zalloc(arena, count, sizeof *request->texts);
+    request->characters = 0; /* a request that waited for its model is read again */
+    for (size_t i = 0; request->texts && i < count; i++) {
+        const struct choice *choice = &form.choices[i];
+        const json_t *source = item(form.text, i), *target = form.translation ? item(form.translation, i) : NULL;
+        size_t length = json_string_length(source), target_length = json_string_length(target);
+        request->texts[i] = (struct text){.source = arena_copy(arena, json_string_value(source), length),
+                                          .source_length = length,
+                                          .target = target ? arena_copy(arena, json_string_value(target), target_length) : NULL,
+                                          .target_length = target_length,
+                                          .model = choice->model,
+                                          .variant = choice->variant,
+                                          .language = choice->language,
+                                          .second = choice->second,
+                                          .second_variant = choice->second_variant,
+                                          .detected = choice->detected,
+                                          .confidence = choice->confidence};
+        request->characters += utf8_count(json_string_value(source), length);
+    }
+    request->prefix_length = strlen(form.prefix);
+    request->prefix = arena_copy(arena, form.prefix, request->prefix_length);
+    if (arena_failed(arena)) {
+        api_fail_memory(reply);
+        return;
+    }
+    request->text_count = count;
+
+    request->include = form.include;
+    request->digits = (int)form.digits;
+    request->links = form.links;
+    request->aligns = (form.include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
+    request->replace_unknowns = form.replace_unknowns;
+    request->verbatim = request->verbatim || form.verbatim;
+    request->streamed = form.stream;
+    request->warns = form.warns;
+    request->target_name = "translation";
+    request->split = form.split_given ? form.split : !form.translation;
+    request->search = form.search;
+    request->search.max_steps = service->options.max_steps;
+    request->search.alternatives = (form.include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
+    request->search.tree = (form.include & INCLUDE_BEAM) != 0;
+    request->search.max_rows = service->options.rows;
+    if ((kind == API_ATTENTION || read_markup(&form, request, reply) == 0) &&
+        !api_recall(service, dialect->name, root, request, reply))
         api_prepare(service, "text", request, reply);
 }
 
