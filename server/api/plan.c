@@ -294,33 +294,30 @@ static enum plan_refusal refusal_of(const struct error *err) {
     return err->code == ERROR_INPUT ? PLAN_MARKUP : PLAN_MEMORY;
 }
 
-/* Guesses the language of an archive from the beginning of its text, for which it is unpacked. */
-static enum plan_refusal guess_archive(struct plan *plan, struct request *request, struct plan_reason *reason) {
-    enum { MOST_BYTES = 64 * 1024 };
-    struct plan_item *item = &plan->items[0], text = {0};
-    if (parse_item(plan, item, &request->arena, &reason->error) != 0)
-        return refusal_of(&reason->error);
-    char *joined = malloc(MOST_BYTES);
-    if (!joined)
-        return PLAN_MEMORY;
-    for (size_t i = 0; i < item->html.count && text.length < MOST_BYTES; i++) {
-        const struct html_segment *segment = &item->html.segments[i];
-        size_t taken = utf8_clip(segment->text, segment->length, MOST_BYTES - text.length - 1);
-        memcpy(joined + text.length, segment->text, taken);
-        joined[text.length + taken] = '\n';
-        text.length += taken + 1;
-    }
-    text.source = joined;
-    item->guess = plan_detect(&text, 1, false, request->models);
-    free(joined);
-    return item->guess.code ? PLAN_OK : PLAN_MEMORY;
-}
-
-/* Guesses one language for all strings, or one for each. */
+/* Guesses one language for all strings, or one for each; that of an archive from the beginning of its text, for which it is
+ * unpacked. */
 static enum plan_refusal guess_sources(struct plan *plan, struct request *request, struct plan_reason *reason) {
+    enum { MOST_BYTES = 64 * 1024 };
     size_t together = plan->apart ? 1 : plan->strings;
-    if (plan->document && plan->document->archive)
-        return guess_archive(plan, request, reason);
+    if (plan->document && plan->document->archive) {
+        struct plan_item *item = &plan->items[0], text = {0};
+        if (parse_item(plan, item, &request->arena, &reason->error) != 0)
+            return refusal_of(&reason->error);
+        char *joined = malloc(MOST_BYTES);
+        if (!joined)
+            return PLAN_MEMORY;
+        for (size_t i = 0; i < item->html.count && text.length < MOST_BYTES; i++) {
+            const struct html_segment *segment = &item->html.segments[i];
+            size_t taken = utf8_clip(segment->text, segment->length, MOST_BYTES - text.length - 1);
+            memcpy(joined + text.length, segment->text, taken);
+            joined[text.length + taken] = '\n';
+            text.length += taken + 1;
+        }
+        text.source = joined;
+        item->guess = plan_detect(&text, 1, false, request->models);
+        free(joined);
+        return item->guess.code ? PLAN_OK : PLAN_MEMORY;
+    }
     for (size_t i = 0; i < plan->strings; i++) {
         struct plan_item *item = &plan->items[i];
         bool tags = (plan->markup && !plan->document) || html_is_marked((struct html_bytes){item->source, item->length});
@@ -396,19 +393,15 @@ int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
     return 0;
 }
 
-/* The item of the same string for an earlier target whose first model of two is the same. NULL: there is none. */
-static const struct plan_item *find_twin(const struct plan *plan, size_t i) {
-    const struct plan_item *item = &plan->items[i];
-    for (size_t j = i % plan->strings; item->second && j < i; j += plan->strings) {
-        const struct plan_item *before = &plan->items[j];
-        if (before->second && before->model == item->model && before->variant == item->variant)
-            return before;
-    }
-    return NULL;
-}
-
 /* Makes one text of the request for each string, or for each segment of markup. */
-static int make_texts(struct plan *plan, struct request *request) {
+enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason) {
+    if (plan_parse(plan, &request->arena, &reason->error) != 0)
+        return refusal_of(&reason->error);
+    for (size_t i = 0; i < plan->count; i++)
+        reason->characters += plan_characters(plan, i);
+    if (reason->characters > max_characters)
+        return PLAN_LENGTH;
+
     size_t count = 0;
     for (size_t i = 0; i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
@@ -417,36 +410,32 @@ static int make_texts(struct plan *plan, struct request *request) {
     }
     struct text *text = request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
     if (!text)
-        return -1;
+        return PLAN_MEMORY;
     for (size_t i = 0; i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
-        const struct plan_item *twin = find_twin(plan, i);
+        /* the item of the same string for an earlier target whose first model of two is the same */
+        const struct plan_item *twin = NULL;
+        for (size_t j = i % plan->strings; item->second && !twin && j < i; j += plan->strings) {
+            const struct plan_item *before = &plan->items[j];
+            if (before->second && before->model == item->model && before->variant == item->variant)
+                twin = before;
+        }
         item->texts = text;
         for (size_t j = 0; j < item->count; j++, text++) {
-            text->model = item->model;
-            text->variant = item->variant;
-            text->language = item->language;
-            text->second = item->second;
-            text->second_variant = item->second_variant;
-            text->twin = twin ? &twin->texts[j] : NULL;
             bool segment = plan->markup || item->marked;
-            text->source = segment ? item->html.segments[j].text : item->source;
-            text->source_length = segment ? item->html.segments[j].length : item->length;
-            text->placed = segment && html_is_placed(&item->html, &item->html.segments[j]);
+            *text = (struct text){.model = item->model,
+                                  .variant = item->variant,
+                                  .language = item->language,
+                                  .second = item->second,
+                                  .second_variant = item->second_variant,
+                                  .twin = twin ? &twin->texts[j] : NULL,
+                                  .source = segment ? item->html.segments[j].text : item->source,
+                                  .source_length = segment ? item->html.segments[j].length : item->length,
+                                  .placed = segment && html_is_placed(&item->html, &item->html.segments[j])};
         }
     }
     request->text_count = count;
-    return 0;
-}
-
-enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason) {
-    if (plan_parse(plan, &request->arena, &reason->error) != 0)
-        return refusal_of(&reason->error);
-    for (size_t i = 0; i < plan->count; i++)
-        reason->characters += plan_characters(plan, i);
-    if (reason->characters > max_characters)
-        return PLAN_LENGTH;
-    return make_texts(plan, request) == 0 ? PLAN_OK : PLAN_MEMORY;
+    return PLAN_OK;
 }
 
 void plan_search(const struct plan *plan, size_t rows, struct request *request) {
@@ -505,20 +494,6 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
     return 0;
 }
 
-/* The text that the hypotheses of this rank make; a sentence that has fewer contributes its last. */
-static int render_rank(const struct text *text, size_t rank, struct arena *arena, struct plan_answer *answer) {
-    struct text ranked = *text;
-    struct rendered rendered;
-    ranked.sentences = arena_alloc(arena, text->count, sizeof *ranked.sentences);
-    if (!ranked.sentences)
-        return -1;
-    for (size_t i = 0; i < text->count; i++) {
-        ranked.sentences[i] = text->sentences[i]; /* only read */
-        ranked.sentences[i].hypotheses += rank < text->sentences[i].count ? rank : text->sentences[i].count - 1;
-    }
-    return render_item(&ranked, arena, &rendered, answer);
-}
-
 static void answers_add(struct plan_answers *answers, const struct plan_answer *answer) {
     for (size_t i = 0; i < answers->count; i++) {
         if (answers->all[i].length == answer->length && memcmp(answers->all[i].text, answer->text, answer->length) == 0)
@@ -543,7 +518,14 @@ const struct plan_answers *plan_answers(const struct plan *plan, struct arena *a
             return NULL;
         answers_add(&all[i], &answer);
         for (size_t rank = 1; rank <= others; rank++) {
-            if (render_rank(&item->texts[0], rank, arena, &answer) != 0)
+            /* the text that the hypotheses of this rank make; a sentence that has fewer contributes its last */
+            struct text ranked = item->texts[0];
+            struct sentence *sentences = ranked.sentences = arena_alloc(arena, ranked.count, sizeof *ranked.sentences);
+            for (size_t s = 0; sentences && s < ranked.count; s++) {
+                sentences[s] = item->texts[0].sentences[s]; /* only read */
+                sentences[s].hypotheses += rank < sentences[s].count ? rank : sentences[s].count - 1;
+            }
+            if (!sentences || render_item(&ranked, arena, &rendered, &answer) != 0)
                 return NULL;
             answers_add(&all[i], &answer);
         }
@@ -555,28 +537,6 @@ const struct plan_answers *plan_answers(const struct plan *plan, struct arena *a
 
 static struct span shifted(struct span span, size_t by) {
     return (struct span){by + span.begin, by + span.end};
-}
-
-static int align_sentence(const struct text *text, const struct rendered *rendered, size_t i, struct arena *arena,
-                          struct plan_alignment *out, size_t *room) {
-    const struct sentence *sentence = &text->sentences[i];
-    const struct hypothesis *hypothesis = &sentence->hypotheses[0];
-    struct word_sides sides;
-    struct word_matrix matrix;
-    if (!translator_info(sentence->translator).attention)
-        return 0;
-    if (render_words(sentence, WORDS_UNICODE, hypothesis, &rendered->sentences[i], arena, &sides, NULL) != 0 ||
-        render_merge(&sides, hypothesis->alignment, arena, &matrix, NULL) != 0)
-        return -1;
-    struct plan_pair *words = arena_grow(arena, out->words, out->word_count, room, matrix.target_count, sizeof *words);
-    if (!words)
-        return -1;
-    out->words = words;
-    for (size_t word = 0, source; word < matrix.target_count; word++)
-        if (render_aligned(matrix.weights + word * matrix.source_count, matrix.source_count, matrix.ends[word], &source))
-            out->words[out->word_count++] = (struct plan_pair){shifted(sides.source.words[source], sentence->source.begin),
-                                                               shifted(sides.target.words[word], rendered->begins[i])};
-    return 0;
 }
 
 /* Each sentence extends to the beginning of the next. */
@@ -607,8 +567,24 @@ int plan_align(const struct plan_item *item, struct arena *arena, struct plan_al
         return -1;
     if (answer.text == text->source) /* the text is its own translation */
         return cut_sentences(&itself, &(struct rendered){.length = answer.length}, arena, out);
-    for (size_t i = 0; i < text->count; i++)
-        if (align_sentence(text, &rendered, i, arena, out, &room) != 0)
+    for (size_t i = 0; i < text->count; i++) {
+        const struct sentence *sentence = &text->sentences[i];
+        const struct hypothesis *hypothesis = &sentence->hypotheses[0];
+        struct word_sides sides;
+        struct word_matrix matrix;
+        if (!translator_info(sentence->translator).attention)
+            continue;
+        if (render_words(sentence, WORDS_UNICODE, hypothesis, &rendered.sentences[i], arena, &sides, NULL) != 0 ||
+            render_merge(&sides, hypothesis->alignment, arena, &matrix, NULL) != 0)
             return -1;
+        struct plan_pair *words = arena_grow(arena, out->words, out->word_count, &room, matrix.target_count, sizeof *words);
+        if (!words)
+            return -1;
+        out->words = words;
+        for (size_t word = 0, source; word < matrix.target_count; word++)
+            if (render_aligned(matrix.weights + word * matrix.source_count, matrix.source_count, matrix.ends[word], &source))
+                words[out->word_count++] = (struct plan_pair){shifted(sides.source.words[source], sentence->source.begin),
+                                                              shifted(sides.target.words[word], rendered.begins[i])};
+    }
     return cut_sentences(text, &rendered, arena, out);
 }

@@ -132,19 +132,14 @@ bool api_method_fits(const struct route *route, const char *method) {
     return strcmp(method, route->method) == 0 || (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
 }
 
-/* The row of the same path that has the method, or else this row. */
-static const struct route *of_method(const struct route *route, const char *method) {
-    for (const struct route *row = route; row < routes + ROUTE_COUNT && strcmp(row->path, route->path) == 0; row++)
-        if (api_method_fits(row, method))
-            return row;
-    return route;
-}
-
 const struct route *api_find(const char *path, const char *method, size_t *index) {
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         if (path_fits(routes[i].path, path, NULL, NULL)) {
             *index = label_of(&routes[i]);
-            return of_method(&routes[i], method);
+            for (size_t row = i; row < ROUTE_COUNT && strcmp(routes[row].path, routes[i].path) == 0; row++)
+                if (api_method_fits(&routes[row], method))
+                    return &routes[row];
+            return &routes[i];
         }
     }
     const struct route *page = page_find(path) ? &routes[ROUTE_COUNT - 1] : NULL;

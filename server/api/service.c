@@ -6,57 +6,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes the model as its folder describes it; a folder that cannot be read has no description. */
-static void put_card(struct writer *w, const struct translator_info *info, const struct model_view *view) {
-    /* the source of the alignment, and whether the model was trained to align */
-    const char *attention = !info->attention ? "none" : info->attention_trained ? "attention" : "untrained";
-    writer_strings(w, "source", info->source, "target", info->target, "task", info->task, NULL);
-    writer_count(w, "parameters", info->parameters);
-    writer_string(w, "storage", info->storage);
-    writer_string(w, "alignment", info->alignment_head ? "head" : attention);
-    writer_boolean(w, "alignment_head", info->alignment_head);
-    writer_boolean(w, "heads", info->heads);
-    writer_boolean(w, "quality", info->quality);
-    if (info->variant_count > 0) {
-        writer_begin_array(w, "variants");
-        for (size_t i = 0; i < info->variant_count; i++)
-            writer_string(w, NULL, info->variants[i]);
-        writer_end_array(w);
-    }
-    writer_begin_object(w, "defaults");
-    if (view->compute)
-        writer_string(w, "compute", view->compute);
-    writer_boolean(w, "shortlist", view->shortlist);
-    writer_count(w, "beam_size", info->beam_size);
-    writer_number(w, "length_penalty", info->length_penalty);
-    writer_end_object(w);
-    writer_begin_object(w, "limits");
-    writer_count(w, "max_source_tokens", info->max_source_tokens);
-    writer_number(w, "max_target_ratio", info->max_target_ratio);
-    writer_count(w, "max_target_tokens", TRANSLATOR_MAX_TARGET);
-    writer_end_object(w);
-}
-
-/* The origin of a model that was downloaded, or its licence where it was imported. */
-static void put_origin(struct writer *w, const struct model_origin *origin) {
-    if (*origin->from)
-        writer_string(w, "from", origin->from);
-    if (*origin->version)
-        writer_string(w, "version", origin->version);
-    if (*origin->licence)
-        writer_string(w, "licence", origin->licence);
-    if (*origin->attribution)
-        writer_string(w, "attribution", origin->attribution);
-}
-
 /* The reason of a failure names files, and only administrators may see it. */
 static void put_model(struct writer *w, const struct service *service, struct served_model *model, bool administrator) {
     struct model_view view = catalog_view(service->catalog, model);
     writer_begin_object(w, NULL);
     writer_string(w, "name", model->info.name);
-    if (model->card)
-        put_card(w, &model->info, &view);
-    put_origin(w, &model->origin);
+    if (model->card) { /* the model as its folder describes it; a folder that cannot be read has no description */
+        const struct translator_info *info = &model->info;
+        const char *attention = !info->attention ? "none" : info->attention_trained ? "attention" : "untrained";
+        writer_strings(w, "source", info->source, "target", info->target, "task", info->task, NULL);
+        writer_count(w, "parameters", info->parameters);
+        writer_string(w, "storage", info->storage);
+        writer_string(w, "alignment", info->alignment_head ? "head" : attention);
+        writer_boolean(w, "alignment_head", info->alignment_head);
+        writer_boolean(w, "heads", info->heads);
+        writer_boolean(w, "quality", info->quality);
+        if (info->variant_count > 0) {
+            writer_begin_array(w, "variants");
+            for (size_t i = 0; i < info->variant_count; i++)
+                writer_string(w, NULL, info->variants[i]);
+            writer_end_array(w);
+        }
+        writer_begin_object(w, "defaults");
+        if (view.compute)
+            writer_string(w, "compute", view.compute);
+        writer_boolean(w, "shortlist", view.shortlist);
+        writer_count(w, "beam_size", info->beam_size);
+        writer_number(w, "length_penalty", info->length_penalty);
+        writer_end_object(w);
+        writer_begin_object(w, "limits");
+        writer_count(w, "max_source_tokens", info->max_source_tokens);
+        writer_number(w, "max_target_ratio", info->max_target_ratio);
+        writer_count(w, "max_target_tokens", TRANSLATOR_MAX_TARGET);
+        writer_end_object(w);
+    }
+
+    /* where it was downloaded, or its licence where it was imported */
+    const char *const origin[][2] = {{"from", model->origin.from},
+                                     {"version", model->origin.version},
+                                     {"licence", model->origin.licence},
+                                     {"attribution", model->origin.attribution}};
+    for (size_t i = 0; i < sizeof origin / sizeof *origin; i++)
+        if (*origin[i][1])
+            writer_string(w, origin[i][0], origin[i][1]);
     writer_string(w, "state", model_state_name(view.state));
     if (view.state == MODEL_FAILED && administrator)
         writer_string(w, "reason", view.error.message);
@@ -77,23 +69,6 @@ static void put_model(struct writer *w, const struct service *service, struct se
     loaded_model_release(view.loaded);
 }
 
-/* Downloads that are running or have failed. */
-static void put_fetched(struct writer *w, const struct service *service, bool administrator) {
-    struct fetch_view views[FETCH_MOST_VIEWS];
-    size_t count = fetcher_list(service->fetcher, views);
-    for (size_t i = 0; i < count; i++) {
-        writer_begin_object(w, NULL);
-        writer_string(w, "name", views[i].asked);
-        writer_string(w, "state", views[i].failed ? "failed" : "fetching");
-        if (!views[i].failed)
-            writer_number(w, "progress", views[i].progress);
-        if (views[i].failed && administrator)
-            writer_string(w, "reason", views[i].reason);
-        writer_count(w, "bytes", (size_t)views[i].total);
-        writer_end_object(w);
-    }
-}
-
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     if (api_is_loading(request, reply))
         return;
@@ -103,7 +78,19 @@ void api_models(const struct service *service, const struct call *call, struct r
     writer_begin_array(&w, "models");
     for (size_t i = 0; i < request->models->count; i++)
         put_model(&w, service, request->models->all[i], administrator);
-    put_fetched(&w, service, administrator);
+    struct fetch_view views[FETCH_MOST_VIEWS]; /* downloads that are running or have failed */
+    size_t count = fetcher_list(service->fetcher, views);
+    for (size_t i = 0; i < count; i++) {
+        writer_begin_object(&w, NULL);
+        writer_string(&w, "name", views[i].asked);
+        writer_string(&w, "state", views[i].failed ? "failed" : "fetching");
+        if (!views[i].failed)
+            writer_number(&w, "progress", views[i].progress);
+        if (views[i].failed && administrator)
+            writer_string(&w, "reason", views[i].reason);
+        writer_count(&w, "bytes", (size_t)views[i].total);
+        writer_end_object(&w);
+    }
     writer_end_array(&w);
     writer_count(&w, "generation", request->models->generation);
     writer_string(&w, "reload", catalog_reloading(service->catalog));
@@ -357,29 +344,27 @@ static void put_replaced(struct writer *w, const char *text, size_t length, cons
     }
 }
 
-/* Writes JSON without the white space between its parts. */
-static void put_compact(struct writer *w, const char *json, size_t length) {
-    const char *begin = json, *end = json + length;
-    bool inside = false; /* a whole string */
-    for (const char *c = json; c < end; c++) {
-        if (inside && *c == '\\')
-            c++;
-        else if (*c == '"')
-            inside = !inside;
-        else if (!inside && (*c == ' ' || *c == '\n')) {
-            writer_put(w, begin, (size_t)(c - begin));
-            begin = c + 1;
-        }
-    }
-    writer_put(w, begin, (size_t)(end - begin));
-}
-
 void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
     (void)request;
     const struct page_file *file = page_find("/openapi.json");
     struct writer compact = {.most = SIZE_MAX}, versioned = {.most = SIZE_MAX}, w = {.most = SIZE_MAX};
-    put_compact(&compact, (const char *)file->bytes, file->length);
+
+    /* without the white space between its parts */
+    const char *begin = (const char *)file->bytes, *end = begin + file->length;
+    bool inside = false; /* a whole string */
+    for (const char *c = begin; c < end; c++) {
+        if (inside && *c == '\\')
+            c++;
+        else if (*c == '"')
+            inside = !inside;
+        else if (!inside && (*c == ' ' || *c == '\n')) {
+            writer_put(&compact, begin, (size_t)(c - begin));
+            begin = c + 1;
+        }
+    }
+    writer_put(&compact, begin, (size_t)(end - begin));
+
     put_replaced(&versioned, compact.bytes, compact.length, "\"version\":\"VERSION\"", "\"version\":\"" ALIGND_VERSION "\"");
     /* without API keys, users need none */
     put_replaced(&w, versioned.bytes, versioned.length, ",{}]", service->keys ? "]" : ",{}]");
