@@ -107,6 +107,15 @@ int order_string(const json_t *root, const char *name, const char **out, struct 
     return 0;
 }
 
+int order_word(const json_t *root, const char *name, const char *const *words, const char *allowed, const char **out,
+               struct reply *reply) {
+    if (order_string(root, name, out, reply) != 0)
+        return -1;
+    while (*out && *words && strcmp(*words, *out) != 0)
+        words++;
+    return !*out || *words ? 0 : api_refuse(reply, name, "%s must be %s, got \"%.60s\"", name, allowed, *out);
+}
+
 int order_flag(const json_t *root, const char *name, bool *out, struct reply *reply) {
     static const char *const words[2][4] = {{"0", "false", "off", ""}, {"1", "true", "on", "yes"}};
     const json_t *value = json_object_get(root, name);

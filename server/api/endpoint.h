@@ -240,6 +240,9 @@ struct order {
 json_t *order_load(const struct call *call, struct reply *reply);
 /* Reads a string. NULL in *out: absent, null or "". -1: the value is not a string; the reply is set. */
 int order_string(const json_t *root, const char *name, const char **out, struct reply *reply);
+/* The same for one of these words [.. NULL]. allowed: how a refusal lists them. */
+int order_word(const json_t *root, const char *name, const char *const *words, const char *allowed, const char **out,
+               struct reply *reply);
 /* Reads a flag: true, 1 or "1", "true", "on"; false if absent. -1: the value is neither a flag nor its opposite; the reply is
  * set. */
 int order_flag(const json_t *root, const char *name, bool *out, struct reply *reply);

@@ -26,33 +26,6 @@ static unsigned deepl_status(const struct dialect_error *error) {
 
 /* ---- fields ---- */
 
-/* "0", "1" or "nonewlines". */
-static int read_split(const json_t *root, struct order *order, struct reply *reply) {
-    const json_t *value = json_object_get(root, "split_sentences");
-    const char *text = json_string_value(value);
-    order->joined = text && strcmp(text, "nonewlines") == 0;
-    bool split = true;
-    if (order->joined || !value)
-        return 0;
-    if (order_flag(root, "split_sentences", &split, reply) != 0)
-        return -1;
-    order->whole = !split;
-    return 0;
-}
-
-static int read_formality(const json_t *root, struct reply *reply) {
-    static const char *const known[] = {"default", "prefer_more", "prefer_less"};
-    const char *formality;
-    if (order_string(root, "formality", &formality, reply) != 0)
-        return -1;
-    for (size_t i = 0; formality && i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i], formality) == 0)
-            return 0;
-    return formality
-               ? api_refuse(reply, "formality", "formality must be default, prefer_more or prefer_less, got \"%.60s\"", formality)
-               : 0;
-}
-
 /* Reads an array of strings, or one string with names separated by commas, into the arena. */
 static int read_names(const json_t *root, const char *field, struct arena *arena, struct html_names *names, struct reply *reply) {
     const json_t *value = json_object_get(root, field);
@@ -76,32 +49,25 @@ static int read_names(const json_t *root, const char *field, struct arena *arena
     return api_fail_memory(reply);
 }
 
-static int read_xml(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
+static int read_tags(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
+    static const char *const known[] = {"xml", "html", NULL};
+    const char *handling;
+    if (order_word(root, "tag_handling", known, "xml or html", &handling, reply) != 0)
+        return -1;
+    order->markup = handling != NULL;
+    if (!handling || strcmp(handling, "html") == 0)
+        return 0;
     struct html_tags *tags = arena_zalloc(arena, 1, sizeof *tags);
     if (!tags)
         return api_fail_memory(reply);
     order->tags = tags;
     tags->outline = true;
     tags->doctype = true;
-    if (json_object_get(root, "outline_detection") && order_flag(root, "outline_detection", &tags->outline, reply) != 0)
+    if ((json_object_get(root, "outline_detection") && order_flag(root, "outline_detection", &tags->outline, reply) != 0) ||
+        read_names(root, "ignore_tags", arena, &tags->ignored, reply) != 0 ||
+        read_names(root, "splitting_tags", arena, &tags->splitting, reply) != 0)
         return -1;
-    return read_names(root, "ignore_tags", arena, &tags->ignored, reply) == 0 &&
-                   read_names(root, "splitting_tags", arena, &tags->splitting, reply) == 0
-               ? read_names(root, "non_splitting_tags", arena, &tags->inline_names, reply)
-               : -1;
-}
-
-static int read_tags(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
-    const char *handling;
-    if (order_string(root, "tag_handling", &handling, reply) != 0)
-        return -1;
-    bool xml = handling && strcmp(handling, "xml") == 0;
-    order->markup = handling != NULL;
-    if (xml)
-        return read_xml(root, order, arena, reply);
-    return !handling || strcmp(handling, "html") == 0
-               ? 0
-               : api_refuse(reply, "tag_handling", "tag_handling must be xml or html, got \"%.60s\"", handling);
+    return read_names(root, "non_splitting_tags", arena, &tags->inline_names, reply);
 }
 
 /* The parts of an order that only this dialect has. */
@@ -110,30 +76,26 @@ struct deepl_order {
     const char *model_type; /* the model type that the reply reports; NULL: not requested */
 };
 
-/* There is only one kind of model, so the reply reports the type that the client asked for. */
-static int read_model_type(const json_t *root, const char **used, struct reply *reply) {
-    static const char *const types[][2] = {{"quality_optimized", "quality_optimized"},
-                                           {"prefer_quality_optimized", "quality_optimized"},
-                                           {"latency_optimized", "latency_optimized"}};
-    const char *type;
-    if (order_string(root, "model_type", &type, reply) != 0)
-        return -1;
-    for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i][0], type) == 0)
-            *used = types[i][1];
-    return !type || *used
-               ? 0
-               : api_refuse(reply, "model_type",
-                            "model_type must be quality_optimized, prefer_quality_optimized or latency_optimized, got \"%.60s\"",
-                            type);
-}
-
 static int deepl_read(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
+    static const char *const formalities[] = {"default", "prefer_more", "prefer_less", NULL};
+    static const char *const types[] = {"quality_optimized", "prefer_quality_optimized", "latency_optimized", NULL};
     struct deepl_order *own = order->own;
-    if (order_string(root, "glossary_id", &order->glossary, reply) != 0 || read_split(root, order, reply) != 0 ||
-        read_formality(root, reply) != 0 || read_tags(root, order, arena, reply) != 0 ||
-        order_flag(root, "show_billed_characters", &own->billed, reply) != 0 || read_model_type(root, &own->model_type, reply) != 0)
+    const char *formality, *type;
+    if (order_string(root, "glossary_id", &order->glossary, reply) != 0)
         return -1;
+    const json_t *split = json_object_get(root, "split_sentences"); /* "0", "1" or "nonewlines" */
+    bool splits = true;
+    order->joined = json_is_string(split) && strcmp(json_string_value(split), "nonewlines") == 0;
+    if (split && !order->joined && order_flag(root, "split_sentences", &splits, reply) != 0)
+        return -1;
+    order->whole = !splits;
+    if (order_word(root, "formality", formalities, "default, prefer_more or prefer_less", &formality, reply) != 0 ||
+        read_tags(root, order, arena, reply) != 0 || order_flag(root, "show_billed_characters", &own->billed, reply) != 0 ||
+        order_word(root, "model_type", types, "quality_optimized, prefer_quality_optimized or latency_optimized", &type, reply) !=
+            0)
+        return -1;
+    if (type) /* there is only one kind of model, so the reply reports the type that the client asked for */
+        own->model_type = strcmp(type, types[2]) == 0 ? types[2] : types[0];
     if (order->glossary && !order->source)
         return api_refuse(reply, "source_lang", "source_lang is required with glossary_id");
     return 0;
@@ -141,23 +103,18 @@ static int deepl_read(const json_t *root, struct order *order, struct arena *are
 
 /* ---- answers ---- */
 
-/* The language without its region: "EN" of "en-GB". */
-static void put_source(struct writer *w, const char *source) {
-    char code[VARIANT_CODE_BYTES];
-    snprintf(code, sizeof code, "%s", source);
-    while (language_widen(code))
-        ;
-    order_put_code(w, "detected_source_language", code);
-}
-
 static void put_answers(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
     (void)arena;
     const struct deepl_order *own = plan->order->own;
     writer_begin_object(w, NULL);
     writer_begin_array(w, "translations");
     for (size_t i = 0; i < plan->count; i++) {
+        char source[VARIANT_CODE_BYTES]; /* without its region: "EN" of "en-GB" */
+        snprintf(source, sizeof source, "%s", plan_source(plan, i));
+        while (language_widen(source))
+            ;
         writer_begin_object(w, NULL);
-        put_source(w, plan_source(plan, i));
+        order_put_code(w, "detected_source_language", source);
         writer_string_of(w, "text", answers[i].all[0].text, answers[i].all[0].length);
         if (own->billed)
             writer_count(w, "billed_characters", plan_characters(plan, i));
@@ -259,21 +216,6 @@ static bool are_one(const struct kept_glossary *a, const struct kept_glossary *b
     return a->about.fixed == b->about.fixed && strcmp(a->about.id, b->about.id) == 0 && strcmp(a->about.owner, b->about.owner) == 0;
 }
 
-/* The first dictionary of the i-th one's glossary, and the next one after it; 0: there is none. */
-static size_t first_of(struct kept_glossary *const *all, size_t i) {
-    size_t first = 0;
-    while (!are_one(all[first], all[i]))
-        first++;
-    return first;
-}
-
-static size_t next_of(struct kept_glossary *const *all, size_t count, size_t i) {
-    size_t next = i + 1;
-    while (next < count && !are_one(all[next], all[i]))
-        next++;
-    return next < count ? next : 0;
-}
-
 static void release_all(struct kept_glossary **all, size_t count) {
     for (size_t i = 0; i < count; i++)
         kept_glossary_release(all[i]);
@@ -347,14 +289,14 @@ static void put_about(struct writer *w, const struct kept_glossary *glossary) {
     writer_end_object(w);
 }
 
-/* Writes the i-th of all [count] with those that share its id. */
+/* Writes the i-th of all [count], the first of its glossary, with the others of the same glossary. */
 static void put_multilingual(struct writer *w, struct kept_glossary *const *all, size_t count, size_t i) {
     writer_begin_object(w, NULL);
     writer_strings(w, "glossary_id", all[i]->about.id, "name", all[i]->about.name, NULL);
     writer_begin_array(w, "dictionaries");
-    put_about(w, all[i]);
-    for (size_t next = i; (next = next_of(all, count, next)) > 0;)
-        put_about(w, all[next]);
+    for (size_t other = i; other < count; other++)
+        if (are_one(all[other], all[i]))
+            put_about(w, all[other]);
     writer_end_array(w);
     put_time(w, all[i]->about.created_ms);
     writer_end_object(w);
@@ -372,11 +314,16 @@ void api_deepl_glossaries(const struct service *service, const struct call *call
     writer_begin_object(&w, NULL);
     writer_begin_array(&w, "glossaries");
     for (size_t i = 0; i < count; i++) {
-        if (!is_seen(all[i], api_glossary_owner(request)) || first_of(all, i) != i)
+        size_t first = 0, others = 0; /* of the dictionaries of its glossary */
+        while (!are_one(all[first], all[i]))
+            first++;
+        if (first < i || !is_seen(all[i], api_glossary_owner(request)))
             continue;
+        for (size_t other = i + 1; other < count; other++)
+            others += are_one(all[other], all[i]);
         if (is_multilingual(call))
             put_multilingual(&w, all, count, i);
-        else if (!next_of(all, count, i))
+        else if (others == 0)
             put_glossary(&w, all[i]);
     }
     writer_end_array(&w);
@@ -533,31 +480,33 @@ static int read_name(const json_t *root, char name[GLOSSARY_NAME_BYTES], struct 
     return 0;
 }
 
-/* One of the models must read the first language and one must write the second; otherwise nothing could ever use the glossary. */
-static int check_languages(const struct glossary_about *about, const struct model_set *models, struct reply *reply) {
-    bool source = !models, target = !models; /* while models load, their languages are unknown */
-    for (size_t i = 0; models && i < models->count; i++) {
-        const struct translator_info *info = &models->all[i]->info;
-        if (!plan_translates(info))
-            continue;
-        source |= language_distance(info->source, about->source) < LANGUAGE_FAR;
-        target |= variant_for(info, about->target) || language_distance(info->target, about->target) < LANGUAGE_FAR;
-    }
-    if (!source)
-        return api_refuse(reply, "source_lang", "Value for source_lang not supported: no model reads \"%s\"", about->source);
-    return target ? 0
-                  : api_refuse(reply, "target_lang", "Value for target_lang not supported: no model writes \"%s\"", about->target);
-}
-
 /* Reads the languages and entries of an object. begun: its owner and name. NULL: the reply is set. */
 static struct kept_glossary *read_dictionary(const json_t *root, const struct glossary_about *begun, const struct request *request,
                                              struct reply *reply) {
     struct glossary_about about = *begun;
     const char *entries, *format;
     struct error error = {0};
-    if (read_code(root, "source_lang", about.source, reply) != 0 || read_code(root, "target_lang", about.target, reply) != 0 ||
-        check_languages(&about, request->models, reply) != 0 || order_string(root, "entries_format", &format, reply) != 0 ||
-        order_string(root, "entries", &entries, reply) != 0)
+    if (read_code(root, "source_lang", about.source, reply) != 0 || read_code(root, "target_lang", about.target, reply) != 0)
+        return NULL;
+
+    /* one of the models must read the first language and one must write the second; otherwise nothing could ever use the glossary
+     */
+    const struct model_set *models = request->models;
+    bool source = !models, target = !models; /* while models load, their languages are unknown */
+    for (size_t i = 0; models && i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        if (!plan_translates(info))
+            continue;
+        source |= language_distance(info->source, about.source) < LANGUAGE_FAR;
+        target |= variant_for(info, about.target) || language_distance(info->target, about.target) < LANGUAGE_FAR;
+    }
+    if (!source || !target) {
+        api_fail(reply, STATUS_INVALID, source ? "target_lang" : "source_lang", "Value for %s not supported: no model %s \"%s\"",
+                 source ? "target_lang" : "source_lang", source ? "writes" : "reads", source ? about.target : about.source);
+        return NULL;
+    }
+
+    if (order_string(root, "entries_format", &format, reply) != 0 || order_string(root, "entries", &entries, reply) != 0)
         return NULL;
     bool csv = format && strcmp(format, "csv") == 0;
     if (format && !csv && strcmp(format, "tsv") != 0) {
@@ -655,10 +604,12 @@ static int compare_phrases(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Merges entries: those of old that `with` does not replace, then those of with; NULL: all entries of old. about: the new one's
- * description. NULL: the reply is set. */
-static struct kept_glossary *merge(const struct kept_glossary *old, const struct kept_glossary *with,
-                                   const struct glossary_about *about, struct reply *reply) {
+/* Adds a dictionary in the languages of old: those of its entries that `with` does not replace, then those of with; NULL: all
+ * entries of old. about: the description, except the languages. -1: the reply is set. */
+static int merge(const struct kept_glossary *old, const struct kept_glossary *with, struct glossary_about about,
+                 struct dictionaries *made, struct reply *reply) {
+    memcpy(about.source, old->about.source, sizeof about.source);
+    memcpy(about.target, old->about.target, sizeof about.target);
     size_t count = with ? with->lexicon.count : 0;
     const char **phrases = calloc(count + 1, sizeof *phrases);
     struct writer w = {.most = SIZE_MAX};
@@ -679,13 +630,14 @@ static struct kept_glossary *merge(const struct kept_glossary *old, const struct
     free(phrases);
     size_t length = w.length;
     char *text = writer_take(&w);
-    struct kept_glossary *merged = text ? kept_glossary_create(about, text, length, GLOSSARY_TSV, &error) : NULL;
+    struct kept_glossary *merged = text ? kept_glossary_create(&about, text, length, GLOSSARY_TSV, &error) : NULL;
     free(text);
     if (!merged && error.code == ERROR_INPUT)
-        api_fail(reply, STATUS_INVALID, "entries", "entries: %s", error.message);
-    else if (!merged)
-        api_fail_memory(reply);
-    return merged;
+        return api_refuse(reply, "entries", "entries: %s", error.message);
+    if (!merged)
+        return api_fail_memory(reply);
+    made->all[made->count++] = merged;
+    return 0;
 }
 
 /* A change of a glossary. */
@@ -716,26 +668,17 @@ static int plan_change(const struct dictionaries *now, const struct change *chan
             old->all[old->count++] = kept_glossary_acquire(one);
         if (goes || (given && change->replaces) || (!given && !change->name))
             continue;
-        snprintf(about.source, sizeof about.source, "%s", one->about.source);
-        snprintf(about.target, sizeof about.target, "%s", one->about.target);
-        struct kept_glossary *merged = merge(one, given, &about, reply);
-        if (!merged)
+        if (merge(one, given, about, made, reply) != 0)
             return -1;
-        made->all[made->count++] = merged;
     }
     for (size_t i = 0; i < change->given->count; i++) {
-        struct kept_glossary *one = change->given->all[i];
-        bool merged = !change->replaces && find_pair(now, one->about.source, one->about.target);
-        if (merged)
+        const struct kept_glossary *one = change->given->all[i];
+        if (!change->replaces && find_pair(now, one->about.source, one->about.target)) /* it has been merged */
             continue;
         if (made->count == MOST_DICTIONARIES)
             return api_refuse(reply, "dictionaries", "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
-        snprintf(about.source, sizeof about.source, "%s", one->about.source);
-        snprintf(about.target, sizeof about.target, "%s", one->about.target);
-        struct kept_glossary *added = merge(one, NULL, &about, reply);
-        if (!added)
+        if (merge(one, NULL, about, made, reply) != 0)
             return -1;
-        made->all[made->count++] = added;
     }
     return now->count - old->count + made->count <= MOST_DICTIONARIES
                ? 0

@@ -142,12 +142,11 @@ static void google_put_error(struct writer *w, const struct dialect_error *error
 /* HTML is the default format. */
 static int google_read(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
     (void)arena;
+    static const char *const formats[] = {"text", "html", NULL};
     const char *format;
-    if (order_string(root, "format", &format, reply) != 0)
+    if (order_word(root, "format", formats, "text or html", &format, reply) != 0)
         return -1;
     order->markup = !format || strcmp(format, "html") == 0;
-    if (!order->markup && strcmp(format, "text") != 0)
-        return api_refuse(reply, "format", "format must be text or html, got \"%.60s\"", format);
     return 0;
 }
 
@@ -287,21 +286,6 @@ static int read_alternatives(const json_t *root, size_t most, size_t *out, struc
     return 0;
 }
 
-static int libre_read(const json_t *root, size_t rows, struct order *order, struct reply *reply) {
-    size_t beam = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
-    const char *format = NULL;
-    order->texts = json_object_get(root, "q");
-    if (libre_count(order->texts, &order->count, reply) != 0 || read_code(root, "source", &order->source, reply) != 0 ||
-        read_code(root, "target", &order->targets[0], reply) != 0 || order_string(root, "format", &format, reply) != 0 ||
-        read_alternatives(root, beam - 1, &order->alternatives, reply) != 0)
-        return -1;
-    if (format && strcmp(format, "text") != 0 && strcmp(format, "html") != 0)
-        return api_refuse(reply, "format", "%.60s format is not supported", format);
-    order->target_count = 1;
-    order->markup = format && strcmp(format, "html") == 0;
-    return 0;
-}
-
 static void libre_refuse(enum plan_refusal refusal, const struct plan_reason *reason, size_t most, struct reply *reply) {
     char from[LANGUAGE_NAME_BYTES], to[LANGUAGE_NAME_BYTES];
     switch (refusal) {
@@ -338,7 +322,20 @@ static void libre_put_error(struct writer *w, const struct dialect_error *error)
 static void libre_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                         struct reply *reply) {
     struct order *order = order_create(request, &dialect->order, reply);
-    if (order && libre_read(root, service->options.rows, order, reply) == 0)
+    size_t rows = service->options.rows, beam = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
+    const char *format;
+    if (!order)
+        return;
+    order->texts = json_object_get(root, "q");
+    order->target_count = 1;
+    if (libre_count(order->texts, &order->count, reply) != 0 || read_code(root, "source", &order->source, reply) != 0 ||
+        read_code(root, "target", &order->targets[0], reply) != 0 || order_string(root, "format", &format, reply) != 0 ||
+        read_alternatives(root, beam - 1, &order->alternatives, reply) != 0)
+        return;
+    order->markup = format && strcmp(format, "html") == 0;
+    if (format && !order->markup && strcmp(format, "text") != 0)
+        api_fail(reply, STATUS_INVALID, "format", "%.60s format is not supported", format);
+    else
         order_start(order, dialect, service, root, request, reply);
 }
 
