@@ -9,21 +9,18 @@
 #include <strings.h>
 
 /* Error codes have the form of Microsoft's: the status and three digits; 000 adds nothing to the status. */
-static unsigned code_of(const struct dialect_error *error) {
+static void microsoft_put_error(struct writer *w, const struct dialect_error *error) {
     static const struct {
         const char *field;
         unsigned detail;
     } details[] = {{"from", 35}, {"to", 36}, {"textType", 18}, {"includeAlignment", 17}, {"includeSentenceLength", 17}};
+    unsigned detail = 0;
     for (size_t i = 0; error->field && error->status == STATUS_INVALID && i < sizeof details / sizeof *details; i++)
         if (strcmp(details[i].field, error->field) == 0)
-            return error->status * 1000 + details[i].detail;
-    return error->status * 1000;
-}
-
-static void microsoft_put_error(struct writer *w, const struct dialect_error *error) {
+            detail = details[i].detail;
     writer_begin_object(w, NULL);
     writer_begin_object(w, "error");
-    writer_count(w, "code", code_of(error));
+    writer_count(w, "code", error->status * 1000 + detail);
     writer_string(w, "message", error->message);
     writer_end_object(w);
     writer_end_object(w);
@@ -37,12 +34,6 @@ bool microsoft_speaks(const struct dialect_fields *fields) {
     return dialect_sent(fields->call, "api-version") != NULL;
 }
 
-/* Reads a string from an object of either form: Microsoft also accepts "text" for "Text". */
-static json_t *text_of(const json_t *element) {
-    json_t *text = json_object_get(element, "Text");
-    return text ? text : json_object_get(element, "text");
-}
-
 /* Makes an object of the query string's fields and of the texts under "Text". */
 static json_t *microsoft_merge(const struct call *call, json_t *body, struct reply *reply) {
     if (api_check_fields(call, reply) != 0)
@@ -53,8 +44,10 @@ static json_t *microsoft_merge(const struct call *call, json_t *body, struct rep
     }
     json_t *root = order_load(call, reply), *texts = json_array();
     for (size_t i = 0; root && i < json_array_size(body); i++) {
-        json_t *text = text_of(json_array_get(body, i));
-        json_array_append(texts, text ? text : json_array_get(body, i));
+        json_t *element = json_array_get(body, i), *text = json_object_get(element, "Text");
+        if (!text)
+            text = json_object_get(element, "text"); /* Microsoft accepts both */
+        json_array_append(texts, text ? text : element);
     }
     json_object_set_new(root, "Text", texts);
     if (!root || !api_lacked_memory())
@@ -90,9 +83,12 @@ struct wanted {
     struct sent_text *sent; /* [strings] the texts as they were sent */
 };
 
-/* "to" may be repeated, or contain several codes separated by commas. */
-static int read_targets(json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
-    json_t *to = json_object_get(root, "to");
+static int read_order(json_t *root, struct order *order, struct wanted *wanted, struct arena *arena, struct reply *reply) {
+    const char *type, *version;
+    if (order_string(root, "api-version", &version, reply) != 0 || order_string(root, "from", &order->source, reply) != 0 ||
+        order_string(root, "textType", &type, reply) != 0)
+        return -1;
+    json_t *to = json_object_get(root, "to"); /* it may be repeated, or contain several codes separated by commas */
     for (size_t i = 0; i < json_array_size(to); i++) {
         char *codes = arena_copy(arena, json_string_value(json_array_get(to, i)), json_string_length(json_array_get(to, i)));
         for (char *code, *rest = codes; codes && (code = strsep(&rest, ",")) != NULL;) {
@@ -101,14 +97,9 @@ static int read_targets(json_t *root, struct order *order, struct arena *arena, 
             order->targets[order->target_count++] = code;
         }
     }
-    return order->target_count > 0 ? 0 : api_refuse(reply, "to", "to is missing");
-}
-
-static int read_order(json_t *root, struct order *order, struct wanted *wanted, struct arena *arena, struct reply *reply) {
-    const char *type, *version;
-    if (order_string(root, "api-version", &version, reply) != 0 || order_string(root, "from", &order->source, reply) != 0 ||
-        order_string(root, "textType", &type, reply) != 0 || read_targets(root, order, arena, reply) != 0 ||
-        order_texts(root, order, MOST_TEXTS, reply) != 0 || order_flag(root, "includeAlignment", &wanted->alignment, reply) != 0 ||
+    if (order->target_count == 0)
+        return api_refuse(reply, "to", "to is missing");
+    if (order_texts(root, order, MOST_TEXTS, reply) != 0 || order_flag(root, "includeAlignment", &wanted->alignment, reply) != 0 ||
         order_flag(root, "includeSentenceLength", &wanted->lengths, reply) != 0)
         return -1;
     order->markup = type && strcasecmp(type, "html") == 0;
@@ -139,15 +130,6 @@ static void decode(char *text) {
     *out = '\0';
 }
 
-/* The value of a tag's `translation`, [length] bytes as written. NULL: the tag has none. */
-static const char *find_translation(const char *tag, const char *end, size_t *length) {
-    const char *at = memmem(tag, (size_t)(end - tag), "translation=", 12), *quote;
-    if (!at || at + 13 >= end || (at[12] != '"' && at[12] != '\'') || !(quote = memchr(at + 13, at[12], (size_t)(end - at - 13))))
-        return NULL;
-    *length = (size_t)(quote - at) - 13;
-    return at + 13;
-}
-
 /* Copies a text without such tags. Their translations are added to phrases, their positions to sent. An incomplete element stays.
  * NULL: memory is out. */
 static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, struct sent_text *sent, struct arena *arena) {
@@ -158,10 +140,13 @@ static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, s
         return NULL;
     for (const char *start = text; copy && *text;) {
         const char *begin = strstr(text, phrase_begin), *close = begin ? strchr(begin, '>') : NULL;
-        const char *end = close ? strstr(close, phrase_end) : NULL, *value = NULL;
-        size_t bytes;
-        if (end)
-            value = find_translation(begin, close, &bytes);
+        const char *end = close ? strstr(close, phrase_end) : NULL, *value = NULL, *quote = NULL;
+        const char *attribute = end ? memmem(begin, (size_t)(close - begin), "translation=", 12) : NULL;
+        if (attribute && attribute + 13 < close && (attribute[12] == '"' || attribute[12] == '\''))
+            quote = memchr(attribute + 13, attribute[12], (size_t)(close - attribute - 13));
+        if (quote)
+            value = attribute + 13;
+        size_t bytes = value ? (size_t)(quote - value) : 0;
         size_t kept = value ? (size_t)(begin - text) : end ? (size_t)(end - text) : strlen(text);
         out = mempcpy(out, text, kept);
         text += kept;
@@ -194,35 +179,31 @@ static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, s
     return copy ? json_stringn(copy, (size_t)(out - copy)) : NULL;
 }
 
-/* -1: the reply is set. */
-static int read_phrases(json_t *root, bool markup, struct wanted *wanted, struct request *request, struct reply *reply) {
-    json_t *texts = json_object_get(root, "Text"), *phrases = json_array();
-    int result = 0;
-    wanted->sent = arena_zalloc(&request->arena, json_array_size(texts) + 1, sizeof *wanted->sent);
-    for (size_t i = 0; phrases && wanted->sent && i < json_array_size(texts); i++) {
-        const char *text = json_string_value(json_array_get(texts, i));
-        if (text && strstr(text, phrase_begin))
-            json_array_set_new(texts, i, replace_phrases(text, markup, phrases, &wanted->sent[i], &request->arena));
-    }
-    if (api_lacked_memory() || arena_failed(&request->arena)) {
-        api_fail_memory(reply);
-        result = -1;
-    } else if (json_array_size(phrases) > 0) {
-        result = api_read_protect(phrases, request, reply);
-    }
-    json_decref(phrases);
-    return result;
-}
-
 static void microsoft_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                             struct reply *reply) {
-    struct wanted *wanted = arena_zalloc(&request->arena, 1, sizeof *wanted); /* order_create reports it if memory was out */
+    struct arena *arena = &request->arena;
+    struct wanted *wanted = arena_zalloc(arena, 1, sizeof *wanted); /* order_create reports it if memory was out */
     struct order *order = order_create(request, &dialect->order, reply);
     if (!order)
         return;
     order->own = wanted;
-    if (read_order(root, order, wanted, &request->arena, reply) == 0 &&
-        read_phrases(root, order->markup, wanted, request, reply) == 0)
+    if (read_order(root, order, wanted, arena, reply) != 0)
+        return;
+
+    json_t *texts = json_object_get(root, "Text"), *phrases = json_array();
+    int result = 0;
+    wanted->sent = arena_zalloc(arena, json_array_size(texts) + 1, sizeof *wanted->sent);
+    for (size_t i = 0; phrases && wanted->sent && i < json_array_size(texts); i++) {
+        const char *text = json_string_value(json_array_get(texts, i));
+        if (text && strstr(text, phrase_begin))
+            json_array_set_new(texts, i, replace_phrases(text, order->markup, phrases, &wanted->sent[i], arena));
+    }
+    if (api_lacked_memory() || arena_failed(arena))
+        result = api_fail_memory(reply);
+    else if (json_array_size(phrases) > 0)
+        result = api_read_protect(phrases, request, reply);
+    json_decref(phrases);
+    if (result == 0)
         order_start(order, dialect, service, root, request, reply);
 }
 
@@ -253,10 +234,10 @@ static size_t sent_place(const struct sent_text *sent, size_t at, enum edge edge
 }
 
 /* Writes "0:4-0:6": the first and last character of the source's word and of the target's. */
-static void put_projection(struct writer *w, const struct plan_item *item, const struct sent_text *sent,
+static void put_projection(struct writer *w, const char *source_text, const struct sent_text *sent,
                            const struct plan_answer *answer, struct plan_alignment *alignment, struct arena *arena) {
     enum { PAIR_BYTES = 88 };
-    struct utf16_cursor source = {.text = sent->count > 0 ? sent->text : item->source}, target = {.text = answer->text};
+    struct utf16_cursor source = {.text = source_text}, target = {.text = answer->text};
     char *text = arena_alloc(arena, alignment->word_count + 1, PAIR_BYTES);
     size_t length = 0;
     if (!text) {
@@ -293,18 +274,12 @@ static void put_side(struct writer *w, const char *key, const char *text, const 
     writer_end_array(w);
 }
 
-static void put_lengths(struct writer *w, const struct plan_item *item, const struct sent_text *sent,
-                        const struct plan_answer *answer, const struct plan_alignment *alignment) {
-    writer_begin_object(w, "sentLen");
-    put_side(w, "srcSentLen", sent->count > 0 ? sent->text : item->source, sent, alignment);
-    put_side(w, "transSentLen", answer->text, NULL, alignment);
-    writer_end_object(w);
-}
-
 static void put_translation(struct writer *w, const struct plan *plan, size_t i, const struct plan_answer *answer,
                             struct arena *arena) {
     const struct wanted *wanted = plan->order->own;
     const struct plan_item *item = &plan->items[i];
+    const struct sent_text *sent = &wanted->sent[i % plan->strings];
+    const char *source = sent->count > 0 ? sent->text : item->source;
     struct plan_alignment alignment = {0};
     writer_begin_object(w, NULL);
     writer_string_of(w, "text", answer->text, answer->length);
@@ -312,9 +287,13 @@ static void put_translation(struct writer *w, const struct plan *plan, size_t i,
     if (plan->aligned && plan_align(item, arena, &alignment) != 0)
         writer_fail(w);
     if (plan->aligned && wanted->alignment)
-        put_projection(w, item, &wanted->sent[i % plan->strings], answer, &alignment, arena);
-    if (plan->aligned && wanted->lengths)
-        put_lengths(w, item, &wanted->sent[i % plan->strings], answer, &alignment);
+        put_projection(w, source, sent, answer, &alignment, arena);
+    if (plan->aligned && wanted->lengths) {
+        writer_begin_object(w, "sentLen");
+        put_side(w, "srcSentLen", source, sent, &alignment);
+        put_side(w, "transSentLen", answer->text, NULL, &alignment);
+        writer_end_object(w);
+    }
     writer_end_object(w);
 }
 
@@ -388,55 +367,6 @@ const struct dialect dialect_microsoft_detect = {.name = "microsoft_detect",
 
 /* ---- sentences ---- */
 
-/* Writes lengths of sentences with the white space after them; the first one also has the white space before it. */
-static int put_sentences(struct writer *w, const struct segmenter *segmenter, const struct plan_item *item, struct arena *arena) {
-    struct utf16_cursor cursor = {.text = item->source};
-    struct span *spans;
-    size_t count, at = 0;
-    if (segmenter_split(segmenter, item->source, item->length, arena, &spans, &count, NULL) != 0)
-        return -1;
-    writer_begin_array(w, "sentLen");
-    for (size_t i = 0; i < count || i == 0; i++) {
-        size_t end = utf16_position(&cursor, i + 1 < count ? spans[i + 1].begin : item->length);
-        writer_count(w, NULL, end - at);
-        at = end;
-    }
-    writer_end_array(w);
-    return 0;
-}
-
-/* The segmenter of the last text's language, kept because opening one takes longer than segmenting a text. */
-struct cutter {
-    struct segmenter *segmenter;
-    const char *language; /* NULL: no segmenter is open */
-};
-
-static int cutter_open(struct cutter *cutter, const char *language, struct error *err) {
-    if (cutter->language && strcmp(cutter->language, language) == 0)
-        return 0;
-    segmenter_free(cutter->segmenter);
-    cutter->segmenter = segmenter_open(language, err);
-    cutter->language = cutter->segmenter ? language : NULL;
-    return cutter->segmenter ? 0 : -1;
-}
-
-static int put_item(struct writer *w, const char *language, const struct plan_item *item, struct cutter *cutter,
-                    struct request *request, struct reply *reply) {
-    struct plan_guess guess = language ? (struct plan_guess){language, 100} : plan_detect(item, 1, false, request->models);
-    struct error err = {0};
-    bool open = guess.code && cutter_open(cutter, guess.code, &err) == 0;
-    writer_begin_object(w, NULL);
-    if (!language && guess.code)
-        microsoft_put_guess(w, "detectedLanguage", &guess);
-    int result = open ? put_sentences(w, cutter->segmenter, item, &request->arena) : -1;
-    writer_end_object(w);
-    if (result != 0 && err.code == ERROR_FORMAT)
-        return api_refuse(reply, "language", "language: \"%.60s\" is not supported", language);
-    if (result != 0)
-        writer_fail(w);
-    return 0;
-}
-
 static void break_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                         struct reply *reply) {
     (void)dialect;
@@ -447,17 +377,48 @@ static void break_start(const struct dialect *dialect, const struct service *ser
         order_string(root, "language", &language, reply) != 0)
         return;
     struct writer w = {.most = SIZE_MAX};
-    struct cutter cutter = {0};
-    bool refused = false;
+    struct error err = {0};
+    struct segmenter *segmenter = NULL; /* of `open`, kept because opening one takes longer than segmenting a text */
+    const char *open = NULL;
     writer_begin_array(&w, NULL);
-    for (size_t i = 0; i < plan.count && !refused; i++)
-        refused = put_item(&w, language, &plan.items[i], &cutter, request, reply) != 0;
+    for (size_t i = 0; i < plan.count && err.code != ERROR_FORMAT; i++) {
+        const struct plan_item *item = &plan.items[i];
+        struct plan_guess guess = language ? (struct plan_guess){language, 100} : plan_detect(item, 1, false, request->models);
+        struct utf16_cursor cursor = {.text = item->source};
+        struct span *spans;
+        size_t count, at = 0;
+        err = (struct error){0};
+        if (guess.code && (!open || strcmp(open, guess.code) != 0)) {
+            segmenter_free(segmenter);
+            segmenter = segmenter_open(guess.code, &err);
+            open = segmenter ? guess.code : NULL;
+        }
+        bool split = guess.code && open &&
+                     segmenter_split(segmenter, item->source, item->length, &request->arena, &spans, &count, NULL) == 0;
+        writer_begin_object(&w, NULL);
+        if (!language && guess.code)
+            microsoft_put_guess(&w, "detectedLanguage", &guess);
+        if (split)
+            writer_begin_array(&w, "sentLen");
+        else if (err.code != ERROR_FORMAT)
+            writer_fail(&w);
+        for (size_t s = 0; split && (s < count || s == 0); s++) { /* a sentence includes the white space after it */
+            size_t end = utf16_position(&cursor, s + 1 < count ? spans[s + 1].begin : item->length);
+            writer_count(&w, NULL, end - at);
+            at = end;
+        }
+        if (split)
+            writer_end_array(&w);
+        writer_end_object(&w);
+    }
     writer_end_array(&w);
-    segmenter_free(cutter.segmenter);
-    if (refused)
-        writer_done(&w);
-    else
+    segmenter_free(segmenter);
+    if (err.code != ERROR_FORMAT) {
         api_reply_json(reply, &w);
+        return;
+    }
+    writer_done(&w);
+    api_fail(reply, STATUS_INVALID, "language", "language: \"%.60s\" is not supported", language);
 }
 
 const struct dialect dialect_microsoft_break = {.name = "microsoft_break",
@@ -492,21 +453,17 @@ void microsoft_languages(const struct call *call, struct request *request, struc
 
 /* ---- the token ---- */
 
-static const char *sent_key(const struct call *call) {
-    for (size_t i = 0; i < API_KEY_HEADERS; i++)
-        if (call->api_keys[i])
-            return call->api_keys[i];
-    for (size_t i = 0; i < call->field_count; i++)
-        if (api_is_key(call->fields[i].name))
-            return call->fields[i].value;
-    return "none";
-}
-
 /* Replies with the key itself, which clients then send as Authorization: Bearer. */
 void api_microsoft_token(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)service;
     (void)request;
-    const char *key = sent_key(call);
+    const char *key = NULL;
+    for (size_t i = 0; i < API_KEY_HEADERS && !key; i++)
+        key = call->api_keys[i];
+    for (size_t i = 0; i < call->field_count && !key; i++)
+        key = api_is_key(call->fields[i].name) ? call->fields[i].value : NULL;
+    if (!key)
+        key = "none";
     char *body = strdup(key);
     if (body)
         *reply = (struct reply){.status = STATUS_OK, .content_type = "application/jwt", .body = body, .length = strlen(body)};
