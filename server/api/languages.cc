@@ -90,21 +90,6 @@ int language_distance(const char *has, const char *asked) {
     return narrower < LANGUAGE_FAR ? LANGUAGE_NARROWER + narrower : LANGUAGE_FAR;
 }
 
-void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]) {
-    UChar wide[LANGUAGE_NAME_BYTES];
-    UErrorCode status = U_ZERO_ERROR;
-    int32_t length = uloc_getDisplayName(code, "en", wide, LANGUAGE_NAME_BYTES, &status);
-    bool plain = U_SUCCESS(status) && length > 0 && length < LANGUAGE_NAME_BYTES;
-    for (int32_t i = 0; plain && i < length; i++) {
-        plain = wide[i] >= ' ' && wide[i] <= '~';
-        name[i] = (char)wide[i];
-    }
-    if (plain)
-        name[length] = '\0';
-    else
-        snprintf(name, LANGUAGE_NAME_BYTES, "%s", code);
-}
-
 void language_name_in(const char *code, const char *in, char name[LANGUAGE_NAME_BYTES]) {
     UChar wide[LANGUAGE_NAME_BYTES];
     UErrorCode status = U_ZERO_ERROR;
@@ -112,6 +97,16 @@ void language_name_in(const char *code, const char *in, char name[LANGUAGE_NAME_
     u_strToUTF8(name, LANGUAGE_NAME_BYTES, &bytes, wide, length, &status);
     if (U_FAILURE(status) || status == U_STRING_NOT_TERMINATED_WARNING || bytes == 0)
         snprintf(name, LANGUAGE_NAME_BYTES, "%s", code);
+}
+
+void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]) {
+    language_name_in(code, "en", name);
+    for (const char *c = name; *c; c++) {
+        if (*c < ' ' || *c > '~') { /* a name must be plain */
+            snprintf(name, LANGUAGE_NAME_BYTES, "%s", code);
+            return;
+        }
+    }
 }
 
 void language_preferred(const char *header, char code[LANGUAGE_CODE_BYTES]) {

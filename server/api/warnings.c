@@ -31,14 +31,6 @@ __attribute__((format(printf, 6, 7))) static int add_warning(struct warnings *wa
     return 0;
 }
 
-/* A text and the sum of what its sentences say. */
-struct judged {
-    const struct request *request;
-    const struct text *text;
-    struct judgement all; /* their sums; estimate: the lowest of those that are doubtful; without lists of amounts */
-    size_t doubtful;      /* how many are */
-};
-
 /* Returns -1 if memory is out. */
 static int judge_sentence(const struct request *request, const struct text *text, size_t i, struct arena *arena,
                           struct judgement *out) {
@@ -77,47 +69,12 @@ static int warn_of_language(const struct request *request, const char *source, c
                        "the text looks like %s, but the model reads %s", looks, reads);
 }
 
-static int check_language(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
-    const struct text *text = judged->text;
-    const struct served_model *reader = text->model ? text->model : judged->request->model;
-    return warn_of_language(judged->request, reader->info.source, text->source, text->source_length, arena, warnings);
-}
-
-/* ---- untranslated ---- */
-
 /* A text without sentences that should be an ICU message could not be parsed. */
 static int warn_of_message(const char *text, size_t length, struct arena *arena, struct warnings *warnings) {
     if (!icu_message_is(text, length))
         return 0;
     return add_warning(warnings, arena, WARNING_UNTRANSLATED, NULL, NULL,
                        "the text was returned unchanged: it has braces but is not a valid ICU message");
-}
-
-static int check_untranslated(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
-    if (judged->text->count == 0)
-        return warn_of_message(judged->text->source, judged->text->source_length, arena, warnings);
-    if (!judged->all.untranslated)
-        return 0;
-    return add_warning(warnings, arena, WARNING_UNTRANSLATED, NULL, NULL,
-                       "a sentence was returned unchanged: the model can read none or few of its letters");
-}
-
-/* ---- unknown, shortened ---- */
-
-static int check_unknowns(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
-    size_t unknown = judged->all.unknown, tokens = judged->all.tokens;
-    if (UNKNOWN_PARTS * unknown <= tokens)
-        return 0;
-    return add_warning(warnings, arena, WARNING_UNKNOWN, NULL, NULL, "the model does not know %zu of the text's %zu tokens",
-                       unknown, tokens);
-}
-
-static int check_omissions(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
-    const struct omission *sum = &judged->all.omission;
-    if (!omission_is_much(sum))
-        return 0;
-    return add_warning(warnings, arena, WARNING_SHORTENED, NULL, NULL,
-                       "much of the text may be left untranslated: %zu of its %zu tokens", sum->left, sum->tokens);
 }
 
 /* ---- numbers ---- */
@@ -146,17 +103,16 @@ static void add_all(const char *const *strings, size_t count, const char **list,
         list[(*used)++] = strings[i];
 }
 
-static int check_numbers(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
-    if (judged->all.source_count + judged->all.target_count == 0)
-        return 0;
+static int warn_of_numbers(const struct request *request, const struct text *text, const struct judgement *all, struct arena *arena,
+                           struct warnings *warnings) {
     struct number_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
-    const char **source = arena_alloc(arena, judged->all.source_count, sizeof *source);
-    const char **target = arena_alloc(arena, judged->all.target_count, sizeof *target);
+    const char **source = arena_alloc(arena, all->source_count, sizeof *source);
+    const char **target = arena_alloc(arena, all->target_count, sizeof *target);
     if (!lists || !source || !target)
         return -1;
-    for (size_t i = 0; i < judged->text->count; i++) {
+    for (size_t i = 0; i < text->count; i++) {
         struct judgement one;
-        if (judge_sentence(judged->request, judged->text, i, arena, &one) != 0)
+        if (judge_sentence(request, text, i, arena, &one) != 0)
             return -1;
         add_all(one.source, one.source_count, source, &lists->source_count);
         add_all(one.target, one.target_count, target, &lists->target_count);
@@ -167,67 +123,68 @@ static int check_numbers(const struct judged *judged, struct arena *arena, struc
                        "the numbers in the translation differ from those in the text");
 }
 
-/* ---- doubtful ---- */
-
 static void put_doubt(struct writer *w, const struct warning *warning) {
     writer_number(w, "quality", *(const double *)warning->detail);
 }
 
-/* The lowest estimate of the sentences counts: one wrong sentence makes a text wrong. */
-static int check_doubt(const struct judged *judged, struct arena *arena, struct warnings *warnings) {
-    if (judged->doubtful == 0)
-        return 0;
-    double *detail = arena_alloc(arena, 1, sizeof *detail);
-    if (detail)
-        *detail = judged->all.estimate;
-    if (judged->text->count == 1)
-        return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, detail,
-                           "the translation is probably wrong: the model is not sure of it");
-    return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, detail,
-                       "%zu of the %zu sentences are probably translated wrong: the model is not sure of them", judged->doubtful,
-                       judged->text->count);
-}
-
 /* ---- all ---- */
 
-static const struct {
-    const char *name;
-    /* Adds the code's warning of a text that has sentences, if it applies. Returns -1 if memory is out. NULL: another function adds
-     * it. */
-    int (*check)(const struct judged *judged, struct arena *arena, struct warnings *warnings);
-    bool optional; /* a request may switch it off with "warnings": false */
-} kinds[WARNING_CODES] = {
-    [WARNING_LANGUAGE] = {"language", check_language, false}, [WARNING_UNTRANSLATED] = {"untranslated", check_untranslated, false},
-    [WARNING_UNKNOWN] = {"unknown", check_unknowns, false},   [WARNING_SHORTENED] = {"shortened", check_omissions, false},
-    [WARNING_NUMBERS] = {"numbers", check_numbers, false},    [WARNING_DOUBTFUL] = {"doubtful", check_doubt, true},
-    [WARNING_ENCODING] = {"encoding", NULL, false},           [WARNING_CHANGED] = {"changed", NULL, false},
+static const char *const names[WARNING_CODES] = {
+    [WARNING_LANGUAGE] = "language",   [WARNING_UNTRANSLATED] = "untranslated", [WARNING_UNKNOWN] = "unknown",
+    [WARNING_SHORTENED] = "shortened", [WARNING_NUMBERS] = "numbers",           [WARNING_DOUBTFUL] = "doubtful",
+    [WARNING_ENCODING] = "encoding",   [WARNING_CHANGED] = "changed",
 };
 
-/* codes: a bit for each warning to check. */
-static int check_text(const struct request *request, const struct text *text, unsigned codes, struct arena *arena,
+/* Adds the warnings of a text. language: its language is judged, too. Returns -1 if memory is out. */
+static int check_text(const struct request *request, const struct text *text, bool language, struct arena *arena,
                       struct warnings *warnings) {
-    struct judged judged = {.request = request, .text = text, .all = {.estimate = 1}};
-    struct judgement one, *all = &judged.all;
+    struct judgement one, all = {.estimate = 1}; /* all: the sums; its estimate: the lowest of those that are doubtful */
+    size_t doubtful = 0;
+    if (text->count == 0)
+        return warn_of_message(text->source, text->source_length, arena, warnings);
     for (size_t i = 0; i < text->count; i++) {
         if (judge_sentence(request, text, i, arena, &one) != 0)
             return -1;
-        all->untranslated |= one.untranslated;
-        all->unknown += one.unknown;
-        all->tokens += one.tokens;
-        all->omission.tokens += one.omission.tokens;
-        all->omission.left += one.omission.left;
-        all->source_count += one.source_count;
-        all->target_count += one.target_count;
-        judged.doubtful += one.doubtful;
-        all->estimate = one.doubtful && one.estimate < all->estimate ? one.estimate : all->estimate;
+        all.untranslated |= one.untranslated;
+        all.unknown += one.unknown;
+        all.tokens += one.tokens;
+        all.omission.tokens += one.omission.tokens;
+        all.omission.left += one.omission.left;
+        all.source_count += one.source_count;
+        all.target_count += one.target_count;
+        doubtful += one.doubtful;
+        all.estimate = one.doubtful && one.estimate < all.estimate ? one.estimate : all.estimate;
     }
-    for (size_t code = 0; code < WARNING_CODES; code++) {
-        bool wanted = (text->count > 0 || code == WARNING_UNTRANSLATED) && codes & 1u << code && kinds[code].check &&
-                      (request->warns || !kinds[code].optional);
-        if (wanted && kinds[code].check(&judged, arena, warnings) != 0)
-            return -1;
-    }
-    return 0;
+
+    const struct served_model *reader = text->model ? text->model : request->model;
+    if (language && warn_of_language(request, reader->info.source, text->source, text->source_length, arena, warnings) != 0)
+        return -1;
+    if (all.untranslated && add_warning(warnings, arena, WARNING_UNTRANSLATED, NULL, NULL,
+                                        "a sentence was returned unchanged: the model can read none or few of its letters") != 0)
+        return -1;
+    if (UNKNOWN_PARTS * all.unknown > all.tokens &&
+        add_warning(warnings, arena, WARNING_UNKNOWN, NULL, NULL, "the model does not know %zu of the text's %zu tokens",
+                    all.unknown, all.tokens) != 0)
+        return -1;
+    if (omission_is_much(&all.omission) && add_warning(warnings, arena, WARNING_SHORTENED, NULL, NULL,
+                                                       "much of the text may be left untranslated: %zu of its %zu tokens",
+                                                       all.omission.left, all.omission.tokens) != 0)
+        return -1;
+    if (all.source_count + all.target_count > 0 && warn_of_numbers(request, text, &all, arena, warnings) != 0)
+        return -1;
+    if (doubtful == 0 || !request->warns) /* a request may switch this one off with "warnings": false */
+        return 0;
+
+    /* the lowest estimate of the sentences counts: one wrong sentence makes a text wrong */
+    double *estimate = arena_alloc(arena, 1, sizeof *estimate);
+    if (estimate)
+        *estimate = all.estimate;
+    if (text->count == 1)
+        return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, estimate,
+                           "the translation is probably wrong: the model is not sure of it");
+    return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, estimate,
+                       "%zu of the %zu sentences are probably translated wrong: the model is not sure of them", doubtful,
+                       text->count);
 }
 
 int warnings_of_plan(struct request *request) {
@@ -240,7 +197,6 @@ int warnings_of_plan(struct request *request) {
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_item *item = &plan->items[i];
         bool segments = plan->markup || item->marked;
-        unsigned codes = segments ? ~(1u << WARNING_LANGUAGE) : ~0u;
         if (segments && item->count > 0 && i < plan->strings) { /* the segments' language, judged together */
             char *joined = arena_alloc(arena, LANGUAGE_BYTES, 1);
             size_t length = 0;
@@ -259,7 +215,7 @@ int warnings_of_plan(struct request *request) {
             return -1;
         for (size_t j = 0; j < item->count; j++) {
             struct warning *last = warnings->last;
-            if (check_text(request, &item->texts[j], codes, arena, warnings) != 0)
+            if (check_text(request, &item->texts[j], !segments, arena, warnings) != 0)
                 return -1;
             for (struct warning *added = last ? last->next : warnings->first; added; added = added->next)
                 added->text = (size_t)(&item->texts[j] - request->texts);
@@ -272,14 +228,14 @@ int warnings_of_plan(struct request *request) {
 
 void warning_begin(struct writer *w, const struct warning *warning) {
     writer_begin_object(w, NULL);
-    writer_strings(w, "code", kinds[warning->code].name, "message", warning->message, NULL);
+    writer_strings(w, "code", names[warning->code], "message", warning->message, NULL);
     if (warning->put)
         warning->put(w, warning);
 }
 
 void api_put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out) {
     struct warnings warnings = {0};
-    if (check_text(request, text, ~0u, arena, &warnings) != 0)
+    if (check_text(request, text, true, arena, &warnings) != 0)
         writer_fail(out);
     if (!warnings.first)
         return;
@@ -292,7 +248,7 @@ void api_put_warnings(const struct request *request, const struct text *text, st
 }
 
 const char *warning_name(size_t code) {
-    return code < WARNING_CODES ? kinds[code].name : NULL;
+    return code < WARNING_CODES ? names[code] : NULL;
 }
 
 void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]) {
@@ -300,6 +256,5 @@ void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES])
     *text = '\0';
     for (size_t code = 0; code < WARNING_CODES; code++)
         if (reply->warnings & 1u << code)
-            length +=
-                (size_t)snprintf(text + length, API_WARNINGS_BYTES - length, "%s%s", length > 0 ? ", " : "", kinds[code].name);
+            length += (size_t)snprintf(text + length, API_WARNINGS_BYTES - length, "%s%s", length > 0 ? ", " : "", names[code]);
 }

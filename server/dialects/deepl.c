@@ -403,13 +403,11 @@ void api_deepl_dictionary_entries(const struct service *service, const struct ca
         writer_begin_array(&w, "dictionaries");
         writer_begin_object(&w, NULL);
         writer_strings(&w, "source_lang", one->about.source, "target_lang", one->about.target, NULL);
-        size_t length = entries.length;
-        char *text = writer_take(&entries);
-        if (text)
-            writer_string_of(&w, "entries", text, length);
+        if (!writer_ended(&entries))
+            writer_string_of(&w, "entries", entries.bytes, entries.length);
         else
             writer_fail(&w);
-        free(text);
+        writer_done(&entries);
         writer_string(&w, "entries_format", "tsv");
         writer_end_object(&w);
         writer_end_array(&w);
