@@ -153,9 +153,9 @@ struct plan_reason {
 /* True if the model translates. Models for other tasks, such as parsing, have no languages here. */
 bool plan_translates(const struct translator_info *info);
 
-/* Language codes without duplicates, in the arena. */
+/* Language codes without duplicates, of the models or in the arena. */
 struct plan_codes {
-    char (*all)[VARIANT_CODE_BYTES]; /* [count] */
+    const char **all; /* [count] */
     size_t count;
 };
 /* Collects the models' languages: sources first, then targets, as requested; for a model with variants, its variants' languages.
@@ -177,10 +177,10 @@ bool variant_must_be(const struct translator_info *info);
 
 /* How far a model's source is from this one: language_distance of its own, or 0 or LANGUAGE_FAR for one of many languages. */
 int plan_source_distance(const struct translator_info *info, const char *code);
-/* At most so many source languages do the models have together. */
-size_t plan_sources(const struct model_set *models);
-/* Adds those of a model, each once, to codes [count], where there is room for them. */
-void plan_add_sources(const struct translator_info *info, const char **codes, size_t *count);
+/* The number of codes that all languages of the models are at most. */
+size_t plan_most_codes(const struct model_set *models);
+/* Adds the source languages of a model. */
+void plan_add_sources(const struct translator_info *info, struct plan_codes *codes);
 
 /* Copies the strings of an array, or the one string, to items: [count] >= 1 of them, all strings. Returns -1 if memory is out. */
 int plan_read(struct plan *plan, const json_t *strings, size_t count, struct arena *arena);
@@ -372,7 +372,6 @@ void dialect_put_error(struct writer *w, const struct dialect_error *error);
 
 enum api_kind { API_TRANSLATE = 1 << 0, API_ATTENTION = 1 << 1 }; /* the two endpoints */
 
-struct choice;
 struct field;
 
 /* `include` "all" means everything that the model has, except heads and beam. */
@@ -386,9 +385,9 @@ struct api_form {
     struct search_options search; /* the strategy's parameters: server/decode/request.h */
     bool split, split_given, stream, replace_unknowns, warns, verbatim;
     unsigned include;
-    size_t digits;          /* significant digits of weights */
-    bool attention;         /* only for /attention */
-    struct choice *choices; /* the models of each text (native.c); in the request's arena */
+    size_t digits;      /* significant digits of weights */
+    bool attention;     /* only for /attention */
+    struct text *texts; /* in the request's arena; first only their models and languages are known */
 };
 
 struct field_type {

@@ -10,17 +10,6 @@
 
 /* ---- the model of each text: the named one, the one with the nearest languages, or two in sequence ---- */
 
-/* The models of one text. */
-struct choice {
-    struct served_model *model;  /* reads the text */
-    const char *language;        /* of the source, for a model of many languages */
-    const char *variant;         /* the first model's; NULL: none */
-    struct served_model *second; /* translates the first model's output; NULL: none */
-    const char *second_variant;
-    const char *detected; /* the detected language, as a model's code; NULL: the request gave it, or a model */
-    double confidence;    /* 0 to 1 */
-};
-
 enum { MISFIT = 4 * LANGUAGE_FAR, PAIRS_BYTES = 240, ADVICE_BYTES = 120 };
 
 static int target_distance(const struct translator_info *info, const char *code) {
@@ -145,26 +134,25 @@ static int check_target(const struct service *service, const struct model_set *m
                       codes, form->target_language);
 }
 
-/* Finds the model or the two models for form->source and form->target_language. */
-static int choose(const struct service *service, const struct api_form *form, struct request *request, struct choice *choice,
+/* Sets the model or the two models of a text, for form->source and form->target_language. */
+static int choose(const struct service *service, const struct api_form *form, struct request *request, struct text *text,
                   struct reply *reply) {
     const struct model_set *models = request->models;
     bool pair = !form->model && !form->variant && form->source && form->target_language;
     struct api_pivot pivot;
-    struct served_model *last = choice->model = find_model(models, service->options.default_model, form);
-    choice->second = NULL;
+    struct served_model *last = text->model = find_model(models, service->options.default_model, form);
     if (!last && pair && api_find_pivot(models, service->options.pivot, form->source, form->target_language, &pivot)) {
-        choice->model = pivot.first;
-        choice->variant = pivot.first_variant;
-        last = choice->second = pivot.second;
+        text->model = pivot.first;
+        text->variant = pivot.first_variant;
+        last = text->second = pivot.second;
     }
     if (!last && pair && api_fetch_missing(service, form->source, form->target_language, request, reply))
         return -1;
     if (!last)
         return fail_model(models, form, reply);
 
-    choice->language = variant_source(&choice->model->info, form->source);
-    if (last->info.languages && !choice->language)
+    text->language = variant_source(&text->model->info, form->source);
+    if (last->info.languages && !text->language)
         return api_refuse(reply, "source", "source is missing: model \"%.60s\" reads %zu languages, such as %.60s", last->info.name,
                           last->info.variant_count, last->info.variants[0]);
 
@@ -173,7 +161,7 @@ static int choose(const struct service *service, const struct api_form *form, st
     const char *variant = code ? variant_for(&last->info, code) : NULL;
     if (!variant)
         variant = variant_for(&last->info, last->info.target);
-    *(choice->second ? &choice->second_variant : &choice->variant) = variant;
+    *(text->second ? &text->second_variant : &text->variant) = variant;
     if (variant || !variant_must_be(&last->info))
         return 0;
     return api_refuse(reply, "variant", "variant is missing: model \"%.60s\" writes %zu languages, such as %.60s", last->info.name,
@@ -189,22 +177,21 @@ static int choose_detected(const struct service *service, struct api_form *form,
                            struct reply *reply) {
     /* the languages from which one model, or else two, can reach the target */
     const struct model_set *models = request->models;
-    const char **codes = arena_alloc(&request->arena, 2 * plan_sources(models) + 1, sizeof *codes);
+    struct plan_codes codes = {.all = arena_alloc(&request->arena, plan_most_codes(models) + 1, sizeof *codes.all)};
     bool pairs = !form->model && !form->variant && form->target_language;
-    size_t code_count = 0;
-    for (size_t i = 0; codes && i < 2 * models->count; i++) {
+    for (size_t i = 0; codes.all && i < 2 * models->count; i++) {
         const struct translator_info *info = &models->all[i % models->count]->info;
         struct api_pivot pivot;
         if (i < models->count ? !matches(info, form)
                               : !pairs || !*info->source || info->languages ||
                                     !api_find_pivot(models, service->options.pivot, info->source, form->target_language, &pivot))
             continue;
-        plan_add_sources(info, codes, &code_count);
+        plan_add_sources(info, &codes);
     }
-    struct choice *chosen = arena_zalloc(&request->arena, code_count + 1, sizeof *chosen); /* for each code */
-    if (!codes || !chosen)
+    struct text *chosen = arena_zalloc(&request->arena, codes.count + 1, sizeof *chosen); /* for each code */
+    if (!codes.all || !chosen)
         return api_fail_memory(reply);
-    if (code_count == 0 && pairs && api_fetches(service, request)) {
+    if (codes.count == 0 && pairs && api_fetches(service, request)) {
         /* the first text's language, among those from which a model that leads to the target can be downloaded */
         enum { MOST_SOURCES = 128 };
         char sources[MOST_SOURCES][32];
@@ -219,24 +206,25 @@ static int choose_detected(const struct service *service, struct api_form *form,
         if (!guess.failed && api_fetch_missing(service, list[guess.index], form->target_language, request, reply))
             return -1;
     }
-    if (code_count == 0)
+    if (codes.count == 0)
         return fail_model(models, form, reply);
     for (size_t i = 0; i < count; i++) {
         const json_t *text = item(form->text, i);
-        struct language_guess guess = language_detect(json_string_value(text), json_string_length(text), false, codes, code_count);
+        struct language_guess guess =
+            language_detect(json_string_value(text), json_string_length(text), false, codes.all, codes.count);
         if (guess.failed)
             return api_fail_memory(reply);
-        form->source = codes[guess.index];
+        form->source = codes.all[guess.index];
         if (!chosen[guess.index].model && choose(service, form, request, &chosen[guess.index], reply) != 0)
             return -1;
-        form->choices[i] = chosen[guess.index];
-        form->choices[i].detected = form->source;
-        form->choices[i].confidence = guess.confidence / 100;
+        form->texts[i] = chosen[guess.index];
+        form->texts[i].detected = form->source;
+        form->texts[i].confidence = guess.confidence / 100;
     }
     return 0;
 }
 
-/* Sets form->choices [count], and the request's model and variant, which are those that write the first text's translation. If
+/* Sets form->texts [count], and the request's model and variant, which are those that write the first text's translation. If
  * source is missing or "auto", each text's language is detected among those from which target can be reached. Without source and
  * target, the daemon's default model answers or, if all models have the same two languages, the first. -1: the reply is set. */
 static int choose_models(const struct service *service, struct api_form *form, size_t count, struct request *request,
@@ -246,8 +234,8 @@ static int choose_models(const struct service *service, struct api_form *form, s
     bool automatic = form->source && language_same(form->source, "auto");
     if (automatic)
         form->source = NULL;
-    form->choices = arena_zalloc(&request->arena, count, sizeof *form->choices);
-    if (!form->choices)
+    form->texts = arena_zalloc(&request->arena, count, sizeof *form->texts);
+    if (!form->texts)
         return api_fail_memory(reply);
     if (form->attention && form->target_language && check_target(service, request->models, form, reply) != 0)
         return -1;
@@ -269,13 +257,13 @@ static int choose_models(const struct service *service, struct api_form *form, s
         many |= strcmp(request->models->all[i]->info.name, form->model) == 0 && request->models->all[i]->info.languages;
     bool detects = !form->source && (automatic || (form->target_language && !form->model) || many);
     if (detects ? choose_detected(service, form, count, request, reply) != 0
-                : choose(service, form, request, &form->choices[0], reply) != 0)
+                : choose(service, form, request, &form->texts[0], reply) != 0)
         return -1;
     for (size_t i = 1; !detects && i < count; i++)
-        form->choices[i] = form->choices[0];
-    request->model = form->choices[0].second ? form->choices[0].second : form->choices[0].model;
-    request->language = form->choices[0].second ? NULL : form->choices[0].language;
-    request->variant = form->choices[0].second ? form->choices[0].second_variant : form->choices[0].variant;
+        form->texts[i] = form->texts[0];
+    request->model = form->texts[0].second ? form->texts[0].second : form->texts[0].model;
+    request->language = form->texts[0].second ? NULL : form->texts[0].language;
+    request->variant = form->texts[0].second ? form->texts[0].second_variant : form->texts[0].variant;
     return 0;
 }
 
@@ -341,7 +329,7 @@ static int check_model(const struct translator_info *info, const struct api_form
 }
 
 /* Refuses fields that concern the work of a single model if there are two. */
-static int check_pivot(const struct api_form *form, const struct choice *choice, struct reply *reply) {
+static int check_pivot(const struct api_form *form, const struct text *text, struct reply *reply) {
     const struct {
         const char *field;
         bool given;
@@ -350,7 +338,7 @@ static int check_pivot(const struct api_form *form, const struct choice *choice,
                   {"glossary", form->glossary != NULL},
                   {"prefix", *form->prefix != '\0'},
                   {"stream", form->stream}};
-    const char *first = choice->model->info.name, *second = choice->second->info.name;
+    const char *first = text->model->info.name, *second = text->second->info.name;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].given)
             return api_refuse(reply, fields[i].field,
@@ -388,9 +376,9 @@ static int check_form(const struct service *service, struct api_form *form, size
     if (form->include & INCLUDE_ALL) /* everything that all models of the request have */
         form->include |= ((INCLUDE_HEADS << 1) - 1) & ~(unsigned)(INCLUDE_HEADS | INCLUDE_BEAM);
     for (size_t i = 0; form->include & INCLUDE_ALL && i < *count; i++) {
-        const struct choice *choice = &form->choices[i];
-        const struct translator_info *first = &choice->model->info, *second = choice->second ? &choice->second->info : first;
-        if (choice->second || !first->quality)
+        const struct text *text = &form->texts[i];
+        const struct translator_info *first = &text->model->info, *second = text->second ? &text->second->info : first;
+        if (text->second || !first->quality)
             form->include &= ~(unsigned)INCLUDE_QUALITY;
         if (!first->attention || !second->attention)
             form->include &= ~(unsigned)(INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS);
@@ -404,14 +392,14 @@ static int check_form(const struct service *service, struct api_form *form, size
     if (form->include & INCLUDE_HEADS && *count > 1)
         return api_refuse(reply, "include", "include: heads must be used with one text only, got %zu", *count);
     for (size_t i = 0; i < *count; i++) {
-        const struct choice *choice = &form->choices[i];
-        if (i > 0 && choice->model == choice[-1].model && choice->second == choice[-1].second)
+        const struct text *text = &form->texts[i];
+        if (i > 0 && text->model == text[-1].model && text->second == text[-1].second)
             continue;
         if (i > 0 && form->glossary)
             return api_refuse(reply, "glossary", "glossary requires texts in one language, or source: they look like %s and %s",
-                              choice[-1].detected, choice->detected);
-        if ((choice->second && check_pivot(form, choice, reply) != 0) || check_model(&choice->model->info, form, reply) != 0 ||
-            (choice->second && check_model(&choice->second->info, form, reply) != 0))
+                              text[-1].detected, text->detected);
+        if ((text->second && check_pivot(form, text, reply) != 0) || check_model(&text->model->info, form, reply) != 0 ||
+            (text->second && check_model(&text->second->info, form, reply) != 0))
             return -1;
     }
     return 0;
@@ -563,24 +551,16 @@ static void native_start(const struct dialect *dialect, const struct service *se
         return;
 
     struct arena *arena = &request->arena;
-    request->texts = arena_zalloc(arena, count, sizeof *request->texts);
+    request->texts = form.texts;
     request->characters = 0; /* a request that waited for its model is read again */
-    for (size_t i = 0; request->texts && i < count; i++) {
-        const struct choice *choice = &form.choices[i];
+    for (size_t i = 0; i < count; i++) {
         const json_t *source = item(form.text, i), *target = form.translation ? item(form.translation, i) : NULL;
-        size_t length = json_string_length(source), target_length = json_string_length(target);
-        request->texts[i] = (struct text){.source = arena_copy(arena, json_string_value(source), length),
-                                          .source_length = length,
-                                          .target = target ? arena_copy(arena, json_string_value(target), target_length) : NULL,
-                                          .target_length = target_length,
-                                          .model = choice->model,
-                                          .variant = choice->variant,
-                                          .language = choice->language,
-                                          .second = choice->second,
-                                          .second_variant = choice->second_variant,
-                                          .detected = choice->detected,
-                                          .confidence = choice->confidence};
-        request->characters += utf8_count(json_string_value(source), length);
+        struct text *text = &request->texts[i];
+        text->source_length = json_string_length(source);
+        text->source = arena_copy(arena, json_string_value(source), text->source_length);
+        text->target_length = json_string_length(target);
+        text->target = target ? arena_copy(arena, json_string_value(target), text->target_length) : NULL;
+        request->characters += utf8_count(json_string_value(source), text->source_length);
     }
     request->prefix_length = strlen(form.prefix);
     request->prefix = arena_copy(arena, form.prefix, request->prefix_length);

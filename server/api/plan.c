@@ -27,15 +27,24 @@ bool variant_must_be(const struct translator_info *info) {
     return info->variant_count > 1;
 }
 
-static void add_code(const char *code, struct plan_codes *codes) {
+/* arena: for a copy of the code; NULL: the code itself is kept. */
+static void add_code(const char *code, struct arena *arena, struct plan_codes *codes) {
     for (size_t i = 0; i < codes->count; i++)
         if (language_same(codes->all[i], code))
             return;
-    snprintf(codes->all[codes->count++], VARIANT_CODE_BYTES, "%s", code);
+    const char *kept = arena ? arena_copy(arena, code, strlen(code)) : code;
+    if (kept)
+        codes->all[codes->count++] = kept;
+}
+
+void plan_add_sources(const struct translator_info *info, struct plan_codes *codes) {
+    for (size_t i = 0; i < (info->languages ? info->variant_count : 1); i++)
+        add_code(info->languages ? info->variants[i] : info->source, NULL, codes);
 }
 
 /* source NULL: the targets of all sources. pairs: only of models of one pair, or one source. */
-static void add_targets(const struct model_set *models, const char *source, bool pairs, struct plan_codes *codes) {
+static void add_targets(const struct model_set *models, const char *source, bool pairs, struct arena *arena,
+                        struct plan_codes *codes) {
     char code[VARIANT_CODE_BYTES];
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
@@ -45,34 +54,28 @@ static void add_targets(const struct model_set *models, const char *source, bool
             continue;
         for (size_t v = 0; several && v < info->variant_count; v++) {
             variant_code(info->variants[v], code);
-            add_code(code, codes);
+            add_code(code, arena, codes);
         }
         if (!several)
-            add_code(info->target, codes);
+            add_code(info->target, NULL, codes);
     }
 }
 
-/* Allocates for the maximum number of codes. */
-static int make_codes(const struct model_set *models, struct arena *arena, struct plan_codes *codes) {
+size_t plan_most_codes(const struct model_set *models) {
     size_t most = 0;
     for (size_t i = 0; i < models->count; i++)
         most += 2 + 2 * models->all[i]->info.variant_count;
-    *codes = (struct plan_codes){.all = arena_alloc(arena, most, sizeof *codes->all)};
-    return codes->all ? 0 : -1;
+    return most;
 }
 
 int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena, struct plan_codes *codes) {
-    if (make_codes(models, arena, codes) != 0)
-        return -1;
-    for (size_t i = 0; sources && i < models->count; i++) {
-        const struct translator_info *info = &models->all[i]->info;
-        size_t count = info->languages ? info->variant_count : 1;
-        for (size_t c = 0; plan_translates(info) && c < count; c++)
-            add_code(info->languages ? info->variants[c] : info->source, codes);
-    }
-    if (targets)
-        add_targets(models, NULL, false, codes);
-    return 0;
+    *codes = (struct plan_codes){.all = arena_alloc(arena, plan_most_codes(models), sizeof *codes->all)};
+    for (size_t i = 0; codes->all && sources && i < models->count; i++)
+        if (plan_translates(&models->all[i]->info))
+            plan_add_sources(&models->all[i]->info, codes);
+    if (codes->all && targets)
+        add_targets(models, NULL, false, arena, codes);
+    return arena_failed(arena) ? -1 : 0;
 }
 
 int plan_list(struct request *request, bool sources, bool targets, struct plan_codes *codes, struct reply *reply) {
@@ -83,19 +86,20 @@ int plan_list(struct request *request, bool sources, bool targets, struct plan_c
 
 int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,
                  struct plan_codes *codes) {
-    if (make_codes(models, arena, codes) != 0)
+    *codes = (struct plan_codes){.all = arena_alloc(arena, plan_most_codes(models), sizeof *codes->all)};
+    if (!codes->all)
         return -1;
-    add_targets(models, source, false, codes);
+    add_targets(models, source, false, arena, codes);
 
     /* languages that two models reach, except the source itself */
     size_t direct = codes->count;
     for (size_t i = 0; i < direct; i++)
         if (!pivot || language_distance(codes->all[i], pivot) < LANGUAGE_FAR)
-            add_targets(models, codes->all[i], true, codes);
+            add_targets(models, codes->all[i], true, arena, codes);
     for (size_t i = direct; i < codes->count; i++)
         if (language_same(codes->all[i], source))
-            memmove(codes->all[i], codes->all[--codes->count], VARIANT_CODE_BYTES);
-    return 0;
+            codes->all[i] = codes->all[--codes->count];
+    return arena_failed(arena) ? -1 : 0;
 }
 
 /* The models' code that is nearest to the requested one. NULL: no model knows the language. */
@@ -118,49 +122,30 @@ static const char *find_language(const struct model_set *models, const char *ask
     return variant ? variant : nearest;
 }
 
-size_t plan_sources(const struct model_set *models) {
-    size_t count = 0;
-    for (size_t i = 0; i < models->count; i++)
-        count += 1 + (models->all[i]->info.languages ? models->all[i]->info.variant_count : 0);
-    return count;
-}
-
-void plan_add_sources(const struct translator_info *info, const char **codes, size_t *count) {
-    size_t own = info->languages ? info->variant_count : 1;
-    for (size_t i = 0; i < own; i++) {
-        const char *code = info->languages ? info->variants[i] : info->source;
-        size_t j = 0;
-        while (j < *count && !language_same(codes[j], code))
-            j++;
-        if (j == *count)
-            codes[(*count)++] = code;
-    }
-}
-
 struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, bool markup, const struct model_set *models) {
     /* the models' source languages without duplicates */
-    size_t most = plan_sources(models), count = 0, length = 0;
-    const char **codes = calloc(most + 1, sizeof *codes);
-    for (size_t i = 0; codes && i < models->count; i++)
+    struct plan_codes codes = {.all = calloc(plan_most_codes(models) + 1, sizeof *codes.all)};
+    size_t length = 0;
+    for (size_t i = 0; codes.all && i < models->count; i++)
         if (plan_translates(&models->all[i]->info))
-            plan_add_sources(&models->all[i]->info, codes, &count);
+            plan_add_sources(&models->all[i]->info, &codes);
 
     /* all items, each with a line feed after it */
     for (size_t i = 0; i < item_count; i++)
         length += items[i].length + 1;
-    char *text = codes ? malloc(length) : NULL, *end = text;
+    char *text = codes.all ? malloc(length) : NULL, *end = text;
     for (size_t i = 0; text && i < item_count; i++)
         end = mempcpy(mempcpy(end, items[i].source, items[i].length), "\n", 1);
 
     struct plan_guess found = {0};
-    if (text && count == 0) {
+    if (text && codes.count == 0) {
         found = (struct plan_guess){"en", 0};
     } else if (text) {
-        struct language_guess guess = language_detect(text, length - 1, markup, codes, count);
-        found = (struct plan_guess){guess.failed ? NULL : codes[guess.index], guess.confidence};
+        struct language_guess guess = language_detect(text, length - 1, markup, codes.all, codes.count);
+        found = (struct plan_guess){guess.failed ? NULL : codes.all[guess.index], guess.confidence};
     }
     free(text);
-    free(codes);
+    free(codes.all);
     return found;
 }
 
