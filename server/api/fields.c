@@ -423,27 +423,19 @@ int api_read_protect(const json_t *value, struct request *request, struct reply 
 
 /* ---- glossary: {"source phrase": "target phrase", ...}, or the name of one that is kept ---- */
 
-/* Finds a glossary that the request may use. */
+/* A glossary that the request may use. */
 struct wanted {
     const char *name, *owner, *source, *target;
-    int far; /* the distance of its languages from these (language_distance) */
+    int far; /* the most that its languages may be away from these (language_distance); LANGUAGE_FAR: they may be any */
 };
-
-static bool speaks(const char *has, const char *asked, int far) {
-    return *has == '\0' || language_distance(has, asked) <= far;
-}
-
-static bool is_named(const struct kept_glossary *glossary, const void *context) {
-    const struct wanted *wanted = context;
-    const struct glossary_about *about = &glossary->about;
-    return (strcmp(about->id, wanted->name) == 0 || strcmp(about->name, wanted->name) == 0) &&
-           (about->fixed || strcmp(about->owner, wanted->owner) == 0);
-}
 
 static bool fits(const struct kept_glossary *glossary, const void *context) {
     const struct wanted *wanted = context;
-    return is_named(glossary, wanted) && speaks(glossary->about.source, wanted->source, wanted->far) &&
-           speaks(glossary->about.target, wanted->target, wanted->far);
+    const struct glossary_about *about = &glossary->about;
+    return (strcmp(about->id, wanted->name) == 0 || strcmp(about->name, wanted->name) == 0) &&
+           (about->fixed || strcmp(about->owner, wanted->owner) == 0) &&
+           (!*about->source || language_distance(about->source, wanted->source) <= wanted->far) &&
+           (!*about->target || language_distance(about->target, wanted->target) <= wanted->far);
 }
 
 const char *api_glossary_owner(const struct request *request) {
@@ -462,7 +454,8 @@ int api_use_glossary(const struct service *service, const char *asked, struct re
     if (!request->kept)
         request->kept = glossaries_find(service->glossaries, fits, &wanted);
     if (!request->kept && reply->dialect == &dialect_deepl) { /* its clients distinguish the two cases */
-        struct kept_glossary *other = glossaries_find(service->glossaries, is_named, &wanted);
+        wanted.far = LANGUAGE_FAR;
+        struct kept_glossary *other = glossaries_find(service->glossaries, fits, &wanted);
         kept_glossary_release(other);
         if (other)
             return api_refuse(reply, "glossary", "No dictionary found for language pair");

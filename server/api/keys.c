@@ -169,7 +169,8 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
     return 0;
 }
 
-static int read_file(const char *path, struct key_table *table, struct error *err) {
+int keys_reload(struct keys *keys, struct error *err) {
+    const char *path = keys->path;
     struct key_table read = {0};
     char *text;
     size_t length, number = 0, lines = 1;
@@ -193,14 +194,16 @@ static int read_file(const char *path, struct key_table *table, struct error *er
     if (result == 0 && read.count == 0) /* another process may be rewriting the file */
         result = error_set(err, ERROR_INPUT, "%.100s contains no key", path);
     free(text);
-    if (result == 0)
-        *table = read;
-    else
-        free(read.keys);
+    if (result == 0) {
+        pthread_mutex_lock(&keys->lock);
+        struct key_table old = keys->table;
+        keys->table = read;
+        pthread_mutex_unlock(&keys->lock);
+        read = old;
+    }
+    free(read.keys);
     return result;
 }
-
-/* ---- the table ---- */
 
 struct keys *keys_open(const char *path, struct error *err) {
     struct keys *keys = calloc(1, sizeof *keys);
@@ -210,7 +213,7 @@ struct keys *keys_open(const char *path, struct error *err) {
         return NULL;
     }
     pthread_mutex_init(&keys->lock, NULL);
-    if (read_file(path, &keys->table, err) == 0)
+    if (keys_reload(keys, err) == 0)
         return keys;
     keys_free(keys);
     return NULL;
@@ -223,18 +226,6 @@ void keys_free(struct keys *keys) {
     free(keys->table.keys);
     free(keys->path);
     free(keys);
-}
-
-int keys_reload(struct keys *keys, struct error *err) {
-    struct key_table table;
-    if (read_file(keys->path, &table, err) != 0)
-        return -1;
-    pthread_mutex_lock(&keys->lock);
-    struct key_table old = keys->table;
-    keys->table = table;
-    pthread_mutex_unlock(&keys->lock);
-    free(old.keys);
-    return 0;
 }
 
 int keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder) {
