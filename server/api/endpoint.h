@@ -481,9 +481,6 @@ void warning_begin(struct writer *w, const struct warning *warning);
 /* Returns NULL after the last. */
 const char *warning_name(size_t code);
 
-/* Writes "warnings" as a member of a text's object, if the text has any. arena: scratch. */
-void api_put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out);
-
 /* Writes the warnings of a document that is decoded and answered as events of its stream. Each has the line in which its text
  * begins, if that line is found. */
 void api_put_document_warnings(const struct request *request, struct writer *w);

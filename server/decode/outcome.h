@@ -156,7 +156,7 @@ int pivot_compose(struct request *request, struct error *err);
 
 /* ---- judgements and outcomes ---- */
 
-/* The facts about a sentence that decide the warnings of its text (server/api/warnings.c). */
+/* The facts about a sentence that decide the warnings of its text (server/api/answer.c). */
 struct judgement {
     bool untranslated;
     size_t unknown, tokens; /* of the text's own tokens */
