@@ -562,10 +562,10 @@ int warnings_of_plan(struct request *request) {
                 length += bytes;
                 joined[length++] = '\n';
             }
-            if (!joined || warn_of_language(request, item->model->info.source, joined, length, arena, warnings) != 0)
+            if (!joined || warn_of_language(request, item->chosen.model->info.source, joined, length, arena, warnings) != 0)
                 return -1;
         }
-        if (!plan->markup && item->marked && item->count == 0 && item->model &&
+        if (!plan->markup && item->marked && item->count == 0 && item->chosen.model &&
             warn_of_message(item->source, item->length, arena, warnings) != 0)
             return -1;
         for (size_t j = 0; j < item->count; j++) {
@@ -675,7 +675,7 @@ static int join(const struct plan_item *item, struct arena *arena, struct text *
     struct sentence *sentences = arena_alloc(arena, count, sizeof *sentences);
     if (!joined || !sentences)
         return -1;
-    *out = item->count > 0 ? item->texts[0] : (struct text){.model = item->model};
+    *out = item->count > 0 ? item->texts[0] : (struct text){.model = item->chosen.model};
     out->pivot = NULL;
     out->source = item->count > 0 ? joined : item->source;
     out->source_length = item->count > 0 ? bytes : item->length;

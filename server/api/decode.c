@@ -250,7 +250,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     if (fails(refusal, order, &reason, most, reply))
         return;
     if (order->glossary && request->model) { /* with one source and one target, the first model translates everything */
-        request->variant = plan->items[0].variant;
+        request->variant = plan->items[0].chosen.variant;
         if (api_use_glossary(service, order->glossary, request, reply) != 0)
             return;
     }

@@ -47,15 +47,10 @@ json_t *api_load(const struct call *call, struct reply *reply);
 bool api_is_key(const char *name);
 /* Returns -1 after setting the reply if a field of a form or of the query string is not text. */
 int api_check_fields(const struct call *call, struct reply *reply);
-/* Two models in sequence: the first writes a language that the second reads. */
-struct api_pivot {
-    struct served_model *first, *second;
-    const char *first_variant; /* NULL: no variant */
-};
-/* Finds the nearest two models from source to target, which are different languages. through: as pivot of struct service_options.
- * False: there are no such models. */
-bool api_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target,
-                    struct api_pivot *out);
+/* Finds the nearest two models from source to target, which are different languages: the first writes a language that the second
+ * reads. Sets the text's model, its variant and second. through: as pivot of struct service_options. False: there are no such
+ * models. */
+bool api_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target, struct text *out);
 
 /* False if the daemon is loading or draining; the reply is set. */
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
@@ -106,11 +101,8 @@ struct plan_guess {
 struct plan_item {
     const char *source; /* [length], valid UTF-8 */
     size_t length;
-    struct served_model *model;  /* NULL: it is in the target language already and is not translated */
-    const char *language;        /* of the source, for a model of many languages; NULL: the model has one pair */
-    const char *variant;         /* the model's variant; NULL: none */
-    struct served_model *second; /* the second model, which translates the first one's output, and its variant; NULL: none */
-    const char *second_variant;
+    struct text chosen; /* its models and languages, which its texts get; model NULL: it is in the target language already and is
+                         * not translated */
     struct plan_guess guess;                       /* guesses of the source language, if the request does not give it */
     const char *source_language, *target_language; /* the values of lang attributes */
     struct text *texts;                            /* [count] */
@@ -193,7 +185,9 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t count, bool 
  * NULL: no item has one. */
 enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct plan_reason *reason);
 
-/* Makes texts of the request from the items, which may have max_characters together, not counting tags. */
+/* Makes one text of the request for each item, or for each segment of an item that is markup. Returns -1 if memory is out. */
+int plan_cut(struct plan *plan, struct request *request);
+/* The same for items that have been chosen and may have max_characters together, not counting tags; parses them first. */
 enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason);
 
 /* Parses items that are markup, and texts with marks. Returns -1 with ERROR_INPUT or ERROR_MEMORY. */

@@ -139,13 +139,9 @@ static int choose(const struct service *service, const struct api_form *form, st
                   struct reply *reply) {
     const struct model_set *models = request->models;
     bool pair = !form->model && !form->variant && form->source && form->target_language;
-    struct api_pivot pivot;
     struct served_model *last = text->model = find_model(models, service->options.default_model, form);
-    if (!last && pair && api_find_pivot(models, service->options.pivot, form->source, form->target_language, &pivot)) {
-        text->model = pivot.first;
-        text->variant = pivot.first_variant;
-        last = text->second = pivot.second;
-    }
+    if (!last && pair && api_find_pivot(models, service->options.pivot, form->source, form->target_language, text))
+        last = text->second;
     if (!last && pair && api_fetch_missing(service, form->source, form->target_language, request, reply))
         return -1;
     if (!last)
@@ -181,10 +177,10 @@ static int choose_detected(const struct service *service, struct api_form *form,
     bool pairs = !form->model && !form->variant && form->target_language;
     for (size_t i = 0; codes.all && i < 2 * models->count; i++) {
         const struct translator_info *info = &models->all[i % models->count]->info;
-        struct api_pivot pivot;
+        struct text two;
         if (i < models->count ? !matches(info, form)
                               : !pairs || !*info->source || info->languages ||
-                                    !api_find_pivot(models, service->options.pivot, info->source, form->target_language, &pivot))
+                                    !api_find_pivot(models, service->options.pivot, info->source, form->target_language, &two))
             continue;
         plan_add_sources(info, &codes);
     }
@@ -407,35 +403,6 @@ static int check_form(const struct service *service, struct api_form *form, size
 
 /* ---- texts with tags or marks, as the segments that are translated ---- */
 
-/* Each text is an item. NULL: memory is out. */
-static struct plan *make_plan(const struct api_form *form, struct request *request) {
-    static const struct html_tags tags = {.outline = true};
-    struct plan *plan = arena_zalloc(&request->arena, 1, sizeof *plan);
-    struct plan_item *items = arena_zalloc(&request->arena, request->text_count, sizeof *items);
-    if (!plan || !items)
-        return NULL;
-    const struct translator_info *info = &request->model->info;
-    for (size_t i = 0; i < request->text_count; i++) {
-        const struct text *text = &request->texts[i];
-        items[i] = (struct plan_item){.source = text->source,
-                                      .length = text->source_length,
-                                      .model = request->model,
-                                      .source_language = text->language ? text->language
-                                                         : text->model  ? text->model->info.source
-                                                                        : info->source,
-                                      .target_language = form->target_language ? form->target_language : info->target,
-                                      .texts = &request->texts[i],
-                                      .count = 1};
-        items[i].target_language =
-            arena_copy(&request->arena, items[i].target_language, strlen(items[i].target_language)); /* borrowed so far */
-    }
-    plan->items = items;
-    plan->count = plan->strings = request->text_count;
-    plan->markup = strcmp(form->format, "text") != 0;
-    plan->tags = strcmp(form->format, "xml") == 0 ? &tags : NULL;
-    return arena_failed(&request->arena) ? NULL : plan;
-}
-
 /* Sets request->texts, one text for each segment, and request->plan, if there are any tags or marks. -1: the reply is set. */
 static int read_markup(const struct api_form *form, struct request *request, struct reply *reply) {
     bool text = strcmp(form->format, "text") == 0, marked = !text;
@@ -449,36 +416,39 @@ static int read_markup(const struct api_form *form, struct request *request, str
     if (text && (request->verbatim || form->attention || form->translation || form->stream || form->prefix[0] ||
                  form->force_attention || form->include & INCLUDE_HEADS))
         return 0;
-    struct plan *plan = make_plan(form, request);
-    if (!plan || (plan_parse(plan, &request->arena, &error) != 0 && error.code != ERROR_INPUT))
+
+    /* each text is an item */
+    static const struct html_tags tags = {.outline = true};
+    struct arena *arena = &request->arena;
+    const struct translator_info *info = &request->model->info;
+    const char *target = form->target_language ? form->target_language : info->target;
+    struct plan *plan = arena_zalloc(arena, 1, sizeof *plan);
+    struct plan_item *items = arena_zalloc(arena, request->text_count, sizeof *items);
+    target = arena_copy(arena, target, strlen(target));
+    if (!plan || !items || !target)
         return api_fail_memory(reply);
-    if (error.code == ERROR_INPUT)
-        return api_refuse(reply, "text", "text: %s", error.message);
-    size_t count = 0;
+    *plan = (struct plan){.items = items,
+                          .count = request->text_count,
+                          .strings = request->text_count,
+                          .markup = !text,
+                          .tags = strcmp(form->format, "xml") == 0 ? &tags : NULL};
     for (size_t i = 0; i < plan->count; i++) {
-        marked |= plan->items[i].marked;
-        count += plan->items[i].count;
+        const struct text *whole = &request->texts[i];
+        items[i] = (struct plan_item){.source = whole->source,
+                                      .length = whole->source_length,
+                                      .chosen = *whole,
+                                      .source_language = whole->language ? whole->language : whole->model->info.source,
+                                      .target_language = target,
+                                      .count = 1};
     }
+    if (plan_parse(plan, arena, &error) != 0)
+        return error.code == ERROR_INPUT ? api_refuse(reply, "text", "text: %s", error.message) : api_fail_memory(reply);
+    for (size_t i = 0; i < plan->count; i++)
+        marked |= items[i].marked;
     if (!marked)
         return 0;
-
-    struct text *texts = arena_zalloc(&request->arena, count, sizeof *texts), *cut = texts;
-    if (!texts)
+    if (plan_cut(plan, request) != 0)
         return api_fail_memory(reply);
-    for (size_t i = 0; i < plan->count; i++) {
-        struct plan_item *whole = &plan->items[i];
-        const struct text *uncut = whole->texts;
-        whole->texts = cut;
-        for (size_t j = 0; j < whole->count; j++, cut++) {
-            *cut = *uncut;
-            if (!plan->markup && !whole->marked)
-                continue;
-            cut->source = whole->html.segments[j].text;
-            cut->source_length = whole->html.segments[j].length;
-        }
-    }
-    request->texts = texts;
-    request->text_count = count;
     request->plan = plan;
     request->aligns = true;
     return 0;

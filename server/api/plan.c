@@ -164,8 +164,7 @@ static int target_distance(const struct translator_info *info, const char *code)
     return variant_must_be(info) ? LANGUAGE_FAR : language_distance(info->target, code);
 }
 
-bool api_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target,
-                    struct api_pivot *out) {
+bool api_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target, struct text *out) {
     int least = 3 * LANGUAGE_FAR;
     bool off = through && strcmp(through, "none") == 0;
     for (size_t i = 0; !off && i < models->count && language_distance(target, source) >= LANGUAGE_FAR; i++) {
@@ -182,7 +181,9 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
             if (from >= LANGUAGE_FAR || to >= LANGUAGE_FAR || from + to + far >= least)
                 continue;
             least = from + to + far;
-            *out = (struct api_pivot){models->all[j], second, variant_for(info, middle)};
+            out->model = models->all[j];
+            out->variant = variant_for(info, middle);
+            out->second = second;
         }
     }
     return least < 3 * LANGUAGE_FAR;
@@ -193,7 +194,7 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
 static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target, const struct model_set *models,
                                      const char *pivot, struct plan_reason *reason) {
     int least = 4 * LANGUAGE_FAR;
-    struct api_pivot found;
+    struct text *chosen = &item->chosen;
     reason->from = source;
     reason->to = target;
     reason->source = find_language(models, source);
@@ -203,7 +204,6 @@ static enum plan_refusal choose_item(struct plan_item *item, const char *source,
     reason->target = find_language(models, target);
     if (!reason->target)
         return PLAN_TARGET;
-    item->model = item->second = NULL;
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
         int from = plan_translates(info) ? plan_source_distance(info, source) : LANGUAGE_FAR;
@@ -211,19 +211,19 @@ static enum plan_refusal choose_item(struct plan_item *item, const char *source,
         int far = 2 * (from + to) + (info->languages != NULL);
         if (from < LANGUAGE_FAR && to < LANGUAGE_FAR && far < least) {
             least = far;
-            item->model = models->all[i];
+            chosen->model = models->all[i];
         }
     }
-    item->variant = item->model ? variant_for(&item->model->info, target) : NULL;
-    item->language = item->model ? variant_source(&item->model->info, source) : NULL;
-    if (item->model || language_same(reason->source, reason->target))
+    if (chosen->model) {
+        chosen->variant = variant_for(&chosen->model->info, target);
+        chosen->language = variant_source(&chosen->model->info, source);
         return PLAN_OK;
-    if (!api_find_pivot(models, pivot, source, target, &found))
+    }
+    if (language_same(reason->source, reason->target))
+        return PLAN_OK;
+    if (!api_find_pivot(models, pivot, source, target, chosen))
         return PLAN_PAIR;
-    item->model = found.first;
-    item->variant = found.first_variant;
-    item->second = found.second;
-    item->second_variant = variant_for(&found.second->info, target);
+    chosen->second_variant = variant_for(&chosen->second->info, target);
     return PLAN_OK;
 }
 
@@ -338,17 +338,12 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
         size_t before = i - i % plan->strings;
         while (before < i && items[before].source_language != item->source_language)
             before++;
-        if (before == i) {
+        if (before == i)
             refusal = choose_item(item, item->source_language, item->target_language, request->models, plan->pivot, reason);
-        } else {
-            item->model = items[before].model;
-            item->variant = items[before].variant;
-            item->language = items[before].language;
-            item->second = items[before].second;
-            item->second_variant = items[before].second_variant;
-        }
+        else
+            item->chosen = items[before].chosen;
         if (!request->model)
-            request->model = item->model;
+            request->model = item->chosen.model;
     }
     return refusal;
 }
@@ -378,7 +373,41 @@ int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
     return 0;
 }
 
-/* Makes one text of the request for each string, or for each segment of markup. */
+int plan_cut(struct plan *plan, struct request *request) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        struct plan_item *item = &plan->items[i];
+        item->count = item->chosen.model ? item->count : 0;
+        count += item->count;
+    }
+    struct text *text = arena_zalloc(&request->arena, count, sizeof *text);
+    if (!text)
+        return -1;
+    request->texts = text;
+    request->text_count = count;
+    for (size_t i = 0; i < plan->count; i++) {
+        struct plan_item *item = &plan->items[i];
+        const struct text *chosen = &item->chosen;
+        /* the item of the same string for an earlier target whose first model of two is the same */
+        const struct plan_item *twin = NULL;
+        for (size_t j = i % plan->strings; chosen->second && !twin && j < i; j += plan->strings) {
+            const struct text *before = &plan->items[j].chosen;
+            if (before->second && before->model == chosen->model && before->variant == chosen->variant)
+                twin = &plan->items[j];
+        }
+        item->texts = text;
+        for (size_t j = 0; j < item->count; j++, text++) {
+            bool segment = plan->markup || item->marked;
+            *text = *chosen;
+            text->twin = twin ? &twin->texts[j] : NULL;
+            text->source = segment ? item->html.segments[j].text : item->source;
+            text->source_length = segment ? item->html.segments[j].length : item->length;
+            text->placed = segment && html_is_placed(&item->html, &item->html.segments[j]);
+        }
+    }
+    return 0;
+}
+
 enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason) {
     if (plan_parse(plan, &request->arena, &reason->error) != 0)
         return refusal_of(&reason->error);
@@ -386,41 +415,7 @@ enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct 
         reason->characters += plan_characters(plan, i);
     if (reason->characters > max_characters)
         return PLAN_LENGTH;
-
-    size_t count = 0;
-    for (size_t i = 0; i < plan->count; i++) {
-        struct plan_item *item = &plan->items[i];
-        item->count = item->model ? item->count : 0;
-        count += item->count;
-    }
-    struct text *text = request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
-    if (!text)
-        return PLAN_MEMORY;
-    for (size_t i = 0; i < plan->count; i++) {
-        struct plan_item *item = &plan->items[i];
-        /* the item of the same string for an earlier target whose first model of two is the same */
-        const struct plan_item *twin = NULL;
-        for (size_t j = i % plan->strings; item->second && !twin && j < i; j += plan->strings) {
-            const struct plan_item *before = &plan->items[j];
-            if (before->second && before->model == item->model && before->variant == item->variant)
-                twin = before;
-        }
-        item->texts = text;
-        for (size_t j = 0; j < item->count; j++, text++) {
-            bool segment = plan->markup || item->marked;
-            *text = (struct text){.model = item->model,
-                                  .variant = item->variant,
-                                  .language = item->language,
-                                  .second = item->second,
-                                  .second_variant = item->second_variant,
-                                  .twin = twin ? &twin->texts[j] : NULL,
-                                  .source = segment ? item->html.segments[j].text : item->source,
-                                  .source_length = segment ? item->html.segments[j].length : item->length,
-                                  .placed = segment && html_is_placed(&item->html, &item->html.segments[j])};
-        }
-    }
-    request->text_count = count;
-    return PLAN_OK;
+    return plan_cut(plan, request) == 0 ? PLAN_OK : PLAN_MEMORY;
 }
 
 void plan_search(const struct plan *plan, size_t rows, struct request *request) {
@@ -492,13 +487,13 @@ const struct plan_answers *plan_answers(const struct plan *plan, struct arena *a
     for (size_t i = 0; all && i < plan->count; i++) {
         const struct plan_item *item = &plan->items[i];
         bool segments = plan->markup || item->marked;
-        size_t others = segments || !item->model ? 0 : plan->alternatives;
+        size_t others = segments || !item->chosen.model ? 0 : plan->alternatives;
         struct plan_answer answer = {item->source, item->length};
         struct rendered rendered;
         all[i] = (struct plan_answers){.all = arena_alloc(arena, 1 + others, sizeof *all[i].all)};
         if (!all[i].all)
             return NULL;
-        if (item->model &&
+        if (item->chosen.model &&
             (segments ? plan_write(plan, item, arena, &answer) : render_item(&item->texts[0], arena, &rendered, &answer)) != 0)
             return NULL;
         answers_add(&all[i], &answer);
