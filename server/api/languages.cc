@@ -153,15 +153,6 @@ static bool language_read(const char *code, struct language *out) {
     return U_SUCCESS(status);
 }
 
-/* Returns 0 for another language, 1 if the label has the language and no region, 2 if it has the region, too. */
-static int language_fits(const struct language *label, const struct language *asked) {
-    if (strcmp(label->language, asked->language) != 0 || strcmp(label->script, asked->script) != 0)
-        return 0;
-    if (label->region)
-        return strcmp(label->likely, asked->likely) == 0 ? 2 : 0;
-    return 1;
-}
-
 const char *language_among(const char *const *labels, size_t count, const char *code) {
     struct language asked, label;
     for (size_t i = 0; i < count; i++)
@@ -171,7 +162,11 @@ const char *language_among(const char *const *labels, size_t count, const char *
     int most = 0;
     bool known = count > 0 && language_read(code, &asked);
     for (size_t i = 0; known && i < count; i++) {
-        int fits = language_read(labels[i], &label) ? language_fits(&label, &asked) : 0;
+        /* 0: another language; 1: the label has the language and no region; 2: it has the region, too */
+        int fits = 0;
+        if (language_read(labels[i], &label) && strcmp(label.language, asked.language) == 0 &&
+            strcmp(label.script, asked.script) == 0)
+            fits = !label.region ? 1 : strcmp(label.likely, asked.likely) == 0 ? 2 : 0;
         if (fits > most) {
             best = labels[i];
             most = fits;
@@ -264,14 +259,6 @@ static bool language_choose(const struct cld2_guess *guesses, int guess_count, c
     return best->failed;
 }
 
-/* Writes the codes [first,count) that may be expected together, separated by commas, and returns their number. */
-static size_t expect(const char *const *codes, size_t first, size_t count, char expected[MAX_EXPECTED * CODE_BYTES]) {
-    size_t taken = std::min<size_t>(count - first, MAX_EXPECTED), at = 0;
-    for (size_t i = 0; i < taken; i++)
-        at += (size_t)snprintf(expected + at, CODE_BYTES, "%s%.*s", i > 0 ? "," : "", CODE_BYTES - 2, codes[first + i]);
-    return taken;
-}
-
 /* The confidence of a guess. CLD2's share of a text is no measure of it: it reports 96% English for an Italian sentence with one
  * English word. Its score, the agreement of its two answers, and the letters are. The weights were fitted once to messages of
  * Debian's programs. python3 -m weights.evaluation.detection prints how often guesses of each confidence are right. With --fit it
@@ -280,22 +267,6 @@ enum { CONFIDENCE_BYTES = 4096, MOST_LETTERS = 60 };
 static const double MOST_SCORE = 1.6; /* thousands */
 static const double weights[LANGUAGE_FEATURES] = {-1.696, 0.765,  0.243,   0.067, -0.536, 2.601,
                                                   -1.057, -1.508, -10.413, 1.635, 1.197};
-
-/* Counts the letters of a text, and those that are not in the set; NULL: all are in it. Capitalized words are often names, which
- * may use any letters. */
-static void count_letters(const char *text, size_t length, const USet *written, size_t *letters, size_t *foreign) {
-    bool name = false, inside = false;
-    *letters = *foreign = 0;
-    for (size_t i = 0; i < length;) {
-        UChar32 c;
-        U8_NEXT((const uint8_t *)text, i, length, c);
-        bool letter = c > 0 && u_isalpha(c);
-        name = letter && (inside ? name : u_isupper(c));
-        inside = letter;
-        *letters += letter;
-        *foreign += letter && !name && c > 0x7f && written && !uset_contains(written, u_tolower(c));
-    }
-}
 
 /* The letters that a language uses; NULL: unknown. Close it with uset_close. */
 static USet *letters_of(const char *code) {
@@ -315,10 +286,21 @@ static USet *letters_of(const char *code) {
 /* top: the detector's answer without expected languages; NULL: none. */
 static void set_confidence(const char *text, size_t length, const char *const *codes, size_t count, const struct cld2_guess *top,
                            struct language_guess *guess) {
+    /* letters of the text, and those that the language does not use; capitalized words are often names, which may use any */
     USet *written = letters_of(codes[guess->index]);
-    size_t letters, foreign;
-    count_letters(text, utf8_clip(text, length, CONFIDENCE_BYTES), written, &letters, &foreign);
+    size_t letters = 0, foreign = 0, bytes = utf8_clip(text, length, CONFIDENCE_BYTES);
+    bool name = false, inside = false;
+    for (size_t i = 0; i < bytes;) {
+        UChar32 c;
+        U8_NEXT((const uint8_t *)text, i, bytes, c);
+        bool letter = c > 0 && u_isalpha(c);
+        name = letter && (inside ? name : u_isupper(c));
+        inside = letter;
+        letters += letter;
+        foreign += letter && !name && c > 0x7f && written && !uset_contains(written, u_tolower(c));
+    }
     uset_close(written);
+
     double *f = guess->features, sum = 0, score = top ? fmin(top->score / 1000, MOST_SCORE) : 0;
     bool same = top && is_language(codes[guess->index], top->code), known = false;
     for (size_t i = 0; top && i < count; i++)
@@ -349,7 +331,9 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
     int all_count = detect(text, length, markup, NULL, all);
     bool found = (length < SHORT_BYTES || count > MAX_EXPECTED) && language_choose(all, all_count, codes, count, &best);
     for (size_t first = 0; !found && !best.failed && first < count;) {
-        first += expect(codes, first, count, expected);
+        size_t at = 0, begin = first, last = std::min<size_t>(first + MAX_EXPECTED, count);
+        for (; first < last; first++) /* codes that may be expected together */
+            at += (size_t)snprintf(expected + at, CODE_BYTES, "%s%.*s", first > begin ? "," : "", CODE_BYTES - 2, codes[first]);
         found = language_choose(guesses, detect(text, length, markup, expected, guesses), codes, count, &best);
     }
     best.failed |= all_count < 0;
@@ -364,16 +348,6 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
  * CHECK_SHORT_BYTES, one in a hundred English texts is taken for some other language, but hardly any for French or German. A text
  * with at least LEAST_SHARE percent of its own language is not suspected: names and titles are often in another one. */
 enum { CHECK_BYTES = 4096, CHECK_SHORT_BYTES = 24, LEAST_SHARE = 33 };
-
-/* Counts bytes of letters in scripts other than Latin, from Greek to Thai, Japanese and Hangul. */
-static bool has_other_letters(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        if ((byte >= 0xce && byte <= 0xe0) || (byte >= 0xe3 && byte <= 0xed))
-            return true;
-    }
-    return false;
-}
 
 /* "zh" of a model also matches the detector's "zh-Hant". */
 static bool is_same(const char *code, const char *detected) {
@@ -391,7 +365,12 @@ struct language_other language_check(const char *text, size_t length, const char
     for (int i = 0; i < guess_count; i++) /* the first is the likeliest */
         if (is_same(code, guesses[i].code) && (i == 0 || guesses[i].percent >= LEAST_SHARE))
             return other;
-    bool suspected = bytes >= CHECK_SHORT_BYTES || has_other_letters(text, bytes);
+    bool suspected = bytes >= CHECK_SHORT_BYTES;
+    for (size_t i = 0; !suspected && i < bytes;
+         i++) { /* letters in scripts other than Latin, from Greek to Thai, Japanese and Hangul */
+        unsigned char byte = (unsigned char)text[i];
+        suspected = (byte >= 0xce && byte <= 0xe0) || (byte >= 0xe3 && byte <= 0xed);
+    }
     for (size_t i = 0; guess_count > 0 && !suspected && i < count; i++)
         suspected = is_same(likely[i], guesses[0].code);
     if (guess_count <= 0 || !suspected)

@@ -577,17 +577,18 @@ void api_deepl_make_glossary(const struct service *service, const struct call *c
     json_t *root = keeps_none(service, reply) ? NULL : load_change(call, reply);
     snprintf(about.owner, sizeof about.owner, "%s", api_glossary_owner(request));
     if (root && read_name(root, about.name, reply) == 0) {
+        enum glossaries_verdict verdict = GLOSSARIES_FAILED;
         int result = 0;
-        enum glossaries_verdict verdict = glossaries_name(&about, &error) == 0 ? GLOSSARIES_DONE : GLOSSARIES_FAILED;
-        if (verdict == GLOSSARIES_DONE && multilingual)
+        bool named = glossaries_name(&about, &error) == 0;
+        if (named && multilingual)
             result = read_dictionaries(root, &about, request, &made, reply);
-        else if (verdict == GLOSSARIES_DONE && (made.all[0] = read_dictionary(root, &about, request, reply)) != NULL)
+        else if (named && (made.all[0] = read_dictionary(root, &about, request, reply)) != NULL)
             made.count = 1;
-        else if (verdict == GLOSSARIES_DONE)
+        else if (named)
             result = -1;
-        if (result == 0 && verdict == GLOSSARIES_DONE && made.count == 0)
+        if (named && result == 0 && made.count == 0)
             result = api_refuse(reply, "dictionaries", "dictionaries is missing");
-        if (result == 0 && verdict == GLOSSARIES_DONE)
+        if (named && result == 0)
             verdict = glossaries_change(service->glossaries, NULL, 0, made.all, made.count, &error);
         if (result == 0 && verdict == GLOSSARIES_DONE)
             reply_glossary(reply, STATUS_CREATED, &made, multilingual);
