@@ -75,54 +75,51 @@ static void put_matrix(struct sentence_view *view, const char *key, const struct
     writer_end_array(view->out);
 }
 
-/* Writes the texts of words. */
-static void put_word_texts(struct sentence_view *view, const char *key, const char *text, const struct word_side *side) {
-    writer_begin_array(view->out, key);
-    for (size_t i = 0; i < side->count; i++)
-        writer_string_of(view->out, NULL, text + side->words[i].begin, side->words[i].end - side->words[i].begin);
-    writer_end_array(view->out);
-}
-
-static void put_word_offsets(struct sentence_view *view, const char *key, const char *text, const struct word_side *side) {
-    struct utf16_cursor cursor = {.text = text};
-    writer_begin_array(view->out, key);
-    for (size_t i = 0; i < side->count; i++)
-        put_offset(view, &cursor, side->words[i].begin, side->words[i].end);
-    writer_end_array(view->out);
-}
-
 static void put_words(struct sentence_view *view) {
     struct arena_mark mark = arena_mark(view->arena);
     const struct hypothesis *hypothesis = view->hypothesis;
-    const char *source = sentence_text(view->sentence), *target = view->rendering.text;
     struct word_sides sides;
+    const struct word_side *const both[] = {&sides.source, &sides.target};
+    const char *const names[] = {"source", "target"}, *const texts[] = {sentence_text(view->sentence), view->rendering.text};
+    struct writer *out = view->out;
     struct word_matrix attention, alignment;
     const struct links_kind *kind = view->request->links ? view->request->links : links_kind_find("best");
     bool head = translator_info(view->sentence->translator).alignment_head;
     struct links links = {0};
-    writer_begin_object(view->out, "words");
+    writer_begin_object(out, "words");
     if (render_words(view->sentence, WORDS_UNICODE, hypothesis, &view->rendering, view->arena, &sides, NULL) == 0 &&
         render_merge(&sides, hypothesis->attention, view->arena, &attention, NULL) == 0 &&
         render_merge(&sides, hypothesis->alignment, view->arena, &alignment, NULL) == 0) {
-        put_word_texts(view, "source", source, &sides.source);
-        put_word_texts(view, "target", target, &sides.target);
+        for (size_t i = 0; i < 2; i++) {
+            writer_begin_array(out, names[i]);
+            for (size_t word = 0; word < both[i]->count; word++) {
+                struct span span = both[i]->words[word];
+                writer_string_of(out, NULL, texts[i] + span.begin, span.end - span.begin);
+            }
+            writer_end_array(out);
+        }
         put_matrix(view, "attention", &attention);
         put_matrix(view, "soft_alignment", &alignment);
         links_prepare(kind, &alignment, !head);
         if (links_make(kind, &alignment, view->arena, &links, NULL) != 0)
-            writer_fail(view->out);
-        writer_begin_array(view->out, "alignment");
+            writer_fail(out);
+        writer_begin_array(out, "alignment");
         for (size_t i = 0; i < links.count; i++)
             put_pair(view, links.all[i].source, links.all[i].target);
-        writer_end_array(view->out);
-        writer_begin_object(view->out, "offsets");
-        put_word_offsets(view, "source", source, &sides.source);
-        put_word_offsets(view, "target", target, &sides.target);
-        writer_end_object(view->out);
+        writer_end_array(out);
+        writer_begin_object(out, "offsets");
+        for (size_t i = 0; i < 2; i++) {
+            struct utf16_cursor cursor = {.text = texts[i]};
+            writer_begin_array(out, names[i]);
+            for (size_t word = 0; word < both[i]->count; word++)
+                put_offset(view, &cursor, both[i]->words[word].begin, both[i]->words[word].end);
+            writer_end_array(out);
+        }
+        writer_end_object(out);
     } else {
-        writer_fail(view->out);
+        writer_fail(out);
     }
-    writer_end_object(view->out);
+    writer_end_object(out);
     arena_release(view->arena, mark);
 }
 

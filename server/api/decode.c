@@ -170,19 +170,17 @@ struct order *order_create(struct request *request, const struct order *begun, s
 /* True if the request is refused; the reply is then set. */
 static bool fails(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
                   struct reply *reply) {
-    const char *source = order->source_name, *target = order->target_name, *text = order->text_name;
+    const char *code = refusal == PLAN_SOURCE ? order->source_name : order->target_name, *text = order->text_name;
     if (refusal == PLAN_OK)
         return false;
     if (refusal == PLAN_MEMORY)
         api_fail_memory(reply);
     else if (order->refuse)
         order->refuse(refusal, reason, most, reply);
-    else if (refusal == PLAN_SOURCE)
-        api_fail(reply, STATUS_INVALID, source, "%s: \"%.60s\" is not supported", source, reason->asked);
-    else if (refusal == PLAN_TARGET)
-        api_fail(reply, STATUS_INVALID, target, "%s: \"%.60s\" is not supported", target, reason->asked);
+    else if (refusal == PLAN_SOURCE || refusal == PLAN_TARGET)
+        api_fail(reply, STATUS_INVALID, code, "%s: \"%.60s\" is not supported", code, reason->asked);
     else if (refusal == PLAN_PAIR)
-        api_fail(reply, STATUS_INVALID, target, "%s: no model translates from \"%.60s\" to \"%.60s\"", target, reason->source,
+        api_fail(reply, STATUS_INVALID, code, "%s: no model translates from \"%.60s\" to \"%.60s\"", code, reason->source,
                  reason->target);
     else if (refusal == PLAN_MARKUP)
         api_fail(reply, STATUS_INVALID, text, "%s: %s", text, reason->error.message);
@@ -234,12 +232,8 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
         return;
     }
     plan->markup = order->markup;
-    plan->tags = order->tags;
-    plan->document = order->document;
-    plan->whole = order->whole;
     plan->aligned = order->aligned && !order->markup;
     plan->verbatim = request->verbatim;
-    plan->apart = order->apart;
     plan->alternatives = order->alternatives < service->options.rows ? order->alternatives : service->options.rows - 1;
     plan->order = order;
     plan->pivot = service->options.pivot;

@@ -376,7 +376,7 @@ void api_put_document_warnings(const struct request *request, struct writer *w) 
                !strchr(" \t\r\n&<>\"\\", text->source[begin + bytes]))
             bytes++;
         size_t window = (size_t)(end - at) < LINE_WINDOW ? (size_t)(end - at) : LINE_WINDOW;
-        const char *found = bytes > 0 && !plan->document->archive ? memmem(at, window, text->source + begin, bytes) : NULL;
+        const char *found = bytes > 0 && !plan->order->document->archive ? memmem(at, window, text->source + begin, bytes) : NULL;
         for (; found && at < found; at++)
             line += *at == '\n';
         for (; warning && warning->text == i; warning = warning->next) {
@@ -437,7 +437,7 @@ void api_file_finish(const struct service *service, struct request *request, str
         return;
     const struct plan *plan = request->plan;
     const struct document_order *own = plan->order->own;
-    struct kept_file file = {.content_type = plan->document->content_type, .length = answer->length};
+    struct kept_file file = {.content_type = plan->order->document->content_type, .length = answer->length};
     struct error error = {0};
     char id[KEPT_ID_BYTES];
     memcpy(file.name, own->file_name, sizeof file.name);

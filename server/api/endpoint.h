@@ -117,17 +117,13 @@ struct plan {
     struct plan_item *items; /* [count]: all strings in the first target language, then all in the next */
     size_t count, strings;
     bool markup;
-    const struct document_format *document; /* the markup is a document of this format; NULL: not a document */
-    const struct html_tags *tags;           /* the markup is XML with these options; NULL: HTML */
-    bool whole;                             /* not cut into sentences */
-    bool aligned;                           /* plan_align will be called: marks in texts are not recognized */
-    bool verbatim;                          /* marks in texts are not recognized */
-    bool apart;                             /* if the source language is not given, each string is detected separately */
-    size_t alternatives;                    /* alternatives for each translation; markup has none */
-    bool guessed;                           /* the source language is detected */
-    const struct order *order;              /* the languages it was made for */
-    const char *pivot;                      /* as in struct service_options */
-    const struct warnings *warnings;        /* set after its texts are decoded */
+    bool aligned;                    /* plan_align will be called: marks in texts are not recognized */
+    bool verbatim;                   /* marks in texts are not recognized */
+    size_t alternatives;             /* alternatives for each translation; markup has none */
+    bool guessed;                    /* the source language is detected */
+    const struct order *order;       /* what it was made for */
+    const char *pivot;               /* as in struct service_options */
+    const struct warnings *warnings; /* set after its texts are decoded */
 };
 
 /* The reason for refusing a request. */
@@ -213,7 +209,9 @@ struct order {
     size_t target_count;
     const char *glossary;                              /* name or id of a kept glossary; NULL: none */
     const char *text_name, *source_name, *target_name; /* the fields' names, for errors */
-    bool markup, whole, aligned, apart;                /* as in a plan */
+    bool markup, aligned;                              /* as in a plan */
+    bool whole;                                        /* not cut into sentences */
+    bool apart;                                        /* if the source language is not given, each text is detected separately */
     bool joined;                                       /* a line end is white space and does not end a sentence */
     bool unwarned;                                     /* skip warnings that cost time */
     bool bilingual;                                    /* the document contains both its source and the translation */
@@ -221,12 +219,12 @@ struct order {
     /* Sets the reply to a refusal, which is neither PLAN_OK nor PLAN_MEMORY. most: the limit of characters. NULL: the words of
      * alignd's own dialect. */
     void (*refuse)(enum plan_refusal refusal, const struct plan_reason *reason, size_t most, struct reply *reply);
-    const struct html_tags *tags; /* as in a plan; in the arena */
-    const struct document_format *document;
-    struct html_bytes file;       /* the document, in the arena; then texts is NULL */
-    const struct key_globs *keys; /* the values to translate; NULL: all */
-    struct document_notes *notes; /* the document's name, in the arena */
-    void *own;                    /* for the dialect */
+    const struct html_tags *tags;           /* the markup is XML with these options; NULL: HTML */
+    const struct document_format *document; /* the markup is a document of this format; NULL: not a document */
+    struct html_bytes file;                 /* the document, in the arena; then texts is NULL */
+    const struct key_globs *keys;           /* the values to translate; NULL: all */
+    struct document_notes *notes;           /* the document's name, in the arena */
+    void *own;                              /* for the dialect */
 };
 
 /* A form and the query string, in valid UTF-8, as an object of strings, without API keys (api_is_key). If a field is repeated, the

@@ -419,6 +419,7 @@ static int read_markup(const struct api_form *form, struct request *request, str
 
     /* each text is an item */
     static const struct html_tags tags = {.outline = true};
+    static const struct order html = {0}, xml = {.tags = &tags};
     struct arena *arena = &request->arena;
     const struct translator_info *info = &request->model->info;
     const char *target = form->target_language ? form->target_language : info->target;
@@ -431,7 +432,7 @@ static int read_markup(const struct api_form *form, struct request *request, str
                           .count = request->text_count,
                           .strings = request->text_count,
                           .markup = !text,
-                          .tags = strcmp(form->format, "xml") == 0 ? &tags : NULL};
+                          .order = strcmp(form->format, "xml") == 0 ? &xml : &html};
     for (size_t i = 0; i < plan->count; i++) {
         const struct text *whole = &request->texts[i];
         items[i] = (struct plan_item){.source = whole->source,

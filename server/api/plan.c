@@ -246,7 +246,7 @@ const char *plan_source(const struct plan *plan, size_t i) {
 
 static struct document document_of(const struct plan *plan, const struct plan_item *item) {
     const struct order *order = plan->order;
-    return (struct document){.format = plan->document,
+    return (struct document){.format = order->document,
                              .source = item->source,
                              .length = item->length,
                              .language = order->targets[0],
@@ -257,11 +257,11 @@ static struct document document_of(const struct plan *plan, const struct plan_it
 
 static int parse_item(const struct plan *plan, struct plan_item *item, struct arena *arena, struct error *err) {
     int read = 0;
-    if (plan->document) {
+    if (plan->order->document) {
         struct document document = document_of(plan, item);
         read = document_read(&document, arena, &item->html, err);
-    } else if (plan->markup && plan->tags) {
-        read = html_parse_xml(item->source, item->length, plan->tags, arena, &item->html, err);
+    } else if (plan->markup && plan->order->tags) {
+        read = html_parse_xml(item->source, item->length, plan->order->tags, arena, &item->html, err);
     } else if (plan->markup) {
         read = html_parse(item->source, item->length, arena, &item->html, err);
     } else {
@@ -283,8 +283,8 @@ static enum plan_refusal refusal_of(const struct error *err) {
  * unpacked. */
 static enum plan_refusal guess_sources(struct plan *plan, struct request *request, struct plan_reason *reason) {
     enum { MOST_BYTES = 64 * 1024 };
-    size_t together = plan->apart ? 1 : plan->strings;
-    if (plan->document && plan->document->archive) {
+    size_t together = plan->order->apart ? 1 : plan->strings;
+    if (plan->order->document && plan->order->document->archive) {
         struct plan_item *item = &plan->items[0], text = {0};
         if (parse_item(plan, item, &request->arena, &reason->error) != 0)
             return refusal_of(&reason->error);
@@ -305,7 +305,7 @@ static enum plan_refusal guess_sources(struct plan *plan, struct request *reques
     }
     for (size_t i = 0; i < plan->strings; i++) {
         struct plan_item *item = &plan->items[i];
-        bool tags = (plan->markup && !plan->document) || html_is_marked((struct html_bytes){item->source, item->length});
+        bool tags = (plan->markup && !plan->order->document) || html_is_marked((struct html_bytes){item->source, item->length});
         item->guess = i % together == 0 ? plan_detect(item, together, tags, request->models) : plan->items[0].guess;
         if (!item->guess.code)
             return PLAN_MEMORY;
@@ -421,7 +421,7 @@ enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct 
 void plan_search(const struct plan *plan, size_t rows, struct request *request) {
     struct search_options *search = &request->search;
     size_t most = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
-    request->split = !plan->whole;
+    request->split = !plan->order->whole;
     request->warns = !plan->order->unwarned;
     request->replace_unknowns = true;
     request->aligns = plan->markup || plan->aligned;
@@ -460,7 +460,7 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
 
     size_t length;
     const char *written;
-    if (plan->document) {
+    if (plan->order->document) {
         struct document document = document_of(plan, item);
         written = document_write(&document, &html, translations, arena, &length, NULL);
     } else {

@@ -288,23 +288,16 @@ static int read_alternatives(const json_t *root, size_t most, size_t *out, struc
 
 static void libre_refuse(enum plan_refusal refusal, const struct plan_reason *reason, size_t most, struct reply *reply) {
     char from[LANGUAGE_NAME_BYTES], to[LANGUAGE_NAME_BYTES];
-    switch (refusal) {
-    case PLAN_SOURCE:
-        api_fail(reply, STATUS_INVALID, "source", "%.60s is not supported", reason->asked);
-        break;
-    case PLAN_TARGET:
-        api_fail(reply, STATUS_INVALID, "target", "%.60s is not supported", reason->asked);
-        break;
-    case PLAN_PAIR:
+    if (refusal == PLAN_SOURCE || refusal == PLAN_TARGET) {
+        api_fail(reply, STATUS_INVALID, refusal == PLAN_SOURCE ? "source" : "target", "%.60s is not supported", reason->asked);
+    } else if (refusal == PLAN_PAIR) {
         language_name(reason->source, from);
         language_name(reason->target, to);
         api_fail(reply, STATUS_INVALID, "target", "%s (%s) is not available as a target language from %s (%s)", to, reason->target,
                  from, reason->source);
-        break;
-    case PLAN_MARKUP:
+    } else if (refusal == PLAN_MARKUP) {
         api_fail(reply, STATUS_INVALID, "q", "Invalid request: %s", reason->error.message);
-        break;
-    default: /* PLAN_LENGTH */
+    } else { /* PLAN_LENGTH */
         api_fail(reply, STATUS_TOO_LARGE, "q", "Invalid request: request (%zu) exceeds text limit (%zu)", reason->characters, most);
     }
 }

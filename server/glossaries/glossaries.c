@@ -106,12 +106,10 @@ static int fill(struct kept_glossary *glossary, const char *text, size_t length,
          at++)
         lines++;
     struct reading reading = {.entries = arena_alloc(&glossary->arena, lines, sizeof *reading.entries)};
-    glossary->text = reading.entries ? malloc(length + 1) : NULL;
-    if (!glossary->text)
+    reading.at = arena_copy(&glossary->arena, text, length);
+    if (arena_failed(&glossary->arena))
         return error_memory(err);
-    memcpy(glossary->text, text, length);
-    reading.at = glossary->text;
-    reading.end = glossary->text + length;
+    reading.end = reading.at + length;
     while (reading.at < reading.end) {
         reading.line++;
         if (read_entry(&reading, format, err) != 0)
@@ -159,7 +157,6 @@ void kept_glossary_release(struct kept_glossary *glossary) {
     if (!glossary || atomic_fetch_sub(&glossary->references, 1) > 1)
         return;
     arena_done(&glossary->arena);
-    free(glossary->text);
     free(glossary);
 }
 

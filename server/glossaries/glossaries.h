@@ -39,8 +39,7 @@ struct kept_glossary {
     size_t number; /* unique among all that were ever in service, so that it identifies cached answers */
 
     /* private */
-    char *text; /* owns the strings of the entries */
-    struct arena arena;
+    struct arena arena; /* owns the entries and their strings */
     atomic_size_t references;
 };
 
