@@ -769,8 +769,8 @@ bool api_is_large(const struct request *request) {
     return bytes >= LARGE_BYTES;
 }
 
-/* The keys and the known parts of the source. A sample has as many hypotheses as the request asks for; a beam has at least one,
- * which the sentence object also repeats. */
+/* Counts the keys and the known parts of the source. A sample has as many hypotheses as the request asks for; a beam has at least
+ * one, which the sentence object also repeats. */
 size_t api_least_bytes(const struct request *request) {
     static const char object[] = "{\"source_text\":\"\",\"text\":\"\",\"score\":0,\"log_prob\":0,\"finish_reason\":\"eos\"}",
                       offset[] = "{\"start\":0,\"end\":0,\"start_utf16\":0,\"end_utf16\":0},";
@@ -786,7 +786,7 @@ size_t api_least_bytes(const struct request *request) {
         least +=
             count_of(request->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) * steps * sentence->length * strlen("0,");
         bytes += objects * least;
-        if (request->include & INCLUDE_HEADS) /* of the best hypothesis */
+        if (request->include & INCLUDE_HEADS) /* only the best hypothesis has them */
             bytes += sentence_looks(sentence, steps) * strlen("0,");
     }
     return bytes;

@@ -121,7 +121,7 @@ struct plan {
     bool verbatim;                   /* marks in texts are not recognized */
     size_t alternatives;             /* alternatives for each translation; markup has none */
     bool guessed;                    /* the source language is detected */
-    const struct order *order;       /* what it was made for */
+    const struct order *order;       /* the order that it carries out */
     const char *pivot;               /* as in struct service_options */
     const struct warnings *warnings; /* set after its texts are decoded */
 };
@@ -165,7 +165,7 @@ bool variant_must_be(const struct translator_info *info);
 
 /* How far a model's source is from this one: language_distance of its own, or 0 or LANGUAGE_FAR for one of many languages. */
 int plan_source_distance(const struct translator_info *info, const char *code);
-/* The number of codes that all languages of the models are at most. */
+/* The most codes that the languages of the models have together. */
 size_t plan_most_codes(const struct model_set *models);
 /* Adds the source languages of a model. */
 void plan_add_sources(const struct translator_info *info, struct plan_codes *codes);
@@ -210,7 +210,7 @@ struct order {
     const char *glossary;                              /* name or id of a kept glossary; NULL: none */
     const char *text_name, *source_name, *target_name; /* the fields' names, for errors */
     bool markup, aligned;                              /* as in a plan */
-    bool whole;                                        /* not cut into sentences */
+    bool whole;                                        /* each text is one sentence */
     bool apart;                                        /* if the source language is not given, each text is detected separately */
     bool joined;                                       /* a line end is white space and does not end a sentence */
     bool unwarned;                                     /* skip warnings that cost time */
@@ -232,7 +232,7 @@ struct order {
 json_t *order_load(const struct call *call, struct reply *reply);
 /* Reads a string. NULL in *out: absent, null or "". -1: the value is not a string; the reply is set. */
 int order_string(const json_t *root, const char *name, const char **out, struct reply *reply);
-/* The same for one of these words [.. NULL]. allowed: how a refusal lists them. */
+/* The same for a string that must be one of these words, after which there is a NULL. allowed: how a refusal lists them. */
 int order_word(const json_t *root, const char *name, const char *const *words, const char *allowed, const char **out,
                struct reply *reply);
 /* Reads a flag: true, 1 or "1", "true", "on"; false if absent. -1: the value is neither a flag nor its opposite; the reply is
@@ -379,7 +379,7 @@ struct api_form {
     unsigned include;
     size_t digits;      /* significant digits of weights */
     bool attention;     /* only for /attention */
-    struct text *texts; /* in the request's arena; first only their models and languages are known */
+    struct text *texts; /* in the request's arena; their models and languages are known first */
 };
 
 struct field_type {

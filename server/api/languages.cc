@@ -366,8 +366,8 @@ struct language_other language_check(const char *text, size_t length, const char
         if (is_same(code, guesses[i].code) && (i == 0 || guesses[i].percent >= LEAST_SHARE))
             return other;
     bool suspected = bytes >= CHECK_SHORT_BYTES;
-    for (size_t i = 0; !suspected && i < bytes;
-         i++) { /* letters in scripts other than Latin, from Greek to Thai, Japanese and Hangul */
+    for (size_t i = 0; !suspected && i < bytes; i++) {
+        /* letters in scripts other than Latin, from Greek to Thai, Japanese and Hangul */
         unsigned char byte = (unsigned char)text[i];
         suspected = (byte >= 0xce && byte <= 0xe0) || (byte >= 0xe3 && byte <= 0xed);
     }

@@ -27,7 +27,7 @@ bool variant_must_be(const struct translator_info *info) {
     return info->variant_count > 1;
 }
 
-/* arena: for a copy of the code; NULL: the code itself is kept. */
+/* Adds a code that the list does not have yet. arena: receives a copy of it; NULL: the code itself is kept. */
 static void add_code(const char *code, struct arena *arena, struct plan_codes *codes) {
     for (size_t i = 0; i < codes->count; i++)
         if (language_same(codes->all[i], code))
@@ -279,8 +279,8 @@ static enum plan_refusal refusal_of(const struct error *err) {
     return err->code == ERROR_INPUT ? PLAN_MARKUP : PLAN_MEMORY;
 }
 
-/* Guesses one language for all strings, or one for each; that of an archive from the beginning of its text, for which it is
- * unpacked. */
+/* Guesses one language for all strings, or one for each. The language of an archive is guessed from the beginning of its text, for
+ * which it is unpacked. */
 static enum plan_refusal guess_sources(struct plan *plan, struct request *request, struct plan_reason *reason) {
     enum { MOST_BYTES = 64 * 1024 };
     size_t together = plan->order->apart ? 1 : plan->strings;

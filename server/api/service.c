@@ -41,7 +41,7 @@ static void put_model(struct writer *w, const struct service *service, struct se
         writer_end_object(w);
     }
 
-    /* where it was downloaded, or its licence where it was imported */
+    /* a model that was downloaded has an origin, and one that was imported may have a licence */
     const char *const origin[][2] = {{"from", model->origin.from},
                                      {"version", model->origin.version},
                                      {"licence", model->origin.licence},
@@ -350,7 +350,7 @@ void api_openapi(const struct service *service, const struct call *call, struct 
     const struct page_file *file = page_find("/openapi.json");
     struct writer compact = {.most = SIZE_MAX}, versioned = {.most = SIZE_MAX}, w = {.most = SIZE_MAX};
 
-    /* without the white space between its parts */
+    /* the white space between its parts is left out */
     const char *begin = (const char *)file->bytes, *end = begin + file->length;
     bool inside = false; /* a whole string */
     for (const char *c = begin; c < end; c++) {

@@ -109,7 +109,7 @@ static void put_answers(struct writer *w, const struct plan *plan, const struct 
     writer_begin_object(w, NULL);
     writer_begin_array(w, "translations");
     for (size_t i = 0; i < plan->count; i++) {
-        char source[VARIANT_CODE_BYTES]; /* without its region: "EN" of "en-GB" */
+        char source[VARIANT_CODE_BYTES]; /* the region is cut off: "EN" of "en-GB" */
         snprintf(source, sizeof source, "%s", plan_source(plan, i));
         while (language_widen(source))
             ;
@@ -314,7 +314,7 @@ void api_deepl_glossaries(const struct service *service, const struct call *call
     writer_begin_object(&w, NULL);
     writer_begin_array(&w, "glossaries");
     for (size_t i = 0; i < count; i++) {
-        size_t first = 0, others = 0; /* of the dictionaries of its glossary */
+        size_t first = 0, others = 0; /* the first dictionary of its glossary; how many follow this one */
         while (!are_one(all[first], all[i]))
             first++;
         if (first < i || !is_seen(all[i], api_glossary_owner(request)))
@@ -664,7 +664,7 @@ static int plan_change(const struct dictionaries *now, const struct change *chan
         const struct kept_glossary *given = find_pair(change->given, one->about.source, one->about.target);
         bool goes = change->removes || (change->source && has_pair(one, change->source, change->target));
         if (goes || given || change->name)
-            old->all[old->count++] = kept_glossary_acquire(one);
+            old->all[old->count++] = one;
         if (goes || (given && change->replaces) || (!given && !change->name))
             continue;
         if (merge(one, given, about, made, reply) != 0)
@@ -701,7 +701,6 @@ static bool change_glossary(const struct service *service, const struct call *ca
         if (result == 0)
             verdict = glossaries_change(service->glossaries, old.all, old.count, made.all, made.count, &error);
         dictionaries_done(&made);
-        dictionaries_done(&old);
         dictionaries_done(&now);
         if (result != 0)
             return false;

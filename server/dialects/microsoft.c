@@ -378,8 +378,8 @@ static void break_start(const struct dialect *dialect, const struct service *ser
         return;
     struct writer w = {.most = SIZE_MAX};
     struct error err = {0};
-    struct segmenter *segmenter = NULL; /* of `open`, kept because opening one takes longer than segmenting a text */
-    const char *open = NULL;
+    struct segmenter *segmenter = NULL; /* it is kept, because opening one takes longer than segmenting a text */
+    const char *open = NULL;            /* its language */
     writer_begin_array(&w, NULL);
     for (size_t i = 0; i < plan.count && err.code != ERROR_FORMAT; i++) {
         const struct plan_item *item = &plan.items[i];
