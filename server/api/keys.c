@@ -118,17 +118,13 @@ int keys_parse_limits(const char *text, struct key_limits *limits, struct error 
 
 bool keys_allow(const struct key_limits *limits, const char *model) {
     size_t length = strlen(model);
-    const char *at = limits->models;
-    if (!*at)
-        return true;
-    for (;; at++) {
+    for (const char *at = limits->models; *at; at += strspn(at, ",")) {
         size_t name = strcspn(at, ",");
         if (name == length && strncmp(at, model, length) == 0)
             return true;
         at += name;
-        if (!*at)
-            return false;
     }
+    return *limits->models == '\0';
 }
 
 /* ---- the file ---- */

@@ -202,10 +202,6 @@ static bool next_line(struct lines *lines, char line[LINE_BYTES]) {
     return true;
 }
 
-static bool copy_text(const char *text, size_t length, char *to, size_t bytes) {
-    return snprintf(to, bytes, "%.*s", (int)length, text) < (int)bytes;
-}
-
 /* Reads a glossary: the line of its properties, and as many lines with entries as that line says. */
 static struct kept_glossary *read_glossary(struct lines *lines, struct error *err) {
     char line[LINE_BYTES], *rest = line;
@@ -223,7 +219,9 @@ static struct kept_glossary *read_glossary(struct lines *lines, struct error *er
     bool valid = next_line(lines, line);
     for (size_t i = 0; valid && i < FIELDS; i++) {
         char *field = i + 1 < FIELDS ? strsep(&rest, "\t") : rest, *end;
-        valid = field && (!fields[i].text || copy_text(field, strlen(field), fields[i].text, fields[i].bytes));
+        valid = field != NULL;
+        if (valid && fields[i].text)
+            valid = snprintf(fields[i].text, fields[i].bytes, "%s", field) < (int)fields[i].bytes;
         if (valid && fields[i].number) {
             *fields[i].number = strtoull(field, &end, 10);
             valid = *field >= '0' && *field <= '9' && *end == '\0' && *fields[i].number <= fields[i].most;
@@ -312,27 +310,23 @@ static struct list set_list(struct glossaries *glossaries, struct list *list, st
 static struct kept_glossary *read_option(const char *option, struct error *err) {
     struct glossary_about about = {.fixed = true};
     struct error why = {0};
-    const char *equals = strchr(option, '='), *end = equals ? equals : option + strlen(option);
-    const char *first = memchr(option, ':', (size_t)(end - option));
-    const char *second = first ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
-    size_t name = (size_t)((first ? first : end) - option), length;
-    bool right = equals && equals[1] != '\0' && name > 0 && copy_text(option, name, about.name, sizeof about.name) &&
-                 copy_text(option, name, about.id, sizeof about.id);
-    if (right && first)
-        right = second && second > first + 1 && end > second + 1 &&
-                copy_text(first + 1, (size_t)(second - first - 1), about.source, sizeof about.source) &&
-                copy_text(second + 1, (size_t)(end - second - 1), about.target, sizeof about.target);
-    if (!right) {
+    size_t length;
+    int end = 0; /* where the path begins */
+    _Static_assert(sizeof about.id == 40 && sizeof about.source == 36 && sizeof about.target == 36, "as the formats say");
+    if (sscanf(option, "%39[^:=]=%n", about.id, &end) != 1 || end == 0)
+        sscanf(option, "%39[^:=]:%35[^:=]:%35[^=]=%n", about.id, about.source, about.target, &end);
+    if (end == 0 || option[end] == '\0') {
         error_set(err, ERROR_INPUT, "--glossary must be NAME=FILE or NAME:SOURCE:TARGET=FILE, got \"%.60s\"", option);
         return NULL;
     }
+    memcpy(about.name, about.id, sizeof about.id);
     char *text;
-    if (file_read(equals + 1, MOST_FILE_BYTES, &text, &length, err) != 0)
+    if (file_read(option + end, MOST_FILE_BYTES, &text, &length, err) != 0)
         return NULL;
     struct kept_glossary *glossary = kept_glossary_create(&about, text, length, GLOSSARY_TSV, &why);
     free(text);
     if (!glossary)
-        error_set(err, why.code, "%.100s: %s", equals + 1, why.message);
+        error_set(err, why.code, "%.100s: %s", option + end, why.message);
     return glossary;
 }
 
