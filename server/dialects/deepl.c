@@ -454,13 +454,11 @@ static int read_code(const json_t *root, const char *field, char code[GLOSSARY_C
         return -1;
     if (!value)
         return api_refuse(reply, field, "%s is missing", field);
-    size_t length = strlen(value);
-    for (size_t i = 0; i < length && i < GLOSSARY_CODE_BYTES - 1; i++) {
-        if (!isalnum((unsigned char)value[i]) && value[i] != '-')
-            return api_refuse(reply, field, "%s must be a language code, got \"%.60s\"", field, value);
-        code[i] = (char)tolower((unsigned char)value[i]);
-    }
-    return length < GLOSSARY_CODE_BYTES ? 0 : api_refuse(reply, field, "%s must be a language code, got \"%.60s\"", field, value);
+    size_t length = 0;
+    for (; length < GLOSSARY_CODE_BYTES - 1 && (isalnum((unsigned char)value[length]) || value[length] == '-'); length++)
+        code[length] = (char)tolower((unsigned char)value[length]);
+    code[length] = '\0';
+    return !value[length] ? 0 : api_refuse(reply, field, "%s must be a language code, got \"%.60s\"", field, value);
 }
 
 /* The name is part of a line of the file, so it may not contain control characters. */

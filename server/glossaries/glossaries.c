@@ -424,24 +424,6 @@ struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits
 
 /* ---- changes ---- */
 
-/* Returns whether this list, as it would be after a change by the owner, exceeds a limit. */
-static bool is_full(const struct list *list, const char *owner, struct error *err) {
-    size_t own = 0, entries = 0, bytes = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        own += strcmp(list->all[i]->about.owner, owner) == 0;
-        entries += list->all[i]->lexicon.count;
-        bytes += list->all[i]->bytes;
-    }
-    if (own > GLOSSARIES_MOST_OF_OWNER)
-        error_set(err, ERROR_INPUT, "a key may have at most %d glossaries", GLOSSARIES_MOST_OF_OWNER);
-    else if (list->count > GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES || bytes > GLOSSARIES_MOST_BYTES)
-        error_set(err, ERROR_INPUT, "the server may have at most %d glossaries, with together %d entries in %d bytes",
-                  GLOSSARIES_MOST, GLOSSARIES_MOST_ENTRIES, GLOSSARIES_MOST_BYTES);
-    else
-        return false;
-    return true;
-}
-
 enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
                                           struct kept_glossary *const *made, size_t count, struct error *err) {
     enum glossaries_verdict verdict = GLOSSARIES_FAILED;
@@ -461,12 +443,24 @@ enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct 
     for (size_t i = 0; list.all && i < count; i++)
         list.all[list.count++] = kept_glossary_acquire(made[i]);
 
+    size_t own = 0, entries = 0, bytes = 0; /* after the change; own: how many the owner has */
+    for (size_t i = 0; count > 0 && i < list.count; i++) {
+        own += strcmp(list.all[i]->about.owner, made[0]->about.owner) == 0;
+        entries += list.all[i]->lexicon.count;
+        bytes += list.all[i]->bytes;
+    }
+
     if (!list.all) {
         error_memory(err);
     } else if (replaced < old_count) {
         verdict = GLOSSARIES_UNKNOWN;
-    } else if (count > 0 && is_full(&list, made[0]->about.owner, err)) {
+    } else if (own > GLOSSARIES_MOST_OF_OWNER) {
         verdict = GLOSSARIES_FULL;
+        error_set(err, ERROR_INPUT, "a key may have at most %d glossaries", GLOSSARIES_MOST_OF_OWNER);
+    } else if (count > 0 && (list.count > GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES || bytes > GLOSSARIES_MOST_BYTES)) {
+        verdict = GLOSSARIES_FULL;
+        error_set(err, ERROR_INPUT, "the server may have at most %d glossaries, with together %d entries in %d bytes",
+                  GLOSSARIES_MOST, GLOSSARIES_MOST_ENTRIES, GLOSSARIES_MOST_BYTES);
     } else {
         size_t length;
         char *text = glossary_file_write(list.all, list.count, &length);
