@@ -46,11 +46,10 @@ bool search_constrains(const struct search_options *options) {
 }
 
 void search_constrain(struct search_options *options, struct phrases phrases) {
-    bool samples = options->strategy == &search_sample;
     options->phrases = phrases;
     options->beam_size = options->strategy == &search_greedy ? 1 : options->beam_size;
     options->approximates = options->strategy == &search_exact;
-    options->strategy = samples ? &search_sample_phrases : &search_constrained;
+    options->strategy = options->strategy == &search_sample ? &search_sample_phrases : &search_constrained;
     size_t least = options->prefix_length + phrases_tokens(&options->phrases);
     options->max_length = options->max_length > least ? options->max_length : least;
 }
@@ -117,25 +116,27 @@ bool search_is_over(const struct search *search, const struct search_node *node)
 
 /* ---- characters of several bytes ---- */
 
+/* The token as a byte; -1: it is not one. */
 static int byte_of(const struct search *search, int token) {
     return search->ids.bytes && (size_t)token < search->ids.size ? search->ids.bytes[token] : -1;
 }
 
-/* The bytes that must follow the first byte of a character. count 0: the byte is a whole character or cannot begin one. */
-static struct utf8_due due_after_lead(int lead) {
-    if (lead < 0xc2 || lead > 0xf4)
-        return (struct utf8_due){0};
-    struct utf8_due due = {.count = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3, .least = 0x80, .most = 0xbf};
-    due.least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    due.most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    return due;
-}
-
-static struct utf8_due due_after(const struct search *search, struct utf8_due due, int token) {
-    int byte = byte_of(search, token);
+/* The bytes that must follow this one, or -1 for a token that is not a byte, where `due` were due before it. count 0: it completes
+ * a character or cannot begin one. */
+static struct utf8_due due_after(struct utf8_due due, int byte) {
     if (due.count > 0)
         return (struct utf8_due){.count = (unsigned char)(due.count - 1), .least = 0x80, .most = 0xbf};
-    return byte < 0 ? (struct utf8_due){0} : due_after_lead(byte);
+    if (byte < 0xc2 || byte > 0xf4)
+        return (struct utf8_due){0};
+    return (struct utf8_due){.count = byte < 0xe0   ? 1
+                                      : byte < 0xf0 ? 2
+                                                    : 3,
+                             .least = byte == 0xe0   ? 0xa0
+                                      : byte == 0xf0 ? 0x90
+                                                     : 0x80,
+                             .most = byte == 0xed   ? 0x9f
+                                     : byte == 0xf4 ? 0x8f
+                                                    : 0xbf};
 }
 
 /* A shortlist may lack the bytes that would have to follow, so no character of several bytes begins there. */
@@ -147,7 +148,7 @@ bool search_breaks_character(const struct search *search, const int *ids, int to
         return byte < search->due.least || byte > search->due.most;
     if (byte < 0 || (byte > 0 && byte < 0x80))
         return false;
-    struct utf8_due due = due_after_lead(byte);
+    struct utf8_due due = due_after((struct utf8_due){0}, byte);
     return due.count == 0 || ids || search->step + 1 + due.count > search->options.max_length;
 }
 
@@ -246,7 +247,7 @@ static bool is_given(const struct search *search) {
 }
 
 bool search_looks_up(const struct search *search) {
-    return search->kind->looks_up || is_given(search);
+    return search->options.phrases.count > 0 || is_given(search);
 }
 
 /* Tokens on the path, </s> and banned tokens may be demoted, so as many more must be known. */
@@ -298,7 +299,7 @@ int search_extend(struct search *search, const struct distribution *rows, const 
                                      .alternatives = search->alternatives[c->row],
                                      .depth = search->step + 1,
                                      .lane = c->lane,
-                                     .due = due_after(search, leaf ? leaf->due : (struct utf8_due){0}, c->token)};
+                                     .due = due_after(leaf ? leaf->due : (struct utf8_due){0}, byte_of(search, c->token))};
         bool over = search_is_over(search, node);
         if (search_grow(search, node, over ? BRANCH_FINISHED : BRANCH_KEPT, 0) != 0)
             return search_fail(search, err);
@@ -358,52 +359,47 @@ double search_score(const struct search *search, const struct search_node *last)
     return score + beta * sum;
 }
 
-/* The hypothesis that ends at this node. -1: out of memory. */
-static int unfold(const struct search *search, const struct search_node *last, struct hypothesis *out) {
-    size_t count = last->depth, length = last->token == search->ids.end ? count - 1 : count;
-    int *tokens = arena_alloc(search->arena, count, sizeof *tokens);
-    float *log_probs = arena_alloc(search->arena, count, sizeof *log_probs);
-    float *entropies = arena_alloc(search->arena, count, sizeof *entropies);
-    const float **attention = arena_alloc(search->arena, count, sizeof *attention);
-    const struct alternatives **alternatives = arena_alloc(search->arena, count, sizeof *alternatives);
-    if (arena_failed(search->arena))
-        return -1;
-    for (const struct search_node *node = last; node; node = node->parent) {
-        size_t i = node->depth - 1;
-        tokens[i] = node->token;
-        log_probs[i] = node->log_prob;
-        entropies[i] = node->entropy;
-        attention[i] = node->attention;
-        alternatives[i] = node->alternatives;
-    }
-    *out = (struct hypothesis){.tokens = tokens,
-                               .length = length,
-                               .ended = length < count,
-                               .finish = search->exhausted ? FINISH_BUDGET
-                                         : length < count  ? FINISH_EOS
-                                                           : FINISH_LENGTH,
-                               .log_probs = log_probs,
-                               .entropies = entropies,
-                               .attention = attention,
-                               .alignment = attention,
-                               .alternatives = alternatives,
-                               .log_prob = last->total,
-                               .score = search_score(search, last)};
-    return 0;
-}
-
 int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count, struct error *err) {
-    struct hypothesis *list = arena_alloc(search->arena, search->ended_count, sizeof *list);
+    struct arena *arena = search->arena;
+    struct hypothesis *list = arena_alloc(arena, search->ended_count, sizeof *list);
     if (!list)
         return error_memory(err);
     for (size_t i = 0; i < search->ended_count; i++) {
-        struct hypothesis h;
-        if (unfold(search, search->ended[i], &h) != 0)
+        const struct search_node *last = search->ended[i];
+        size_t steps = last->depth, length = last->token == search->ids.end ? steps - 1 : steps;
+        int *tokens = arena_alloc(arena, steps, sizeof *tokens);
+        float *log_probs = arena_alloc(arena, steps, sizeof *log_probs);
+        float *entropies = arena_alloc(arena, steps, sizeof *entropies);
+        const float **attention = arena_alloc(arena, steps, sizeof *attention);
+        const struct alternatives **alternatives = arena_alloc(arena, steps, sizeof *alternatives);
+        if (arena_failed(arena))
             return error_memory(err);
+        for (const struct search_node *node = last; node; node = node->parent) {
+            size_t at = node->depth - 1;
+            tokens[at] = node->token;
+            log_probs[at] = node->log_prob;
+            entropies[at] = node->entropy;
+            attention[at] = node->attention;
+            alternatives[at] = node->alternatives;
+        }
+
+        double score = search_score(search, last);
         size_t place = i; /* insertion: of equal scores the one that ended first stays ahead */
-        for (; place > 0 && list[place - 1].score < h.score; place--)
+        for (; place > 0 && list[place - 1].score < score; place--)
             list[place] = list[place - 1];
-        list[place] = h;
+        list[place] = (struct hypothesis){.tokens = tokens,
+                                          .length = length,
+                                          .ended = length < steps,
+                                          .finish = search->exhausted ? FINISH_BUDGET
+                                                    : length < steps  ? FINISH_EOS
+                                                                      : FINISH_LENGTH,
+                                          .log_probs = log_probs,
+                                          .entropies = entropies,
+                                          .attention = attention,
+                                          .alignment = attention,
+                                          .alternatives = alternatives,
+                                          .log_prob = last->total,
+                                          .score = score};
     }
     *hypotheses = list;
     *count = search->ended_count < search->options.n_best ? search->ended_count : search->options.n_best;
@@ -516,7 +512,7 @@ const struct search_kind search_forced = {.name = "forced", .given = true, .adva
 
 /* ---- beam: Marian's rule, the best k continuations of all rows by merit, where k = beam size - finished ---- */
 
-static size_t beam_max_rows(const struct search_options *options) {
+size_t search_beam_rows(const struct search_options *options) {
     return options->beam_size;
 }
 
@@ -560,4 +556,5 @@ static int beam_advance(struct search *search, const struct distribution *rows, 
     return result;
 }
 
-const struct search_kind search_beam = {.name = "beam", .max_rows = beam_max_rows, .wanted = beam_wanted, .advance = beam_advance};
+const struct search_kind search_beam = {
+    .name = "beam", .max_rows = search_beam_rows, .wanted = beam_wanted, .advance = beam_advance};

@@ -51,10 +51,6 @@ struct exact {
     size_t recorded;   /* branches of the tree that the beam left */
 };
 
-static size_t exact_max_rows(const struct search_options *options) {
-    return search_beam.max_rows(options);
-}
-
 static size_t exact_wanted(const struct search *search) {
     const struct exact *exact = search->state;
     if (!exact->bounded && exact->steps > 0)
@@ -103,18 +99,6 @@ static struct search_node *save(const struct search *search, struct copy *copy, 
     return &saved->node;
 }
 
-/* Copies the path to `last`, whose parent is the current node. NULL: out of memory. */
-static struct search_node *save_path(const struct search *search, struct copy *copy, const struct search_node *last) {
-    const struct exact *exact = search->state;
-    struct search_node *parent = exact->frames[0]->leaf;
-    if (!copy->levels && !(copy->levels = arena_zalloc(search->arena, exact->levels, sizeof *copy->levels)))
-        return NULL;
-    for (size_t level = 1; level <= exact->depth; level++)
-        if (!(parent = save(search, copy, level - 1, exact->frames[level]->leaf, parent)))
-            return NULL;
-    return save(search, copy, exact->depth, last, parent);
-}
-
 static bool is_full(const struct search *search) {
     return search->ended_count == search->options.n_best;
 }
@@ -137,27 +121,32 @@ static void insert(struct search *search, struct search_node *last, struct copy 
     search->ended[place] = last;
 }
 
-static bool is_same(const struct search_node *a, const struct search_node *b) {
-    for (; a && b && a->depth == b->depth && a->token == b->token; b = b->parent)
-        a = a->parent;
-    return !a && !b;
-}
-
-/* A complete path takes its place. 1: it has one, 0: it is not better than the last, -1: out of memory. */
+/* The complete path to `last`, whose parent is the current node, takes its place. 1: it has one, 0: it is not better than the last,
+ * -1: out of memory. */
 static int complete(struct search *search, struct search_node *last) {
     struct exact *exact = search->state;
     double score = search_score(search, last);
     if (search_grow(search, last, BRANCH_FINISHED, exact->recorded) != 0)
         return -1;
-    for (size_t i = 0; i < search->ended_count; i++)
-        if (is_same(search->ended[i], last)) /* the beam found it */
+    for (size_t i = 0; i < search->ended_count; i++) {
+        const struct search_node *a = search->ended[i], *b = last;
+        for (; a && b && a->depth == b->depth && a->token == b->token; b = b->parent)
+            a = a->parent;
+        if (!a && !b) /* the beam found it */
             return 1;
+    }
     if (!has_place(search, score))
         return 0;
+
     struct copy copy = exact->best[search->ended_count - is_full(search)];
-    struct search_node *saved = save_path(search, &copy, last);
-    if (!saved)
+    struct search_node *saved = exact->frames[0]->leaf;
+    if (!copy.levels && !(copy.levels = arena_zalloc(search->arena, exact->levels, sizeof *copy.levels)))
         return -1;
+    for (size_t level = 0; level <= exact->depth; level++) {
+        const struct search_node *node = level < exact->depth ? exact->frames[level + 1]->leaf : last;
+        if (!(saved = save(search, &copy, level, node, saved)))
+            return -1;
+    }
     copy.score = score;
     insert(search, saved, copy);
     return 1;
@@ -197,7 +186,7 @@ static void show(struct search *search, size_t depth) {
     search->alternatives[0] = frame->alternatives;
 }
 
-/* Goes one token deeper. */
+/* Makes this child of the current node the live row. */
 static int descend(struct search *search, const struct search_node *node) {
     struct exact *exact = search->state;
     size_t depth = exact->depth + 1;
@@ -227,34 +216,6 @@ static int give_up(struct search *search, struct frame *frame) {
     return 0;
 }
 
-/* Takes the next child of the current frame. 1: the search goes on without a step, 0: there is a row to be computed, -1: out of
- * memory. */
-static int try_child(struct search *search, struct frame *frame) {
-    const struct exact *exact = search->state;
-    const struct candidate *child = &frame->children[frame->next];
-    if (!has_place(search, child->merit * exact->scale)) /* nor has any continuation */
-        return give_up(search, frame) == 0 ? 1 : -1;
-    struct search_node node = {.parent = frame->leaf,
-                               .token = child->token,
-                               .log_prob = child->log_prob,
-                               .entropy = frame->entropy,
-                               .total = child->total,
-                               .merit = child->merit,
-                               .attention = frame->attention,
-                               .alternatives = frame->alternatives,
-                               .depth = search->options.prefix_length + exact->depth + 1};
-    frame->next++;
-    frame->tried++;
-    if (!search_is_over(search, &node))
-        return descend(search, &node);
-
-    int placed = complete(search, &node);
-    /* At the length limit all children are complete and differ only by their log-probabilities: no later one has a place either. */
-    if (placed == 0 && node.depth == search->options.max_length && give_up(search, frame) != 0)
-        return -1;
-    return placed < 0 ? -1 : 1;
-}
-
 /* Without a complete path, the result is what the beam was left with. */
 static void stop(struct search *search) {
     const struct exact *exact = search->state;
@@ -266,52 +227,53 @@ static void stop(struct search *search) {
 /* Goes on to the next node that must be computed, or to the end. */
 static int walk(struct search *search) {
     struct exact *exact = search->state;
-    for (int result = 1; result > 0;) {
+    for (;;) {
         struct frame *frame = exact->frames[exact->depth];
-        if (frame->next < frame->count) {
-            result = try_child(search, frame);
-            if (result < 0)
-                return -1;
-        } else if (frame->more) { /* its node is computed again, for the children after its last list */
+        if (frame->next == frame->count && frame->more) { /* its node is computed again, for the children after its last list */
             show(search, exact->depth);
-            result = 0;
-        } else if (exact->depth > 0) {
-            exact->depth--;
-        } else {
+            break;
+        }
+        if (frame->next == frame->count && exact->depth == 0) {
             stop(search);
             return 0;
         }
+        if (frame->next == frame->count) {
+            exact->depth--;
+            continue;
+        }
+
+        const struct candidate *child = &frame->children[frame->next];
+        if (!has_place(search, child->merit * exact->scale)) { /* nor has any continuation */
+            if (give_up(search, frame) != 0)
+                return -1;
+            continue;
+        }
+        struct search_node node = {.parent = frame->leaf,
+                                   .token = child->token,
+                                   .log_prob = child->log_prob,
+                                   .entropy = frame->entropy,
+                                   .total = child->total,
+                                   .merit = child->merit,
+                                   .attention = frame->attention,
+                                   .alternatives = frame->alternatives,
+                                   .depth = search->options.prefix_length + exact->depth + 1};
+        frame->next++;
+        frame->tried++;
+        if (!search_is_over(search, &node)) {
+            if (descend(search, &node) != 0)
+                return -1;
+            break;
+        }
+        int placed = complete(search, &node);
+        /* At the length limit all children are complete and differ only by their log-probabilities: no later one has a place
+         * either. */
+        bool none = placed == 0 && node.depth == search->options.max_length;
+        if (placed < 0 || (none && give_up(search, frame) != 0))
+            return -1;
     }
     search->exhausted = search->options.max_steps > 0 && exact->steps >= search->options.max_steps;
     if (search->exhausted)
         stop(search);
-    return 0;
-}
-
-/* ---- the beam ---- */
-
-/* A step of the beam; after its last step its results become the n best, and the search goes on from the first frame. */
-static int advance_beam(struct search *search, const struct distribution *rows) {
-    struct exact *exact = search->state;
-    if (search_beam.advance(search, rows, NULL) != 0)
-        return -1;
-    if (search->rows > 0)
-        return 0;
-
-    /* Either all of its paths are complete, or none is. */
-    size_t found = search->ended_count;
-    bool complete = found > 0 && search_is_over(search, search->ended[0]);
-    search->ended_count = 0;
-    exact->open = complete ? 0 : found;
-    exact->recorded = search->tree.count;
-    for (size_t i = 0; complete && i < found; i++) {
-        struct search_node *last = search->ended[i]; /* insert has not overwritten it yet */
-        struct copy copy = {.score = search_score(search, last)};
-        if (has_place(search, copy.score))
-            insert(search, last, copy);
-    }
-    exact->bounded = search->returns = true;
-    search->rows = 1;
     return 0;
 }
 
@@ -327,15 +289,34 @@ static int exact_advance(struct search *search, const struct distribution *rows,
         if (expand(search, rows) != 0)
             return search_fail(search, err);
     }
-    int result = exact->bounded ? expand(search, rows) : advance_beam(search, rows);
-    if (result == 0 && exact->bounded)
-        result = walk(search);
-    return result == 0 ? 0 : search_fail(search, err);
+    if (exact->bounded)
+        return expand(search, rows) == 0 && walk(search) == 0 ? 0 : search_fail(search, err);
+    if (search_beam.advance(search, rows, err) != 0)
+        return -1;
+    if (search->rows > 0)
+        return 0;
+
+    /* After the beam's last step its results become the n best, and the search goes on from the first frame. Either all of its
+     * paths are complete, or none is. */
+    size_t found = search->ended_count;
+    bool over = found > 0 && search_is_over(search, search->ended[0]);
+    search->ended_count = 0;
+    exact->open = over ? 0 : found;
+    exact->recorded = search->tree.count;
+    for (size_t i = 0; over && i < found; i++) {
+        struct search_node *last = search->ended[i]; /* insert has not overwritten it yet */
+        struct copy copy = {.score = search_score(search, last)};
+        if (has_place(search, copy.score))
+            insert(search, last, copy);
+    }
+    exact->bounded = search->returns = true;
+    search->rows = 1;
+    return walk(search) == 0 ? 0 : search_fail(search, err);
 }
 
 const struct search_kind search_exact = {.name = "exact",
                                          .resumes = true,
-                                         .max_rows = exact_max_rows,
+                                         .max_rows = search_beam_rows,
                                          .wanted = exact_wanted,
                                          .start = exact_start,
                                          .advance = exact_advance};

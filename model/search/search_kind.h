@@ -9,8 +9,7 @@
 
 struct search_kind {
     const char *name;
-    bool resumes; /* begins with search->returns; may set it before it makes rows */
-    bool looks_up;
+    bool resumes;                                             /* begins with search->returns; may set it before it makes rows */
     bool given;                                               /* its prefix is the whole target: it chooses no token itself */
     size_t (*max_rows)(const struct search_options *options); /* NULL: one */
     /* How many of a row's best tokens it may have to look at if all of them are allowed; NULL: one. */
@@ -70,6 +69,8 @@ int search_fail(struct search *search, struct error *err);
 
 /* A path is over at </s> or, unless the target is given, at the length limit. */
 bool search_is_over(const struct search *search, const struct search_node *node);
+/* The rows of a beam, its beam_size. */
+size_t search_beam_rows(const struct search_options *options);
 /* What the merit of a path of so many tokens is divided by: length^length_penalty. */
 double search_divisor(const struct search *search, size_t length);
 /* The score of a path that is over. */

@@ -121,7 +121,6 @@ void progress_take(const struct phrases *phrases, const struct progress *from, i
 /* The progress of the live rows. */
 struct phrase_paths {
     struct progress *now, *next; /* [SEARCH_MAX_ROWS]; next is scratch */
-    struct progress trial;       /* scratch */
     size_t total;                /* tokens of all phrases */
 };
 
@@ -130,15 +129,12 @@ static int phrase_paths_init(const struct search *search, struct phrase_paths *p
     enum { PROGRESSES = 2 * SEARCH_MAX_ROWS };
     size_t count = search->options.phrases.count;
     struct progress *all = arena_zalloc(search->arena, PROGRESSES, sizeof *all);
-    bool *met = arena_zalloc(search->arena, (PROGRESSES + 1) * count, sizeof *met);
+    bool *met = arena_zalloc(search->arena, PROGRESSES * count, sizeof *met);
     if (!all || !met)
         return -1;
     for (size_t i = 0; i < PROGRESSES; i++)
         all[i].met = met + i * count;
-    *paths = (struct phrase_paths){.now = all,
-                                   .next = all + SEARCH_MAX_ROWS,
-                                   .trial = {.met = met + PROGRESSES * count},
-                                   .total = phrases_tokens(&search->options.phrases)};
+    *paths = (struct phrase_paths){all, all + SEARCH_MAX_ROWS, phrases_tokens(&search->options.phrases)};
     return 0;
 }
 
@@ -183,59 +179,51 @@ static float attended(const struct search *search, size_t row, const struct phra
     return got < LEAST ? LEAST : got > 0 ? 0 : got; /* NaN stays NaN */
 }
 
-/* The most attention that a phrase with this stand-in gets, among those that have not come yet. */
-static float most_attended(const struct search *search, size_t row, const struct progress *progress, int stand_in) {
-    const struct phrases *phrases = &search->options.phrases;
-    float most = LEAST;
-    for (size_t q = 0; q < phrases->count; q++) {
-        if (progress->met[q] || phrases->list[q].stand_ins[0] != stand_in)
-            continue;
-        float got = attended(search, row, &phrases->list[q], 0);
-        most = got > most ? got : most;
-    }
-    return most;
-}
-
 /* The log-probability of the next token of a phrase. A token that is in no vocabulary is as probable as its stand-in, which belongs
  * to the phrase with the most attention; without a stand-in, it is as probable as its source is attended to. */
 static float next_log_prob(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
                            const struct phrase *phrase) {
+    const struct phrases *phrases = &search->options.phrases;
     int token = phrase->tokens[progress->at];
     const int *stand_ins = phrase->stand_ins;
     int known = (size_t)token < rows[r].size ? token : stand_ins[0];
     if (known == stand_ins[0] && known >= 0 && rows[r].logits[stand_ins[1]] > rows[r].logits[known])
         known = stand_ins[1];
     float log_prob = known >= 0 ? rows[r].logits[known] - rows[r].log_sum : attended(search, r, phrase, -logf((float)rows[r].size));
-    if (known != token && known >= 0)
-        log_prob += attended(search, r, phrase, 0) - most_attended(search, r, progress, stand_ins[0]);
-    return log_prob < LEAST ? LEAST : log_prob; /* it must come, even if it is impossible */
-}
-
-/* The log-probability of the likeliest way to go on with what phrase q says, q's own among them; 0 if it may be at its end. */
-static float likeliest(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
-                       size_t q) {
-    const struct phrases *phrases = &search->options.phrases;
-    const struct phrase *list = phrases->list;
-    float most = LEAST;
-    for (size_t way = q - list[q].before; way <= q + list[q].after; way++) {
-        if (!begins(phrases, progress, way))
-            continue;
-        if (list[way].length == progress->at)
-            return 0;
-        float log_prob = next_log_prob(search, rows, r, progress, &list[way]);
-        most = log_prob > most ? log_prob : most;
+    if (known != token && known >= 0) {
+        float most = LEAST; /* among the phrases with this stand-in that have not come yet */
+        for (size_t q = 0; q < phrases->count; q++) {
+            if (progress->met[q] || phrases->list[q].stand_ins[0] != stand_ins[0])
+                continue;
+            float got = attended(search, r, &phrases->list[q], 0);
+            most = got > most ? got : most;
+        }
+        log_prob += attended(search, r, phrase, 0) - most;
     }
-    return most;
+    return log_prob < LEAST ? LEAST : log_prob; /* it must come, even if it is impossible */
 }
 
 /* The next token of phrase q. */
 static struct candidate advancing(const struct search *search, const struct distribution *rows, size_t r,
                                   const struct progress *progress, size_t q) {
-    const struct phrase *phrase = &search->options.phrases.list[q];
+    const struct phrases *phrases = &search->options.phrases;
+    const struct phrase *phrase = &phrases->list[q];
     float log_prob = next_log_prob(search, rows, r, progress, phrase);
     float merit = progress->at == 0 ? attended(search, r, phrase, log_prob) : phrase->count > 0 ? 0 : log_prob;
-    if (phrase->before + phrase->after > 0)
-        merit += log_prob - likeliest(search, rows, r, progress, q);
+    if (phrase->before + phrase->after > 0) {
+        float most = LEAST; /* of the likeliest way to go on, phrase q among them; 0 if one may be at its end */
+        for (size_t way = q - phrase->before; way <= q + phrase->after; way++) {
+            if (!begins(phrases, progress, way))
+                continue;
+            if (phrases->list[way].length == progress->at) {
+                most = 0;
+                break;
+            }
+            float other = next_log_prob(search, rows, r, progress, &phrases->list[way]);
+            most = other > most ? other : most;
+        }
+        merit += log_prob - most;
+    }
     return search_candidate(search, r, phrase->tokens[progress->at], log_prob, (double)(merit > log_prob ? merit : log_prob));
 }
 
@@ -334,7 +322,7 @@ static int constrained_start(struct search *search) {
 /* Adds a continuation of the current row; of two with the same token the better stays. */
 static void add(struct search *search, struct constrained *own, const struct candidate *c) {
     const struct phrases *phrases = &search->options.phrases;
-    struct progress *trial = &own->paths.trial;
+    struct progress *trial = own->paths.next;
     if (!(c->merit > -INFINITY))
         return;
     progress_take(phrases, &own->paths.now[c->row], c->token, trial);
@@ -351,24 +339,6 @@ static void add(struct search *search, struct constrained *own, const struct can
     own->count += i == own->count;
 }
 
-/* The best k tokens of a row that ends a phrase, from all tokens: any number of the better ones may continue a word. */
-static size_t best_of_all(struct search *search, const struct constrained *own, const struct distribution *rows, size_t r, size_t k,
-                          struct candidate *best) {
-    size_t count = 0;
-    search_take_path(search, r);
-    for (size_t i = 0; i < rows[r].size; i++) {
-        float log_prob = rows[r].logits[i] - rows[r].log_sum;
-        if (count == k && !((double)log_prob + (search->leaves[r] ? search->leaves[r]->merit : 0) > best[k - 1].merit))
-            continue;
-        if (phrases_refuse(search, &own->paths.now[r], true, (int)i) || search_breaks_character(search, rows[r].ids, (int)i))
-            continue;
-        double merit = search_merit(search, (int)i, log_prob);
-        if (merit > -INFINITY)
-            search_insert(best, &count, k, search_candidate(search, r, (int)i, log_prob, merit));
-    }
-    return count;
-}
-
 /* Adds the continuations of a row: tokens of phrases, and its best tokens. */
 static void add_row(struct search *search, struct constrained *own, const struct distribution *rows, size_t r) {
     struct candidate best[SEARCH_MAX_ROWS + 1];
@@ -380,7 +350,22 @@ static void add_row(struct search *search, struct constrained *own, const struct
 
     bool at_end = progress_at_end(&search->options.phrases, progress);
     size_t k = places(search);
-    count = at_end ? best_of_all(search, own, rows, r, k, best) : search_best(search, rows, r, k + 1, best);
+    if (at_end) { /* any number of the better tokens may continue a word, so they are chosen from all */
+        count = 0;
+        search_take_path(search, r);
+        for (size_t i = 0; i < rows[r].size; i++) {
+            float log_prob = rows[r].logits[i] - rows[r].log_sum;
+            if (count == k && !((double)log_prob + (search->leaves[r] ? search->leaves[r]->merit : 0) > best[k - 1].merit))
+                continue;
+            if (phrases_refuse(search, progress, true, (int)i) || search_breaks_character(search, rows[r].ids, (int)i))
+                continue;
+            double merit = search_merit(search, (int)i, log_prob);
+            if (merit > -INFINITY)
+                search_insert(best, &count, k, search_candidate(search, r, (int)i, log_prob, merit));
+        }
+    } else {
+        count = search_best(search, rows, r, k + 1, best);
+    }
     for (size_t i = 0, added = 0; i < count && added < k; i++) {
         if (phrases_refuse(search, progress, at_end, best[i].token))
             continue;
@@ -398,42 +383,9 @@ static int by_merit(const void *a, const void *b) {
     return (left->token > right->token) - (left->token < right->token);
 }
 
-/* Shares the places among the banks; once some have ended there are no banks, and all options have the same rank. */
-static size_t choose(const struct search *search, struct constrained *own, struct candidate *chosen) {
-    size_t k = places(search), count = 0;
-    qsort(own->options, own->count, sizeof *own->options, by_merit);
-    for (size_t bank = 0; bank <= own->paths.total; bank++)
-        own->sizes[bank] = 0;
-    for (size_t i = 0; i < own->count; i++)
-        own->options[i].rank = search->ended_count == 0 ? own->sizes[own->options[i].bank]++ : 0;
-    for (size_t rank = 0; count < k && rank < own->count; rank++)
-        for (size_t i = 0; count < k && i < own->count; i++)
-            if (own->options[i].rank == rank)
-                chosen[count++] = own->options[i].candidate;
-    return count;
-}
-
-/* Where some end, only as many others stay as the beam has places left, the best ones. Returns how many are chosen now. */
-static size_t leave_places(const struct search *search, struct candidate *chosen, size_t count) {
-    struct candidate others[SEARCH_MAX_ROWS];
-    size_t ends = 0, other_count = 0, taken = search->ended_count;
-    for (size_t i = 0; i < count; i++)
-        taken += chosen[i].token == search->ids.end;
-    size_t left = taken == 0 ? count : search->options.beam_size > taken ? search->options.beam_size - taken : 0;
-    for (size_t i = 0; i < count; i++) {
-        if (chosen[i].token == search->ids.end)
-            chosen[ends++] = chosen[i];
-        else if (left > 0)
-            search_insert(others, &other_count, left, chosen[i]);
-    }
-    for (size_t i = 0; i < other_count; i++)
-        chosen[ends + i] = others[i];
-    return ends + other_count;
-}
-
 static int constrained_advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct constrained *own = search->state;
-    struct candidate chosen[SEARCH_MAX_ROWS];
+    struct candidate chosen[SEARCH_MAX_ROWS], others[SEARCH_MAX_ROWS];
     if (search->step == search->options.prefix_length)
         phrase_paths_take_prefix(search, &own->paths);
     own->count = 0;
@@ -444,7 +396,34 @@ static int constrained_advance(struct search *search, const struct distribution 
         own->floor = fmax(own->floor, search_score(search, search->ended[i]));
     for (size_t r = 0; r < search->rows; r++)
         add_row(search, own, rows, r);
-    size_t count = leave_places(search, chosen, choose(search, own, chosen));
+
+    /* The places are shared among the banks; once some have ended there are no banks, and all options have the same rank. */
+    size_t k = places(search), count = 0;
+    qsort(own->options, own->count, sizeof *own->options, by_merit);
+    for (size_t bank = 0; bank <= own->paths.total; bank++)
+        own->sizes[bank] = 0;
+    for (size_t i = 0; i < own->count; i++)
+        own->options[i].rank = search->ended_count == 0 ? own->sizes[own->options[i].bank]++ : 0;
+    for (size_t rank = 0; count < k && rank < own->count; rank++)
+        for (size_t i = 0; count < k && i < own->count; i++)
+            if (own->options[i].rank == rank)
+                chosen[count++] = own->options[i].candidate;
+
+    /* Where some end, only as many others stay as the beam has places left, the best ones. */
+    size_t ends = 0, other_count = 0, taken = search->ended_count;
+    for (size_t i = 0; i < count; i++)
+        taken += chosen[i].token == search->ids.end;
+    size_t left = taken == 0 ? count : search->options.beam_size > taken ? search->options.beam_size - taken : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (chosen[i].token == search->ids.end)
+            chosen[ends++] = chosen[i];
+        else if (left > 0)
+            search_insert(others, &other_count, left, chosen[i]);
+    }
+    count = ends + other_count;
+    for (size_t i = ends; i < count; i++)
+        chosen[i] = others[i - ends];
+
     if (search_prune_others(search, rows, chosen, count) != 0 || search_extend(search, rows, chosen, count, err) != 0)
         return search_fail(search, err);
     phrase_paths_move(search, &own->paths, search->rows, search->parents, search->tokens);
@@ -452,7 +431,6 @@ static int constrained_advance(struct search *search, const struct distribution 
 }
 
 const struct search_kind search_constrained = {.name = "constrained",
-                                               .looks_up = true,
                                                .max_rows = constrained_max_rows,
                                                .wanted = constrained_wanted,
                                                .start = constrained_start,
@@ -481,66 +459,58 @@ static size_t sample_max_rows(const struct search_options *options) {
 static int sample_start(struct search *search) {
     assert(search->options.sampling.temperature > 0 && search->options.sampling.top_p > 0);
     struct pool *pool = search->state = arena_zalloc(search->arena, 1, sizeof *pool);
-    if (!pool || search->kind != &search_sample_phrases)
+    if (!pool || search->options.phrases.count == 0)
         return pool ? 0 : -1;
     pool->paths = arena_zalloc(search->arena, 1, sizeof *pool->paths);
     pool->phrases = arena_alloc(search->arena, phrases_most(search), sizeof *pool->phrases);
     return pool->paths && pool->phrases ? phrase_paths_init(search, pool->paths) : -1;
 }
 
-/* The index of this token's logit in a row; size: it has none. */
-static size_t place_of(const struct distribution *row, int token) {
-    if (!row->ids)
-        return (size_t)token;
-    size_t first = 0, end = row->size;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (row->ids[middle] < token)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first < row->size && row->ids[first] == token ? first : row->size;
+static int by_id(const void *a, const void *b) {
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
 }
 
-/* Replaces a token's log-probability by its merit. */
+/* Replaces a token's log-probability by its merit, if the row has the token. */
 static void reconsider(const struct search *search, const struct distribution *row, struct pool *pool, int token) {
-    size_t place = place_of(row, token);
+    size_t place = (size_t)token;
+    if (row->ids) {
+        const int *found = bsearch(&token, row->ids, row->size, sizeof *row->ids, by_id);
+        place = found ? (size_t)(found - row->ids) : row->size;
+    }
     if (place < row->size)
         pool->tokens[place].logit = (float)search_merit(search, token, row->logits[place] - row->log_sum);
 }
 
-/* Fills the pool with merits, which differ from log-probabilities only for tokens on the path, for </s> and for what is banned. -1:
- * out of memory. */
-static int fill(const struct search *search, const struct distribution *row, struct pool *pool) {
-    size_t needed = row->size + phrases_most(search);
+/* Fills the pool with merits, which differ from log-probabilities only for tokens on the path, for </s> and for what is banned, and
+ * with the tokens of phrases. -1: out of memory. */
+static int fill(struct search *search, const struct distribution *rows, size_t r, struct pool *pool) {
+    const struct distribution *row = &rows[r];
+    size_t words = row->size, needed = words + phrases_most(search);
+    search_take_path(search, r);
     if (pool->room < needed) {
         pool->tokens = arena_alloc(search->arena, needed, sizeof *pool->tokens);
         pool->room = pool->tokens ? needed : 0;
     }
-    pool->size = row->size;
+    pool->size = words;
     if (pool->room < needed)
         return -1;
-    for (size_t i = 0; i < row->size; i++)
+    for (size_t i = 0; i < words; i++)
         pool->tokens[i] = (struct ranked){.token = (int)i, .logit = row->logits[i] - row->log_sum};
     reconsider(search, row, pool, search->ids.end);
     reconsider(search, row, pool, search->ids.banned);
     for (size_t i = 0; search->path && i < search->step; i++)
         reconsider(search, row, pool, search->path[i]);
-    for (size_t i = 0; search->ids.bytes && i < row->size; i++)
+    for (size_t i = 0; search->ids.bytes && i < words; i++)
         if (search_breaks_character(search, row->ids, row->ids ? row->ids[i] : (int)i))
             pool->tokens[i].logit = -INFINITY;
-    return 0;
-}
+    if (!pool->paths)
+        return 0;
 
-/* Adds the tokens that continue or begin phrases, and removes those that the phrases forbid. </s> keeps its weight: if it is drawn,
- * a phrase takes its place. */
-static void add_phrases(struct search *search, const struct distribution *rows, size_t r, struct pool *pool) {
-    const struct phrases *phrases = &search->options.phrases;
+    /* Tokens that the phrases forbid may not come. </s> keeps its weight: if it is drawn, a phrase takes its place. */
     const struct progress *progress = &pool->paths->now[r];
     const struct search_node *leaf = search->leaves[r];
-    bool at_end = progress_at_end(phrases, progress);
-    size_t words = pool->size;
+    bool at_end = progress_at_end(&search->options.phrases, progress);
     pool->phrase_count = phrases_next(search, rows, r, progress, pool->phrases);
     for (size_t i = 0; i < words; i++)
         if ((int)i != search->ids.end && phrases_refuse(search, progress, at_end, (int)i))
@@ -554,20 +524,7 @@ static void add_phrases(struct search *search, const struct distribution *rows, 
     bool only = pool->phrase_count > 0 && (begun || !phrase_paths_fit(search, pool->paths, progress, search->step + 1));
     for (size_t i = 0; only && i < words; i++)
         pool->tokens[i].logit = -INFINITY;
-}
-
-/* Turns merits into weights, the greatest of which is 1; returns their sum, 0 if no token may come. */
-static double weigh(struct pool *pool, double temperature) {
-    float top = -INFINITY, scale = (float)(1 / temperature);
-    double sum = 0;
-    for (size_t i = 0; i < pool->size; i++)
-        top = fmaxf(top, pool->tokens[i].logit);
-    for (size_t i = 0; top > -INFINITY && i < pool->size; i++) {
-        float weight = expf((pool->tokens[i].logit - top) * scale);
-        pool->tokens[i].logit = weight >= 0 ? weight : 0; /* NaN: impossible */
-        sum += (double)pool->tokens[i].logit;
-    }
-    return sum;
+    return 0;
 }
 
 /* The best of the pool are found by a heap. */
@@ -618,22 +575,39 @@ static size_t narrow(const struct sampling *sampling, struct pool *pool, double 
     return kept;
 }
 
-/* The place of the token where the sum of weights from the end of the pool exceeds this; never one of weight 0. */
-static size_t find_drawn(const struct pool *pool, size_t count, double weight) {
-    size_t found = 0;
-    for (size_t i = 0; i < count && weight >= 0; i++) {
+/* Draws a token for a sample. 1: it has one, 0: none may come, -1: out of memory. */
+static int draw(struct search *search, const struct distribution *rows, size_t r, size_t lane, struct candidate *out) {
+    const struct sampling *sampling = &search->options.sampling;
+    struct pool *pool = search->state;
+    if (fill(search, rows, r, pool) != 0)
+        return -1;
+
+    /* Merits become weights, the greatest of which is 1. */
+    float top = -INFINITY, scale = (float)(1 / sampling->temperature);
+    double sum = 0;
+    for (size_t i = 0; i < pool->size; i++)
+        top = fmaxf(top, pool->tokens[i].logit);
+    for (size_t i = 0; top > -INFINITY && i < pool->size; i++) {
+        float weight = expf((pool->tokens[i].logit - top) * scale);
+        pool->tokens[i].logit = weight >= 0 ? weight : 0; /* NaN: impossible */
+        sum += (double)pool->tokens[i].logit;
+    }
+    if (!(sum > 0))
+        return 0;
+
+    /* The token is drawn where the sum of weights from the end of the pool exceeds a random one; never one of weight 0. */
+    size_t count = narrow(sampling, pool, &sum), place = 0;
+    struct random_counter counter = {
+        {(uint32_t)search->step, (uint32_t)lane, (uint32_t)sampling->stream, (uint32_t)(sampling->stream >> 32)}};
+    double left = random_uniform(counter, sampling->seed) * sum;
+    for (size_t i = 0; i < count && left >= 0; i++) {
         const struct ranked *token = &pool->tokens[pool->size - 1 - i];
         if (token->logit > 0)
-            found = (size_t)token->token;
-        weight -= (double)token->logit;
+            place = (size_t)token->token;
+        left -= (double)token->logit;
     }
-    return found;
-}
 
-/* The continuation at this place of the pool. If it is </s> and phrases have to come first, it is the one of them with the best
- * merit. */
-static struct candidate candidate_at(const struct search *search, const struct distribution *rows, size_t r,
-                                     const struct pool *pool, size_t place) {
+    /* In place of </s>, if phrases have to come first, comes the one of them with the best merit. */
     size_t words = pool->size - pool->phrase_count;
     int token = place >= words ? -1 : rows[r].ids ? rows[r].ids[place] : (int)place;
     if (token == search->ids.end && pool->phrase_count > 0 && phrases_refuse(search, &pool->paths->now[r], false, token)) {
@@ -641,29 +615,12 @@ static struct candidate candidate_at(const struct search *search, const struct d
         for (size_t i = 1; i < pool->phrase_count; i++)
             place = pool->phrases[i].merit > pool->phrases[place - words].merit ? words + i : place;
     }
-    if (place >= words)
-        return pool->phrases[place - words];
-    float log_prob = rows[r].logits[place] - rows[r].log_sum;
-    return search_candidate(search, r, token, log_prob, search_merit(search, token, log_prob));
-}
-
-/* 1: a token for this sample, 0: none may come, -1: out of memory. */
-static int draw(struct search *search, const struct distribution *rows, size_t r, size_t lane, struct candidate *out) {
-    const struct sampling *sampling = &search->options.sampling;
-    struct pool *pool = search->state;
-    search_take_path(search, r);
-    if (fill(search, &rows[r], pool) != 0)
-        return -1;
-    if (pool->paths)
-        add_phrases(search, rows, r, pool);
-    double sum = weigh(pool, sampling->temperature);
-    if (!(sum > 0))
-        return 0;
-    size_t count = narrow(sampling, pool, &sum);
-    struct random_counter counter = {
-        {(uint32_t)search->step, (uint32_t)lane, (uint32_t)sampling->stream, (uint32_t)(sampling->stream >> 32)}};
-    double weight = random_uniform(counter, sampling->seed) * sum;
-    *out = candidate_at(search, rows, r, pool, find_drawn(pool, count, weight));
+    if (place >= words) {
+        *out = pool->phrases[place - words];
+    } else {
+        float log_prob = rows[r].logits[place] - rows[r].log_sum;
+        *out = search_candidate(search, r, token, log_prob, search_merit(search, token, log_prob));
+    }
     out->lane = lane;
     return 1;
 }
@@ -694,4 +651,4 @@ static int sample_advance(struct search *search, const struct distribution *rows
 const struct search_kind search_sample = {
     .name = "sample", .max_rows = sample_max_rows, .start = sample_start, .advance = sample_advance};
 const struct search_kind search_sample_phrases = {
-    .name = "sample", .looks_up = true, .max_rows = sample_max_rows, .start = sample_start, .advance = sample_advance};
+    .name = "sample", .max_rows = sample_max_rows, .start = sample_start, .advance = sample_advance};
