@@ -14,13 +14,13 @@
 int alignment_init(struct alignment *alignment, const struct model_config *config, struct weights *weights,
                    const struct kernels *kernels, struct error *err) {
     size_t size = config->alignment.size;
-    struct linear_names query = {.weight = "alignment.query.weight", .bias = "alignment.query.bias"};
-    struct linear_names key = {.weight = "alignment.key.weight"};
     *alignment = (struct alignment){.kernels = kernels};
     if (size == 0)
         return 0;
-    weights_linear(weights, &query, size, config->decoder.embedding + config->decoder.hidden, &alignment->query, err);
-    weights_linear(weights, &key, size, config_annotation_size(config) + config->encoder.embedding, &alignment->key, err);
+    block_linear(&alignment->query, "alignment", "query", size, config->decoder.embedding + config->decoder.hidden, true, weights,
+                 err);
+    block_linear(&alignment->key, "alignment", "key", size, config_annotation_size(config) + config->encoder.embedding, false,
+                 weights, err);
     if (!weights_failed(weights))
         return 0;
     alignment_done(alignment);

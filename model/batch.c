@@ -44,7 +44,7 @@ struct encoding {
     struct encoded encoded;
     float *keys, *values, *copy_keys, *copy_gates, *states;
     float *opening; /* [opening_count, n, G] what the steps before the first have added */
-    void *parts;    /* the encoder's progress, if it divides its work and has begun */
+    void *parts;    /* the encoder's progress, NULL: it has not begun */
 };
 
 struct batch {
@@ -194,17 +194,12 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
         return FAILED;
     }
     if (e->slots == 0) { /* the annotations, and the decoder's and the output layer's beginning */
-        if (!encoder_divides(&t->encoder)) {
-            if (encoder_run(&t->encoder, e->ids, e->lengths, e->n, arena, &e->encoded, err) != 0)
-                return FAILED;
-        } else {
-            if (!e->parts)
-                e->parts = encoder_begin(&t->encoder, e->ids, e->lengths, e->n, arena, &e->encoded, err);
-            if (!e->parts)
-                return FAILED;
-            if (!encoder_advance(&t->encoder, e->parts, work))
-                return MORE;
-        }
+        if (!e->parts)
+            e->parts = encoder_begin(&t->encoder, e->ids, e->lengths, e->n, arena, &e->encoded, err);
+        if (!e->parts)
+            return FAILED;
+        if (!encoder_advance(&t->encoder, e->parts, work))
+            return MORE;
         if (make_memory(batch) != 0) {
             error_memory(err);
             return FAILED;

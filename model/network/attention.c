@@ -28,22 +28,11 @@ struct attention_kind {
     void (*score)(const struct attention *attention, const struct view *view);
 };
 
-static void load_key(struct attention *a, const char *bias, size_t size, struct weights *weights, struct error *err) {
-    a->key_size = size;
-    weights_linear(weights, &(struct linear_names){.weight = "attention.key.weight", .bias = bias}, size, a->annotation, &a->key,
-                   err);
-}
-
-static void load_query(struct attention *a, size_t size, size_t hidden, struct weights *weights, struct error *err) {
-    a->query_size = size;
-    weights_linear(weights, &(struct linear_names){.weight = "attention.query.weight"}, size, hidden, &a->query, err);
-}
-
 /* Luong et al. 2015: e = s . h. The keys are the annotations or, if learned, W h as in the general score. */
 static int init_dot(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     a->key_size = config->decoder.hidden;
     if (config->attention.learned_keys)
-        load_key(a, NULL, a->key_size, weights, err);
+        block_linear(&a->key, "attention", "key", a->key_size, a->annotation, false, weights, err);
     else if (a->key_size != a->annotation)
         return error_set(err, ERROR_FORMAT, "attention.score: %s needs annotations (%zu) as large as decoder.hidden (%zu)",
                          a->kind->name, a->annotation, a->key_size);
@@ -56,7 +45,8 @@ static void score_dot(const struct attention *a, const struct view *view) {
 
 /* Luong et al. 2015: e = s^T W h. The keys hold W h. */
 static int init_general(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    load_key(a, NULL, config->decoder.hidden, weights, err);
+    a->key_size = config->decoder.hidden;
+    block_linear(&a->key, "attention", "key", a->key_size, a->annotation, false, weights, err);
     return 0;
 }
 
@@ -82,14 +72,14 @@ static void score_scaled_dot(const struct attention *a, const struct view *view)
  * normalised separately; "gates" treats each as a whole, since it has elements of one kind. With coverage, w cov_j is added inside
  * the tanh: Tu et al. 2016, See et al. 2017. */
 static int init_additive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    size_t size = config->attention.size;
-    load_key(a, "attention.key.bias", size, weights, err);
+    size_t size = a->key_size = a->query_size = config->attention.size;
+    block_linear(&a->key, "attention", "key", size, a->annotation, true, weights, err);
     a->energy = weights_get(weights, "attention.energy", size, 1, err);
     if (config->attention.coverage) {
         a->coverage = weights_get(weights, "attention.coverage", size, 1, err);
         a->reach = config_positions(config);
     }
-    load_query(a, size, config->decoder.hidden, weights, err);
+    block_linear(&a->query, "attention", "query", size, config->decoder.hidden, false, weights, err);
 
     struct norm_names key = {"attention.key.gain", "attention.key.shift", size, 0};
     struct norm_names query = {"attention.query.gain", "attention.query.shift", size, 0};
@@ -116,8 +106,8 @@ static void score_additive(const struct attention *a, const struct view *view) {
 
 /* Luong et al. 2015: e_j = (W s)_j, without keys. */
 static int init_location(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    a->reach = config_positions(config);
-    load_query(a, a->reach, config->decoder.hidden, weights, err);
+    a->reach = a->query_size = config_positions(config);
+    block_linear(&a->query, "attention", "query", a->query_size, config->decoder.hidden, false, weights, err);
     return 0;
 }
 
@@ -155,7 +145,7 @@ static float centre_monotonic(const struct attention *a, size_t length, size_t s
 static void init_predictive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     size_t hidden = config->decoder.hidden;
     a->position_energy = weights_get(weights, "attention.position.energy", hidden, 1, err);
-    weights_linear(weights, &(struct linear_names){.weight = "attention.position.weight"}, hidden, hidden, &a->position, err);
+    block_linear(&a->position, "attention", "position", hidden, hidden, false, weights, err);
 }
 
 /* Luong et al. 2015, section 3.2: p_t = T sigmoid(v . tanh(W s)). */
@@ -201,8 +191,7 @@ int attention_init(struct attention *attention, const struct model_config *confi
     if (a->window->init)
         a->window->init(a, config, weights, err);
     if (c->learned_values)
-        weights_linear(weights, &(struct linear_names){.weight = "attention.value.weight"}, a->value, a->annotation, &a->values,
-                       err);
+        block_linear(&a->values, "attention", "value", a->value, a->annotation, false, weights, err);
     a->scratch = a->query_size + a->position.out;
     if (!weights_failed(weights))
         return 0;
@@ -228,24 +217,19 @@ void attention_keys(const struct attention *attention, const float *annotations,
         attention->kind->prepare(attention, keys, tokens * attention->key_size);
 }
 
-static size_t reached(const struct attention *a, const struct memory *memory) {
-    return memory->length < a->reach ? memory->length : a->reach;
-}
-
-/* The given weights apply wherever the window stands. */
-static void impose(const struct attention *a, const struct attention_step *step, const struct row *row, size_t r) {
-    const struct memory *memory = row->memory;
-    memcpy(row->attention, row->forced, memory->length * sizeof *row->attention);
-    a->kernels->weighted_sum(row->attention, memory->values, memory->length, a->value, step->contexts + r * a->value);
-    if (a->coverage)
-        a->kernels->add(row->attention, reached(a, memory), row->state + step->coverage);
-}
-
 /* positions [R, H]: W s of all rows, where the window has that matrix. */
 static void attend(const struct attention *a, const struct attention_step *step, const struct row *row, size_t r,
                    float *positions) {
-    size_t length = reached(a, row->memory);
-    float centre = 0;
+    const struct memory *memory = row->memory;
+    size_t length = memory->length < a->reach ? memory->length : a->reach;
+    float centre = 0, *context = step->contexts + r * a->value;
+    if (row->forced) { /* the given weights apply wherever the window stands */
+        memcpy(row->attention, row->forced, memory->length * sizeof *row->attention);
+        a->kernels->weighted_sum(row->attention, memory->values, memory->length, a->value, context);
+        if (a->coverage)
+            a->kernels->add(row->attention, length, row->state + step->coverage);
+        return;
+    }
     struct view view = {.length = length};
     if (a->window->centre) { /* no token farther from p_t than half_width; at least one, since p_t is within the sentence */
         centre = a->window->centre(a, length, row->step, positions + r * a->position.out);
@@ -256,17 +240,17 @@ static void attend(const struct attention *a, const struct attention_step *step,
         view = (struct view){.first = length - a->source_depth, .length = a->source_depth};
     }
     view.query = a->query.out ? step->scratch + r * a->query_size : step->queries.x + r * step->queries.distance;
-    view.keys = row->memory->keys + view.first * a->key_size;
-    view.values = row->memory->values + view.first * a->value;
+    view.keys = memory->keys + view.first * a->key_size;
+    view.values = memory->values + view.first * a->value;
     view.weights = row->attention + view.first;
     view.coverage = a->coverage ? row->state + step->coverage + view.first : NULL;
 
-    memset(row->attention, 0, row->memory->length * sizeof *view.weights);
+    memset(row->attention, 0, memory->length * sizeof *view.weights);
     a->kind->score(a, &view);
     if (a->window->lean)
         a->window->lean(a, centre, &view);
     a->kernels->softmax(view.weights, view.length);
-    a->kernels->weighted_sum(view.weights, view.values, view.length, a->value, step->contexts + r * a->value);
+    a->kernels->weighted_sum(view.weights, view.values, view.length, a->value, context);
     if (view.coverage)
         a->kernels->add(view.weights, view.length, view.coverage);
 }
@@ -282,12 +266,8 @@ void attention_run(const struct attention *attention, const struct row *rows, si
     }
     if (a->position.out)
         linear_apply(&a->position, step->queries.x, step->queries.distance, count, positions, a->position.out);
-    for (size_t r = 0; r < count; r++) {
-        if (rows[r].forced)
-            impose(a, step, &rows[r], r);
-        else
-            attend(a, step, &rows[r], r, positions);
-    }
+    for (size_t r = 0; r < count; r++)
+        attend(a, step, &rows[r], r, positions);
 }
 
 /* ---- many heads ---- */

@@ -26,11 +26,12 @@ void decoder_embed(const struct decoder *decoder, int token, float *x) {
 struct mixer;
 struct step;
 
-/* state, past: vectors of d that a row carries, and that a step adds to its past, in each layer. LAYER is "decoder.layers.N". */
+/* state, past: vectors of d that a row carries, and that a step adds to its past, in each layer. init loads the parameters whose
+ * names begin with `prefix`, which is "decoder.layers.N.PARAMETERS". */
 struct mixer_kind {
-    const char *name;
+    const char *name, *parameters;
     size_t state, past;
-    void (*init)(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *layer,
+    void (*init)(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
                  struct weights *weights, struct error *err);
     void (*run)(const struct mixer *mixer, const struct step *step);
 };
@@ -75,12 +76,10 @@ struct step {
 
 /* ---- self-attention: heads over all that the layer has read so far (Vaswani et al. 2017) ---- */
 
-static void init_self(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *layer,
+static void init_self(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
                       struct weights *weights, struct error *err) {
-    char name[PARAMETER_BYTES];
     (void)config;
-    snprintf(name, sizeof name, "%s.self", layer);
-    heads_init(&mixer->self, stack, name, stack->size, weights, err);
+    heads_init(&mixer->self, stack, prefix, stack->size, weights, err);
 }
 
 /* Writes x [d] from number `at` on of what a step adds to its past. */
@@ -120,14 +119,12 @@ static void run_self(const struct mixer *mixer, const struct step *s) {
 
 /* ---- ssru (Kim et al. 2019): z = W x, g = sigmoid(W_f x + b_f), c_t = g c_{t-1} + (1 - g) z, F = max(c_t, 0); c_{-1} = 0 ---- */
 
-static void init_ssru(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *layer,
+static void init_ssru(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
                       struct weights *weights, struct error *err) {
-    char name[PARAMETER_BYTES];
     (void)config;
-    snprintf(name, sizeof name, "%s.ssru", layer);
-    block_linear(&mixer->candidate, name, "candidate", stack->size, stack->size, false, weights, err);
-    block_linear(&mixer->forget, name, "forget", stack->size, stack->size, true, weights, err);
-    block_norm(&mixer->norm, stack, name, weights, err);
+    block_linear(&mixer->candidate, prefix, "candidate", stack->size, stack->size, false, weights, err);
+    block_linear(&mixer->forget, prefix, "forget", stack->size, stack->size, true, weights, err);
+    block_norm(&mixer->norm, stack, prefix, weights, err);
 }
 
 static void run_ssru(const struct mixer *mixer, const struct step *s) {
@@ -145,24 +142,22 @@ static void run_ssru(const struct mixer *mixer, const struct step *s) {
 
 /* m_t = (t m_{t-1} + x_t) / (t + 1); y = W_2 act(W_1 m + b_1) + b_2, or act(W_1 m + b_1) if that has d rows, or m; F = sigmoid(W_i
  * x + b_i) x + sigmoid(W_f y + b_f) y, or y. With norm "pre" y is made of LN(m), and x stays as it is. */
-static void init_average(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *layer,
+static void init_average(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
                          struct weights *weights, struct error *err) {
-    char name[PARAMETER_BYTES];
     size_t size = stack->size, filter = config->average_filter;
-    snprintf(name, sizeof name, "%s.average", layer);
     mixer->average_filter = filter;
     mixer->activation = activation_find("decoder.average_activation", config->average_activation, err);
     if (!mixer->activation)
         weights_fail(weights);
     if (filter > 0)
-        block_linear(&mixer->input, name, "input", filter, size, true, weights, err);
+        block_linear(&mixer->input, prefix, "input", filter, size, true, weights, err);
     if (filter > 0 && filter != size)
-        block_linear(&mixer->output, name, "output", size, filter, true, weights, err);
+        block_linear(&mixer->output, prefix, "output", size, filter, true, weights, err);
     if (config->average_gate) {
-        block_linear(&mixer->gate_input, name, "gate.input", size, size, true, weights, err);
-        block_linear(&mixer->gate_output, name, "gate.output", size, size, true, weights, err);
+        block_linear(&mixer->gate_input, prefix, "gate.input", size, size, true, weights, err);
+        block_linear(&mixer->gate_output, prefix, "gate.output", size, size, true, weights, err);
     }
-    block_norm(&mixer->norm, stack, name, weights, err);
+    block_norm(&mixer->norm, stack, prefix, weights, err);
 }
 
 static void run_average(const struct mixer *mixer, const struct step *s) {
@@ -196,9 +191,9 @@ static void run_average(const struct mixer *mixer, const struct step *s) {
 }
 
 static const struct mixer_kind mixers[] = {
-    {"self_attention", 0, 2, init_self, run_self},
-    {"ssru", 1, 0, init_ssru, run_ssru},
-    {"average", 1, 0, init_average, run_average},
+    {"self_attention", "self", 0, 2, init_self, run_self},
+    {"ssru", "ssru", 1, 0, init_ssru, run_ssru},
+    {"average", "average", 1, 0, init_average, run_average},
 };
 
 /* ---- one step ---- */
@@ -228,46 +223,17 @@ static void run_cross(const struct decoder *decoder, const struct heads *cross, 
     block_add(stack, &cross->norm, s->count, s->q, s->x);
 }
 
-static void run_layers(const struct decoder *decoder, struct step *step) {
-    const struct transformer *own = decoder->own;
-    const struct stack *stack = step->stack;
-    size_t size = stack->size, count = step->count;
-    for (size_t r = 0; r < count; r++) {
-        const struct row *row = &step->rows[r];
-        float *x = step->x + r * size;
-        decoder_embed(decoder, row->token, x);
-        if (row->input)
-            memcpy(row->input, x, size * sizeof *x);
-        stack_enter(stack, row->step, x);
-    }
-    for (size_t l = 0; l < own->count; l++) {
-        const struct layer *layer = &own->layers[l];
-        step->layer = l;
-        step->state = l * own->mixer->state * size;
-        step->past = l * own->mixer->past * size;
-        own->mixer->run(&layer->mixer, step);
-        run_cross(decoder, &layer->cross, step);
-        filter_run(&layer->filter, stack, count, step->x, step->u, step->q, step->wide);
-    }
-    stack_leave(stack, count, step->x);
-
-    /* The readout is the output of the top layer. */
-    memcpy(step->rows->readout, step->x, count * size * sizeof *step->x);
-    for (size_t r = 0; r < count; r++)
-        if (step->rows[r].top)
-            memcpy(step->rows[r].top, step->x + r * size, size * sizeof *step->x);
-}
-
 static int transformer_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
                             struct error *err) {
     const struct transformer *own = decoder->own;
-    size_t vectors = count * own->stack.size, most = 0;
+    const struct stack *stack = &own->stack;
+    size_t size = stack->size, vectors = count * size, most = 0;
     for (size_t r = 0; r < count; r++) {
         size_t longest = rows[r].memory->length > rows[r].step + 1 ? rows[r].memory->length : rows[r].step + 1;
         most = longest > most ? longest : most;
     }
     struct arena_mark mark = arena_mark(arena);
-    struct step step = {.stack = &own->stack,
+    struct step step = {.stack = stack,
                         .rows = rows,
                         .count = count,
                         .x = arena_alloc(arena, vectors, sizeof(float)),
@@ -276,12 +242,37 @@ static int transformer_step(const struct decoder *decoder, const struct row *row
                         .k = arena_alloc(arena, vectors, sizeof(float)),
                         .v = arena_alloc(arena, vectors, sizeof(float)),
                         .wide = arena_alloc(arena, count * own->wide, sizeof(float)),
-                        .weights = arena_alloc(arena, own->stack.heads.count * most, sizeof(float))};
-    bool failed = arena_failed(arena);
-    if (!failed)
-        run_layers(decoder, &step);
+                        .weights = arena_alloc(arena, stack->heads.count * most, sizeof(float))};
+    if (arena_failed(arena)) {
+        arena_release(arena, mark);
+        return error_memory(err);
+    }
+
+    for (size_t r = 0; r < count; r++) {
+        float *x = step.x + r * size;
+        decoder_embed(decoder, rows[r].token, x);
+        if (rows[r].input)
+            memcpy(rows[r].input, x, size * sizeof *x);
+        stack_enter(stack, rows[r].step, x);
+    }
+    for (size_t l = 0; l < own->count; l++) {
+        const struct layer *layer = &own->layers[l];
+        step.layer = l;
+        step.state = l * own->mixer->state * size;
+        step.past = l * own->mixer->past * size;
+        own->mixer->run(&layer->mixer, &step);
+        run_cross(decoder, &layer->cross, &step);
+        filter_run(&layer->filter, stack, count, step.x, step.u, step.q, step.wide);
+    }
+    stack_leave(stack, count, step.x);
+
+    /* The readout is the output of the top layer. */
+    memcpy(rows->readout, step.x, count * size * sizeof *step.x);
+    for (size_t r = 0; r < count; r++)
+        if (rows[r].top)
+            memcpy(rows[r].top, step.x + r * size, size * sizeof *step.x);
     arena_release(arena, mark);
-    return failed ? error_memory(err) : 0;
+    return 0;
 }
 
 /* ---- a sentence ---- */
@@ -326,13 +317,13 @@ static int transformer_init(struct decoder *decoder, const struct model_config *
     own->stack.half = weights_backend(weights)->half_past;
     for (size_t l = 0; l < own->count; l++) {
         struct layer *layer = &own->layers[l];
-        char name[PARAMETER_BYTES / 2], cross[PARAMETER_BYTES], filter[PARAMETER_BYTES];
-        snprintf(name, sizeof name, "decoder.layers.%zu", l);
-        snprintf(cross, sizeof cross, "%s.cross", name);
-        snprintf(filter, sizeof filter, "%s.filter", name);
+        char name[PARAMETER_BYTES];
+        snprintf(name, sizeof name, "decoder.layers.%zu.%s", l, mixer->parameters);
         mixer->init(&layer->mixer, &own->stack, c, name, weights, err);
-        heads_init(&layer->cross, &own->stack, cross, own->annotation, weights, err);
-        filter_init(&layer->filter, &own->stack, filter, weights, err);
+        snprintf(name, sizeof name, "decoder.layers.%zu.cross", l);
+        heads_init(&layer->cross, &own->stack, name, own->annotation, weights, err);
+        snprintf(name, sizeof name, "decoder.layers.%zu.filter", l);
+        filter_init(&layer->filter, &own->stack, name, weights, err);
     }
 
     size_t size = own->stack.size, all = own->count * size;

@@ -39,6 +39,7 @@ struct readout {
     size_t embedding, hidden, context; /* E, H, C */
     size_t part_count;                 /* 0: no layer */
     struct readout_part parts[2], context_part;
+    size_t scratch; /* floats for a row: the inputs of one part, and two vectors of units */
 };
 
 struct step;
@@ -153,18 +154,12 @@ static int readout_load(struct readout *r, const struct model_config *config, co
         struct readout_part *part = &r->parts[r->part_count++];
         *part = (struct readout_part){.sources = rest, .count = each};
         load_part(r, norm, weights, part, err);
+        r->scratch = part->layer.in > r->scratch ? part->layer.in : r->scratch;
     }
     r->context_part = (struct readout_part){.sources = context, .count = 1};
     load_part(r, norm, weights, &r->context_part, err);
+    r->scratch += 2 * r->context_part.layer.out;
     return weights_failed(weights) ? -1 : 0;
-}
-
-/* Floats of scratch for a row: the inputs of one part, and two vectors of units. */
-static size_t readout_scratch(const struct readout *r) {
-    size_t widest = 0;
-    for (size_t i = 0; i < r->part_count; i++)
-        widest = r->parts[i].layer.in > widest ? r->parts[i].layer.in : widest;
-    return widest + 2 * r->context_part.layer.out;
 }
 
 /* y, s, c of R rows; contexts: sums of values. */
@@ -185,7 +180,7 @@ static void put_side_by_side(const struct readout *r, const char *sources, size_
         }
 }
 
-/* out [rows, O]; scratch [rows, readout_scratch]. */
+/* out [rows, O]; scratch [rows, r->scratch]. */
 static void readout_run(const struct readout *r, const struct kernels *kernels, const struct readout_inputs *inputs, size_t rows,
                         float *scratch, float *out) {
     if (r->kind->units == 0) {
@@ -220,7 +215,7 @@ struct step {
     float *gates_x, *gates_u; /* [R, G]; [R, cell_scratch], since all cells are normalised alike */
     float *scratch;           /* [R, attention.scratch] */
     float *sums;              /* [R, H]: with residual connections, the output of the layers so far */
-    float *readout;           /* [R, readout_scratch] */
+    float *readout;           /* [R, readout.scratch] */
 };
 
 /* Steps one cell of all rows; products [R, gates * H] with its input, at distance ld. */
@@ -338,7 +333,7 @@ static int recurrent_step(const struct decoder *decoder, const struct row *rows,
                         .gates_u = arena_alloc(arena, count * cell_scratch(&own->cells[0]), sizeof(float)),
                         .scratch = arena_alloc(arena, count * own->attention.scratch, sizeof(float)),
                         .sums = arena_alloc(arena, own->residual ? count * own->hidden : 0, sizeof(float)),
-                        .readout = arena_alloc(arena, count * readout_scratch(&own->readout), sizeof(float))};
+                        .readout = arena_alloc(arena, count * own->readout.scratch, sizeof(float))};
     if (arena_failed(arena)) {
         arena_release(arena, mark);
         return error_memory(err);
@@ -407,40 +402,22 @@ static int recurrent_remember(const struct decoder *decoder, const struct encode
     return 0;
 }
 
-/* h of layer l for each sentence: summary [n, D], projected or copied. LSTM's c is the same or stays zero. */
-static void start_layer(const struct decoder *decoder, size_t l, const float *summary, size_t n, float *states) {
-    const struct recurrent *d = decoder->own;
-    size_t distance = decoder->shape.state;
-    float *h = states + l * d->layer_size;
-    if (d->projected)
-        linear_apply(&d->initial[l], summary, d->annotation, n, h, distance);
-    norm_apply(&d->initial_norms[l], d->kernels, n, h, distance);
-    for (size_t i = 0; i < n; i++, h += distance, summary += d->annotation) {
-        if (d->projected)
-            d->kernels->tanh(h, d->hidden);
-        else
-            memcpy(h, summary, d->hidden * sizeof *h);
-        if (d->initial_cell)
-            memcpy(h + d->hidden, h, d->hidden * sizeof *h);
-    }
-}
-
 static int recurrent_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
                            struct arena *arena, float *states, struct error *err) {
     const struct recurrent *d = decoder->own;
-    memset(states, 0, n * decoder->shape.state * sizeof *states);
+    size_t distance = decoder->shape.state, longest = 0;
+    memset(states, 0, n * distance * sizeof *states);
     if (d->initial_state == INITIAL_ZERO)
         return 0;
     if (d->initial_state == INITIAL_LAST && !d->projected) {
         /* Each layer of the encoder hands its state, LSTM's c too, to the decoder's layer of that number. */
         for (size_t l = 0; l < d->layers; l++)
             for (size_t i = 0; i < n; i++)
-                memcpy(states + i * decoder->shape.state + l * d->layer_size, encoded->finals[l] + i * d->layer_size,
+                memcpy(states + i * distance + l * d->layer_size, encoded->finals[l] + i * d->layer_size,
                        d->layer_size * sizeof *states);
         return 0;
     }
 
-    size_t longest = 0;
     for (size_t i = 0; i < n; i++)
         longest = lengths[i] > longest ? lengths[i] : longest;
     struct arena_mark mark = arena_mark(arena);
@@ -460,8 +437,22 @@ static int recurrent_start(const struct decoder *decoder, const struct encoded *
             memcpy(summary, encoded->top + i * encoded->top_ld, d->annotation * sizeof *summary);
         }
     }
-    for (size_t l = 0; l < d->layers; l++)
-        start_layer(decoder, l, summaries, n, states);
+
+    /* h of each layer is the summary, projected or copied. LSTM's c is the same or stays zero. */
+    for (size_t l = 0; l < d->layers; l++) {
+        float *h = states + l * d->layer_size;
+        if (d->projected)
+            linear_apply(&d->initial[l], summaries, d->annotation, n, h, distance);
+        norm_apply(&d->initial_norms[l], d->kernels, n, h, distance);
+        for (size_t i = 0; i < n; i++, h += distance) {
+            if (d->projected)
+                d->kernels->tanh(h, d->hidden);
+            else
+                memcpy(h, summaries + i * d->annotation, d->hidden * sizeof *h);
+            if (d->initial_cell)
+                memcpy(h + d->hidden, h, d->hidden * sizeof *h);
+        }
+    }
     arena_release(arena, mark);
     return 0;
 }
@@ -471,7 +462,7 @@ static int recurrent_start(const struct decoder *decoder, const struct encoded *
 static void load_layer(struct recurrent *d, const struct model_config *config, size_t l, struct weights *weights,
                        struct error *err) {
     const struct decoder_config *c = &config->decoder;
-    char name[64], weight[64], bias[64], gain[64], shift[64];
+    char name[64], gain[64], shift[64];
     struct cell_shape shape = {.in = l == 0 ? c->embedding + d->feed : d->hidden, .hidden = d->hidden, .norm = d->norm};
     if (l == 0 && d->style->reader == FIRST_CELL)
         shape.columns = shape.in + d->context;
@@ -484,12 +475,10 @@ static void load_layer(struct recurrent *d, const struct model_config *config, s
     if (!d->projected)
         return;
 
-    snprintf(weight, sizeof weight, "decoder.initial.%zu.weight", l);
-    snprintf(bias, sizeof bias, "decoder.initial.%zu.bias", l);
+    snprintf(name, sizeof name, "%zu", l);
     snprintf(gain, sizeof gain, "decoder.initial.%zu.gain", l);
     snprintf(shift, sizeof shift, "decoder.initial.%zu.shift", l);
-    struct linear_names names = {.weight = weight, .bias = bias};
-    weights_linear(weights, &names, d->hidden, d->annotation, &d->initial[l], err);
+    block_linear(&d->initial[l], "decoder.initial", name, d->hidden, d->annotation, true, weights, err);
     norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){gain, shift, d->hidden, 0}, weights, err);
 }
 

@@ -17,16 +17,14 @@ struct sequences {
     float *looks; /* [layers, T, heads, T] written: the weights of a single sentence; NULL: not wanted */
 };
 
-/* init loads the parameters into encoder->own; -1: encoder_done frees what was loaded. done frees own. run: x [tokens, E],
- * embedded, may be overwritten; out and scratch come from the arena; -1: out of memory. begin and advance (NULL: the kind has none)
- * run the encoder in parts: begin allocates in the arena what the parts work on, or returns NULL; advance does `work`
- * multiplications or somewhat more, some rows of some layers, and returns true after the last ones. The sequences must stay. */
+/* init loads the parameters into encoder->own; -1: encoder_done frees what was loaded. done frees own. begin: x [tokens, E],
+ * embedded, may be overwritten; out and scratch come from the arena; returns what the parts of an encoding work on, or NULL if
+ * memory is out. advance (NULL: begin has encoded everything) does `work` multiplications or somewhat more, some rows of some
+ * layers, and returns true after the last ones. The sequences' lengths must stay. */
 struct encoder_kind {
     const char *name;
     int (*init)(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err);
     void (*done)(void *own);
-    int (*run)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
-               struct encoded *out);
     void *(*begin)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
                    struct encoded *out);
     bool (*advance)(const struct encoder *encoder, void *parts, size_t work);
@@ -127,25 +125,6 @@ struct ragged {
     size_t *x_rows;  /* [n] scratch: the token that each active sentence reads at a step */
 };
 
-static int ragged_init(struct ragged *ragged, const struct sequences *sequences, struct arena *arena) {
-    const size_t *lengths = sequences->lengths;
-    size_t n = sequences->n, offset = 0;
-    *ragged = (struct ragged){.sequences = sequences,
-                              .offsets = arena_alloc(arena, n, sizeof *ragged->offsets),
-                              .order = arena_alloc(arena, n, sizeof *ragged->order),
-                              .x_rows = arena_alloc(arena, n, sizeof *ragged->x_rows)};
-    if (arena_failed(arena))
-        return -1;
-    for (size_t i = 0; i < n; offset += lengths[i++]) {
-        ragged->offsets[i] = offset;
-        size_t place = i; /* insertion: n is small, and equal lengths keep their order */
-        for (; place > 0 && lengths[ragged->order[place - 1]] < lengths[i]; place--)
-            ragged->order[place] = ragged->order[place - 1];
-        ragged->order[place] = i;
-    }
-    return 0;
-}
-
 /* One direction of one layer. */
 struct lane {
     const struct cell *cell;
@@ -189,20 +168,32 @@ static int run_lane(const struct lane *lane, const struct ragged *ragged, struct
     return 0;
 }
 
-static int recurrent_run(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
-                         struct encoded *out) {
+static void *recurrent_begin(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
+                             struct encoded *out) {
     const struct recurrent *e = encoder->own;
-    struct ragged ragged;
-    if (ragged_init(&ragged, sequences, arena) != 0)
-        return -1;
+    const size_t *lengths = sequences->lengths;
+    size_t n = sequences->n, offset = 0, states = e->cell->states;
+    struct ragged ragged = {.sequences = sequences,
+                            .offsets = arena_alloc(arena, n, sizeof *ragged.offsets),
+                            .order = arena_alloc(arena, n, sizeof *ragged.order),
+                            .x_rows = arena_alloc(arena, n, sizeof *ragged.x_rows)};
+    if (arena_failed(arena))
+        return NULL;
+    for (size_t i = 0; i < n; offset += lengths[i++]) {
+        ragged.offsets[i] = offset;
+        size_t place = i; /* insertion: n is small, and equal lengths keep their order */
+        for (; place > 0 && lengths[ragged.order[place - 1]] < lengths[i]; place--)
+            ragged.order[place] = ragged.order[place - 1];
+        ragged.order[place] = i;
+    }
+
     const float *in = x;
-    size_t states = e->cell->states;
     for (size_t l = 0; l < e->layers; l++) {
         size_t size = size_of(e, l);
         float *h = arena_alloc(arena, sequences->tokens * size, sizeof *h);
-        out->finals[l] = arena_alloc(arena, sequences->n * states * size, sizeof *h);
+        out->finals[l] = arena_alloc(arena, n * states * size, sizeof *h);
         if (arena_failed(arena))
-            return -1;
+            return NULL;
         for (size_t d = 0; d < directions_of(e, l); d++) {
             struct lane lane = {.cell = &e->cells[l][d],
                                 .backward = (d == 1) != (e->stack->turning && l % 2 == 1),
@@ -212,7 +203,7 @@ static int recurrent_run(const struct encoder *encoder, float *x, const struct s
                                 .out = h,
                                 .finals = out->finals[l]};
             if (run_lane(&lane, &ragged, arena) != 0)
-                return -1;
+                return NULL;
         }
         if (e->residual && l > 0 && input_size(e, l) == size)
             e->kernels->add(in, sequences->tokens * size, h);
@@ -220,10 +211,8 @@ static int recurrent_run(const struct encoder *encoder, float *x, const struct s
         out->top = out->finals[l];
         out->top_ld = states * size;
     }
-    return 0;
+    return out;
 }
-
-static const struct encoder_kind encoder_recurrent = {"recurrent", recurrent_init, recurrent_done, recurrent_run, NULL, NULL};
 
 /* ---- the convolutional encoder ---- */
 
@@ -247,14 +236,11 @@ static int convolutional_init(struct encoder *e, const struct model_config *conf
     own->width = config->encoder.width;
     own->positions = config_positions(config);
     own->position_embedding = weights_get(weights, "encoder.positions", own->positions, e->embedding_size, err);
-    struct linear_names names = {.weight = "encoder.input.weight", .bias = "encoder.input.bias"};
-    weights_linear(weights, &names, own->hidden, e->embedding_size, &own->input, err);
+    block_linear(&own->input, "encoder", "input", own->hidden, e->embedding_size, true, weights, err);
     for (size_t l = 0; l < own->layers; l++) {
-        char weight[64], bias[64];
-        snprintf(weight, sizeof weight, "encoder.layers.%zu.convolution.weight", l);
-        snprintf(bias, sizeof bias, "encoder.layers.%zu.convolution.bias", l);
-        weights_linear(weights, &(struct linear_names){.weight = weight, .bias = bias}, 2 * own->hidden, own->width * own->hidden,
-                       &own->convolutions[l], err);
+        char prefix[64];
+        snprintf(prefix, sizeof prefix, "encoder.layers.%zu", l);
+        block_linear(&own->convolutions[l], prefix, "convolution", 2 * own->hidden, own->width * own->hidden, true, weights, err);
     }
     return weights_failed(weights) ? -1 : 0;
 }
@@ -267,29 +253,18 @@ static void convolutional_done(void *own) {
     free(loaded);
 }
 
-/* The input of the convolution for a sentence h [length, H]: for each token its window [m, H], zeros past the ends. */
-static void window(const struct convolutional *own, const float *h, size_t length, float *out) {
-    size_t size = own->hidden, row = own->width * size, reach = own->width / 2;
-    for (size_t t = 0; t < length; t++, out += row) {
-        size_t before = t < reach ? reach - t : 0, first = t + before - reach;
-        size_t end = t + reach + 1 < length ? t + reach + 1 : length, after = before + end - first;
-        memset(out, 0, before * size * sizeof *out);
-        memcpy(out + before * size, h + first * size, (end - first) * size * sizeof *out);
-        memset(out + after * size, 0, (own->width - after) * size * sizeof *out);
-    }
-}
-
-static int convolutional_run(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
-                             struct encoded *out) {
+static void *convolutional_begin(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
+                                 struct encoded *out) {
     const struct convolutional *own = e->own;
     size_t tokens = sequences->tokens, size = own->hidden, row = own->width * size, embedding = e->embedding_size;
+    size_t reach = own->width / 2;
     float *h = arena_alloc(arena, tokens * size, sizeof *h);
     struct arena_mark mark = arena_mark(arena);
     float *windows = arena_alloc(arena, tokens * row, sizeof *windows);
     float *units = arena_alloc(arena, tokens * 2 * size, sizeof *units);
     *out = (struct encoded){.annotations = h};
     if (arena_failed(arena))
-        return -1;
+        return NULL;
 
     /* A text that could not be cut to the model's limit (one word of a thousand letters) stands in the last position to its end. */
     for (size_t i = 0, at = 0; i < sequences->n; at += sequences->lengths[i++])
@@ -299,18 +274,24 @@ static int convolutional_run(const struct encoder *e, float *x, const struct seq
         }
     linear_apply(&own->input, x, embedding, tokens, h, size);
     for (size_t l = 0; l < own->layers; l++) {
-        for (size_t i = 0, at = 0; i < sequences->n; at += sequences->lengths[i++])
-            window(own, h + at * size, sequences->lengths[i], windows + at * row);
+        float *window = windows; /* of each token [m, H], with zeros past the ends of its sentence */
+        for (size_t i = 0, at = 0, length; i < sequences->n; at += length, i++) {
+            length = sequences->lengths[i];
+            for (size_t t = 0; t < length; t++, window += row) {
+                size_t before = t < reach ? reach - t : 0, first = t + before - reach;
+                size_t end = t + reach + 1 < length ? t + reach + 1 : length, after = before + end - first;
+                memset(window, 0, before * size * sizeof *window);
+                memcpy(window + before * size, h + (at + first) * size, (end - first) * size * sizeof *window);
+                memset(window + after * size, 0, (own->width - after) * size * sizeof *window);
+            }
+        }
         linear_apply(&own->convolutions[l], windows, row, tokens, units, 2 * size);
         for (size_t t = 0; t < tokens; t++)
             e->kernels->gated(units + t * 2 * size, size, h + t * size);
     }
     arena_release(arena, mark);
-    return 0;
+    return out;
 }
-
-static const struct encoder_kind encoder_convolutional = {
-    "convolutional", convolutional_init, convolutional_done, convolutional_run, NULL, NULL};
 
 /* ---- the transformer's encoder ----
  * Vaswani et al. 2017, 3.1: layers of self-attention over the sentence and a feed-forward, each a block (model/network/layers.h).
@@ -471,34 +452,22 @@ static bool transformer_advance(const struct encoder *e, void *all, size_t work)
     return true;
 }
 
-static int transformer_run(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
-                           struct encoded *out) {
-    struct arena_mark mark = arena_mark(arena);
-    void *parts = transformer_begin(e, x, sequences, arena, out);
-    if (!parts)
-        return -1;
-    transformer_advance(e, parts, SIZE_MAX);
-    arena_release(arena, mark);
-    return 0;
-}
-
-static const struct encoder_kind encoder_transformer = {"transformer",   transformer_init,  transformer_done,
-                                                        transformer_run, transformer_begin, transformer_advance};
-
 /* ---- all encoders ---- */
 
-static const struct encoder_kind *const kinds[] = {&encoder_recurrent, &encoder_convolutional, &encoder_transformer};
+static const struct encoder_kind kinds[] = {
+    {"recurrent", recurrent_init, recurrent_done, recurrent_begin, NULL},
+    {"convolutional", convolutional_init, convolutional_done, convolutional_begin, NULL},
+    {"transformer", transformer_init, transformer_done, transformer_begin, transformer_advance},
+};
 
 int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, struct weights *weights,
                  const struct kernels *kernels, struct error *err) {
     const struct encoder_config *c = &config->encoder;
     *encoder = (struct encoder){
         .kernels = kernels, .vocabulary = vocabulary, .embedding_size = c->embedding, .annotation = config_annotation_size(config)};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i]->name, c->type) == 0)
-            encoder->kind = kinds[i];
+    encoder->kind = TABLE_FIND(kinds, "encoder.type", c->type, err);
     if (!encoder->kind)
-        return error_set(err, ERROR_FORMAT, "encoder.type: %s is not known", c->type);
+        return -1;
     const char *embedding = c->embedding_shared ? "decoder.embedding" : "encoder.embedding";
     weights_table(weights, embedding, vocabulary, c->embedding, &encoder->embedding, err);
     if (encoder->kind->init(encoder, config, weights, err) == 0)
@@ -530,24 +499,8 @@ static float *embed(const struct encoder *e, const int *ids, const size_t *lengt
     return x;
 }
 
-int encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                struct encoded *out, struct error *err) {
-    struct sequences sequences;
-    float *x = embed(encoder, ids, lengths, n, arena, &sequences);
-    return x && encoder->kind->run(encoder, x, &sequences, arena, out) == 0 ? 0 : error_memory(err);
-}
-
-int encoder_look(const struct encoder *encoder, const int *ids, size_t length, struct arena *arena, float *weights,
-                 struct error *err) {
-    struct sequences sequences;
-    struct encoded encoded;
-    float *x = embed(encoder, ids, &length, 1, arena, &sequences);
-    sequences.looks = weights;
-    return x && encoder->kind->run(encoder, x, &sequences, arena, &encoded) == 0 ? 0 : error_memory(err);
-}
-
 bool encoder_divides(const struct encoder *encoder) {
-    return encoder->kind->begin != NULL;
+    return encoder->kind->advance != NULL;
 }
 
 void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
@@ -561,5 +514,18 @@ void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t 
 }
 
 bool encoder_advance(const struct encoder *encoder, void *parts, size_t work) {
-    return encoder->kind->advance(encoder, parts, work);
+    return !encoder->kind->advance || encoder->kind->advance(encoder, parts, work);
+}
+
+int encoder_look(const struct encoder *encoder, const int *ids, size_t length, struct arena *arena, float *weights,
+                 struct error *err) {
+    struct sequences sequences;
+    struct encoded encoded;
+    float *x = embed(encoder, ids, &length, 1, arena, &sequences);
+    sequences.looks = weights;
+    void *parts = x ? encoder->kind->begin(encoder, x, &sequences, arena, &encoded) : NULL;
+    if (!parts)
+        return error_memory(err);
+    encoder_advance(encoder, parts, SIZE_MAX);
+    return 0;
 }

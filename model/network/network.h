@@ -108,22 +108,20 @@ int encoder_init(struct encoder *encoder, const struct model_config *config, siz
 void encoder_done(struct encoder *encoder);
 
 /* Encodes n sentences. ids: all tokens end to end, each inside the vocabulary; lengths [n], each >= 1. out and all scratch are
- * allocated in the arena. Thread-safe, because the encoder is immutable. Returns 0, or -1 with ERROR_MEMORY. */
-int encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                struct encoded *out, struct error *err);
+ * allocated in the arena. Thread-safe, because the encoder is immutable. Call encoder_advance with the result of encoder_begin
+ * (NULL with ERROR_MEMORY) until it returns true; then out is valid. lengths and the arena must stay until then. A part takes
+ * `work` multiplications or somewhat more, for sentences of any length; an encoder that does not divide its work (encoder_divides)
+ * does all of it in encoder_begin. */
+bool encoder_divides(const struct encoder *encoder);
+void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                    struct encoded *out, struct error *err);
+bool encoder_advance(const struct encoder *encoder, void *parts, size_t work);
 
 /* The weights [layers, T, heads, T] with which the tokens of one sentence look at each other, for an encoder whose tokens do.
  * Scratch in the arena. -1 with ERROR_MEMORY. */
 int encoder_look(const struct encoder *encoder, const int *ids, size_t length, struct arena *arena, float *weights,
                  struct error *err);
 
-/* encoder_run in parts, for an encoder that divides. Call encoder_advance with the result of encoder_begin (NULL with ERROR_MEMORY)
- * until it returns true; then out is valid. lengths and the arena must stay until then. A part takes `work` multiplications or
- * somewhat more, for sentences of any length. */
-bool encoder_divides(const struct encoder *encoder);
-void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                    struct encoded *out, struct error *err);
-bool encoder_advance(const struct encoder *encoder, void *parts, size_t work);
 /* How many of the rows that are left a part takes: as many as do this work, with `each` multiplications a row, but not too few,
  * since a product of a few rows would read the weights for too little. */
 size_t encoder_part_rows(size_t work, size_t each, size_t left);

@@ -34,19 +34,13 @@ struct output_pointer {
 
 /* ---- pointing: e_j = h_j^T V q of a query q [K]; keys hold V^T h ---- */
 
-static void load_keys(struct output *o, size_t size, const struct model_config *config, struct weights *weights,
-                      struct error *err) {
-    struct linear_names names = {.weight = "output.key.weight"};
-    weights_linear(weights, &names, size, config_annotation_size(config), &o->key, err);
-}
-
 static void point(const struct output *o, const struct row *row, const float *query, float *scores) {
     o->kernels->dot(query, row->copies->keys, row->copies->length, o->key.out, scores);
 }
 
 /* Vinyals et al. 2015: q is s. */
 static void init_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    load_keys(o, config->decoder.hidden, config, weights, err);
+    block_linear(&o->key, "output", "key", config->decoder.hidden, config_annotation_size(config), false, weights, err);
 }
 
 static void score_pointer(const struct output *o, const struct row *row, float *scores) {
@@ -79,8 +73,7 @@ static float inputs_logit(const struct output *o, const struct row *row) {
 
 /* OpenNMT-py's: w r + b of the readout. */
 static void init_readout_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    struct linear_names names = {.weight = "output.gate.weight", .bias = "output.gate.bias"};
-    weights_linear(weights, &names, 1, config_readout_size(config), &o->gate_readout, err);
+    block_linear(&o->gate_readout, "output", "gate", 1, config_readout_size(config), true, weights, err);
 }
 
 static float readout_logit(const struct output *o, const struct row *row) {
@@ -104,7 +97,7 @@ static void share_attention(const struct output *o, const struct row *row, float
 
 /* OpenNMT-py's second attention: q is the readout. */
 static void init_readout_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    load_keys(o, config_readout_size(config), config, weights, err);
+    block_linear(&o->key, "output", "key", config_readout_size(config), config_annotation_size(config), false, weights, err);
 }
 
 static void share_by_readout(const struct output *o, const struct row *row, float *shares) {
@@ -199,31 +192,6 @@ void output_keys(const struct output *output, const float *annotations, size_t t
         linear_apply(&output->gate_context, annotations, output->gate_context.in, tokens, gates, 1);
 }
 
-/* log(exp(a) + exp(b)) of a finite b; NaN if one of them is NaN. */
-static float log_add(float a, float b) {
-    return a > b ? a + log1pf(expf(b - a)) : b + log1pf(expf(a - b));
-}
-
-/* Adds the row's copies to its logits; returns how many logits there are now. scores [T]: scratch. */
-static size_t add_copies(const struct output *output, const struct row *row, float *scores) {
-    const struct copies *copies = row->copies;
-    float *logits = row->logits;
-    size_t written = output->kind->writes ? output->vocabulary : 0, size = output->vocabulary + copies->count;
-    assert(size <= output->stride && !row->targets);
-    for (size_t i = written; i < size; i++)
-        logits[i] = -INFINITY;
-    output->kind->score(output, row, scores);
-    for (size_t j = 0; j < copies->length; j++)
-        logits[copies->words[j]] = log_add(logits[copies->words[j]], scores[j]);
-    return size;
-}
-
-/* Moves the logits of the ids, which ascend, to the front. */
-static void choose_logits(const struct target_ids *targets, float *logits) {
-    for (size_t i = 0; i < targets->count; i++)
-        logits[i] = logits[targets->ids[i]];
-}
-
 /* The vocabulary's logits: neighbouring rows that choose from the same targets, or from all, in one product. */
 static void score_words(const struct output *output, const struct row *rows, size_t count) {
     const struct linear *linear = &output->linear;
@@ -237,19 +205,34 @@ static void score_words(const struct output *output, const struct row *rows, siz
                                 row->targets->count);
         } else {
             linear_apply(linear, row->readout, linear->in, n, row->logits, output->stride);
-            for (size_t i = 0; ids && i < n; i++)
-                choose_logits(row->targets, row[i].logits);
+            for (size_t r = 0; ids && r < n; r++)
+                for (size_t i = 0; i < row->targets->count; i++) /* the ids ascend */
+                    row[r].logits[i] = row[r].logits[ids[i]];
         }
         row += n;
     }
 }
 
-/* top [row->wanted], and scores [T] if it copies. */
+/* log(exp(a) + exp(b)) of a finite b; NaN if one of them is NaN. */
+static float log_add(float a, float b) {
+    return a > b ? a + log1pf(expf(b - a)) : b + log1pf(expf(a - b));
+}
+
+/* Adds the row's copies to its logits, with scores [T] as scratch, and finds the best of them, top [row->wanted]. */
 static struct distribution summarize(const struct output *output, const struct row *row, struct ranked *top, float *scores) {
     const int *ids = row->targets ? row->targets->ids : NULL;
     size_t size = ids ? row->targets->count : output->vocabulary;
-    if (output_copies(output))
-        size = add_copies(output, row, scores);
+    if (output_copies(output)) {
+        const struct copies *copies = row->copies;
+        float *logits = row->logits;
+        size += copies->count;
+        assert(size <= output->stride && !row->targets);
+        for (size_t i = output->kind->writes ? output->vocabulary : 0; i < size; i++)
+            logits[i] = -INFINITY;
+        output->kind->score(output, row, scores);
+        for (size_t j = 0; j < copies->length; j++)
+            logits[copies->words[j]] = log_add(logits[copies->words[j]], scores[j]);
+    }
     struct row_summary summary = output->kernels->summarize(row->logits, size, row->wanted, top);
     for (size_t i = 0; ids && i < summary.count; i++)
         top[i].token = ids[top[i].token];
@@ -351,8 +334,8 @@ int speller_init(struct speller *speller, const struct model_config *config, con
     speller->embedding = weights_get(weights, "speller.embedding", size, embedding, err);
     cell_init(&speller->cell, cell_kind_find("speller", "lstm", err), "speller.",
               &(struct cell_shape){.in = embedding, .hidden = hidden}, weights, kernels, err);
-    struct linear_names names = {.weight = "speller.output.weight", .bias = "speller.output.bias"};
-    return weights_linear(weights, &names, size, hidden, &speller->output, err);
+    block_linear(&speller->output, "speller", "output", size, hidden, true, weights, err);
+    return weights_failed(weights) ? -1 : 0;
 }
 
 void speller_done(struct speller *speller) {
@@ -360,19 +343,11 @@ void speller_done(struct speller *speller) {
     linear_done(&speller->output);
 }
 
-/* The best character among these logits, or </s>; <unk> and <s> are never written. */
-static int best_character(const struct speller *s, const float *logits) {
-    struct ranked best[3];
-    size_t count = s->kernels->summarize(logits, s->output.out, 3, best).count;
-    for (size_t i = 0; i < count; i++)
-        if (best[i].token != tokenizer_unknown(s->characters) && best[i].token != tokenizer_begin(s->characters))
-            return best[i].token;
-    return tokenizer_end(s->characters);
-}
-
 int speller_run(const struct speller *speller, const float *readout, struct arena *arena, const char **word, struct error *err) {
     const struct cell *cell = &speller->cell;
-    size_t hidden = cell->hidden, gates = cell->input.out, size = speller->embedding_size, length = 0;
+    const struct tokenizer *characters = speller->characters;
+    int begin = tokenizer_begin(characters), unknown = tokenizer_unknown(characters), end = tokenizer_end(characters);
+    size_t hidden = cell->hidden, gates = cell->input.out, size = speller->embedding_size;
     char *text = arena_alloc(arena, SPELLER_MAX_CHARACTERS * CHARACTER_BYTES + 1, 1);
     struct arena_mark mark = arena_mark(arena);
     float *gates_x = arena_alloc(arena, gates, sizeof *gates_x);
@@ -383,20 +358,22 @@ int speller_run(const struct speller *speller, const float *readout, struct aren
         return error_memory(err);
     memcpy(state, readout, hidden * sizeof *readout);
 
-    int character = tokenizer_begin(speller->characters);
+    char *at = text;
+    int character = begin;
     for (size_t i = 0; i < SPELLER_MAX_CHARACTERS; i++) {
         linear_apply(&cell->input, speller->embedding + (size_t)character * size, size, 1, gates_x, gates);
         cell_step(cell, &(struct cell_inputs){gates_x, gates, NULL}, 1, state, 2 * hidden, gates_u);
         linear_apply(&speller->output, state, hidden, 1, logits, speller->output.out);
-        character = best_character(speller, logits);
-        if (character == tokenizer_end(speller->characters))
+        struct ranked best[3]; /* <unk> and <s> are never written */
+        size_t count = speller->kernels->summarize(logits, speller->output.out, 3, best).count, k = 0;
+        while (k < count && (best[k].token == unknown || best[k].token == begin))
+            k++;
+        character = k < count ? best[k].token : end;
+        if (character == end)
             break;
-        const char *piece = tokenizer_piece(speller->characters, character);
-        memcpy(text + length, piece, strlen(piece));
-        length += strlen(piece);
+        at = stpcpy(at, tokenizer_piece(characters, character));
     }
-    text[length] = '\0';
     arena_release(arena, mark);
-    *word = length > 0 ? text : NULL;
+    *word = at > text ? text : NULL;
     return 0;
 }

@@ -47,18 +47,6 @@ void __wrap_linear_look_up(const struct linear *linear, const float *x, const in
         parts->multiply_adds += (double)count * (double)linear->in;
 }
 
-int __real_encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                       struct encoded *out, struct error *err);
-int __wrap_encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                       struct encoded *out, struct error *err);
-int __wrap_encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                       struct encoded *out, struct error *err) {
-    double began = begin();
-    int result = __real_encoder_run(encoder, ids, lengths, n, arena, out, err);
-    end(PART_ENCODE, began);
-    return result;
-}
-
 void *__real_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
                            struct encoded *out, struct error *err);
 void *__wrap_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,

@@ -4,7 +4,7 @@
 #define ALIGND_BENCH_PARTS_H
 
 enum part {
-    PART_ENCODE,    /* encoder_run, or encoder_begin and encoder_advance; decoder_start, decoder_remember */
+    PART_ENCODE,    /* encoder_begin and encoder_advance; decoder_start, decoder_remember */
     PART_SELF,      /* heads_look_around, in there */
     PART_STEP,      /* decoder_step: cells, readout and attention */
     PART_ATTENTION, /* attention_run: query, scores, softmax, context; heads_look */
