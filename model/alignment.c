@@ -71,17 +71,6 @@ void soft_alignment_keep(const struct sentence *sentence, float *attention, cons
         memcpy(place_of_top(sentence, attention), top, size * sizeof *top);
 }
 
-/* The phrase that is a single token, such as a placeholder; NULL if the model has the token. */
-static const struct phrase *phrase_of(const struct sentence *sentence, int token) {
-    const struct phrases *phrases = &sentence->options.phrases;
-    if (!sentence->copies || !copies_token(sentence->copies, token))
-        return NULL;
-    for (size_t q = 0; q < phrases->count; q++)
-        if (phrases->list[q].tokens[0] == token)
-            return &phrases->list[q];
-    return NULL;
-}
-
 void alignment_rows(const struct alignment *alignment, const float *x, size_t n, const float *keys, size_t length, float *queries,
                     float *rows) {
     const struct linear *query = &alignment->query;
@@ -112,10 +101,16 @@ static int make_rows(const struct sentence *sentence, const int *tokens, const f
     }
     alignment_rows(&t->alignment, x, count, sentence->alignment_keys, length, queries, rows);
     arena_release(scratch, mark);
-    for (size_t i = 0; i < count; i++) {
-        /* where the head read <unk> for a phrase, the source tokens that the phrase stands for are known */
-        const struct phrase *phrase = phrase_of(sentence, tokens[i]);
-        if (!phrase || phrase->count == 0)
+
+    /* where the head read <unk> for a phrase that is a single token, such as a placeholder, the source tokens that the phrase
+     * stands for are known */
+    const struct phrases *phrases = &sentence->options.phrases;
+    for (size_t i = 0; sentence->copies && i < count; i++) {
+        size_t q = 0;
+        while (q < phrases->count && phrases->list[q].tokens[0] != tokens[i])
+            q++;
+        const struct phrase *phrase = &phrases->list[q];
+        if (q == phrases->count || phrase->count == 0 || !copies_token(sentence->copies, tokens[i]))
             continue;
         memset(rows + i * length, 0, length * sizeof *rows);
         for (size_t j = phrase->first; j < phrase->first + phrase->count; j++)
@@ -124,32 +119,13 @@ static int make_rows(const struct sentence *sentence, const int *tokens, const f
     return 0;
 }
 
-/* The one of the first i hypotheses that begins most like hypothesis i, or NULL; *common: the rows that they share, because the
- * same steps decided the same tokens. Up to there they are one path through the search's tree. */
-static const struct hypothesis *closest(const struct sentence *sentence, size_t i, size_t *common) {
-    const struct hypothesis *found = NULL, *h = &sentence->hypotheses[i];
-    *common = 0;
-    for (size_t k = 0; k < i; k++) {
-        const struct hypothesis *earlier = &sentence->hypotheses[k];
-        size_t count = 0;
-        while (count < earlier->length && count < h->length && earlier->attention[count] == h->attention[count] &&
-               earlier->tokens[count] == h->tokens[count])
-            count++;
-        if (count > *common) {
-            found = earlier;
-            *common = count;
-        }
-    }
-    return found;
-}
-
 int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct error *err) {
     size_t length = sentence->length;
     int status = 0;
     for (size_t i = 0; sentence_top(sentence) > 0 && i < sentence->count && status == 0; i++) {
         struct hypothesis *h = &sentence->hypotheses[i];
-        size_t common;
-        const struct hypothesis *earlier = closest(sentence, i, &common);
+        size_t common; /* the rows of the same tokens, decided by the same steps */
+        size_t earlier = sentence_closest(sentence, i, true, &common);
         size_t own = h->length + h->ended - common;
         struct arena_mark mark = arena_mark(scratch);
         int *tokens = arena_alloc(scratch, h->length + 1, sizeof *tokens); /* with </s>, which a hypothesis does not list */
@@ -163,7 +139,7 @@ int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct 
             status = make_rows(sentence, tokens + common, h->attention + common, own, scratch, rows, err);
         }
         for (size_t j = 0; j < common + own && status == 0; j++)
-            alignment[j] = j < common ? earlier->alignment[j] : rows + (j - common) * length;
+            alignment[j] = j < common ? sentence->hypotheses[earlier].alignment[j] : rows + (j - common) * length;
         if (status == 0)
             h->alignment = alignment;
         arena_release(scratch, mark);

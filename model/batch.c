@@ -68,50 +68,45 @@ struct batch {
     struct arena scratch;
 };
 
-static int batch_allocate(struct batch *batch) {
-    const struct translator *t = batch->translator;
-    const struct decoder_shape *shape = &t->decoder.shape;
-    struct arena *arena = &batch->arena;
-    size_t rows = batch->max_rows;
-    bool copies = output_copies(&t->output), aligns = t->alignment.query.out > 0;
-    batch->waiting = arena_alloc(arena, rows, sizeof(struct sentence *));
-    batch->live = arena_alloc(arena, rows, sizeof(struct sentence *));
-    batch->failed = arena_alloc(arena, rows, sizeof(struct sentence *));
-    batch->states = arena_alloc(arena, rows, shape->state * sizeof(float));
-    batch->next = arena_alloc(arena, rows, shape->state * sizeof(float));
-    batch->group = arena_zalloc(arena, GROUP_ROWS, sizeof *batch->group);
-    float *readouts = arena_alloc(arena, GROUP_ROWS, shape->readout * sizeof(float));
-    float *logits = arena_alloc(arena, GROUP_ROWS, t->output.stride * sizeof(float));
-    float *inputs = arena_alloc(arena, copies ? GROUP_ROWS : 0, shape->input * sizeof(float));
-    batch->tops = copies || aligns ? arena_alloc(arena, GROUP_ROWS, shape->top * sizeof(float)) : NULL;
-    struct distribution *distributions = arena_alloc(arena, GROUP_ROWS, sizeof *distributions);
-    if (arena_failed(arena))
-        return -1;
-    for (size_t r = 0; r < GROUP_ROWS; r++)
-        batch->group[r] = (struct row){.readout = readouts + r * shape->readout,
-                                       .input = copies ? inputs + r * shape->input : NULL,
-                                       .logits = logits + r * t->output.stride,
-                                       .distribution = &distributions[r]};
-    return 0;
-}
-
 struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err) {
+    const struct decoder_shape *shape = &translator->decoder.shape;
+    size_t stride = translator->output.stride;
+    bool copies = output_copies(&translator->output), aligns = translator->alignment.query.out > 0;
     struct batch *batch = calloc(1, sizeof *batch);
     if (!batch) {
         error_memory(err);
         return NULL;
     }
+    struct arena *arena = &batch->arena;
     batch->translator = translator;
     batch->max_rows = max_rows;
     batch->part_work = PART_WORK;
-    arena_init(&batch->arena, 64 * 1024);
+    arena_init(arena, 64 * 1024);
     arena_init(&batch->encodings, ENCODING_BYTES);
     arena_init(&batch->scratch, 1024 * 1024);
-    if (batch_allocate(batch) == 0)
-        return batch;
-    error_memory(err);
-    batch_free(batch);
-    return NULL;
+
+    batch->waiting = arena_alloc(arena, max_rows, sizeof(struct sentence *));
+    batch->live = arena_alloc(arena, max_rows, sizeof(struct sentence *));
+    batch->failed = arena_alloc(arena, max_rows, sizeof(struct sentence *));
+    batch->states = arena_alloc(arena, max_rows, shape->state * sizeof(float));
+    batch->next = arena_alloc(arena, max_rows, shape->state * sizeof(float));
+    batch->group = arena_zalloc(arena, GROUP_ROWS, sizeof *batch->group);
+    float *readouts = arena_alloc(arena, GROUP_ROWS, shape->readout * sizeof(float));
+    float *logits = arena_alloc(arena, GROUP_ROWS, stride * sizeof(float));
+    float *inputs = arena_alloc(arena, copies ? GROUP_ROWS : 0, shape->input * sizeof(float));
+    batch->tops = copies || aligns ? arena_alloc(arena, GROUP_ROWS, shape->top * sizeof(float)) : NULL;
+    struct distribution *distributions = arena_alloc(arena, GROUP_ROWS, sizeof *distributions);
+    if (arena_failed(arena)) {
+        error_memory(err);
+        batch_free(batch);
+        return NULL;
+    }
+    for (size_t r = 0; r < GROUP_ROWS; r++)
+        batch->group[r] = (struct row){.readout = readouts + r * shape->readout,
+                                       .input = copies ? inputs + r * shape->input : NULL,
+                                       .logits = logits + r * stride,
+                                       .distribution = &distributions[r]};
+    return batch;
 }
 
 void batch_free(struct batch *batch) {
@@ -149,38 +144,6 @@ size_t batch_sentences(const struct batch *batch) {
 
 /* ---- admission: encoding ---- */
 
-/* Makes a group of the first sentences that wait. */
-static int take_group(struct batch *batch) {
-    struct encoding *e = &batch->encoding;
-    struct arena *arena = &batch->encodings;
-    do
-        e->tokens += batch->waiting[e->n++]->length;
-    while (e->n < batch->waiting_count && e->tokens + batch->waiting[e->n]->length <= ENCODE_TOKENS);
-    e->ids = arena_alloc(arena, e->tokens, sizeof *e->ids);
-    e->lengths = arena_alloc(arena, e->n, sizeof *e->lengths);
-    if (arena_failed(arena))
-        return -1;
-    for (size_t i = 0, at = 0; i < e->n; i++) {
-        e->lengths[i] = batch->waiting[i]->length;
-        for (size_t j = 0; j < e->lengths[i]; j++)
-            e->ids[at++] = batch->waiting[i]->tokens[j].id;
-    }
-    return 0;
-}
-
-/* Makes room for what the decoder and the output layer remember of the group: where the encoder has put its own work. */
-static int make_memory(struct batch *batch) {
-    const struct translator *t = batch->translator;
-    struct encoding *e = &batch->encoding;
-    struct arena *arena = &batch->encodings;
-    e->keys = arena_alloc(arena, e->tokens * t->decoder.shape.key, sizeof(float));
-    e->values = arena_alloc(arena, e->tokens * t->decoder.shape.value, sizeof(float));
-    e->copy_keys = arena_alloc(arena, e->tokens * t->output.key.out, sizeof(float));
-    e->copy_gates = arena_alloc(arena, e->tokens * t->output.gate_context.out, sizeof(float));
-    e->states = arena_alloc(arena, e->n * t->decoder.shape.state, sizeof(float));
-    return arena_failed(arena) ? -1 : 0;
-}
-
 enum outcome { FAILED = -1, DONE, MORE };
 
 /* Encodes the first group that waits, or, if the encoder divides its work, about this many multiplications of it. */
@@ -189,9 +152,21 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
     const struct decoder_shape *shape = &t->decoder.shape;
     struct encoding *e = &batch->encoding;
     struct arena *arena = &batch->encodings;
-    if (e->n == 0 && take_group(batch) != 0) {
-        error_memory(err);
-        return FAILED;
+    if (e->n == 0) { /* a group of the first sentences that wait */
+        do
+            e->tokens += batch->waiting[e->n++]->length;
+        while (e->n < batch->waiting_count && e->tokens + batch->waiting[e->n]->length <= ENCODE_TOKENS);
+        e->ids = arena_alloc(arena, e->tokens, sizeof *e->ids);
+        e->lengths = arena_alloc(arena, e->n, sizeof *e->lengths);
+        if (arena_failed(arena)) {
+            error_memory(err);
+            return FAILED;
+        }
+        for (size_t i = 0, at = 0; i < e->n; i++) {
+            e->lengths[i] = batch->waiting[i]->length;
+            for (size_t j = 0; j < e->lengths[i]; j++)
+                e->ids[at++] = batch->waiting[i]->tokens[j].id;
+        }
     }
     if (e->slots == 0) { /* the annotations, and the decoder's and the output layer's beginning */
         if (!e->parts)
@@ -200,7 +175,14 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
             return FAILED;
         if (!encoder_advance(&t->encoder, e->parts, work))
             return MORE;
-        if (make_memory(batch) != 0) {
+
+        /* room for what the decoder and the output layer remember of the group, where the encoder has put its own work */
+        e->keys = arena_alloc(arena, e->tokens * shape->key, sizeof(float));
+        e->values = arena_alloc(arena, e->tokens * shape->value, sizeof(float));
+        e->copy_keys = arena_alloc(arena, e->tokens * t->output.key.out, sizeof(float));
+        e->copy_gates = arena_alloc(arena, e->tokens * t->output.gate_context.out, sizeof(float));
+        e->states = arena_alloc(arena, e->n * shape->state, sizeof(float));
+        if (arena_failed(arena)) {
             error_memory(err);
             return FAILED;
         }
@@ -210,6 +192,7 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
         if (decoder_start(&t->decoder, &e->encoded, e->lengths, e->n, arena, e->states, err) != 0)
             return FAILED;
     }
+
     /* the keys and values that the decoder remembers */
     size_t each = (shape->key + shape->value) * t->encoder.annotation, first = e->remembered;
     size_t count = encoder_part_rows(work, each, e->slots - first);
@@ -281,21 +264,6 @@ static int read_opening(struct batch *batch, struct error *err) {
     return failed ? -1 : 0;
 }
 
-/* Copies what the opening has added for the i-th sentence of the group, for as long as it is decoded. */
-static int keep_opening(const struct batch *batch, size_t i, struct sentence *sentence, struct error *err) {
-    const struct encoding *e = &batch->encoding;
-    size_t count = batch->translator->opening_count, past = batch->translator->decoder.shape.past;
-    float *own = arena_alloc(&sentence->decoding, count * past, sizeof *own);
-    sentence->opening_past = arena_alloc(&sentence->decoding, count, sizeof *sentence->opening_past);
-    if (!own || !sentence->opening_past)
-        return error_memory(err);
-    for (size_t s = 0; s < count; s++) {
-        memcpy(own + s * past, e->opening + (s * e->n + i) * past, past * sizeof *own);
-        sentence->opening_past[s] = own + s * past;
-    }
-    return 0;
-}
-
 /* ---- admission: the search ---- */
 
 /* Copies this many vectors of this size, from the first-th on, for as long as the sentence is decoded. */
@@ -304,27 +272,6 @@ static const float *keep(struct sentence *sentence, const float *from, size_t fi
     if (own)
         memcpy(own, from + first * size, count * size * sizeof *own);
     return own;
-}
-
-/* Starts the sentence's search; state: its first. */
-static int start_search(const struct translator *t, struct sentence *sentence, const float *state, struct error *err) {
-    bool resumes = search_resumes(&sentence->options), looks = sentence->wants_looks && t->opening_count > 0;
-    size_t past = sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0; /* a pointer to it */
-    sentence->options.keep = sentence_readout(sentence) + past + sentence_top_inline(sentence);
-    sentence->options.keep_state = resumes ? t->decoder.shape.state : 0;
-    if ((resumes || looks) && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.shape.state)))
-        return error_memory(err);
-    size_t seen = t->decoder.attends ? sentence->length : 0;
-    struct search_ids ids = {.end = tokenizer_end(t->target),
-                             .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target),
-                             .bytes = sentence->verbatim ? NULL : t->bytes,
-                             .size = tokenizer_size(t->target)};
-    arena_init(&sentence->searching, SENTENCE_SEARCH_BYTES);
-    struct arena *arena = sentence_drops(sentence) ? &sentence->searching : &sentence->arena;
-    if (search_init(&sentence->search, &sentence->options, ids, seen, arena, err) != 0)
-        return -1;
-    sentence->search.tree.arena = &sentence->arena;
-    return 0;
 }
 
 /* Finds the ids that the sentence's search may choose from: all, if the shortlist has nothing for it but </s>. */
@@ -350,31 +297,51 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
     const struct translator *t = batch->translator;
     const struct encoding *e = &batch->encoding;
     struct sentence *sentence = batch->waiting[i];
-    size_t length = decoder_slots(&t->decoder, sentence->length), size = t->decoder.shape.state;
-    arena_init(&sentence->decoding, SENTENCE_BLOCK_BYTES);
-    struct memory *memory = arena_alloc(&sentence->decoding, 1, sizeof *memory);
+    struct arena *decoding = &sentence->decoding;
+    size_t length = decoder_slots(&t->decoder, sentence->length), size = t->decoder.shape.state, past = t->decoder.shape.past;
+    const float *state = e->states + i * size;
+    arena_init(decoding, SENTENCE_BLOCK_BYTES);
+    struct memory *memory = arena_alloc(decoding, 1, sizeof *memory);
     const float *keys = keep(sentence, e->keys, slot, length, t->decoder.shape.key);
     const float *values = keep(sentence, e->values, slot, length, t->decoder.shape.value);
     const float *copy_keys = keep(sentence, e->copy_keys, slot, length, t->output.key.out);
     const float *copy_gates = keep(sentence, e->copy_gates, slot, length, t->output.gate_context.out);
-    if (arena_failed(&sentence->decoding))
+    const float **opening = t->opening_count > 0 ? arena_alloc(decoding, t->opening_count, sizeof *opening) : NULL;
+    for (size_t s = 0; opening && s < t->opening_count; s++)
+        opening[s] = keep(sentence, e->opening, s * e->n + i, 1, past);
+    if (arena_failed(decoding))
         return error_memory(err);
     *memory = (struct memory){.length = length, .keys = keys, .values = values};
     sentence->memory = memory;
+    sentence->opening_past = opening;
     if (sentence->copies) {
         sentence->copies->keys = copy_keys;
         sentence->copies->gates = copy_gates;
     }
-    const float *state = e->states + i * size;
-    if (t->opening_count > 0 && keep_opening(batch, i, sentence, err) != 0)
-        return -1;
     const float *annotations = e->encoded.annotations + slot * t->encoder.annotation; /* with a head, slots are tokens */
-    if (soft_alignment_begin(sentence, annotations, &batch->scratch, err) != 0 || start_search(t, sentence, state, err) != 0)
+    if (soft_alignment_begin(sentence, annotations, &batch->scratch, err) != 0)
         return -1;
+
+    bool resumes = search_resumes(&sentence->options), looks = sentence->wants_looks && t->opening_count > 0;
+    size_t pointer = sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0; /* to what each step adds */
+    sentence->options.keep = sentence_readout(sentence) + pointer + sentence_top_inline(sentence);
+    sentence->options.keep_state = resumes ? size : 0;
+    if ((resumes || looks) && !(sentence->first_state = keep(sentence, state, 0, 1, size)))
+        return error_memory(err);
+    struct search_ids ids = {.end = tokenizer_end(t->target),
+                             .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target),
+                             .bytes = sentence->verbatim ? NULL : t->bytes,
+                             .size = tokenizer_size(t->target)};
+    arena_init(&sentence->searching, SENTENCE_SEARCH_BYTES);
+    struct arena *arena = sentence_drops(sentence) ? &sentence->searching : &sentence->arena;
+    if (search_init(&sentence->search, &sentence->options, ids, t->decoder.attends ? sentence->length : 0, arena, err) != 0)
+        return -1;
+    sentence->search.tree.arena = &sentence->arena;
     if (sentence_added(sentence) > 0)
-        sentence->decoding.block_bytes = sentence_past_block(sentence);
+        decoding->block_bytes = sentence_past_block(sentence);
     if (find_targets(t->shortlist, sentence, err) != 0)
         return -1;
+
     sentence->first_row = batch->rows;
     memcpy(batch->states + batch->rows++ * size, state, size * sizeof(float));
     batch->live[batch->live_count++] = sentence;
@@ -472,8 +439,9 @@ static int find_past(struct batch *batch, struct sentence *sentence, size_t r, s
     return 0;
 }
 
-/* Sets what each row of the group reads and where the step shows its results, except for what batch_create has set. */
-static int lay_out(struct batch *batch, const struct group *group) {
+/* Makes the distributions of the group's rows. The searches read these after the attention of their rows, in addition to the values
+ * that the step has written there. */
+static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
     struct row *row = batch->group;
     for (size_t i = group->first; i < group->end; i++) {
@@ -495,20 +463,13 @@ static int lay_out(struct batch *batch, const struct group *group) {
             row->top = top ? batch->tops + (size_t)(row - batch->group) * t->decoder.shape.top : NULL;
             row->state = batch->states + (sentence->first_row + r) * t->decoder.shape.state;
             if (sentence_added(sentence) > 0 && find_past(batch, sentence, r, row) != 0)
-                return -1;
+                return error_memory(err);
         }
     }
-    return 0;
-}
-
-static int compute(struct batch *batch, const struct group *group, struct error *err) {
-    const struct translator *t = batch->translator;
-    if (lay_out(batch, group) != 0)
-        return error_memory(err);
     if (decoder_step(&t->decoder, batch->group, group->rows, &batch->scratch, err) != 0)
         return -1;
-    /* the search reads these after the attention of its rows, in addition to the values that the step has written there */
-    const struct row *row = batch->group;
+
+    row = batch->group;
     for (size_t i = group->first; i < group->end; i++) {
         const struct sentence *sentence = batch->live[i];
         const struct search *search = &sentence->search;
@@ -539,17 +500,15 @@ static void *copy(struct arena *arena, const void *from, size_t count, size_t si
     return own;
 }
 
-/* Which of the first i hypotheses begins most like hypothesis i; *common: the steps that they share. Up to there they are one path
- * through the search's tree. */
-static size_t closest(const struct sentence *sentence, size_t i, size_t *common) {
+size_t sentence_closest(const struct sentence *sentence, size_t i, bool decided, size_t *common) {
     const struct hypothesis *h = &sentence->hypotheses[i];
     size_t found = 0;
     *common = 0;
     for (size_t k = 0; k < i; k++) {
         const struct hypothesis *other = &sentence->hypotheses[k];
-        size_t most = steps_of(other) < steps_of(h) ? steps_of(other) : steps_of(h), count = 0;
-        while (count < most && other->attention[count] == h->attention[count] &&
-               other->alternatives[count] == h->alternatives[count])
+        size_t own = decided ? h->length : steps_of(h), most = decided ? other->length : steps_of(other), count = 0;
+        while (count < own && count < most && other->attention[count] == h->attention[count] &&
+               (!decided || other->tokens[count] == h->tokens[count]))
             count++;
         if (count > *common) {
             found = k;
@@ -569,7 +528,7 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
         return error_memory(err);
     for (size_t i = 0; i < sentence->count; i++) {
         const struct hypothesis *from = &sentence->hypotheses[i];
-        size_t common, other = closest(sentence, i, &common), steps = steps_of(from), own = steps - common;
+        size_t common, other = sentence_closest(sentence, i, false, &common), steps = steps_of(from), own = steps - common;
         const float **attention = arena_alloc(arena, steps, sizeof *attention);
         const struct alternatives **alternatives = arena_alloc(arena, steps, sizeof *alternatives);
         float *rows = arena_alloc(arena, own, size * sizeof *rows);
@@ -599,30 +558,28 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
     return 0;
 }
 
-/* Bytes of what stays of the hypotheses if they share nothing. */
-static size_t answer_bytes(const struct sentence *sentence) {
-    enum { LINE = 64, ARRAYS = 9 };
-    size_t rows = sentence->search.source_length + sentence_readout(sentence), bytes = LINE;
-    size_t each = sizeof(int) + 2 * sizeof(float) + 2 * sizeof(void *) + rows * sizeof(float);
-    each += sentence->options.alternatives ? sizeof(struct alternatives) : 0;
-    each += sentence_top(sentence) > 0 ? sentence->length * sizeof(float) + sizeof(void *) : 0;
-    for (size_t i = 0; i < sentence->count; i++)
-        bytes += sizeof *sentence->hypotheses + steps_of(&sentence->hypotheses[i]) * each + ARRAYS * LINE;
-    return bytes;
-}
-
-/* Makes the answer of a search that has ended, in a block of its size if it is small. */
+/* Makes the answer of a search that has ended, in a block of its size if it is small and only copied hypotheses stay. */
 static int batch_finish(struct sentence *sentence, struct arena *scratch, struct error *err) {
+    enum { LINE = 64, ARRAYS = 9 };
+    size_t usual = sentence->arena.block_bytes;
+    bool drops = sentence_drops(sentence);
     if (search_results(&sentence->search, &sentence->hypotheses, &sentence->count, err) != 0)
         return -1;
     if (sentence->count == 0)
         return error_set(err, ERROR_FORMAT, "the model's scores are not numbers");
-    size_t bytes = answer_bytes(sentence), usual = sentence->arena.block_bytes;
-    sentence->arena.block_bytes = !sentence_drops(sentence) ? usual : bytes < MOST_ANSWER_BYTES ? bytes : MOST_ANSWER_BYTES;
+    if (drops) { /* bytes of what stays of the hypotheses if they share nothing */
+        size_t rows = sentence->search.source_length + sentence_readout(sentence), bytes = LINE;
+        size_t each = sizeof(int) + 2 * sizeof(float) + 2 * sizeof(void *) + rows * sizeof(float);
+        each += sentence->options.alternatives ? sizeof(struct alternatives) : 0;
+        each += sentence_top(sentence) > 0 ? sentence->length * sizeof(float) + sizeof(void *) : 0;
+        for (size_t i = 0; i < sentence->count; i++)
+            bytes += sizeof *sentence->hypotheses + steps_of(&sentence->hypotheses[i]) * each + ARRAYS * LINE;
+        sentence->arena.block_bytes = bytes < MOST_ANSWER_BYTES ? bytes : MOST_ANSWER_BYTES;
+    }
     int result = soft_alignment_end(sentence, scratch, err);
     if (result == 0)
         result = looks_end(sentence, scratch, err);
-    if (result == 0 && sentence_drops(sentence))
+    if (result == 0 && drops)
         result = keep_answer(sentence, err);
     sentence->arena.block_bytes = usual;
     return result;
@@ -648,46 +605,41 @@ static bool batch_advance(struct sentence *sentence, const struct distribution *
     return false;
 }
 
-/* Moves the rows of a sentence that go on into the next state matrix, after those already there. A row goes on from the state of
- * the step before, unless its search returns to an earlier one. */
-static void gather(struct batch *batch, struct sentence *sentence, size_t at) {
-    const struct search *search = &sentence->search;
-    size_t size = batch->translator->decoder.shape.state;
-    for (size_t r = 0; r < search->rows; r++) {
-        const float *state = search->returns ? search_kept(search, r) : NULL;
-        if (!state)
-            state = search->returns ? sentence->first_state : batch->states + (sentence->first_row + search->parents[r]) * size;
-        memcpy(batch->next + (at + r) * size, state, size * sizeof(float));
-    }
-    sentence->first_row = at;
-}
-
 /* The sentences and rows that go on after the step. */
 struct survivors {
     size_t sentences, rows;
 };
 
-/* Makes one step of one group; its survivors follow those of earlier groups. The distributions' best tokens are in the scratch
- * arena. */
+/* Makes one step of one group; the states of its survivors follow those of earlier groups in the next state matrix. The
+ * distributions' best tokens are in the scratch arena. */
 static void step_group(struct batch *batch, const struct group *group, struct survivors *kept, struct sentence **done,
                        size_t *done_count) {
     struct error err = {0};
     struct arena_mark mark = arena_mark(&batch->scratch);
+    size_t size = batch->translator->decoder.shape.state;
     bool computed = compute(batch, group, &err) == 0;
     for (size_t i = group->first; i < group->end; i++) {
         struct sentence *sentence = batch->live[i];
+        const struct search *search = &sentence->search;
         if (!computed)
             sentence_fail(sentence, &err);
-        if (computed &&
-            batch_advance(sentence, batch->group[sentence->first_row - group->first_row].distribution, &batch->scratch)) {
-            gather(batch, sentence, kept->rows);
-            kept->rows += sentence->search.rows;
-            batch->live[kept->sentences++] = sentence;
-        } else {
+        if (!computed ||
+            !batch_advance(sentence, batch->group[sentence->first_row - group->first_row].distribution, &batch->scratch)) {
             batch->reserved -= sentence_max_rows(sentence);
             sentence_leave(sentence);
             done[(*done_count)++] = sentence;
+            continue;
         }
+        /* a row goes on from the state of the step before, unless its search returns to an earlier one */
+        for (size_t r = 0; r < search->rows; r++) {
+            const float *state = search->returns ? search_kept(search, r) : NULL;
+            if (!state)
+                state = search->returns ? sentence->first_state : batch->states + (sentence->first_row + search->parents[r]) * size;
+            memcpy(batch->next + (kept->rows + r) * size, state, size * sizeof(float));
+        }
+        sentence->first_row = kept->rows;
+        kept->rows += search->rows;
+        batch->live[kept->sentences++] = sentence;
     }
     arena_release(&batch->scratch, mark);
 }

@@ -84,6 +84,13 @@ bool text_is_short(const char *text, size_t length, const struct opaque_runs *he
 int text_hold(const struct readable *readable, const struct tokenizer *tokenizer, const char *text, size_t length,
               struct tokenizer_reading *how, struct arena *arena, struct error *err);
 
+/* ---- the answer (batch.c) ---- */
+
+/* Which of the first i hypotheses begins most like hypothesis i; *common: the steps that they share, which are one path through the
+ * search's tree. decided: only those that decided the same tokens, </s> not counted, whereas the last shared step may decide two.
+ */
+size_t sentence_closest(const struct sentence *sentence, size_t i, bool decided, size_t *common);
+
 /* ---- the weights with which a model attended, when a search has ended (alignment.c) ---- */
 
 int alignment_init(struct alignment *alignment, const struct model_config *config, struct weights *weights,
