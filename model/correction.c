@@ -82,18 +82,11 @@ static bool joined_add(struct joined *joined, const char *bytes, size_t length) 
     return true;
 }
 
-/* True if a mark without a space joins two amounts, which then are one to the model. */
-static bool touches(const char *text, size_t end, size_t begin) {
-    static const char en_dash[] = "\xe2\x80\x93";
-    size_t length = begin - end;
-    return (length == 1 && strchr("-:/.,", text[end])) ||
-           (length == sizeof en_dash - 1 && memcmp(text + end, en_dash, length) == 0);
-}
-
 /* Finds the next of the amounts, from *i on, that can be written in the target language, with those that touch it. Returns 1, 0 if
  * there are no more, or -1 if memory is out. */
 static int next_joined(const struct sentence *sentence, const struct amounts *amounts, size_t *i, struct arena *arena,
                        struct joined *out) {
+    static const char en_dash[] = "\xe2\x80\x93";
     const char *text = own_text(sentence);
     *out = (struct joined){.used = 0};
     for (bool any = false;; (*i)++) {
@@ -102,7 +95,12 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
         if (*i == amounts->count)
             return any;
         const struct amount *amount = &amounts->all[*i];
-        if (any && (amount->weak || !touches(text, out->part.end, amount->span.begin)))
+        /* a mark without a space joins two amounts, which then are one to the model */
+        const char *between = text + out->part.end;
+        size_t length = amount->span.begin - out->part.end;
+        bool touches =
+            (length == 1 && strchr("-:/.,", *between)) || (length == sizeof en_dash - 1 && memcmp(between, en_dash, length) == 0);
+        if (any && (amount->weak || !touches))
             return 1;
         if (numbers_write(sentence->translator->target_numbers, text, amount, arena, &written, &part, NULL) != 0)
             return -1;
@@ -332,34 +330,18 @@ bool ending_may_replace(const struct sentence *sentence, int token) {
     return true;
 }
 
+/* How languages write marks: the first row of a language counts, and the last one serves for all others. */
+static const struct habit {
+    const char *language, *before, *asks, *exclaims;
+} habits[] = {
+    {"zh", "", "\uff1f", "\uff01"}, {"ja", "", "\uff1f", "\uff01"}, {"yue", "", "\uff1f", "\uff01"}, {"ar", "", "\u061f", "!"},
+    {"fa", "", "\u061f", "!"},      {"ur", "", "\u061f", "!"},      {"ps", "", "\u061f", "!"},       {"ckb", "", "\u061f", "!"},
+    {"el", "", ";", "!"},           {"fr-CA", "", "?", "!"},        {"fr", " ", "?", "!"},           {"", "", "?", "!"},
+};
+
 static bool is_language(const char *code, const char *language) {
     size_t length = strlen(language);
     return strncmp(code, language, length) == 0 && (code[length] == '\0' || code[length] == '-' || code[length] == '_');
-}
-
-static size_t write_marks(const char *language, const struct tail *source, char out[MOST_BYTES]) {
-    static const char *const wide[] = {"zh", "ja", "yue"}, *const arabic[] = {"ar", "fa", "ur", "ps", "ckb"};
-    const char *asks = "?", *exclaims = "!";
-    size_t length = 0;
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-        if (is_language(language, wide[i])) {
-            asks = "\uff1f";
-            exclaims = "\uff01";
-        }
-    for (size_t i = 0; i < sizeof arabic / sizeof *arabic; i++)
-        if (is_language(language, arabic[i]))
-            asks = "\u061f";
-    if (is_language(language, "el"))
-        asks = ";";
-    if (is_language(language, "fr") && !is_language(language, "fr-CA"))
-        out[length++] = ' ';
-    for (size_t i = 0; i < source->count; i++) {
-        if (source->marks[i] & ASKS)
-            length = (size_t)(stpcpy(out + length, asks) - out);
-        if (source->marks[i] & EXCLAIMS)
-            length = (size_t)(stpcpy(out + length, exclaims) - out);
-    }
-    return length;
 }
 
 /* Gives the tokens of marks after a word, and how many; 0 if the vocabulary cannot write them. */
@@ -469,7 +451,18 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h, co
     for (size_t i = out->first; i < out->end; i++)
         if (!ending_may_replace(sentence, h->tokens[i]))
             return false;
-    size_t bytes = write_marks(sentence->translator->config.target, source, marks);
+
+    const struct habit *habit = habits;
+    while (*habit->language && !is_language(sentence->translator->config.target, habit->language))
+        habit++;
+    char *put = stpcpy(marks, habit->before);
+    for (size_t i = 0; i < source->count; i++) {
+        if (source->marks[i] & ASKS)
+            put = stpcpy(put, habit->asks);
+        if (source->marks[i] & EXCLAIMS)
+            put = stpcpy(put, habit->exclaims);
+    }
+    size_t bytes = (size_t)(put - marks);
     size_t after = out->end > out->first && rendering.tokens[out->end - 1].end > end ? rendering.tokens[out->end - 1].end - end : 0;
     if (after > sizeof marks - bytes) /* a quotation mark may be in one piece with a full stop */
         return false;

@@ -80,36 +80,31 @@ static struct range narrowed(struct range range, size_t at, bool first, int32_t 
     return (struct range){begin, lower_bound((struct range){begin, range.end}, at, first, letter + 1)};
 }
 
-/* Finds the longest phrase that begins at text[begin]. */
-static bool find_at(const struct lexicon *lexicon, const char *text, size_t length, size_t begin, struct span *found,
-                    const struct glossary_entry **entry) {
-    size_t next = begin;
-    int32_t first = character_lower(character_next(text, length, &next));
-    struct range range = narrowed((struct range){lexicon->order, lexicon->order + lexicon->count}, 0, true, first);
-    *found = (struct span){begin, begin};
-    for (size_t end = next; range.begin < range.end; end++) {
-        size_t at = end - next, bytes = end - begin;
-        if (letter_of(*range.begin, at, false) == 0 && is_edge(text, length, end)) {
-            /* of the entries that end here the one that is written as the text is, or the first */
-            found->end = end;
-            *entry = *range.begin;
-            for (const struct glossary_entry *const *i = range.begin; i < range.end && letter_of(*i, at, false) == 0; i++)
-                if (strlen((*i)->source) == bytes && memcmp((*i)->source, text + begin, bytes) == 0) {
-                    *entry = *i;
-                    break;
-                }
-        }
-        if (end == length)
-            break;
-        range = narrowed(range, at, false, (unsigned char)text[end]);
-    }
-    return found->end > begin;
-}
-
 bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at, struct span *found,
                   const struct glossary_entry **entry) {
     for (size_t begin = *at; lexicon->count > 0 && begin < length; character_next(text, length, &begin)) {
-        if (is_edge(text, length, begin) && find_at(lexicon, text, length, begin, found, entry)) {
+        if (!is_edge(text, length, begin))
+            continue;
+        size_t next = begin;
+        int32_t first = character_lower(character_next(text, length, &next));
+        struct range range = narrowed((struct range){lexicon->order, lexicon->order + lexicon->count}, 0, true, first);
+        *found = (struct span){begin, begin};
+        for (size_t end = next; range.begin < range.end; end++) {
+            size_t offset = end - next, bytes = end - begin;
+            if (letter_of(*range.begin, offset, false) == 0 && is_edge(text, length, end)) {
+                /* of the entries that end here the one that is written as the text is, or the first */
+                const struct glossary_entry *const *i = range.begin;
+                while (i < range.end && letter_of(*i, offset, false) == 0 &&
+                       (strlen((*i)->source) != bytes || memcmp((*i)->source, text + begin, bytes) != 0))
+                    i++;
+                found->end = end;
+                *entry = i < range.end && letter_of(*i, offset, false) == 0 ? *i : *range.begin;
+            }
+            if (end == length)
+                break;
+            range = narrowed(range, offset, false, (unsigned char)text[end]);
+        }
+        if (found->end > begin) { /* the longest phrase that begins here */
             *at = found->end;
             return true;
         }
@@ -414,17 +409,15 @@ static int add_entries(struct found *found, struct glossary *glossary, size_t be
     return 0;
 }
 
+static int by_begin(const void *key, const void *run) {
+    size_t begin = *(const size_t *)key, other = ((const struct opaque_run *)run)->begin;
+    return (begin > other) - (begin < other);
+}
+
 /* The run of the sentence that begins here, or NULL. */
 static const struct opaque_run *run_at(const struct sentence *sentence, size_t begin) {
-    size_t first = 0, end = sentence->held.count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (sentence->held.all[middle].begin < begin)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first < sentence->held.count && sentence->held.all[first].begin == begin ? &sentence->held.all[first] : NULL;
+    const struct opaque_runs *held = &sentence->held;
+    return held->count > 0 ? bsearch(&begin, held->all, held->count, sizeof *held->all, by_begin) : NULL;
 }
 
 /* The token of the run that begins here; NULL if the model reads the run as it stands. */
@@ -439,20 +432,6 @@ static const struct token *token_at(const struct sentence *sentence, size_t begi
 static const struct stand_in *stand_in_for(const struct sentence *sentence, size_t i) {
     const struct readable *readable = &sentence->translator->readable;
     return readable->unreadable ? stand_in_of(&readable->stand_ins, sentence->held.all[i].kind) : NULL;
-}
-
-static int find_phrases(struct found *found, struct glossary *glossary, struct error *err) {
-    const struct sentence *sentence = found->sentence;
-    size_t length = sentence->source.end - sentence->source.begin, after = 0;
-    for (size_t i = 0; i < sentence->held.count; after = sentence->held.all[i++].end) {
-        struct span span = {sentence->held.all[i].begin, sentence->held.all[i].end};
-        const struct token *token = sentence->translator->holds ? token_at(sentence, span.begin) : NULL;
-        if (add_entries(found, glossary, after, span.begin, err) != 0 ||
-            (token && add_own(found, token, stand_in_for(sentence, i), span, err) != 0))
-            return -1;
-        found->sentence->unknown -= token && token->id == tokenizer_unknown(sentence->translator->source);
-    }
-    return add_entries(found, glossary, after, length, err);
 }
 
 /* ---- the sentence ---- */
@@ -577,6 +556,7 @@ static int ban_stand_ins(const struct found *found, struct phrases *phrases) {
 }
 
 int translator_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err) {
+    const struct translator *t = sentence->translator;
     struct copies *copies = sentence->copies;
     struct found found = {.sentence = sentence};
     struct arena_mark mark = arena_mark(&sentence->arena);
@@ -584,9 +564,19 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
         return 0;
     if (make_copies(&found, glossary, err) != 0)
         return -1;
-    if (sentence->translator->holds && !sentence->given && sentence->length <= TRANSLATOR_MAX_TARGET && is_bare(sentence))
+    if (t->holds && !sentence->given && sentence->length <= TRANSLATOR_MAX_TARGET && is_bare(sentence))
         return force_itself(&found, err);
-    if (find_phrases(&found, glossary, err) != 0)
+
+    size_t after = 0;
+    for (size_t i = 0; i < sentence->held.count; after = sentence->held.all[i++].end) {
+        struct span span = {sentence->held.all[i].begin, sentence->held.all[i].end};
+        const struct token *token = t->holds ? token_at(sentence, span.begin) : NULL;
+        if (add_entries(&found, glossary, after, span.begin, err) != 0 ||
+            (token && add_own(&found, token, stand_in_for(sentence, i), span, err) != 0))
+            return -1;
+        sentence->unknown -= token && token->id == tokenizer_unknown(t->source);
+    }
+    if (add_entries(&found, glossary, after, sentence->source.end - sentence->source.begin, err) != 0)
         return -1;
     if (found.count == 0) { /* as most sentences, of which many may wait */
         sentence->copies = copies;
@@ -594,10 +584,8 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
         arena_trim(&sentence->arena);
         return 0;
     }
-    struct phrases phrases = {.list = found.phrases,
-                              .count = found.count,
-                              .continues = sentence->translator->continues,
-                              .size = tokenizer_size(sentence->translator->target)};
+    struct phrases phrases = {
+        .list = found.phrases, .count = found.count, .continues = t->continues, .size = tokenizer_size(t->target)};
     if (ban_stand_ins(&found, &phrases) != 0)
         return error_memory(err);
     search_constrain(&sentence->options, phrases);
@@ -608,7 +596,7 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
     if (!words)
         return error_memory(err);
     for (size_t j = 0; j < sentence->length; j++)
-        words[j] = glossary_holds(sentence, j) ? tokenizer_unknown(sentence->translator->target) : copies->words[j];
+        words[j] = glossary_holds(sentence, j) ? tokenizer_unknown(t->target) : copies->words[j];
     sentence->copies->words = words;
     return 0;
 }

@@ -9,26 +9,6 @@
 
 /* ---- text ---- */
 
-/* Sets *piece to the text of the source token with the most weight, except for held runs, or if that has no character, of the next
- * token that has one. *piece stays NULL if no token has one. */
-static int copy_aligned(const struct sentence *sentence, const float *weights, struct arena *arena, const char **piece,
-                        struct error *err) {
-    struct span own = sentence_own(sentence);
-    size_t count = sentence->search.source_length > 0 ? own.end : 0, best = own.begin;
-    while (best < count && glossary_holds(sentence, best))
-        best++;
-    for (size_t j = best + 1; j < count; j++)
-        if (weights[j] > weights[best] && !glossary_holds(sentence, j))
-            best = j;
-    while (best < count && (sentence->tokens[best].begin == sentence->tokens[best].end || glossary_holds(sentence, best)))
-        best++;
-    if (best >= count)
-        return 0;
-    const struct token *token = &sentence->tokens[best];
-    *piece = arena_copy(arena, sentence->text + sentence->source.begin + token->begin, token->end - token->begin);
-    return *piece ? 0 : error_memory(err);
-}
-
 /* Sets token i, with a piece if it is not printed as its id's piece. The token before it stands at token - 1. */
 static int show_token(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
                       struct token *token, struct error *err) {
@@ -46,32 +26,25 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
     const float *weights = sentence_replaces(sentence) ? hypothesis->alignment[i] : attention;
     if (t->characters && speller_run(&t->speller, attention + sentence->search.source_length, arena, &token->piece, err) != 0)
         return -1;
-    return token->piece || !sentence->replace_unknowns ? 0 : copy_aligned(sentence, weights, arena, &token->piece, err);
-}
+    if (token->piece || !sentence->replace_unknowns)
+        return 0;
 
-/* Prints the given text in place of the text of its tokens, the first of `length` in this rendering. White space does not come
- * twice where the given text ends. */
-static int render_given(const struct sentence *sentence, size_t length, struct arena *arena, struct rendering *out,
-                        struct error *err) {
-    size_t count = length < sentence->options.prefix_length ? length : sentence->options.prefix_length;
-    size_t given = strlen(sentence->given), rest = count > 0 ? out->tokens[count - 1].end : 0;
-    while (given > 0 && strchr(" \t\n\r", sentence->given[given - 1]) && out->text[rest] == ' ')
-        rest++;
-    size_t left = strlen(out->text + rest);
-    char *text = arena_alloc(arena, given + left + 1, 1);
-    if (!text)
-        return error_memory(err);
-    memcpy(text, sentence->given, given);
-    memcpy(text + given, out->text + rest, left + 1);
-    if (count > 0)
-        memcpy(out->tokens, sentence->given_tokens, count * sizeof *out->tokens);
-    for (size_t i = count; i < length; i++) {
-        struct token *token = &out->tokens[i];
-        token->begin = token->begin < rest ? given : token->begin - rest + given;
-        token->end = token->end < rest ? given : token->end - rest + given;
-    }
-    out->text = text;
-    return 0;
+    /* The piece is the text of the source token with the most weight, except for held runs, or if that has no character, of the
+     * next token that has one. If no token has one, there is no piece. */
+    struct span own = sentence_own(sentence);
+    size_t count = sentence->search.source_length > 0 ? own.end : 0, best = own.begin;
+    while (best < count && glossary_holds(sentence, best))
+        best++;
+    for (size_t j = best + 1; j < count; j++)
+        if (weights[j] > weights[best] && !glossary_holds(sentence, j))
+            best = j;
+    while (best < count && (sentence->tokens[best].begin == sentence->tokens[best].end || glossary_holds(sentence, best)))
+        best++;
+    if (best >= count)
+        return 0;
+    const struct token *from = &sentence->tokens[best];
+    token->piece = arena_copy(arena, sentence->text + sentence->source.begin + from->begin, from->end - from->begin);
+    return token->piece ? 0 : error_memory(err);
 }
 
 int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t first, struct arena *arena,
@@ -99,7 +72,28 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
         if (tokens[i].id == unknown)
             tokens[i].piece = tokenizer_piece(t->target, unknown);
     out->tokens = tokens;
-    return sentence->given && first == 0 ? render_given(sentence, count, arena, out, err) : 0;
+    if (!sentence->given || first > 0)
+        return 0;
+
+    /* The given text is printed in place of the text of its tokens. White space does not come twice where it ends. */
+    size_t begun = count < sentence->options.prefix_length ? count : sentence->options.prefix_length;
+    size_t given = strlen(sentence->given), rest = begun > 0 ? tokens[begun - 1].end : 0;
+    while (given > 0 && strchr(" \t\n\r", sentence->given[given - 1]) && out->text[rest] == ' ')
+        rest++;
+    size_t left = strlen(out->text + rest);
+    char *text = arena_alloc(arena, given + left + 1, 1);
+    if (!text)
+        return error_memory(err);
+    memcpy(text, sentence->given, given);
+    memcpy(text + given, out->text + rest, left + 1);
+    if (begun > 0)
+        memcpy(tokens, sentence->given_tokens, begun * sizeof *tokens);
+    for (struct token *token = tokens + begun; token < tokens + count; token++) {
+        token->begin = token->begin < rest ? given : token->begin - rest + given;
+        token->end = token->end < rest ? given : token->end - rest + given;
+    }
+    out->text = text;
+    return 0;
 }
 
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
@@ -142,25 +136,20 @@ int translator_words(const struct translator *translator, enum word_kind kind, c
     return 0;
 }
 
-/* The first word that ends after this byte, or count. */
-static size_t word_after(const struct span *words, size_t count, size_t byte) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (words[middle].end > byte)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 void words_of_tokens(const char *text, const struct token *tokens, size_t count, const struct span *words, size_t word_count,
                      struct word_range *ranges) {
     for (size_t i = 0; i < count; i++) {
         struct span inner = segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
         size_t begin = tokens[i].begin + inner.begin, end = tokens[i].begin + inner.end;
-        size_t first = word_after(words, word_count, begin), after = first + (first < word_count);
+        size_t first = 0, high = word_count; /* first: the first word that ends after the token's beginning */
+        while (first < high) {
+            size_t middle = (first + high) / 2;
+            if (words[middle].end > begin)
+                high = middle;
+            else
+                first = middle + 1;
+        }
+        size_t after = first + (first < word_count);
         while (after < word_count && words[after].begin < end)
             after++;
         ranges[i] = (struct word_range){first, after};
@@ -232,36 +221,6 @@ static float probability(const struct quality_regression *regression, const stru
     return (float)(1 / (1 + exp(-sum)));
 }
 
-static float estimate_sentence(const struct estimation *estimation, const struct quality_regression *regression) {
-    const struct hypothesis *h = estimation->hypothesis;
-    struct evidence evidence = {0};
-    for (size_t i = 0; i < h->length + h->ended; i++)
-        add_step(estimation, i, &evidence);
-    for (size_t i = 0; i < h->length; i++)
-        add_row(estimation, i, &evidence);
-    settle_means(&evidence);
-    float covered = 0;
-    size_t count = estimation->source.end - estimation->source.begin;
-    for (size_t j = estimation->source.begin; j < estimation->source.end; j++)
-        covered += fminf(estimation->coverage[j], 1);
-    evidence.features[QUALITY_COVERAGE] = count > 0 ? covered / (float)count : 0;
-    return probability(regression, &evidence);
-}
-
-/* all [count]: scratch. */
-static void estimate_words(const struct estimation *estimation, const struct quality_regression *regression,
-                           const struct word_range *tokens, struct evidence *all, const struct quality *out) {
-    for (size_t i = 0; i < estimation->hypothesis->length; i++)
-        for (size_t w = tokens[i].first; w < tokens[i].end; w++) {
-            add_step(estimation, i, &all[w]);
-            add_row(estimation, i, &all[w]);
-        }
-    for (size_t w = 0; w < out->count; w++) {
-        settle_means(&all[w]);
-        out->words[w] = probability(regression, &all[w]);
-    }
-}
-
 /* ---- quality from log-probabilities alone ---- */
 
 /* A word is here what stands between white space, before which pieces have the mark. */
@@ -310,12 +269,35 @@ int translator_quality(const struct sentence *sentence, const struct hypothesis 
         return error_memory(err);
     if (t->quality->log_probs_alone) {
         estimate_by_log_probs(t, hypothesis, tokens, &made);
-    } else {
-        for (size_t i = 0; i < hypothesis->length; i++)
-            for (size_t j = estimation.source.begin; j < estimation.source.end; j++)
-                estimation.coverage[j] += hypothesis->alignment[i][j];
-        made.sentence = estimate_sentence(&estimation, &t->quality->sentence);
-        estimate_words(&estimation, &t->quality->words, tokens, all, &made);
+        *out = made;
+        return 0;
+    }
+    struct span source = estimation.source;
+    for (size_t i = 0; i < hypothesis->length; i++)
+        for (size_t j = source.begin; j < source.end; j++)
+            estimation.coverage[j] += hypothesis->alignment[i][j];
+
+    struct evidence whole = {0};
+    for (size_t i = 0; i < hypothesis->length + hypothesis->ended; i++)
+        add_step(&estimation, i, &whole);
+    for (size_t i = 0; i < hypothesis->length; i++)
+        add_row(&estimation, i, &whole);
+    settle_means(&whole);
+    float covered = 0;
+    size_t count = source.end - source.begin;
+    for (size_t j = source.begin; j < source.end; j++)
+        covered += fminf(estimation.coverage[j], 1);
+    whole.features[QUALITY_COVERAGE] = count > 0 ? covered / (float)count : 0;
+    made.sentence = probability(&t->quality->sentence, &whole);
+
+    for (size_t i = 0; i < hypothesis->length; i++)
+        for (size_t w = tokens[i].first; w < tokens[i].end; w++) {
+            add_step(&estimation, i, &all[w]);
+            add_row(&estimation, i, &all[w]);
+        }
+    for (size_t w = 0; w < words; w++) {
+        settle_means(&all[w]);
+        made.words[w] = probability(&t->quality->words, &all[w]);
     }
     *out = made;
     return 0;
