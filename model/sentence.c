@@ -276,20 +276,23 @@ static struct tokenizer_reading reading_of(const struct prepared *list, const st
                                       .respelling = knows && !list->text->verbatim ? &t->readable.respelling : NULL};
 }
 
-/* Copies the tokens into the sentence's arena, with room for one more. Pieces of the vocabulary are not copied. */
-static struct token *keep_tokens(struct sentence *sentence, const struct token *tokens, size_t count) {
+/* Copies the tokens, with room for one more, and the runs that are held into the sentence's arena. Pieces of the vocabulary are not
+ * copied. NULL: out of memory. */
+static struct token *keep(struct sentence *sentence, const struct token *tokens, size_t count) {
     const struct tokenizer *source = sentence->translator->source;
+    struct opaque_runs *held = &sentence->held;
     struct arena *arena = &sentence->arena;
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++)
         bytes += strcmp(tokens[i].piece, tokenizer_piece(source, tokens[i].id)) != 0 ? strlen(tokens[i].piece) + 1 : 0;
-    arena->block_bytes = (count + 1) * sizeof *tokens + bytes + sentence->held.count * sizeof *sentence->held.all + 3 * LEAST_BYTES;
-    for (size_t i = 0; i < sentence->held.count; i++)
-        arena->block_bytes += sentence->held.all[i].written ? strlen(sentence->held.all[i].written) + LEAST_BYTES : 0;
+    arena->block_bytes = (count + 1) * sizeof *tokens + bytes + held->count * sizeof *held->all + 3 * LEAST_BYTES;
+    for (size_t i = 0; i < held->count; i++)
+        arena->block_bytes += held->all[i].written ? strlen(held->all[i].written) + LEAST_BYTES : 0;
     struct token *kept = arena_alloc(arena, count + 1, sizeof *kept);
     char *pieces = arena_alloc(arena, bytes, 1);
     arena->block_bytes = BLOCK_BYTES;
-    if (!kept || !pieces)
+    struct opaque_run *all = arena_alloc(arena, held->count, sizeof *all);
+    if (!kept || !pieces || !all)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         const char *own = tokenizer_piece(source, tokens[i].id);
@@ -298,22 +301,13 @@ static struct token *keep_tokens(struct sentence *sentence, const struct token *
         if (kept[i].piece == pieces)
             pieces = stpcpy(pieces, tokens[i].piece) + 1;
     }
-    return kept;
-}
-
-/* The same for the runs that are held, with what is written for them. */
-static int keep_runs(struct sentence *sentence) {
-    struct opaque_runs *held = &sentence->held;
-    struct opaque_run *all = arena_alloc(&sentence->arena, held->count, sizeof *all);
-    if (!all)
-        return -1;
     for (size_t i = 0; i < held->count; i++) {
         all[i] = held->all[i];
-        if (all[i].written && !(all[i].written = arena_copy(&sentence->arena, all[i].written, strlen(all[i].written))))
-            return -1;
+        if (all[i].written && !(all[i].written = arena_copy(arena, all[i].written, strlen(all[i].written))))
+            return NULL;
     }
     held->all = all;
-    return 0;
+    return kept;
 }
 
 /* Tokenizes the sentence's own text and adds </s> if the encoder reads one; without a character that the tokenizer sees there are
@@ -337,8 +331,8 @@ static int tokenize(struct sentence *sentence, struct prepared *list, struct err
         if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch, &tokens, &count, err) != 0)
             return -1;
     }
-    struct token *kept = keep_tokens(sentence, tokens, count);
-    if (!kept || keep_runs(sentence) != 0)
+    struct token *kept = keep(sentence, tokens, count);
+    if (!kept)
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
         sentence->unknown += tokens[i].id == tokenizer_unknown(t->source);
@@ -416,34 +410,37 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
     return 0;
 }
 
-/* Appends the sentence to the list. */
+/* Takes over the sentence. A sentence without tokens is dropped; it has only characters such as zero-width ones. */
 static int append(struct prepared *list, struct sentence *sentence, struct error *err) {
-    if (!list->taker &&
-        list->count == list->room) { /* not arena_grow, which begins with 64: sentences are large, and often alone */
-        size_t least = list->expected < MOST_EXPECTED ? list->expected : MOST_EXPECTED,
-               room = list->room > 0 ? 2 * list->room : least;
+    int result = -1;
+    if (sentence->length == 0) {
+        sentence_done(sentence);
+        return 0;
+    }
+    if (!list->taker && list->count == list->room) { /* not arena_grow: sentences are large, and often alone */
+        size_t least = list->expected < MOST_EXPECTED ? list->expected : MOST_EXPECTED;
+        size_t room = list->room > 0 ? 2 * list->room : least;
         struct sentence *grown = arena_alloc(list->arena, room, sizeof *grown);
-        if (!grown)
-            return error_memory(err);
+        if (!grown) {
+            error_memory(err);
+            goto done;
+        }
         if (list->count > 0)
             memcpy(grown, list->items, list->count * sizeof *grown);
         list->items = grown;
         list->room = room;
     }
-    if (!budget_add_sentence(list->arena->budget))
-        return error_memory(err);
-    if (settle(list, sentence, err) != 0)
-        return -1;
-    if (list->taker)
-        return list->taker->take(list->taker->owner, sentence, err);
-    list->items[list->count++] = *sentence;
-    return 0;
-}
-
-/* Takes over the sentence. A sentence without tokens is dropped; it has only characters such as zero-width ones. */
-static int append_or_end(struct prepared *list, struct sentence *sentence, struct error *err) {
-    int result = sentence->length > 0 ? append(list, sentence, err) : 0;
-    if (sentence->length == 0 || result != 0)
+    if (!budget_add_sentence(list->arena->budget)) {
+        error_memory(err);
+        goto done;
+    }
+    result = settle(list, sentence, err);
+    if (result == 0 && list->taker)
+        result = list->taker->take(list->taker->owner, sentence, err);
+    else if (result == 0)
+        list->items[list->count++] = *sentence;
+done:
+    if (result != 0)
         sentence_done(sentence);
     return result;
 }
@@ -462,7 +459,7 @@ static int add_wrapped(struct prepared *list, struct span span, struct error *er
     if (!list->text->split && count > 1)
         return error_set(err, ERROR_LENGTH, "the text has more than %zu tokens, the most that the model reads at once", limit);
     for (size_t i = 0; i < count; i++)
-        if (sentence_init(&sentence, list, pieces[i], err) != 0 || append_or_end(list, &sentence, err) != 0)
+        if (sentence_init(&sentence, list, pieces[i], err) != 0 || append(list, &sentence, err) != 0)
             return -1;
     return 0;
 }
@@ -482,7 +479,7 @@ static int add_sentence(struct prepared *list, struct span span, bool wraps, boo
     if (sentence_init(&sentence, list, span, err) != 0)
         return -1;
     if (sentence_fits(&sentence))
-        return append_or_end(list, &sentence, err);
+        return append(list, &sentence, err);
     sentence_done(&sentence);
     return add_wrapped(list, span, err);
 }

@@ -148,12 +148,28 @@ static void find_pieces(const struct tokenizer *tokenizer, struct wanted *wanted
     }
 }
 
-/* Finds the tokens of the model's languages. A translation begins with that of its target. */
-static int open_languages(struct translator *t, struct error *err) {
+/* Finds the tokens that translations begin with: the pieces of decoder.prefix, or the model's languages, of which a translation
+ * begins with that of its target. */
+static int open_opening(struct translator *t, struct error *err) {
+    char pieces[CONFIG_NAME_BYTES], *rest = pieces, *piece;
     size_t count = t->languages.count;
-    if (count == 0)
+    memcpy(pieces, t->config.decoder.prefix, sizeof pieces);
+    bool prefixed = strcmp(pieces, "none") != 0;
+    if (count == 0) {
+        t->opening = prefixed ? calloc(CONFIG_NAME_BYTES, sizeof *t->opening) : NULL;
+        if (prefixed && !t->opening)
+            return error_memory(err);
+        while (prefixed && (piece = strsep(&rest, " ")) != NULL) {
+            int id;
+            find_pieces(t->target, &(struct wanted){piece, &id}, 1);
+            if (id < 0)
+                return error_set(err, ERROR_FORMAT, "decoder.prefix: the target vocabulary has no piece \"%s\"", piece);
+            t->opening[t->opening_count++] = id;
+        }
         return 0;
-    if (strcmp(t->config.decoder.prefix, "none") != 0)
+    }
+
+    if (prefixed)
         return error_set(err, ERROR_FORMAT, "languages: cannot be there beside decoder.prefix");
     if (t->variants.count > 0)
         return error_set(err, ERROR_FORMAT, "languages: the vocabulary has labels of languages, too, such as >>%.60s<<",
@@ -183,38 +199,16 @@ static int open_languages(struct translator *t, struct error *err) {
     return 0;
 }
 
-/* Finds the pieces of decoder.prefix. */
-static int open_opening(struct translator *t, struct error *err) {
-    char pieces[CONFIG_NAME_BYTES], *rest = pieces, *piece;
-    memcpy(pieces, t->config.decoder.prefix, sizeof pieces);
-    if (strcmp(pieces, "none") == 0)
-        return 0;
-    t->opening = calloc(CONFIG_NAME_BYTES, sizeof *t->opening);
-    if (!t->opening)
-        return error_memory(err);
-    while ((piece = strsep(&rest, " ")) != NULL) {
-        int id;
-        find_pieces(t->target, &(struct wanted){piece, &id}, 1);
-        if (id < 0)
-            return error_set(err, ERROR_FORMAT, "decoder.prefix: the target vocabulary has no piece \"%s\"", piece);
-        t->opening[t->opening_count++] = id;
-    }
-    return 0;
-}
-
-static void drop_vocabularies(struct translator *t) {
-    tokenizer_free(t->target); /* it may have the source's vocabulary */
-    tokenizer_free(t->source);
-    t->source = t->target = NULL;
-    malloc_trim(0);
-}
-
 static int load_network(struct translator *t, bool packs, struct error *err) {
     size_t source = t->source_size = tokenizer_size(t->source), target = t->target_size = tokenizer_size(t->target);
     const struct kernels *kernels = t->backend.kernels;
     int first = t->config.decoder.first_input == FIRST_EOS ? tokenizer_end(t->target) : tokenizer_begin(t->target);
-    if (packs)
-        drop_vocabularies(t);
+    if (packs) {
+        tokenizer_free(t->target); /* it may have the source's vocabulary */
+        tokenizer_free(t->source);
+        t->source = t->target = NULL;
+        malloc_trim(0);
+    }
     if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, err) != 0 ||
         decoder_init(&t->decoder, &t->config, target, first, t->weights, kernels, err) != 0 ||
         output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) !=
@@ -314,18 +308,6 @@ static int packed_path(const struct translator *t, const char *folder, char *pat
     return path_in(folder, name, path, bytes, err);
 }
 
-/* Maps the packed file. Returns true if it is used; a file that cannot be used is ignored, and t->unmapped says why. */
-static bool map_packed(struct translator *t, const char *folder, const char *sha256) {
-    char path[4096];
-    struct error inner = {0};
-    if (packed_path(t, folder, path, sizeof path, NULL) != 0 || (access(path, F_OK) != 0 && errno == ENOENT))
-        return false;
-    if (weights_map(t->weights, path, sha256, &inner) == 0)
-        return true;
-    snprintf(t->unmapped, sizeof t->unmapped, "%.150s", inner.message);
-    return false;
-}
-
 int translator_pack(const struct translator *translator, const char *folder, const char *sha256, char *path, size_t bytes,
                     struct error *err) {
     if (packed_path(translator, folder, path, bytes, err) != 0)
@@ -333,52 +315,57 @@ int translator_pack(const struct translator *translator, const char *folder, con
     return weights_pack(translator->weights, path, sha256, err);
 }
 
-static int translator_load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
-    char path[4096];
-    if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
-        model_languages_read(path, &t->languages, err) != 0 || path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
-        return -1;
-    if (open_vocabularies(t, folder, err) != 0)
-        return -1;
-    bool listed = options->shortlist == SHORTLIST_OF_MODEL ? t->config.defaults.shortlist : options->shortlist == SHORTLIST_ON;
-    bool translates = strcmp(t->config.task, "translation") == 0; /* a logical form need not have its question's numbers */
-    t->segmenter = segmenter_open(t->config.source, err);
-    t->weights = t->segmenter ? weights_open(path, err) : NULL;
-    if (!t->weights || check_vocabularies(t, err) != 0 || open_languages(t, err) != 0 || open_opening(t, err) != 0 ||
-        (translates && (number_words_open(t->config.source, &t->source_numbers, err) != 0 ||
-                        number_words_open(t->config.target, &t->target_numbers, err) != 0)) ||
-        choose_compute(t, options->compute, err) != 0 || (listed && open_shortlist(t, folder, err) != 0) ||
-        open_quality(t, folder, err) != 0)
-        return -1;
-    t->backend.pages = &t->pages;
-    t->backend.half_past = options->half_past;
-    weights_use(t->weights, &t->backend);
-    bool mapped = !options->pack && map_packed(t, folder, options->sha256);
-    if (load_network(t, options->pack, err) != 0)
-        return -1;
-    struct weights_linears linears = weights_linears(t->weights);
-    if (mapped && linears.mapped < linears.packed)
-        snprintf(t->unmapped, sizeof t->unmapped, "%zu of %zu matrices are missing or damaged", linears.packed - linears.mapped,
-                 linears.packed);
-    describe(t);
-    return 0;
-}
-
 void translator_setup(void) {
     if (kernels_choose()->wants_blas)
         blas_load();
 }
 
-struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err) {
-    struct translator *translator = calloc(1, sizeof *translator);
-    if (!translator) {
+struct translator *translator_open(const char *folder, const struct translator_options *given, struct error *err) {
+    static const struct translator_options defaults = {0};
+    const struct translator_options *options = given ? given : &defaults;
+    char path[4096];
+    struct error inner = {0};
+    struct translator *t = calloc(1, sizeof *t);
+    if (!t) {
         error_memory(err);
         return NULL;
     }
-    translator->backend = backend_choose();
-    if (translator_load(translator, folder, options ? options : &(struct translator_options){0}, err) == 0)
-        return translator;
-    translator_free(translator);
+    t->backend = backend_choose();
+    if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
+        model_languages_read(path, &t->languages, err) != 0 || path_in(folder, "model.safetensors", path, sizeof path, err) != 0 ||
+        open_vocabularies(t, folder, err) != 0)
+        goto failed;
+    bool listed = options->shortlist == SHORTLIST_OF_MODEL ? t->config.defaults.shortlist : options->shortlist == SHORTLIST_ON;
+    bool translates = strcmp(t->config.task, "translation") == 0; /* a logical form need not have its question's numbers */
+    t->segmenter = segmenter_open(t->config.source, err);
+    t->weights = t->segmenter ? weights_open(path, err) : NULL;
+    if (!t->weights || check_vocabularies(t, err) != 0 || open_opening(t, err) != 0 ||
+        (translates && (number_words_open(t->config.source, &t->source_numbers, err) != 0 ||
+                        number_words_open(t->config.target, &t->target_numbers, err) != 0)) ||
+        choose_compute(t, options->compute, err) != 0 || (listed && open_shortlist(t, folder, err) != 0) ||
+        open_quality(t, folder, err) != 0)
+        goto failed;
+    t->backend.pages = &t->pages;
+    t->backend.half_past = options->half_past;
+    weights_use(t->weights, &t->backend);
+
+    /* A file of packed weights that cannot be used is ignored, and t->unmapped says why. */
+    bool mapped = false;
+    if (!options->pack && packed_path(t, folder, path, sizeof path, NULL) == 0 && (access(path, F_OK) == 0 || errno != ENOENT)) {
+        mapped = weights_map(t->weights, path, options->sha256, &inner) == 0;
+        if (!mapped)
+            snprintf(t->unmapped, sizeof t->unmapped, "%.150s", inner.message);
+    }
+    if (load_network(t, options->pack, err) != 0)
+        goto failed;
+    struct weights_linears linears = weights_linears(t->weights);
+    if (mapped && linears.mapped < linears.packed)
+        snprintf(t->unmapped, sizeof t->unmapped, "%zu of %zu matrices are missing or damaged", linears.packed - linears.mapped,
+                 linears.packed);
+    describe(t);
+    return t;
+failed:
+    translator_free(t);
     return NULL;
 }
 
@@ -472,15 +459,20 @@ struct translator_card {
     struct model_languages languages;
 };
 
-static int card_read(struct translator_card *card, const char *folder, struct error *err) {
-    const struct model_config *c = &card->config;
+struct translator_card *translator_card_read(const char *folder, struct error *err) {
     char path[4096];
+    struct translator_card *card = calloc(1, sizeof *card);
+    if (!card) {
+        error_memory(err);
+        return NULL;
+    }
+    const struct model_config *c = &card->config;
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &card->config, err) != 0 ||
         model_languages_read(path, &card->languages, err) != 0 || path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
-        return -1;
+        goto failed;
     struct weights *weights = weights_open(path, err);
     if (!weights)
-        return -1;
+        goto failed;
     card->parameters = weights_parameters(weights);
     card->storage = weights_storage(weights);
     card->stored = weights_stored(weights);
@@ -489,27 +481,18 @@ static int card_read(struct translator_card *card, const char *folder, struct er
     /* the labels of variants stand in the vocabulary */
     if (strcmp(c->tokenizer.type, "sentencepiece") == 0 && !config_has_file(c->tokenizer.source.pieces)) {
         if (path_in(folder, c->tokenizer.source.file, path, sizeof path, err) != 0 || labels_read(path, &card->variants, err) != 0)
-            return -1;
+            goto failed;
     } else {
         struct tokenizer *source = open_tokenizer(folder, c->tokenizer.type, c->tokenizer.source.file, &c->tokenizer.source, err);
         int result = source ? labels_find(source, &card->variants, err) : -1;
         tokenizer_free(source);
         if (result != 0)
-            return -1;
+            goto failed;
     }
     card->tokenizer_bytes = tokenizer_bytes(c, folder, same_sides(c, folder));
     card->quality = file_bytes(folder, "quality.safetensors") > 0;
-    return 0;
-}
-
-struct translator_card *translator_card_read(const char *folder, struct error *err) {
-    struct translator_card *card = calloc(1, sizeof *card);
-    if (!card) {
-        error_memory(err);
-        return NULL;
-    }
-    if (card_read(card, folder, err) == 0)
-        return card;
+    return card;
+failed:
     translator_card_free(card);
     return NULL;
 }
@@ -565,36 +548,40 @@ struct pieces {
     uint64_t *counts; /* [size] */
 };
 
-static int open_pieces(struct pieces *pieces, const char *folder, const char *language, struct error *err) {
-    char path[4096];
-    if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &pieces->config, err) != 0 ||
-        model_languages_read(path, &pieces->languages, err) != 0)
-        return -1;
-    if (pieces->languages.count == 0)
-        return error_set(err, ERROR_INPUT, "model \"%.60s\" has no languages: only models of many have lists of pieces for each",
-                         pieces->config.name);
-    pieces->language = model_languages_find(&pieces->languages, language);
-    if (!pieces->language)
-        return error_set(err, ERROR_INPUT, "model \"%.60s\" has no language \"%.60s\"", pieces->config.name, language);
-    pieces->target = open_target(folder, &pieces->config, err);
-    if (!pieces->target)
-        return -1;
-    if (tokenizer_end(pieces->target) < 0)
-        return error_set(err, ERROR_FORMAT, "tokenizer: the vocabulary has no </s>");
-    pieces->size = tokenizer_size(pieces->target);
-    pieces->counts = calloc(pieces->size, sizeof *pieces->counts);
-    return pieces->counts ? 0 : error_memory(err);
-}
-
 struct pieces *pieces_open(const char *folder, const char *language, struct error *err) {
+    char path[4096];
     struct pieces *pieces = calloc(1, sizeof *pieces);
     if (!pieces) {
         error_memory(err);
         return NULL;
     }
     arena_init(&pieces->arena, 64 * 1024);
-    if (open_pieces(pieces, folder, language, err) == 0)
+    if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &pieces->config, err) != 0 ||
+        model_languages_read(path, &pieces->languages, err) != 0)
+        goto failed;
+    if (pieces->languages.count == 0) {
+        error_set(err, ERROR_INPUT, "model \"%.60s\" has no languages: only models of many have lists of pieces for each",
+                  pieces->config.name);
+        goto failed;
+    }
+    pieces->language = model_languages_find(&pieces->languages, language);
+    if (!pieces->language) {
+        error_set(err, ERROR_INPUT, "model \"%.60s\" has no language \"%.60s\"", pieces->config.name, language);
+        goto failed;
+    }
+    pieces->target = open_target(folder, &pieces->config, err);
+    if (!pieces->target)
+        goto failed;
+    if (tokenizer_end(pieces->target) < 0) {
+        error_set(err, ERROR_FORMAT, "tokenizer: the vocabulary has no </s>");
+        goto failed;
+    }
+    pieces->size = tokenizer_size(pieces->target);
+    pieces->counts = calloc(pieces->size, sizeof *pieces->counts);
+    if (pieces->counts)
         return pieces;
+    error_memory(err);
+failed:
     pieces_free(pieces);
     return NULL;
 }
@@ -632,34 +619,6 @@ int pieces_count(struct pieces *pieces, const char *text, size_t length, struct 
 static const char *text_of(const struct pieces *pieces, size_t id) {
     const char *piece = tokenizer_piece(pieces->target, (int)id), *mark = tokenizer_mark(pieces->target);
     return strncmp(piece, mark, strlen(mark)) == 0 ? piece + strlen(mark) : piece;
-}
-
-/* Finds the scripts that the text is written in. */
-static void find_scripts(const struct pieces *pieces, bool used[CHARACTER_SCRIPTS]) {
-    uint64_t counts[CHARACTER_SCRIPTS] = {0}, all = 0;
-    for (size_t id = 0; id < pieces->size; id++) {
-        const char *text = text_of(pieces, id);
-        size_t length = pieces->counts[id] > 0 && (int)id != tokenizer_unknown(pieces->target) ? strlen(text) : 0;
-        for (size_t next = 0; next < length;)
-            counts[character_script(character_next(text, length, &next))] += pieces->counts[id];
-    }
-    for (size_t script = 1; script < CHARACTER_SCRIPTS; script++)
-        all += counts[script];
-    used[0] = true; /* what belongs to no script */
-    for (size_t script = 1; script < CHARACTER_SCRIPTS; script++)
-        used[script] = counts[script] > 0 && counts[script] >= all / SCRIPT_SHARE;
-}
-
-/* Whether words are spelled with the piece: a byte, a mark alone, or one character of these scripts. */
-static bool is_spelling(const struct pieces *pieces, size_t id, const bool used[CHARACTER_SCRIPTS]) {
-    const char *text = text_of(pieces, id);
-    size_t length = strlen(text), next = 0;
-    if (tokenizer_byte(pieces->target, (int)id) >= 0)
-        return true;
-    if (length == 0)
-        return *tokenizer_piece(pieces->target, (int)id) != '\0';
-    int32_t character = character_next(text, length, &next);
-    return next == length && character >= 0 && (character < 0x80 || used[character_script(character)]);
 }
 
 struct counted {
@@ -701,6 +660,7 @@ static int choose_counted(const struct pieces *pieces, const struct pieces_wante
 
 int pieces_choose(const struct pieces *pieces, const struct pieces_wanted *wanted, struct pieces_list *out, struct error *err) {
     struct pieces_list list = {.ids = NULL};
+    uint64_t counts[CHARACTER_SCRIPTS] = {0}, all = 0;
     bool used[CHARACTER_SCRIPTS];
     bool *chosen = calloc(pieces->size, sizeof *chosen);
     int unknown = tokenizer_unknown(pieces->target);
@@ -710,12 +670,31 @@ int pieces_choose(const struct pieces *pieces, const struct pieces_wanted *wante
         free(list.ids);
         return error_memory(err);
     }
-    find_scripts(pieces, used);
+
+    /* the scripts that the text is written in */
+    for (size_t id = 0; id < pieces->size; id++) {
+        const char *text = text_of(pieces, id);
+        size_t length = pieces->counts[id] > 0 && (int)id != unknown ? strlen(text) : 0;
+        for (size_t next = 0; next < length;)
+            counts[character_script(character_next(text, length, &next))] += pieces->counts[id];
+    }
+    for (size_t script = 1; script < CHARACTER_SCRIPTS; script++)
+        all += counts[script];
+    used[0] = true; /* what belongs to no script */
+    for (size_t script = 1; script < CHARACTER_SCRIPTS; script++)
+        used[script] = counts[script] > 0 && counts[script] >= all / SCRIPT_SHARE;
+
     chosen[tokenizer_end(pieces->target)] = true;
     if (unknown >= 0)
         chosen[unknown] = true;
     for (size_t id = 0; id < pieces->size; id++) {
-        if (!chosen[id] && !is_spelling(pieces, id, used))
+        /* words are spelled with bytes, a mark alone, and pieces of one character of these scripts */
+        const char *text = text_of(pieces, id);
+        size_t length = strlen(text), next = 0;
+        int32_t character = length > 0 ? character_next(text, length, &next) : -1;
+        bool single = length > 0 && next == length && character >= 0 && (character < 0x80 || used[character_script(character)]);
+        bool mark = length == 0 && *tokenizer_piece(pieces->target, (int)id) != '\0';
+        if (!chosen[id] && !single && !mark && tokenizer_byte(pieces->target, (int)id) < 0)
             continue;
         list.ids[list.count++] = (int32_t)id;
         list.covered += (int)id == unknown ? 0 : pieces->counts[id];
