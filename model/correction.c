@@ -373,7 +373,7 @@ struct splice {
 };
 
 static int apply(struct hypothesis *h, const struct splice *splice, struct arena *arena) {
-    size_t steps = h->length + h->ended, length = h->length - (splice->end - splice->first) + splice->count;
+    size_t length = h->length - (splice->end - splice->first) + splice->count;
     size_t room = length + h->ended;
     int *tokens = arena_alloc(arena, length + 1, sizeof *tokens);
     float *log_probs = arena_alloc(arena, room, sizeof *log_probs), *entropies = arena_alloc(arena, room, sizeof *entropies);
@@ -382,35 +382,21 @@ static int apply(struct hypothesis *h, const struct splice *splice, struct arena
     const struct alternatives **alternatives = arena_alloc(arena, room, sizeof *alternatives);
     if (!tokens || !log_probs || !entropies || !attention || !alignment || !alternatives)
         return -1;
-    size_t to = 0;
-    for (size_t from = 0; from <= steps; from++) {
-        if (from == splice->first) {
-            float sum = 0;
-            for (size_t i = splice->first; i < splice->end; i++)
-                sum += h->log_probs[i];
-            for (size_t i = 0; i < splice->count; i++, to++) {
-                /* the step whose row the new token takes over */
-                size_t row = splice->first + i < splice->end ? splice->first + i
-                             : splice->end > splice->first   ? splice->end - 1
-                                                             : splice->first;
-                tokens[to] = splice->tokens[i];
-                log_probs[to] = i == 0 ? sum : 0;
-                entropies[to] = i == 0 && splice->end > splice->first ? h->entropies[row] : 0;
-                attention[to] = h->attention[row];
-                alignment[to] = h->alignment[row];
-                alternatives[to] = h->alternatives[row];
-            }
-            from = splice->end;
-        }
-        if (from >= steps)
-            break;
-        if (from < h->length)
-            tokens[to] = h->tokens[from];
-        log_probs[to] = h->log_probs[from];
-        entropies[to] = h->entropies[from];
+    size_t first = splice->first, end = splice->end, last = end > first ? end - 1 : first;
+    float sum = 0;
+    for (size_t i = first; i < end; i++)
+        sum += h->log_probs[i];
+    for (size_t to = 0; to < room; to++) {
+        /* a new token takes over the row of the step in its place, and the first one the log-probability and the entropy, too */
+        bool new = to >= first &&to < first + splice->count;
+        size_t from = to < first ? to : !new ? to + (end - first) - splice->count : to < last ? to : last;
+        if (to < length)
+            tokens[to] = new ? splice->tokens[to - first] : h->tokens[from];
+        log_probs[to] = !new ? h->log_probs[from] : to == first ? sum : 0;
+        entropies[to] = !new || (to == first && end > first) ? h->entropies[from] : 0;
         attention[to] = h->attention[from];
         alignment[to] = h->alignment[from];
-        alternatives[to++] = h->alternatives[from];
+        alternatives[to] = h->alternatives[from];
     }
     h->tokens = tokens;
     h->length = length;

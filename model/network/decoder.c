@@ -41,7 +41,7 @@ struct mixer {
     struct heads self;
     struct linear candidate, forget;
     size_t average_filter; /* a; 0: none */
-    const struct activation *activation;
+    activation *activate;
     struct linear input, output, gate_input, gate_output;
     struct norm norm; /* of ssru and average */
 };
@@ -146,9 +146,7 @@ static void init_average(struct mixer *mixer, const struct stack *stack, const s
                          struct weights *weights, struct error *err) {
     size_t size = stack->size, filter = config->average_filter;
     mixer->average_filter = filter;
-    mixer->activation = activation_find("decoder.average_activation", config->average_activation, err);
-    if (!mixer->activation)
-        weights_fail(weights);
+    mixer->activate = activation_find("decoder.average_activation", config->average_activation, weights, stack->kernels, err);
     if (filter > 0)
         block_linear(&mixer->input, prefix, "input", filter, size, true, weights, err);
     if (filter > 0 && filter != size)
@@ -175,7 +173,7 @@ static void run_average(const struct mixer *mixer, const struct step *s) {
         norm_apply(&mixer->norm, stack->kernels, count, y, size);
     if (filter > 0) {
         linear_apply(&mixer->input, y, size, count, s->wide, filter);
-        mixer->activation->apply(stack->kernels, s->wide, count * filter);
+        mixer->activate(s->wide, count * filter);
         if (mixer->output.out)
             linear_apply(&mixer->output, s->wide, filter, count, y, size);
         else

@@ -21,6 +21,7 @@
 struct readout_kind {
     const char *name, *reads;
     size_t units; /* of the layer, for each element of the readout; 0: no layer, the readout is its inputs side by side */
+    /* out [size]: the first of these units; NULL: they stay as they are */
     void (*activate)(const struct kernels *kernels, const float *units, size_t size, float *out);
 };
 
@@ -80,28 +81,22 @@ static const struct linear *context_matrix(const struct recurrent *d) {
 
 /* ---- the readout ---- */
 
-static void activate_tanh(const struct kernels *kernels, const float *units, size_t size, float *out) {
-    memcpy(out, units, size * sizeof *out);
-    kernels->tanh(out, size);
-}
-
-static void activate_nothing(const struct kernels *kernels, const float *units, size_t size, float *out) {
-    (void)kernels;
-    memcpy(out, units, size * sizeof *out);
-}
-
 /* Units i and O + i are a pair: the paper's 2i - 1 and 2i. */
-static void activate_maxout(const struct kernels *kernels, const float *units, size_t size, float *out) {
-    memcpy(out, units, size * sizeof *out);
+static void choose_maxima(const struct kernels *kernels, const float *units, size_t size, float *out) {
     kernels->maxima(units + size, size, out);
 }
 
+static void apply_tanh(const struct kernels *kernels, const float *units, size_t size, float *out) {
+    (void)units;
+    kernels->tanh(out, size);
+}
+
 static const struct readout_kind readouts[] = {
-    {"attentional", "cs", 1, activate_tanh}, /* h~ = tanh(W [c; s] + b), Luong et al. 2015 */
-    {"tanh", "ysc", 1, activate_tanh},       /* tanh(W [y; s; c] + b), Nematus and Marian */
-    {"concat", "cs", 0, NULL},               /* [c; s] */
-    {"maxout", "ysc", 2, activate_maxout},   /* the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2 */
-    {"linear", "cs", 1, activate_nothing},   /* W [c; s] + b, OpenNMT-py with its mlp attention */
+    {"attentional", "cs", 1, apply_tanh}, /* h~ = tanh(W [c; s] + b), Luong et al. 2015 */
+    {"tanh", "ysc", 1, apply_tanh},       /* tanh(W [y; s; c] + b), Nematus and Marian */
+    {"concat", "cs", 0, NULL},            /* [c; s] */
+    {"maxout", "ysc", 2, choose_maxima},  /* the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2 */
+    {"linear", "cs", 1, NULL},            /* W [c; s] + b, OpenNMT-py with its mlp attention */
 };
 
 static size_t source_size(const struct readout *r, char source) {
@@ -199,8 +194,11 @@ static void readout_run(const struct readout *r, const struct kernels *kernels, 
         norm_apply(&part->norm, kernels, rows, product, n);
         kernels->add(product, rows * n, units);
     }
-    for (size_t row = 0; row < rows; row++)
-        r->kind->activate(kernels, units + row * n, r->size, out + row * r->size);
+    for (size_t row = 0; row < rows; row++) {
+        memcpy(out + row * r->size, units + row * n, r->size * sizeof *out);
+        if (r->kind->activate)
+            r->kind->activate(kernels, units + row * n, r->size, out + row * r->size);
+    }
 }
 
 /* ---- one step ---- */

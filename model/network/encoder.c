@@ -221,8 +221,8 @@ static void *recurrent_begin(const struct encoder *encoder, float *x, const stru
  * before a sentence's first token and after its last. Each layer is one product for all tokens of all sentences. D = H. */
 struct convolutional {
     size_t hidden, layers;
-    size_t width, positions;                       /* taps m; rows of position_embedding */
-    const float *position_embedding;               /* [positions, E] */
+    size_t width; /* taps m */
+    struct positions positions;
     struct linear input;                           /* [H, E] */
     struct linear convolutions[CONFIG_MAX_LAYERS]; /* [2H, m * H], the taps of a row one after the other */
 };
@@ -234,8 +234,8 @@ static int convolutional_init(struct encoder *e, const struct model_config *conf
     own->hidden = config->encoder.hidden;
     own->layers = config->encoder.layers;
     own->width = config->encoder.width;
-    own->positions = config_positions(config);
-    own->position_embedding = weights_get(weights, "encoder.positions", own->positions, e->embedding_size, err);
+    struct positions_options positions = {"learned", "encoder.positions", e->embedding_size, config_positions(config), 0};
+    positions_init(&own->positions, &positions, weights, err);
     block_linear(&own->input, "encoder", "input", own->hidden, e->embedding_size, true, weights, err);
     for (size_t l = 0; l < own->layers; l++) {
         char prefix[64];
@@ -268,10 +268,8 @@ static void *convolutional_begin(const struct encoder *e, float *x, const struct
 
     /* A text that could not be cut to the model's limit (one word of a thousand letters) stands in the last position to its end. */
     for (size_t i = 0, at = 0; i < sequences->n; at += sequences->lengths[i++])
-        for (size_t t = 0; t < sequences->lengths[i]; t++) {
-            size_t position = t < own->positions ? t : own->positions - 1;
-            e->kernels->add(own->position_embedding + position * embedding, embedding, x + (at + t) * embedding);
-        }
+        for (size_t t = 0; t < sequences->lengths[i]; t++)
+            positions_add(&own->positions, e->kernels, t, x + (at + t) * embedding);
     linear_apply(&own->input, x, embedding, tokens, h, size);
     for (size_t l = 0; l < own->layers; l++) {
         float *window = windows; /* of each token [m, H], with zeros past the ends of its sentence */

@@ -274,22 +274,16 @@ void positions_add(const struct positions *positions, const struct kernels *kern
 
 /* ---- the stack ---- */
 
-static void apply_relu(const struct kernels *kernels, float *x, size_t n) {
-    kernels->blocks->relu(x, n);
-}
-
-static void apply_swish(const struct kernels *kernels, float *x, size_t n) {
-    kernels->blocks->swish(x, n);
-}
-
-static void apply_gelu(const struct kernels *kernels, float *x, size_t n) {
-    kernels->blocks->gelu(x, n);
-}
-
-static const struct activation activations[] = {{"relu", apply_relu}, {"swish", apply_swish}, {"gelu", apply_gelu}};
-
-const struct activation *activation_find(const char *key, const char *name, struct error *err) {
-    return TABLE_FIND(activations, key, name, err);
+activation *activation_find(const char *key, const char *name, struct weights *weights, const struct kernels *kernels,
+                            struct error *err) {
+    const struct row {
+        const char *name;
+        activation *apply;
+    } rows[] = {{"relu", kernels->blocks->relu}, {"swish", kernels->blocks->swish}, {"gelu", kernels->blocks->gelu}};
+    const struct row *found = TABLE_FIND(rows, key, name, err);
+    if (!found)
+        weights_fail(weights);
+    return found ? found->apply : NULL;
 }
 
 void stack_init(struct stack *stack, const char *side, const struct blocks_config *config, size_t size, size_t positions,
@@ -303,9 +297,7 @@ void stack_init(struct stack *stack, const char *side, const struct blocks_confi
                             .scale = config->embedding_scale ? sqrtf((float)size) : 1,
                             .epsilon = (float)config->epsilon};
     snprintf(name, sizeof name, "%s.activation", side);
-    stack->activation = activation_find(name, config->activation, err);
-    if (!stack->activation)
-        weights_fail(weights);
+    stack->activate = activation_find(name, config->activation, weights, kernels, err);
     snprintf(name, sizeof name, "%s.positions", side);
     positions_init(&stack->positions,
                    &(struct positions_options){config->positions, name, size, positions, config->position_offset}, weights, err);
@@ -392,7 +384,7 @@ void filter_done(struct filter *filter) {
 void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x, float *u, float *y, float *wide) {
     const float *read = block_read(stack, &filter->norm, rows, x, u);
     linear_apply(&filter->input, read, stack->size, rows, wide, stack->filter);
-    stack->activation->apply(stack->kernels, wide, rows * stack->filter);
+    stack->activate(wide, rows * stack->filter);
     linear_apply(&filter->output, wide, stack->filter, rows, y, stack->size);
     block_add(stack, &filter->norm, rows, y, x);
 }

@@ -211,13 +211,11 @@ void positions_add(const struct positions *positions, const struct kernels *kern
 
 /* ---- the stack: what all its layers share ---- */
 
-struct activation {
-    const char *name;
-    void (*apply)(const struct kernels *kernels, float *x, size_t n);
-};
+typedef void activation(float *x, size_t n);
 
-/* The activation of this name; NULL as table_find. */
-const struct activation *activation_find(const char *key, const char *name, struct error *err);
+/* The activation of this name. NULL as table_find; weights_failed is true then. */
+activation *activation_find(const char *key, const char *name, struct weights *weights, const struct kernels *kernels,
+                            struct error *err);
 
 struct stack {
     const struct kernels *kernels;
@@ -225,7 +223,7 @@ struct stack {
     size_t size, filter;      /* d; f */
     bool pre;                 /* norm "pre" */
     bool half;                /* rows are kept for later steps as binary16; false: float32 */
-    const struct activation *activation;
+    activation *activate;
     float scale;   /* of embeddings */
     float epsilon; /* of norms */
     struct positions positions;

@@ -183,23 +183,20 @@ void decoder_embed(const struct decoder *decoder, int token, float *x);
  * The words that the vocabulary lacks are copied (struct copies) or spelled (struct speller). */
 
 struct output_kind;
-struct output_gate;
-struct output_pointer;
 
 /* Outputs that copy give every source position a score on the scale of the vocabulary's logits; positions of equal words add up,
  * and one softmax goes over all of them. The attention that a search keeps is always that of the step, even if the positions have
  * their own scores (pointer, copy, a pointer_generator whose pointer is "readout"). */
 struct output {
     const struct output_kind *kind;
-    const struct output_gate *gate;       /* pointer_generator: the probability of copying */
-    const struct output_pointer *pointer; /* pointer_generator: the words to copy */
     const struct kernels *kernels;
-    size_t vocabulary, stride;  /* V; floats of a row of logits: V, and room for temporary ids */
-    struct linear linear;       /* [V, O]; tied: the weight is the target embedding; out 0: it produces only copies */
-    struct linear key;          /* [K, D] of an annotation; out 0: the positions do not have their own scores */
+    size_t vocabulary, stride; /* V; floats of a row of logits: V, and room for temporary ids */
+    struct linear linear;      /* [V, O]; tied: the weight is the target embedding; out 0: it produces only copies */
+    struct linear key;         /* [K, D] of an annotation; out 0: the positions do not have their own scores */
+    /* pointer_generator: the probability of copying */
     struct linear gate_context; /* of a gate on [c; s; y]: c's part, [1, D] of an annotation; out 0: another gate, or none */
     struct linear gate_state, gate_input; /* the others: [1, H], [1, E] */
-    struct linear gate_readout;           /* of a gate on the readout: [1, O] */
+    struct linear gate_readout;           /* of a gate on the readout: [1, O]; out 0: another gate, or none */
 };
 
 struct output_options {

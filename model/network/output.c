@@ -6,30 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Loads the parameters of one row of a table. */
-typedef void output_loader(struct output *output, const struct model_config *config, struct weights *weights, struct error *err);
-
-/* writes: it produces words of the vocabulary, from the readout. score (NULL: nothing is copied): scores of the row's source
- * positions [T] on the scale of its logits. */
+/* writes: it produces words of the vocabulary, from the readout. init loads the parameters of copying. score (NULL: nothing is
+ * copied): scores of the row's source positions [T] on the scale of its logits. */
 struct output_kind {
     const char *name;
     bool writes;
-    output_loader *init;
+    void (*init)(struct output *output, const struct model_config *config, struct weights *weights, struct error *err);
     void (*score)(const struct output *output, const struct row *row, float *scores);
-};
-
-/* output.gate. logit: the g of P(copy) = sigmoid(g) in a row. */
-struct output_gate {
-    const char *name;
-    output_loader *init;
-    float (*logit)(const struct output *output, const struct row *row);
-};
-
-/* output.pointer. share: the log-probabilities of the row's source positions [T], if it copies. init may be NULL. */
-struct output_pointer {
-    const char *name;
-    output_loader *init;
-    void (*share)(const struct output *output, const struct row *row, float *shares);
 };
 
 /* ---- pointing: e_j = h_j^T V q of a query q [K]; keys hold V^T h ---- */
@@ -47,94 +30,52 @@ static void score_pointer(const struct output *o, const struct row *row, float *
     point(o, row, row->top, scores);
 }
 
-/* ---- a pointer_generator's gates ---- */
-
-/* w [c; s; y] + b in three parts. A context is read through the annotations (model/network/decoder_recurrent.c): w c = sum_j a_j (w
- * h_j). */
-static void init_inputs_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    size_t context = config_annotation_size(config), state = config->decoder.hidden, input = config->decoder.embedding;
-    struct linear_names names = {.weight = "output.gate.weight", .columns = context + state + input};
-    weights_linear(weights, &names, 1, context, &o->gate_context, err);
-    names.first = context;
-    names.bias = "output.gate.bias";
-    weights_linear(weights, &names, 1, state, &o->gate_state, err);
-    names.first = context + state;
-    names.bias = NULL;
-    weights_linear(weights, &names, 1, input, &o->gate_input, err);
-}
-
-static float inputs_logit(const struct output *o, const struct row *row) {
-    float context, state, input;
-    o->kernels->weighted_sum(row->attention, row->copies->gates, row->copies->length, 1, &context);
-    linear_apply(&o->gate_state, row->top, o->gate_state.in, 1, &state, 1);
-    linear_apply(&o->gate_input, row->input, o->gate_input.in, 1, &input, 1);
-    return context + state + input;
-}
-
-/* OpenNMT-py's: w r + b of the readout. */
-static void init_readout_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    block_linear(&o->gate_readout, "output", "gate", 1, config_readout_size(config), true, weights, err);
-}
-
-static float readout_logit(const struct output *o, const struct row *row) {
-    float logit;
-    linear_apply(&o->gate_readout, row->readout, o->gate_readout.in, 1, &logit, 1);
-    return logit;
-}
-
-static const struct output_gate gate_kinds[] = {
-    {"inputs", init_inputs_gate, inputs_logit},
-    {"readout", init_readout_gate, readout_logit},
-};
-
-/* ---- a pointer_generator's pointers ---- */
-
-static void share_attention(const struct output *o, const struct row *row, float *shares) {
-    (void)o;
-    for (size_t j = 0; j < row->copies->length; j++)
-        shares[j] = logf(fmaxf(row->attention[j], FLT_MIN));
-}
-
-/* OpenNMT-py's second attention: q is the readout. */
-static void init_readout_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    block_linear(&o->key, "output", "key", config_readout_size(config), config_annotation_size(config), false, weights, err);
-}
-
-static void share_by_readout(const struct output *o, const struct row *row, float *shares) {
-    size_t length = row->copies->length;
-    point(o, row, row->readout, shares);
-    float log_sum = o->kernels->summarize(shares, length, 0, NULL).log_sum;
-    for (size_t j = 0; j < length; j++)
-        shares[j] -= log_sum;
-}
-
-static const struct output_pointer pointer_kinds[] = {
-    {"attention", NULL, share_attention},
-    {"readout", init_readout_pointer, share_by_readout},
-};
-
-/* ---- the kinds ---- */
-
+/* output.gate: w [c; s; y] + b in three parts, where a context is read through the annotations (model/network/decoder_recurrent.c):
+ * w c = sum_j a_j (w h_j); or OpenNMT-py's w r + b of the readout. output.pointer: the attention, which has no parameters, or
+ * OpenNMT-py's second attention, whose q is the readout. */
 static void init_generator(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    o->gate = TABLE_FIND(gate_kinds, "output.gate", config->output.gate, err);
-    o->pointer = TABLE_FIND(pointer_kinds, "output.pointer", config->output.pointer, err);
-    if (!o->gate || !o->pointer) {
-        weights_fail(weights);
-        return;
+    size_t context = config_annotation_size(config), state = config->decoder.hidden, input = config->decoder.embedding;
+    if (strcmp(config->output.gate, "readout") == 0) {
+        block_linear(&o->gate_readout, "output", "gate", 1, config_readout_size(config), true, weights, err);
+    } else {
+        struct linear_names names = {.weight = "output.gate.weight", .columns = context + state + input};
+        weights_linear(weights, &names, 1, context, &o->gate_context, err);
+        names.first = context;
+        names.bias = "output.gate.bias";
+        weights_linear(weights, &names, 1, state, &o->gate_state, err);
+        names.first = context + state;
+        names.bias = NULL;
+        weights_linear(weights, &names, 1, input, &o->gate_input, err);
     }
-    o->gate->init(o, config, weights, err);
-    if (o->pointer->init)
-        o->pointer->init(o, config, weights, err);
+    if (strcmp(config->output.pointer, "readout") == 0)
+        block_linear(&o->key, "output", "key", config_readout_size(config), context, false, weights, err);
 }
 
 /* See et al. 2017: P = P(copy) p + (1 - P(copy)) softmax(logits), P(copy) = sigmoid(g) (their p_gen is 1 - P(copy)). Both sides
  * divided by (1 - P(copy)) / exp(L), L the log of the logits' sum, leave exp(logits), and exp(L + g) p_j of position j. */
 static void score_generator(const struct output *o, const struct row *row, float *scores) {
-    float log_sum = o->kernels->summarize(row->logits, o->vocabulary, 0, NULL).log_sum;
-    float shift = o->gate->logit(o, row) + log_sum;
-    o->pointer->share(o, row, scores);
-    for (size_t j = 0; j < row->copies->length; j++)
-        scores[j] += shift;
+    size_t length = row->copies->length;
+    float gate, log_sum = o->kernels->summarize(row->logits, o->vocabulary, 0, NULL).log_sum;
+    if (o->gate_readout.out > 0) {
+        linear_apply(&o->gate_readout, row->readout, o->gate_readout.in, 1, &gate, 1);
+    } else {
+        float context, state, input;
+        o->kernels->weighted_sum(row->attention, row->copies->gates, length, 1, &context);
+        linear_apply(&o->gate_state, row->top, o->gate_state.in, 1, &state, 1);
+        linear_apply(&o->gate_input, row->input, o->gate_input.in, 1, &input, 1);
+        gate = context + state + input;
+    }
+
+    float shift = gate + log_sum, all = 0;
+    if (o->key.out > 0) {
+        point(o, row, row->readout, scores);
+        all = o->kernels->summarize(scores, length, 0, NULL).log_sum;
+    } else {
+        for (size_t j = 0; j < length; j++)
+            scores[j] = logf(fmaxf(row->attention[j], FLT_MIN));
+    }
+    for (size_t j = 0; j < length; j++)
+        scores[j] = scores[j] - all + shift;
 }
 
 static const struct output_kind kinds[] = {
