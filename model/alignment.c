@@ -21,15 +21,7 @@ int alignment_init(struct alignment *alignment, const struct model_config *confi
                  err);
     block_linear(&alignment->key, "alignment", "key", size, config_annotation_size(config) + config->encoder.embedding, false,
                  weights, err);
-    if (!weights_failed(weights))
-        return 0;
-    alignment_done(alignment);
-    return -1;
-}
-
-void alignment_done(struct alignment *alignment) {
-    linear_done(&alignment->query);
-    linear_done(&alignment->key);
+    return weights_failed(weights) ? -1 : 0;
 }
 
 int soft_alignment_begin(struct sentence *sentence, const float *annotations, struct arena *scratch, struct error *err) {

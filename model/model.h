@@ -45,6 +45,7 @@ struct translator {
     struct shortlist *shortlist;     /* NULL if not in use */
     struct quality_weights *quality; /* NULL if the model does not estimate quality */
     struct pages pages;              /* the backend's */
+    struct arena arena;              /* holds the parts of the network */
     struct backend backend;
     struct encoder encoder;
     struct decoder decoder;
@@ -95,8 +96,6 @@ size_t sentence_closest(const struct sentence *sentence, size_t i, bool decided,
 
 int alignment_init(struct alignment *alignment, const struct model_config *config, struct weights *weights,
                    const struct kernels *kernels, struct error *err);
-/* A zeroed one is allowed. */
-void alignment_done(struct alignment *alignment);
 /* rows [n, T], each a distribution, of x [n, E + H]: embeddings and outputs side by side. keys [T, A]; queries [n, A]: scratch. */
 void alignment_rows(const struct alignment *alignment, const float *x, size_t n, const float *keys, size_t length, float *queries,
                     float *rows);

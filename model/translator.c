@@ -209,8 +209,8 @@ static int load_network(struct translator *t, bool packs, struct error *err) {
         t->source = t->target = NULL;
         malloc_trim(0);
     }
-    if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, err) != 0 ||
-        decoder_init(&t->decoder, &t->config, target, first, t->weights, kernels, err) != 0 ||
+    if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, &t->arena, err) != 0 ||
+        decoder_init(&t->decoder, &t->config, target, first, t->weights, kernels, &t->arena, err) != 0 ||
         output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) !=
             0 ||
         alignment_init(&t->alignment, &t->config, t->weights, kernels, err) != 0 ||
@@ -330,6 +330,7 @@ struct translator *translator_open(const char *folder, const struct translator_o
         error_memory(err);
         return NULL;
     }
+    arena_init(&t->arena, 1024);
     t->backend = backend_choose();
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
         model_languages_read(path, &t->languages, err) != 0 || path_in(folder, "model.safetensors", path, sizeof path, err) != 0 ||
@@ -372,11 +373,7 @@ failed:
 void translator_free(struct translator *translator) {
     if (!translator)
         return;
-    encoder_done(&translator->encoder);
-    decoder_done(&translator->decoder);
-    output_done(&translator->output);
-    alignment_done(&translator->alignment);
-    speller_done(&translator->speller);
+    arena_done(&translator->arena);
     pages_done(&translator->pages);
     weights_free(translator->weights);
     shortlist_free(translator->shortlist);

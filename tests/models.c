@@ -166,13 +166,22 @@ struct error model_error_with(const char *folder, const char *vocabulary) {
     return err;
 }
 
-struct weights *parameters_open(const char *header, const float *values, size_t count) {
+static struct pages pages;
+
+struct weights *parameters_open(const char *header, const float *values, size_t count, struct backend backend) {
     struct error err = {0};
     char *path = container_write(header, values, count * sizeof *values);
     struct weights *weights = weights_open(path, &err);
     ck_assert_msg(weights != NULL, "%s", err.message);
     file_remove(path);
+    backend.pages = &pages;
+    weights_use(weights, &backend);
     return weights;
+}
+
+void parameters_close(struct weights *weights) {
+    weights_free(weights);
+    pages_done(&pages);
 }
 
 const char *const model_texts[MODEL_TEXTS] = {"I",

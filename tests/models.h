@@ -49,6 +49,7 @@ void model_folder_remove(char *folder);
 struct error model_error_with(const char *folder, const char *vocabulary);
 
 /* Parameters from the header of a container and the float32 values [count] after it. */
-struct weights *parameters_open(const char *header, const float *values, size_t count);
+struct weights *parameters_open(const char *header, const float *values, size_t count, struct backend backend);
+void parameters_close(struct weights *weights);
 
 #endif

@@ -187,24 +187,13 @@ int attention_init(struct attention *attention, const struct model_config *confi
     a->kind = TABLE_FIND(scores, "attention.score", c->score, err);
     a->window = TABLE_FIND(windows, "attention.window", c->window, err);
     if (!a->kind || !a->window || a->kind->init(a, config, weights, err) != 0)
-        goto failed;
+        return -1;
     if (a->window->init)
         a->window->init(a, config, weights, err);
     if (c->learned_values)
         block_linear(&a->values, "attention", "value", a->value, a->annotation, false, weights, err);
     a->scratch = a->query_size + a->position.out;
-    if (!weights_failed(weights))
-        return 0;
-failed:
-    attention_done(a);
-    return -1;
-}
-
-void attention_done(struct attention *attention) {
-    linear_done(&attention->key);
-    linear_done(&attention->query);
-    linear_done(&attention->values);
-    linear_done(&attention->position);
+    return weights_failed(weights) ? -1 : 0;
 }
 
 void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys) {

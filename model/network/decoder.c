@@ -299,10 +299,10 @@ static int transformer_remember(const struct decoder *decoder, const struct enco
 /* ---- loading ---- */
 
 static int transformer_init(struct decoder *decoder, const struct model_config *config, struct weights *weights,
-                            struct error *err) {
+                            struct arena *arena, struct error *err) {
     const struct decoder_config *c = &config->decoder;
     const struct mixer_kind *mixer = TABLE_FIND(mixers, "decoder.mixer", c->mixer, err);
-    struct transformer *own = decoder->own = mixer ? calloc(1, sizeof *own) : NULL;
+    struct transformer *own = decoder->own = mixer ? arena_zalloc(arena, 1, sizeof *own) : NULL;
     if (!own)
         return mixer ? error_memory(err) : -1;
     own->mixer = mixer;
@@ -311,7 +311,7 @@ static int transformer_init(struct decoder *decoder, const struct model_config *
     own->wide = c->average_filter > c->blocks.filter ? c->average_filter : c->blocks.filter;
     own->alignment_layer = c->alignment_layer > 0 ? c->alignment_layer - 1 : c->layers - 1;
     own->alignment_head = c->alignment_head;
-    stack_init(&own->stack, "decoder", &c->blocks, c->hidden, config_target_positions(config), weights, decoder->kernels, err);
+    stack_init(&own->stack, "decoder", &c->blocks, c->hidden, config_target_positions(config), weights, arena, err);
     own->stack.half = weights_backend(weights)->half_past;
     for (size_t l = 0; l < own->count; l++) {
         struct layer *layer = &own->layers[l];
@@ -338,31 +338,13 @@ static int transformer_init(struct decoder *decoder, const struct model_config *
     return weights_failed(weights) ? -1 : 0;
 }
 
-static void transformer_done(void *own) {
-    struct transformer *loaded = own;
-    for (size_t l = 0; l < loaded->count; l++) {
-        struct layer *layer = &loaded->layers[l];
-        heads_done(&layer->mixer.self);
-        linear_done(&layer->mixer.candidate);
-        linear_done(&layer->mixer.forget);
-        linear_done(&layer->mixer.input);
-        linear_done(&layer->mixer.output);
-        linear_done(&layer->mixer.gate_input);
-        linear_done(&layer->mixer.gate_output);
-        heads_done(&layer->cross);
-        filter_done(&layer->filter);
-    }
-    stack_done(&loaded->stack);
-    free(loaded);
-}
-
-static const struct decoder_kind decoder_transformer = {transformer_init, transformer_done, transformer_start, transformer_remember,
+static const struct decoder_kind decoder_transformer = {transformer_init, transformer_start, transformer_remember,
                                                         transformer_step};
 
 /* ---- all decoders ---- */
 
 int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first, struct weights *weights,
-                 const struct kernels *kernels, struct error *err) {
+                 const struct kernels *kernels, struct arena *arena, struct error *err) {
     const struct decoder_config *c = &config->decoder;
     *decoder = (struct decoder){.kind = strcmp(c->style, "transformer") == 0 ? &decoder_transformer : &decoder_recurrent,
                                 .kernels = kernels,
@@ -370,16 +352,7 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
                                 .first = c->first_input == FIRST_ZERO ? DECODER_FIRST : first,
                                 .shape = {.input = c->embedding}};
     weights_table(weights, "decoder.embedding", vocabulary, c->embedding, &decoder->embedding, err);
-    if (decoder->kind->init(decoder, config, weights, err) == 0)
-        return 0;
-    decoder_done(decoder);
-    return -1;
-}
-
-void decoder_done(struct decoder *decoder) {
-    if (decoder->own)
-        decoder->kind->done(decoder->own);
-    decoder->own = NULL;
+    return decoder->kind->init(decoder, config, weights, arena, err);
 }
 
 int decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,

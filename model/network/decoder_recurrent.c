@@ -458,10 +458,11 @@ static int recurrent_start(const struct decoder *decoder, const struct encoded *
 /* ---- loading ---- */
 
 static void load_layer(struct recurrent *d, const struct model_config *config, size_t l, struct weights *weights,
-                       struct error *err) {
+                       struct arena *arena, struct error *err) {
     const struct decoder_config *c = &config->decoder;
     char name[64], gain[64], shift[64];
-    struct cell_shape shape = {.in = l == 0 ? c->embedding + d->feed : d->hidden, .hidden = d->hidden, .norm = d->norm};
+    struct cell_shape shape = {
+        .in = l == 0 ? c->embedding + d->feed : d->hidden, .hidden = d->hidden, .norm = d->norm, .arena = arena};
     if (l == 0 && d->style->reader == FIRST_CELL)
         shape.columns = shape.in + d->context;
     if (l > 0)
@@ -480,14 +481,15 @@ static void load_layer(struct recurrent *d, const struct model_config *config, s
     norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){gain, shift, d->hidden, 0}, weights, err);
 }
 
-static int recurrent_init(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
+static int recurrent_init(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct arena *arena,
+                          struct error *err) {
     const struct decoder_config *c = &config->decoder;
     const struct style *style = TABLE_FIND(styles, "decoder.style", c->style, err);
     const struct cell_kind *cell = cell_kind_find("decoder.cell", c->cell, err);
     const struct norm_kind *norm = norm_kind_find("decoder.normalization", c->normalization, err);
     if (!style || !cell || !norm)
         return -1;
-    struct recurrent *own = decoder->own = malloc(sizeof *own);
+    struct recurrent *own = decoder->own = arena_alloc(arena, 1, sizeof *own);
     if (!own)
         return error_memory(err);
     *own = (struct recurrent){.style = style,
@@ -506,7 +508,7 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
                               .initial_cell = c->initial_cell};
     decoder->attends = config_attends(config);
     for (size_t l = 0; l < own->layers; l++)
-        load_layer(own, config, l, weights, err);
+        load_layer(own, config, l, weights, arena, err);
 
     /* Besides the readout, the context is read by the right part of the first cell's matrix, whose left part has the bias, or by a
      * second cell. */
@@ -516,7 +518,8 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
         weights_linear(weights, &names, cell->gates * own->hidden, own->context, &own->input_context, err);
     }
     if (style->reader == SECOND_CELL) {
-        struct cell_shape shape = {.in = own->context, .hidden = own->hidden, .norm = norm, .transitions = c->transitions};
+        struct cell_shape shape = {
+            .in = own->context, .hidden = own->hidden, .norm = norm, .transitions = c->transitions, .arena = arena};
         cell_init(&own->conditional, cell, "decoder.conditional.", &shape, weights, own->kernels, err);
     }
     if (readout_load(&own->readout, config, norm, weights, err) != 0 ||
@@ -534,19 +537,4 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
     return 0;
 }
 
-static void recurrent_done(void *own) {
-    struct recurrent *d = own;
-    for (size_t l = 0; l < d->layers; l++) {
-        cell_done(&d->cells[l]);
-        linear_done(&d->initial[l]);
-    }
-    cell_done(&d->conditional);
-    linear_done(&d->input_context);
-    for (size_t i = 0; i < d->readout.part_count; i++)
-        linear_done(&d->readout.parts[i].layer);
-    linear_done(&d->readout.context_part.layer);
-    attention_done(&d->attention);
-    free(d);
-}
-
-const struct decoder_kind decoder_recurrent = {recurrent_init, recurrent_done, recurrent_start, recurrent_remember, recurrent_step};
+const struct decoder_kind decoder_recurrent = {recurrent_init, recurrent_start, recurrent_remember, recurrent_step};

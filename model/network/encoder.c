@@ -17,14 +17,14 @@ struct sequences {
     float *looks; /* [layers, T, heads, T] written: the weights of a single sentence; NULL: not wanted */
 };
 
-/* init loads the parameters into encoder->own; -1: encoder_done frees what was loaded. done frees own. begin: x [tokens, E],
+/* init loads the parameters into encoder->own, in the arena. begin: x [tokens, E],
  * embedded, may be overwritten; out and scratch come from the arena; returns what the parts of an encoding work on, or NULL if
  * memory is out. advance (NULL: begin has encoded everything) does `work` multiplications or somewhat more, some rows of some
  * layers, and returns true after the last ones. The sequences' lengths must stay. */
 struct encoder_kind {
     const char *name;
-    int (*init)(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err);
-    void (*done)(void *own);
+    int (*init)(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct arena *arena,
+                struct error *err);
     void *(*begin)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
                    struct encoded *out);
     bool (*advance)(const struct encoder *encoder, void *parts, size_t work);
@@ -79,10 +79,11 @@ static bool reads_apart(const struct recurrent *e, size_t l) {
     return l > 0 && e->stack->apart;
 }
 
-static int recurrent_init(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err) {
+static int recurrent_init(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct arena *arena,
+                          struct error *err) {
     static const char *const directions[] = {"forward", "backward"};
     const struct encoder_config *c = &config->encoder;
-    struct recurrent *own = encoder->own = malloc(sizeof *own);
+    struct recurrent *own = encoder->own = arena_alloc(arena, 1, sizeof *own);
     if (!own)
         return error_memory(err);
     *own = (struct recurrent){.kernels = encoder->kernels,
@@ -101,20 +102,13 @@ static int recurrent_init(struct encoder *encoder, const struct model_config *co
             struct cell_shape shape = {.in = reads_apart(own, l) ? own->hidden : input_size(own, l),
                                        .hidden = own->hidden,
                                        .norm = own->norm,
-                                       .transitions = c->transitions};
+                                       .transitions = c->transitions,
+                                       .arena = arena};
             char prefix[64];
             snprintf(prefix, sizeof prefix, "encoder.layers.%zu.%s.", l, directions[d]);
             cell_init(&own->cells[l][d], own->cell, prefix, &shape, weights, own->kernels, err);
         }
     return weights_failed(weights) ? -1 : 0;
-}
-
-static void recurrent_done(void *own) {
-    struct recurrent *e = own;
-    for (size_t l = 0; l < e->layers; l++)
-        for (size_t d = 0; d < 2; d++)
-            cell_done(&e->cells[l][d]);
-    free(e);
 }
 
 /* Sentences in the order of falling length: those that reach step t are the first ones. */
@@ -227,14 +221,15 @@ struct convolutional {
     struct linear convolutions[CONFIG_MAX_LAYERS]; /* [2H, m * H], the taps of a row one after the other */
 };
 
-static int convolutional_init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
-    struct convolutional *own = e->own = calloc(1, sizeof *own);
+static int convolutional_init(struct encoder *e, const struct model_config *config, struct weights *weights, struct arena *arena,
+                              struct error *err) {
+    struct convolutional *own = e->own = arena_zalloc(arena, 1, sizeof *own);
     if (!own)
         return error_memory(err);
     own->hidden = config->encoder.hidden;
     own->layers = config->encoder.layers;
     own->width = config->encoder.width;
-    struct positions_options positions = {"learned", "encoder.positions", e->embedding_size, config_positions(config), 0};
+    struct positions_options positions = {"learned", "encoder.positions", e->embedding_size, config_positions(config), 0, NULL};
     positions_init(&own->positions, &positions, weights, err);
     block_linear(&own->input, "encoder", "input", own->hidden, e->embedding_size, true, weights, err);
     for (size_t l = 0; l < own->layers; l++) {
@@ -243,14 +238,6 @@ static int convolutional_init(struct encoder *e, const struct model_config *conf
         block_linear(&own->convolutions[l], prefix, "convolution", 2 * own->hidden, own->width * own->hidden, true, weights, err);
     }
     return weights_failed(weights) ? -1 : 0;
-}
-
-static void convolutional_done(void *own) {
-    struct convolutional *loaded = own;
-    linear_done(&loaded->input);
-    for (size_t l = 0; l < loaded->layers; l++)
-        linear_done(&loaded->convolutions[l]);
-    free(loaded);
 }
 
 static void *convolutional_begin(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
@@ -328,14 +315,15 @@ struct parts {
     bool keyed;
 };
 
-static int transformer_init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
-    struct transformer *own = e->own = calloc(1, sizeof *own);
+static int transformer_init(struct encoder *e, const struct model_config *config, struct weights *weights, struct arena *arena,
+                            struct error *err) {
+    struct transformer *own = e->own = arena_zalloc(arena, 1, sizeof *own);
     if (!own)
         return error_memory(err);
     own->count = config->encoder.layers;
     e->self = (struct lookers){own->count, config->encoder.blocks.heads};
-    stack_init(&own->stack, "encoder", &config->encoder.blocks, config->encoder.hidden, config_positions(config), weights,
-               e->kernels, err);
+    stack_init(&own->stack, "encoder", &config->encoder.blocks, config->encoder.hidden, config_positions(config), weights, arena,
+               err);
     for (size_t l = 0; l < own->count; l++) {
         char self[PARAMETER_BYTES], filter[PARAMETER_BYTES];
         snprintf(self, sizeof self, "encoder.layers.%zu.self", l);
@@ -344,16 +332,6 @@ static int transformer_init(struct encoder *e, const struct model_config *config
         filter_init(&own->layers[l].filter, &own->stack, filter, weights, err);
     }
     return weights_failed(weights) ? -1 : 0;
-}
-
-static void transformer_done(void *own) {
-    struct transformer *loaded = own;
-    for (size_t l = 0; l < loaded->count; l++) {
-        heads_done(&loaded->layers[l].self);
-        filter_done(&loaded->layers[l].filter);
-    }
-    stack_done(&loaded->stack);
-    free(loaded);
 }
 
 static void *transformer_begin(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
@@ -453,13 +431,13 @@ static bool transformer_advance(const struct encoder *e, void *all, size_t work)
 /* ---- all encoders ---- */
 
 static const struct encoder_kind kinds[] = {
-    {"recurrent", recurrent_init, recurrent_done, recurrent_begin, NULL},
-    {"convolutional", convolutional_init, convolutional_done, convolutional_begin, NULL},
-    {"transformer", transformer_init, transformer_done, transformer_begin, transformer_advance},
+    {"recurrent", recurrent_init, recurrent_begin, NULL},
+    {"convolutional", convolutional_init, convolutional_begin, NULL},
+    {"transformer", transformer_init, transformer_begin, transformer_advance},
 };
 
 int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, struct weights *weights,
-                 const struct kernels *kernels, struct error *err) {
+                 const struct kernels *kernels, struct arena *arena, struct error *err) {
     const struct encoder_config *c = &config->encoder;
     *encoder = (struct encoder){
         .kernels = kernels, .vocabulary = vocabulary, .embedding_size = c->embedding, .annotation = config_annotation_size(config)};
@@ -468,16 +446,7 @@ int encoder_init(struct encoder *encoder, const struct model_config *config, siz
         return -1;
     const char *embedding = c->embedding_shared ? "decoder.embedding" : "encoder.embedding";
     weights_table(weights, embedding, vocabulary, c->embedding, &encoder->embedding, err);
-    if (encoder->kind->init(encoder, config, weights, err) == 0)
-        return 0;
-    encoder_done(encoder);
-    return -1;
-}
-
-void encoder_done(struct encoder *encoder) {
-    if (encoder->own)
-        encoder->kind->done(encoder->own);
-    encoder->own = NULL;
+    return encoder->kind->init(encoder, config, weights, arena, err);
 }
 
 /* Returns the embeddings [tokens, E] of the sentences, which it describes in `sequences`; NULL: out of memory. */

@@ -104,7 +104,7 @@ int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefi
               err);
     load_half(&(struct half){prefix, "state", shape->hidden, 0, &cell->state, &cell->state_norm}, kind, shape, weights, err);
 
-    cell->transitions = shape->transitions > 0 ? calloc(shape->transitions, sizeof *cell->transitions) : NULL;
+    cell->transitions = shape->transitions > 0 ? arena_zalloc(shape->arena, shape->transitions, sizeof *cell->transitions) : NULL;
     if (cell->transitions) {
         cell->transition_count = shape->transitions;
     } else if (shape->transitions > 0) {
@@ -120,20 +120,7 @@ int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefi
         load_half(&(struct half){within, "state", shape->hidden, 0, &transition->state, &transition->norm}, kind, shape, weights,
                   err);
     }
-    if (!weights_failed(weights))
-        return 0;
-    cell_done(cell);
-    return -1;
-}
-
-void cell_done(struct cell *cell) {
-    linear_done(&cell->input);
-    linear_done(&cell->state);
-    for (size_t i = 0; i < cell->transition_count; i++)
-        linear_done(&cell->transitions[i].state);
-    free(cell->transitions);
-    cell->transitions = NULL;
-    cell->transition_count = 0;
+    return weights_failed(weights) ? -1 : 0;
 }
 
 /* ---- stepping a cell ---- */
@@ -184,7 +171,7 @@ void cell_step(const struct cell *cell, const struct cell_inputs *inputs, size_t
  * for all): x += p of a position after the table's end. */
 struct positions_kind {
     const char *name;
-    int (*init)(struct positions *positions, const char *parameter, struct weights *weights, struct error *err);
+    int (*init)(struct positions *positions, const struct positions_options *options, struct weights *weights, struct error *err);
     void (*beyond)(const struct positions *positions, size_t position, float *x);
 };
 
@@ -199,32 +186,34 @@ static void add_sinusoids(const struct positions *positions, size_t position, fl
     }
 }
 
-static int make_sinusoids(struct positions *positions, const char *parameter, struct weights *weights, struct error *err) {
-    (void)parameter;
-    positions->made = calloc(positions->rows, positions->size * sizeof *positions->made);
-    if (!positions->made) {
+static int make_sinusoids(struct positions *positions, const struct positions_options *options, struct weights *weights,
+                          struct error *err) {
+    float *table = arena_zalloc(options->arena, positions->rows, positions->size * sizeof *table);
+    if (!table) {
         error_memory(err);
         return weights_fail(weights);
     }
     for (size_t t = 0; t < positions->rows; t++)
-        add_sinusoids(positions, positions->offset + t, positions->made + t * positions->size);
-    positions->table = positions->made;
+        add_sinusoids(positions, positions->offset + t, table + t * positions->size);
+    positions->table = table;
     return 0;
 }
 
-static int load_learned(struct positions *positions, const char *parameter, struct weights *weights, struct error *err) {
-    positions->table = weights_get(weights, parameter, positions->rows, positions->size, err);
+static int load_learned(struct positions *positions, const struct positions_options *options, struct weights *weights,
+                        struct error *err) {
+    positions->table = weights_get(weights, options->parameter, positions->rows, positions->size, err);
     return positions->table ? 0 : -1;
 }
 
 /* Row 0 is position 0, so that the first token has row `offset`. */
-static int load_stored(struct positions *positions, const char *parameter, struct weights *weights, struct error *err) {
-    size_t rows = weights_rows(weights, parameter);
-    const float *table = weights_get(weights, parameter, rows, positions->size, err);
+static int load_stored(struct positions *positions, const struct positions_options *options, struct weights *weights,
+                       struct error *err) {
+    size_t rows = weights_rows(weights, options->parameter);
+    const float *table = weights_get(weights, options->parameter, rows, positions->size, err);
     if (!table)
         return -1;
     if (rows <= positions->offset) {
-        error_set(err, ERROR_FORMAT, "tensor %s: has %zu positions, and the first token has position %zu", parameter, rows,
+        error_set(err, ERROR_FORMAT, "tensor %s: has %zu positions, and the first token has position %zu", options->parameter, rows,
                   positions->offset);
         return weights_fail(weights);
     }
@@ -233,8 +222,9 @@ static int load_stored(struct positions *positions, const char *parameter, struc
     return 0;
 }
 
-static int use_alibi(struct positions *positions, const char *parameter, struct weights *weights, struct error *err) {
-    (void)parameter, (void)weights, (void)err;
+static int use_alibi(struct positions *positions, const struct positions_options *options, struct weights *weights,
+                     struct error *err) {
+    (void)options, (void)weights, (void)err;
     positions->alibi = true;
     return 0;
 }
@@ -253,12 +243,7 @@ int positions_init(struct positions *positions, const struct positions_options *
     positions->kind = TABLE_FIND(positions_kinds, options->parameter, options->kind, err);
     if (!positions->kind)
         return weights_fail(weights);
-    return positions->kind->init ? positions->kind->init(positions, options->parameter, weights, err) : 0;
-}
-
-void positions_done(struct positions *positions) {
-    free(positions->made);
-    *positions = (struct positions){0};
+    return positions->kind->init ? positions->kind->init(positions, options, weights, err) : 0;
 }
 
 void positions_add(const struct positions *positions, const struct kernels *kernels, size_t position, float *x) {
@@ -287,8 +272,9 @@ activation *activation_find(const char *key, const char *name, struct weights *w
 }
 
 void stack_init(struct stack *stack, const char *side, const struct blocks_config *config, size_t size, size_t positions,
-                struct weights *weights, const struct kernels *kernels, struct error *err) {
+                struct weights *weights, struct arena *arena, struct error *err) {
     char name[PARAMETER_BYTES];
+    const struct kernels *kernels = weights_backend(weights)->kernels;
     *stack = (struct stack){.kernels = kernels,
                             .heads = {.count = config->heads, .size = size / config->heads},
                             .size = size,
@@ -300,13 +286,10 @@ void stack_init(struct stack *stack, const char *side, const struct blocks_confi
     stack->activate = activation_find(name, config->activation, weights, kernels, err);
     snprintf(name, sizeof name, "%s.positions", side);
     positions_init(&stack->positions,
-                   &(struct positions_options){config->positions, name, size, positions, config->position_offset}, weights, err);
+                   &(struct positions_options){config->positions, name, size, positions, config->position_offset, arena}, weights,
+                   err);
     if (stack->pre)
         block_norm(&stack->top, stack, side, weights, err);
-}
-
-void stack_done(struct stack *stack) {
-    positions_done(&stack->positions);
 }
 
 void stack_enter(const struct stack *stack, size_t position, float *x) {
@@ -362,23 +345,11 @@ void heads_init(struct heads *heads, const struct stack *stack, const char *pref
     block_norm(&heads->norm, stack, prefix, weights, err);
 }
 
-void heads_done(struct heads *heads) {
-    linear_done(&heads->query);
-    linear_done(&heads->key);
-    linear_done(&heads->value);
-    linear_done(&heads->output);
-}
-
 void filter_init(struct filter *filter, const struct stack *stack, const char *prefix, struct weights *weights, struct error *err) {
     *filter = (struct filter){0};
     block_linear(&filter->input, prefix, "input", stack->filter, stack->size, true, weights, err);
     block_linear(&filter->output, prefix, "output", stack->size, stack->filter, true, weights, err);
     block_norm(&filter->norm, stack, prefix, weights, err);
-}
-
-void filter_done(struct filter *filter) {
-    linear_done(&filter->input);
-    linear_done(&filter->output);
 }
 
 void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x, float *u, float *y, float *wide) {

@@ -1,9 +1,13 @@
 /* The parts from which networks are built: normalisation, recurrent cells, attention, and the parts that a transformer's encoder
  * and decoder have in common. Each kind is a row of a table; a new one is a row there and one in weights/model/norm.py, network.py
- * or transformer.py. */
+ * or transformer.py.
+ *
+ * Parts of a network are not freed one by one: their matrices lie in the pages of the weights' backend or in a file, vectors belong
+ * to the weights, and everything else lies in the arena that is given when they are loaded. */
 #ifndef ALIGND_LAYERS_H
 #define ALIGND_LAYERS_H
 
+#include "model/base/arena.h"
 #include "model/compute/kernels.h"
 #include "model/compute/matrix.h"
 #include "model/weights/config.h"
@@ -72,7 +76,7 @@ struct cell {
     size_t hidden;
     struct linear input, state;         /* [gates * H, in], [gates * H, H], each with its bias (PyTorch's two) */
     struct norm input_norm, state_norm; /* of these products */
-    struct transition *transitions;     /* owned: those that follow in each step */
+    struct transition *transitions;     /* [transition_count] those that follow in each step */
     size_t transition_count;
 };
 
@@ -81,13 +85,13 @@ struct cell_shape {
     size_t columns;               /* of the matrix weight_input, of which the cell reads the first `in`; 0: exactly those */
     const struct norm_kind *norm; /* of each product; NULL: none */
     size_t transitions;
+    struct arena *arena; /* holds the transitions; NULL: there are none */
 };
 
 /* Loads PREFIXweight_input, weight_state, bias_input, bias_state, and, if it is normalised, gain_input, shift_input, gain_state,
  * shift_state; for transition n PREFIXtransitions.n.bias_input and everything that ends in _state. */
 int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, const struct cell_shape *shape,
               struct weights *weights, const struct kernels *kernels, struct error *err);
-void cell_done(struct cell *cell);
 
 /* The products W x + b of a cell's rows with their inputs [gates * H], not normalised: row r's at products + rows[r] * ld, or at
  * products + r * ld if rows is NULL. */
@@ -147,7 +151,6 @@ struct attention_step {
 
 int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,
                    const struct kernels *kernels, struct error *err);
-void attention_done(struct attention *attention);
 
 /* keys [tokens, key_size] of annotations [tokens, D], sentences end to end. */
 void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
@@ -188,8 +191,7 @@ struct positions {
     const struct positions_kind *kind;
     size_t size, rows;  /* d; of the table */
     size_t offset;      /* the position of the first row of the table, or of the first token in a stored one */
-    const float *table; /* [rows, d], owned by the weights, or `made`; NULL: nothing is added */
-    float *made;        /* owned */
+    const float *table; /* [rows, d]; NULL: nothing is added */
     bool alibi;         /* scores fall with the distance instead (model/network/layers.h) */
 };
 
@@ -198,13 +200,12 @@ struct positions_options {
     const char *parameter; /* the name of the table in the weights; errors call a kind that is not known by it, too */
     size_t size, rows;     /* d; how many learned positions there are. A stored table has as many as it has */
     size_t offset;         /* the position of the first token: sinusoidal or stored */
+    struct arena *arena;   /* holds a table of sinusoids */
 };
 
-/* Errors as weights_linear's; call positions_done in any case. */
+/* Errors as weights_linear's. */
 int positions_init(struct positions *positions, const struct positions_options *options, struct weights *weights,
                    struct error *err);
-/* A zeroed one is allowed. */
-void positions_done(struct positions *positions);
 
 /* x [d] += p(offset + position). All positions after the last one of a table in the weights count as that. */
 void positions_add(const struct positions *positions, const struct kernels *kernels, size_t position, float *x);
@@ -231,10 +232,9 @@ struct stack {
 };
 
 /* side: "encoder" or "decoder", the beginning of the parameters' names. positions: the rows of positions_init. Failures as
- * weights_get's, for weights_failed; call stack_done in any case. */
+ * weights_get's, for weights_failed. */
 void stack_init(struct stack *stack, const char *side, const struct blocks_config *config, size_t size, size_t positions,
-                struct weights *weights, const struct kernels *kernels, struct error *err);
-void stack_done(struct stack *stack);
+                struct weights *weights, struct arena *arena, struct error *err);
 
 /* Turns the embedding x [d] of the token at this position into the input of the first block. */
 void stack_enter(const struct stack *stack, size_t position, float *x);
@@ -264,7 +264,6 @@ struct heads {
 /* PREFIX.query, .key, .value, .output, .norm; memory: D, the size of an m. Failures as above. */
 void heads_init(struct heads *heads, const struct stack *stack, const char *prefix, size_t memory, struct weights *weights,
                 struct error *err);
-void heads_done(struct heads *heads);
 
 /* F(x) = W2 act(W1 x + b1) + b2. */
 struct filter {
@@ -274,7 +273,6 @@ struct filter {
 
 /* PREFIX.input, .output, .norm. Failures as above. */
 void filter_init(struct filter *filter, const struct stack *stack, const char *prefix, struct weights *weights, struct error *err);
-void filter_done(struct filter *filter);
 /* Updates x [rows, d]. Scratch: u, y [rows, d], wide [rows, f]. */
 void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x, float *u, float *y, float *wide);
 

@@ -104,8 +104,7 @@ struct encoded {
 };
 
 int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, struct weights *weights,
-                 const struct kernels *kernels, struct error *err);
-void encoder_done(struct encoder *encoder);
+                 const struct kernels *kernels, struct arena *arena, struct error *err);
 
 /* Encodes n sentences. ids: all tokens end to end, each inside the vocabulary; lengths [n], each >= 1. out and all scratch are
  * allocated in the arena. Thread-safe, because the encoder is immutable. Call encoder_advance with the result of encoder_begin
@@ -157,8 +156,7 @@ struct decoder {
 
 /* first: the id of <s> or </s>, as decoder.first_input of config.json says. */
 int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first, struct weights *weights,
-                 const struct kernels *kernels, struct error *err);
-void decoder_done(struct decoder *decoder);
+                 const struct kernels *kernels, struct arena *arena, struct error *err);
 
 /* The first states [n, S] of n sentences just encoded: lengths [n]. Scratch in the arena. -1 with ERROR_MEMORY. */
 int decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
@@ -206,7 +204,6 @@ struct output_options {
 
 int output_init(struct output *output, const struct model_config *config, const struct output_options *options,
                 struct weights *weights, const struct kernels *kernels, struct error *err);
-void output_done(struct output *output);
 
 bool output_copies(const struct output *output);
 /* False: it can produce only the source's words. */
@@ -274,19 +271,17 @@ struct speller {
 
 int speller_init(struct speller *speller, const struct model_config *config, const struct tokenizer *characters,
                  struct weights *weights, const struct kernels *kernels, struct error *err);
-void speller_done(struct speller *speller);
 
 /* readout [O] -> the word, in the arena; NULL if it has no characters. -1 with ERROR_MEMORY. */
 int speller_run(const struct speller *speller, const float *readout, struct arena *arena, const char **word, struct error *err);
 
 /* ---- for kinds of decoders ---- */
 
-/* init loads the parameters into decoder->own, and sets the
- * shape and whether it attends; -1: decoder_done frees what was loaded. done frees own. The others implement the functions above.
- * */
+/* init loads the parameters into decoder->own, in the arena, and sets the shape and whether it attends. The others implement the
+ * functions above. */
 struct decoder_kind {
-    int (*init)(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err);
-    void (*done)(void *own);
+    int (*init)(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct arena *arena,
+                struct error *err);
     int (*start)(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n, struct arena *arena,
                  float *states, struct error *err);
     int (*remember)(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count, struct arena *arena,

@@ -101,19 +101,7 @@ int output_init(struct output *output, const struct model_config *config, const 
     }
     if (output->kind->init)
         output->kind->init(output, config, weights, err);
-    if (!weights_failed(weights))
-        return 0;
-    output_done(output);
-    return -1;
-}
-
-void output_done(struct output *output) {
-    linear_done(&output->linear);
-    linear_done(&output->key);
-    linear_done(&output->gate_context);
-    linear_done(&output->gate_state);
-    linear_done(&output->gate_input);
-    linear_done(&output->gate_readout);
+    return weights_failed(weights) ? -1 : 0;
 }
 
 bool output_copies(const struct output *output) {
@@ -277,11 +265,6 @@ int speller_init(struct speller *speller, const struct model_config *config, con
               &(struct cell_shape){.in = embedding, .hidden = hidden}, weights, kernels, err);
     block_linear(&speller->output, "speller", "output", size, hidden, true, weights, err);
     return weights_failed(weights) ? -1 : 0;
-}
-
-void speller_done(struct speller *speller) {
-    cell_done(&speller->cell);
-    linear_done(&speller->output);
 }
 
 int speller_run(const struct speller *speller, const float *readout, struct arena *arena, const char **word, struct error *err) {

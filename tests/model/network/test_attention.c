@@ -73,7 +73,6 @@ static void attend(const struct kernels *kernels, size_t size, const float *quer
     float scratch[1]; /* the query is not projected */
     ck_assert_int_eq(attention_init(&attention, &config, NULL, kernels, NULL), 0);
     attention_run(&attention, &row, 1, &(struct attention_step){.queries = {query, size}, .contexts = context, .scratch = scratch});
-    attention_done(&attention);
 }
 
 /* Hagan's lecture. The scores are exact; weights and context are printed there to three digits. The first weight is .4195
@@ -298,8 +297,7 @@ static void run_open(struct run *run, const struct score_case *score, const stru
     if (config.attention.normalization[0] == '\0')
         strcpy(config.attention.normalization, "none");
     *run = (struct run){.score = score, .parameters = noise(score->parameters, 1, 21)};
-    run->file = parameters_open(score->header, run->parameters, score->parameters);
-    weights_use(run->file, &(struct backend){.kernels = kernels});
+    run->file = parameters_open(score->header, run->parameters, score->parameters, (struct backend){.kernels = kernels});
     ck_assert_msg(attention_init(&run->attention, &config, run->file, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(run->file, &err), 0);
     ck_assert_uint_eq(run->attention.key_size, score->key_size);
@@ -346,8 +344,7 @@ static void run_close(struct run *run) {
     free(run->covered);
     free(run->states);
     free(run->annotations);
-    attention_done(&run->attention);
-    weights_free(run->file);
+    parameters_close(run->file);
     free(run->parameters);
 }
 
@@ -436,12 +433,11 @@ END_TEST
 static void expect_failure(const struct model_config *config, const char *header, const char *message) {
     struct attention attention;
     struct error err = {0};
-    struct weights *weights = parameters_open(header, NULL, 0);
+    struct weights *weights = parameters_open(header, NULL, 0, (struct backend){.kernels = kernels_choose()});
     ck_assert_int_eq(attention_init(&attention, config, weights, kernels_choose(), &err), -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);
-    attention_done(&attention);
-    weights_free(weights);
+    parameters_close(weights);
 }
 
 START_TEST(what_does_not_fit_is_named) {

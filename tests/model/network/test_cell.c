@@ -100,9 +100,8 @@ static void run(const char *name, formula *expected, const size_t *x_rows, const
     struct cell cell;
     const struct cell_kind *kind = cell_kind_find("cell", name, NULL);
     struct parameters p = parameters_create(kind->gates);
-    struct weights *weights = parameters_open(p.header, p.values, p.count);
+    struct weights *weights = parameters_open(p.header, p.values, p.count, (struct backend){.kernels = kernels});
     struct error err = {0};
-    weights_use(weights, &(struct backend){.kernels = kernels});
     ck_assert_msg(cell_init(&cell, kind, "layer.", &(struct cell_shape){.in = IN, .hidden = HIDDEN}, weights, kernels, &err) == 0,
                   "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
@@ -120,8 +119,7 @@ static void run(const char *name, formula *expected, const size_t *x_rows, const
     guarded_free(after);
     free(before);
     free(inputs);
-    cell_done(&cell);
-    weights_free(weights);
+    parameters_close(weights);
     free(p.values);
 }
 
@@ -153,7 +151,7 @@ END_TEST
 START_TEST(columns_are_taken_from_the_left) {
     enum { LEFT = 4 };
     struct parameters p = parameters_create(3);
-    struct weights *weights = parameters_open(p.header, p.values, p.count);
+    struct weights *weights = parameters_open(p.header, p.values, p.count, (struct backend){.kernels = kernels_choose()});
     struct cell whole, left;
     struct cell_shape all = {.in = IN, .hidden = HIDDEN}, part = {.in = LEFT, .hidden = HIDDEN, .columns = IN};
     const struct kernels *kernels = kernels_choose();
@@ -164,9 +162,7 @@ START_TEST(columns_are_taken_from_the_left) {
     linear_apply(&left.input, x, LEFT, 1, got, p.gates);
     for (size_t i = 0; i < p.gates; i++)
         ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
-    cell_done(&whole);
-    cell_done(&left);
-    weights_free(weights);
+    parameters_close(weights);
     free(p.values);
 }
 END_TEST
@@ -213,16 +209,18 @@ static struct weights *deep_open(float **values) {
     char header[2048];
     size_t count = deep_header(header, sizeof header);
     *values = noise(count, 0.7f, 11);
-    return parameters_open(header, *values, count);
+    return parameters_open(header, *values, count, (struct backend){.kernels = kernels_choose()});
 }
 
 /* Rows that share an input: it is normalised for each, and stays as it was; scratch is what cell_scratch says. */
 START_TEST(shared_inputs_are_not_written_to) {
     static const size_t x_rows[ROWS] = {1, 1, 0, 1, 0};
     enum { GATES = 3 * HIDDEN };
+    struct arena arena;
+    arena_init(&arena, 1 << 10);
     struct cell cell;
     struct cell_shape shape = {
-        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "gates", NULL), .transitions = 1};
+        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "gates", NULL), .transitions = 1, .arena = &arena};
     float *values;
     struct weights *weights = deep_open(&values);
     ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), NULL), 0);
@@ -242,8 +240,8 @@ START_TEST(shared_inputs_are_not_written_to) {
     guarded_free(before);
     free(states);
     free(gates);
-    cell_done(&cell);
-    weights_free(weights);
+    arena_done(&arena);
+    parameters_close(weights);
     free(values);
 }
 END_TEST
@@ -257,29 +255,28 @@ START_TEST(gates_are_normalised_apart) {
     ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), NULL), 0);
     ck_assert_uint_eq(cell.input_norm.first, 2 * HIDDEN);
     ck_assert_uint_eq(cell.state_norm.first, 2 * HIDDEN);
-    cell_done(&cell);
     shape.norm = norm_kind_find("normalization", "layer", NULL);
     ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), NULL), 0);
     ck_assert_uint_eq(cell.input_norm.first, 3 * HIDDEN);
-    cell_done(&cell);
-    weights_free(weights);
+    parameters_close(weights);
     free(values);
 }
 END_TEST
 
-/* The second transition is missing: everything before it, already loaded, is freed. */
+/* The second transition is missing. */
 START_TEST(a_missing_transition_is_named) {
+    struct arena arena;
+    arena_init(&arena, 1 << 10);
     struct cell cell;
     struct error err = {0};
     struct cell_shape shape = {
-        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "layer", NULL), .transitions = 2};
+        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "layer", NULL), .transitions = 2, .arena = &arena};
     float *values;
     struct weights *weights = deep_open(&values);
     ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), &err), -1);
     ck_assert_str_eq(err.message, "tensor layer.transitions.1.bias_input: missing");
-    ck_assert_ptr_null(cell.transitions);
-    cell_done(&cell);
-    weights_free(weights);
+    arena_done(&arena);
+    parameters_close(weights);
     free(values);
 }
 END_TEST
@@ -303,18 +300,15 @@ static void expect_failure(struct weights *weights, const char *kind, const char
     ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", kind, NULL), prefix, &shape, weights, kernels_choose(), &err), -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);
-    ck_assert_ptr_null(cell.input.packed); /* nothing is left to free, and cell_done may be called all the same */
-    ck_assert_ptr_null(cell.state.packed);
-    cell_done(&cell);
 }
 
 START_TEST(wrong_parameters_are_named) {
     struct parameters p = parameters_create(3);
-    struct weights *weights = parameters_open(p.header, p.values, p.count);
+    struct weights *weights = parameters_open(p.header, p.values, p.count, (struct backend){.kernels = kernels_choose()});
     expect_failure(weights, "gru", "other.", IN, "tensor other.bias_input: missing");
     expect_failure(weights, "lstm", "layer.", IN, "tensor layer.bias_input: shape [57], but the model needs [76]");
     expect_failure(weights, "gru", "layer.", IN + 1, "tensor layer.weight_input: shape [57, 7], but the model needs [57, 8]");
-    weights_free(weights);
+    parameters_close(weights);
     free(p.values);
 }
 END_TEST
@@ -327,7 +321,7 @@ START_TEST(half_a_cell_is_none) {
     char *path = container_write(header, values, sizeof values);
     struct weights *weights = weights_open(path, NULL);
     expect_failure(weights, "gru", "layer.", IN, "tensor layer.bias_state: missing");
-    weights_free(weights);
+    parameters_close(weights);
     file_remove(path);
 }
 END_TEST

@@ -145,8 +145,8 @@ static void run(const struct setting *s, const struct kernels *kernels) {
     strcpy(config.output.type, s->kind->name);
     strcpy(config.output.gate, s->kind->gate ? s->kind->gate : "inputs");
     strcpy(config.output.pointer, s->kind->pointer ? s->kind->pointer : "attention");
-    struct weights *weights = parameters_open(s->kind->header, s->parameters, s->kind->parameters);
-    weights_use(weights, &(struct backend){.kernels = kernels});
+    struct weights *weights =
+        parameters_open(s->kind->header, s->parameters, s->kind->parameters, (struct backend){.kernels = kernels});
     ck_assert_msg(output_init(&output, &config, &(struct output_options){.vocabulary = VOCABULARY}, weights, kernels, &err) == 0,
                   "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
@@ -178,8 +178,7 @@ static void run(const struct setting *s, const struct kernels *kernels) {
     arena_done(&scratch);
     guarded_free(logits);
     free(keys);
-    output_done(&output);
-    weights_free(weights);
+    parameters_close(weights);
 }
 
 START_TEST(shares_equal_double_precision) {

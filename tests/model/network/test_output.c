@@ -91,8 +91,8 @@ static void run(bool tied, const struct kernels *kernels) {
     struct error err = {0};
     struct model_config config = configure(tied);
     struct output_options options = {.vocabulary = VOCABULARY, .shortlists = true};
-    struct weights *weights = parameters_open(tied ? tied_header : untied_header, parameters, VOCABULARY + MATRIX);
-    weights_use(weights, &(struct backend){.kernels = kernels});
+    struct weights *weights =
+        parameters_open(tied ? tied_header : untied_header, parameters, VOCABULARY + MATRIX, (struct backend){.kernels = kernels});
     ck_assert_msg(output_init(&output, &config, &options, weights, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
@@ -117,8 +117,7 @@ static void run(bool tied, const struct kernels *kernels) {
 
     guarded_free(logits);
     free(readouts);
-    output_done(&output);
-    weights_free(weights);
+    parameters_close(weights);
 }
 
 START_TEST(a_matrix_of_its_own) {
@@ -139,8 +138,8 @@ START_TEST(half_of_the_vocabulary) {
     struct model_config config = configure(false);
     struct output_options options = {.vocabulary = VOCABULARY, .shortlists = true};
     const struct kernels *kernels = kernel_set(_i);
-    struct weights *weights = parameters_open(untied_header, parameters, VOCABULARY + MATRIX);
-    weights_use(weights, &(struct backend){.kernels = kernels, .compute = COMPUTE_INT8});
+    struct weights *weights = parameters_open(untied_header, parameters, VOCABULARY + MATRIX,
+                                              (struct backend){.kernels = kernels, .compute = COMPUTE_INT8});
     ck_assert_msg(output_init(&output, &config, &options, weights, kernels, &err) == 0, "%s", err.message);
     ck_assert_uint_eq(linear_outruns_lookups(&output.linear, MANY, HALF), kernels->packings->int8->product_rows > 0);
     ck_assert(!linear_outruns_lookups(&output.linear, 1, HALF));
@@ -176,8 +175,7 @@ START_TEST(half_of_the_vocabulary) {
     ck_assert(guards_intact(together, MANY * VOCABULARY));
     guarded_free(together);
     free(readouts);
-    output_done(&output);
-    weights_free(weights);
+    parameters_close(weights);
 }
 END_TEST
 
@@ -185,13 +183,12 @@ static void expect_failure(const char *header, const float *values, size_t count
     struct output output;
     struct error err = {0};
     struct model_config config = configure(false);
-    struct weights *weights = parameters_open(header, values, count);
+    struct weights *weights = parameters_open(header, values, count, (struct backend){.kernels = kernels_choose()});
     ck_assert_int_eq(
         output_init(&output, &config, &(struct output_options){.vocabulary = VOCABULARY}, weights, kernels_choose(), &err), -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);
-    output_done(&output);
-    weights_free(weights);
+    parameters_close(weights);
 }
 
 START_TEST(missing_parameters_are_named) {

@@ -194,8 +194,11 @@ static void check_added(const struct positions *positions, size_t place, const d
 /* All sines, then all cosines, in the table and beyond it. */
 START_TEST(sinusoids_come_in_halves) {
     struct positions positions;
+    struct arena arena;
+    arena_init(&arena, 1 << 10);
     ck_assert_int_eq(
-        positions_init(&positions, &(struct positions_options){"sinusoidal", "encoder.positions", D, ROWS, 0}, NULL, NULL), 0);
+        positions_init(&positions, &(struct positions_options){"sinusoidal", "encoder.positions", D, ROWS, 0, &arena}, NULL, NULL),
+        0);
     for (size_t place = 0; place < 3 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D / 2; i++) {
@@ -205,24 +208,24 @@ START_TEST(sinusoids_come_in_halves) {
         }
         check_added(&positions, place, want);
     }
-    positions_done(&positions);
+    arena_done(&arena);
 }
 END_TEST
 
 START_TEST(learned_positions_end) {
     struct positions positions;
     float *values = noise(ROWS * D, 1, 5);
-    struct weights *weights = parameters_open(positions_header, values, ROWS * D);
+    struct weights *weights = parameters_open(positions_header, values, ROWS * D, (struct backend){.kernels = kernels_choose()});
     ck_assert_int_eq(
-        positions_init(&positions, &(struct positions_options){"learned", "encoder.positions", D, ROWS, 0}, weights, NULL), 0);
+        positions_init(&positions, &(struct positions_options){"learned", "encoder.positions", D, ROWS, 0, NULL}, weights, NULL),
+        0);
     for (size_t place = 0; place < 2 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D; i++)
             want[i] = (double)values[(place < ROWS ? place : ROWS - 1) * D + i];
         check_added(&positions, place, want);
     }
-    positions_done(&positions);
-    weights_free(weights);
+    parameters_close(weights);
     free(values);
 }
 END_TEST
@@ -232,10 +235,12 @@ END_TEST
 START_TEST(positions_begin_at_their_offset) {
     struct positions positions, from_zero;
     struct error err = {0};
+    struct arena arena;
+    arena_init(&arena, 1 << 10);
     float *values = noise(ROWS * D, 1, 5);
-    struct weights *weights = parameters_open(positions_header, values, ROWS * D);
-    struct positions_options stored = {"stored", "encoder.positions", D, 100, 1},
-                             computed = {"sinusoidal", "encoder.positions", D, ROWS, 2};
+    struct weights *weights = parameters_open(positions_header, values, ROWS * D, (struct backend){.kernels = kernels_choose()});
+    struct positions_options stored = {"stored", "encoder.positions", D, 100, 1, NULL},
+                             computed = {"sinusoidal", "encoder.positions", D, ROWS, 2, &arena};
     ck_assert_int_eq(positions_init(&positions, &stored, weights, NULL), 0);
     for (size_t place = 0; place < 2 * ROWS; place++) {
         double want[D];
@@ -243,7 +248,6 @@ START_TEST(positions_begin_at_their_offset) {
             want[i] = (double)values[(place + 1 < ROWS ? place + 1 : ROWS - 1) * D + i];
         check_added(&positions, place, want);
     }
-    positions_done(&positions);
     stored.offset = ROWS;
     ck_assert_int_eq(positions_init(&positions, &stored, weights, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.message, "encoder.positions: has 4 positions, and the first token has position 4"));
@@ -257,9 +261,8 @@ START_TEST(positions_begin_at_their_offset) {
         positions_add(&from_zero, kernels_choose(), place + 2, y);
         ck_assert_mem_eq(x, y, sizeof x);
     }
-    positions_done(&positions);
-    positions_done(&from_zero);
-    weights_free(weights);
+    arena_done(&arena);
+    parameters_close(weights);
     free(values);
 }
 END_TEST
@@ -269,10 +272,10 @@ START_TEST(no_positions_add_nothing) {
     for (size_t i = 0; i < 2; i++) {
         struct positions positions;
         ck_assert_int_eq(
-            positions_init(&positions, &(struct positions_options){kinds[i], "encoder.positions", D, ROWS, 0}, NULL, NULL), 0);
+            positions_init(&positions, &(struct positions_options){kinds[i], "encoder.positions", D, ROWS, 0, NULL}, NULL, NULL),
+            0);
         ck_assert_int_eq(positions.alibi, i == 1);
         check_added(&positions, 3, (const double[D]){0});
-        positions_done(&positions);
     }
 }
 END_TEST
@@ -280,17 +283,18 @@ END_TEST
 START_TEST(strange_positions_are_named) {
     struct positions positions;
     struct error err = {0};
-    struct weights *weights = parameters_open("{}", NULL, 0);
+    struct weights *weights = parameters_open("{}", NULL, 0, (struct backend){.kernels = kernels_choose()});
     ck_assert_int_eq(
-        positions_init(&positions, &(struct positions_options){"rotary", "decoder.positions", D, ROWS, 0}, weights, &err), -1);
+        positions_init(&positions, &(struct positions_options){"rotary", "decoder.positions", D, ROWS, 0, NULL}, weights, &err),
+        -1);
     ck_assert_str_eq(err.message, "decoder.positions: rotary is not known");
     ck_assert(weights_failed(weights));
     err = (struct error){0};
     ck_assert_int_eq(
-        positions_init(&positions, &(struct positions_options){"learned", "decoder.positions", D, ROWS, 0}, weights, &err), -1);
+        positions_init(&positions, &(struct positions_options){"learned", "decoder.positions", D, ROWS, 0, NULL}, weights, &err),
+        -1);
     ck_assert_str_eq(err.message, "tensor decoder.positions: missing");
-    positions_done(&positions);
-    weights_free(weights);
+    parameters_close(weights);
 }
 END_TEST
 
