@@ -585,26 +585,6 @@ static int batch_finish(struct sentence *sentence, struct arena *scratch, struct
     return result;
 }
 
-/* Advances one sentence by its rows' distributions. Returns false if it leaves the batch. */
-static bool batch_advance(struct sentence *sentence, const struct distribution *distributions, struct arena *scratch) {
-    if (sentence->cancelled && atomic_load_explicit(sentence->cancelled, memory_order_relaxed)) {
-        sentence->dropped = true;
-        return false;
-    }
-    sentence->steps++;
-    struct error error = {0};
-    int result = search_advance(&sentence->search, distributions, &error);
-    if (result == 0 && sentence->search.rows > 0)
-        return true;
-    if (result == 0)
-        result = batch_finish(sentence, scratch, &error);
-    if (result != 0) {
-        sentence->hypotheses = NULL;
-        sentence_fail(sentence, &error);
-    }
-    return false;
-}
-
 /* The sentences and rows that go on after the step. */
 struct survivors {
     size_t sentences, rows;
@@ -621,15 +601,31 @@ static void step_group(struct batch *batch, const struct group *group, struct su
     for (size_t i = group->first; i < group->end; i++) {
         struct sentence *sentence = batch->live[i];
         const struct search *search = &sentence->search;
-        if (!computed)
+        bool goes_on = false;
+        if (!computed) {
             sentence_fail(sentence, &err);
-        if (!computed ||
-            !batch_advance(sentence, batch->group[sentence->first_row - group->first_row].distribution, &batch->scratch)) {
+        } else if (sentence->cancelled && atomic_load_explicit(sentence->cancelled, memory_order_relaxed)) {
+            sentence->dropped = true;
+        } else {
+            const struct distribution *distributions = batch->group[sentence->first_row - group->first_row].distribution;
+            struct error error = {0};
+            sentence->steps++;
+            int result = search_advance(&sentence->search, distributions, &error);
+            goes_on = result == 0 && search->rows > 0;
+            if (result == 0 && !goes_on)
+                result = batch_finish(sentence, &batch->scratch, &error);
+            if (result != 0) {
+                sentence->hypotheses = NULL;
+                sentence_fail(sentence, &error);
+            }
+        }
+        if (!goes_on) {
             batch->reserved -= sentence_max_rows(sentence);
             sentence_leave(sentence);
             done[(*done_count)++] = sentence;
             continue;
         }
+
         /* a row goes on from the state of the step before, unless its search returns to an earlier one */
         for (size_t r = 0; r < search->rows; r++) {
             const float *state = search->returns ? search_kept(search, r) : NULL;

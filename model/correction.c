@@ -339,11 +339,6 @@ static const struct habit {
     {"el", "", ";", "!"},           {"fr-CA", "", "?", "!"},        {"fr", " ", "?", "!"},           {"", "", "?", "!"},
 };
 
-static bool is_language(const char *code, const char *language) {
-    size_t length = strlen(language);
-    return strncmp(code, language, length) == 0 && (code[length] == '\0' || code[length] == '-' || code[length] == '_');
-}
-
 /* Gives the tokens of marks after a word, and how many; 0 if the vocabulary cannot write them. */
 static size_t encode_marks(const struct translator *t, const char *marks, size_t length, struct arena *scratch,
                            int out[MOST_TOKENS]) {
@@ -438,9 +433,11 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h, co
         if (!ending_may_replace(sentence, h->tokens[i]))
             return false;
 
+    const char *language = sentence->translator->config.target;
     const struct habit *habit = habits;
-    while (*habit->language && !is_language(sentence->translator->config.target, habit->language))
-        habit++;
+    for (size_t n; (n = strlen(habit->language)) > 0; habit++)
+        if (strncmp(language, habit->language, n) == 0 && strchr("-_", language[n])) /* strchr finds the end, too */
+            break;
     char *put = stpcpy(marks, habit->before);
     for (size_t i = 0; i < source->count; i++) {
         if (source->marks[i] & ASKS)

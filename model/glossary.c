@@ -154,24 +154,6 @@ struct finder {
     bool ended;
 };
 
-/* Looks for the next find of kind i, from there on. */
-static int find_next(const struct guard *guard, size_t i, enum opaque_scope scope, const char *text, size_t length, size_t at,
-                     int64_t until_ns, struct finder *finder, struct error *err) {
-    struct span span;
-    const struct glossary_entry *entry;
-    int found;
-    if (i == OPAQUE_RUNS)
-        found = opaque_next(scope, text, length, &at, &finder->next);
-    else if (i == STRINGS)
-        found = guard->strings && lexicon_next(guard->strings, text, length, &at, &span, &entry);
-    else
-        found = pattern_next(guard->patterns[i - PATTERNS], text, length, &at, &span, until_ns, err);
-    if (i != OPAQUE_RUNS && found > 0)
-        finder->next = (struct opaque_run){span.begin, span.end, OPAQUE_PROTECT, NULL};
-    finder->ended = found == 0;
-    return found < 0 ? -1 : 0;
-}
-
 int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena,
                struct opaque_runs *out, struct error *err) {
     int64_t began_ns = guard->pattern_count > 0 ? pattern_clock_ns() : 0, until_ns = began_ns + guard->left_ns;
@@ -180,15 +162,30 @@ int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, s
     struct finder *finders = arena_zalloc(arena, kinds, sizeof *finders);
     if (!finders)
         return error_memory(err);
-    for (size_t i = 0; i < kinds; i++)
-        if (find_next(guard, i, scope, text, length, 0, until_ns, &finders[i], err) != 0)
-            return -1;
-    for (;;) {
+    for (size_t end = 0;;) {
         const struct opaque_run *first = NULL;
         for (size_t i = 0; i < kinds; i++) {
-            const struct opaque_run *next = &finders[i].next;
+            struct finder *finder = &finders[i];
+            struct opaque_run *next = &finder->next;
+            if (!finder->ended && (next->end == 0 || next->begin < end)) { /* the first, or one that overlaps and does not count */
+                const struct glossary_entry *entry;
+                struct span span;
+                size_t at = end;
+                int any;
+                if (i == OPAQUE_RUNS)
+                    any = opaque_next(scope, text, length, &at, next);
+                else if (i == STRINGS)
+                    any = guard->strings && lexicon_next(guard->strings, text, length, &at, &span, &entry);
+                else
+                    any = pattern_next(guard->patterns[i - PATTERNS], text, length, &at, &span, until_ns, err);
+                if (any < 0)
+                    return -1;
+                if (i != OPAQUE_RUNS && any > 0)
+                    *next = (struct opaque_run){span.begin, span.end, OPAQUE_PROTECT, NULL};
+                finder->ended = any == 0;
+            }
             bool earlier = !first || next->begin < first->begin || (next->begin == first->begin && next->end > first->end);
-            if (!finders[i].ended && earlier)
+            if (!finder->ended && earlier)
                 first = next;
         }
         if (!first)
@@ -198,12 +195,8 @@ int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, s
         if (!all)
             return error_memory(err);
         found.all = all;
-        size_t end = first->end;
         all[found.count++] = *first;
-        for (size_t i = 0; i < kinds; i++) /* finds that overlap it do not count */
-            if (!finders[i].ended && finders[i].next.begin < end &&
-                find_next(guard, i, scope, text, length, end, until_ns, &finders[i], err) != 0)
-                return -1;
+        end = first->end;
     }
     if (guard->pattern_count > 0)
         guard->left_ns -= pattern_clock_ns() - began_ns;

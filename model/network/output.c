@@ -121,27 +121,6 @@ void output_keys(const struct output *output, const float *annotations, size_t t
         linear_apply(&output->gate_context, annotations, output->gate_context.in, tokens, gates, 1);
 }
 
-/* The vocabulary's logits: neighbouring rows that choose from the same targets, or from all, in one product. */
-static void score_words(const struct output *output, const struct row *rows, size_t count) {
-    const struct linear *linear = &output->linear;
-    for (const struct row *row = rows, *end = rows + count; row < end;) {
-        const int *ids = row->targets ? row->targets->ids : NULL;
-        size_t n = 1;
-        while (row + n < end && (row[n].targets ? row[n].targets->ids : NULL) == ids)
-            n++;
-        if (ids && !linear_outruns_lookups(linear, n, row->targets->count)) {
-            linear_look_up_rows(linear, &(struct linear_rows){row->readout, linear->in, n, row->logits, output->stride}, ids,
-                                row->targets->count);
-        } else {
-            linear_apply(linear, row->readout, linear->in, n, row->logits, output->stride);
-            for (size_t r = 0; ids && r < n; r++)
-                for (size_t i = 0; i < row->targets->count; i++) /* the ids ascend */
-                    row[r].logits[i] = row[r].logits[ids[i]];
-        }
-        row += n;
-    }
-}
-
 /* log(exp(a) + exp(b)) of a finite b; NaN if one of them is NaN. */
 static float log_add(float a, float b) {
     return a > b ? a + log1pf(expf(b - a)) : b + log1pf(expf(a - b));
@@ -185,8 +164,24 @@ int output_run(const struct output *output, const struct row *rows, size_t count
     struct ranked *top = arena_alloc(arena, wanted, sizeof *top);
     if (arena_failed(arena))
         return error_memory(err);
-    if (output->kind->writes)
-        score_words(output, rows, count);
+
+    /* The vocabulary's logits: neighbouring rows that choose from the same targets, or from all, in one product. */
+    const struct linear *linear = &output->linear;
+    for (size_t first = 0, n; output->kind->writes && first < count; first += n) {
+        const struct row *row = &rows[first];
+        const int *ids = row->targets ? row->targets->ids : NULL;
+        for (n = 1; first + n < count && (row[n].targets ? row[n].targets->ids : NULL) == ids;)
+            n++;
+        if (ids && !linear_outruns_lookups(linear, n, row->targets->count)) {
+            linear_look_up_rows(linear, &(struct linear_rows){row->readout, linear->in, n, row->logits, output->stride}, ids,
+                                row->targets->count);
+            continue;
+        }
+        linear_apply(linear, row->readout, linear->in, n, row->logits, output->stride);
+        for (size_t r = 0; ids && r < n; r++)
+            for (size_t i = 0; i < row->targets->count; i++) /* the ids ascend */
+                row[r].logits[i] = row[r].logits[ids[i]];
+    }
     for (size_t r = 0; r < count; top += rows[r++].wanted)
         *rows[r].distribution = summarize(output, &rows[r], top, scores);
     return 0;

@@ -75,30 +75,6 @@ static int exact_start(struct search *search) {
 
 /* ---- complete paths ---- */
 
-/* Copies one node of a path, after this parent. NULL: out of memory. */
-static struct search_node *save(const struct search *search, struct copy *copy, size_t level, const struct search_node *node,
-                                const struct search_node *parent) {
-    size_t length = search->source_length + search->options.keep;
-    struct saved *saved = copy->levels[level];
-    if (!saved) {
-        saved = arena_alloc(search->arena, 1, sizeof *saved);
-        float *attention = arena_alloc(search->arena, length, sizeof *attention);
-        if (!saved || !attention)
-            return NULL;
-        saved->attention = attention;
-        copy->levels[level] = saved;
-    }
-    saved->node = *node;
-    saved->node.parent = parent;
-    memcpy(saved->attention, node->attention, length * sizeof *saved->attention);
-    saved->node.attention = saved->attention;
-    if (node->alternatives) {
-        saved->alternatives = *node->alternatives;
-        saved->node.alternatives = &saved->alternatives;
-    }
-    return &saved->node;
-}
-
 static bool is_full(const struct search *search) {
     return search->ended_count == search->options.n_best;
 }
@@ -139,16 +115,32 @@ static int complete(struct search *search, struct search_node *last) {
         return 0;
 
     struct copy copy = exact->best[search->ended_count - is_full(search)];
-    struct search_node *saved = exact->frames[0]->leaf;
+    struct search_node *parent = exact->frames[0]->leaf;
+    size_t length = search->source_length + search->options.keep;
     if (!copy.levels && !(copy.levels = arena_zalloc(search->arena, exact->levels, sizeof *copy.levels)))
         return -1;
     for (size_t level = 0; level <= exact->depth; level++) {
         const struct search_node *node = level < exact->depth ? exact->frames[level + 1]->leaf : last;
-        if (!(saved = save(search, &copy, level, node, saved)))
-            return -1;
+        struct saved *own = copy.levels[level];
+        if (!own) {
+            own = arena_alloc(search->arena, 1, sizeof *own);
+            float *attention = arena_alloc(search->arena, length, sizeof *attention);
+            if (!own || !attention)
+                return -1;
+            own->attention = attention;
+            copy.levels[level] = own;
+        }
+        own->node = *node;
+        own->node.parent = parent;
+        own->node.attention = memcpy(own->attention, node->attention, length * sizeof *own->attention);
+        if (node->alternatives) {
+            own->alternatives = *node->alternatives;
+            own->node.alternatives = &own->alternatives;
+        }
+        parent = &own->node;
     }
     copy.score = score;
-    insert(search, saved, copy);
+    insert(search, parent, copy);
     return 1;
 }
 
