@@ -205,63 +205,46 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
 
 /* ---- admission: the opening ---- */
 
-/* One step of count sentences of the group from the i-th on, whose memory begins at this slot. Returns the slot after theirs, 0
- * after an error. */
-static size_t open_rows(struct batch *batch, size_t step, size_t first, size_t count, size_t slot, struct error *err) {
-    const struct translator *t = batch->translator;
-    const struct decoder_shape *shape = &t->decoder.shape;
-    struct encoding *e = &batch->encoding;
-    struct memory *memories = arena_alloc(&batch->scratch, count, sizeof *memories);
-    const float **past = arena_alloc(&batch->scratch, count * (step + 1), sizeof *past);
-    if (!memories || !past) {
-        error_memory(err);
-        return 0;
-    }
-    for (size_t r = 0; r < count; r++) {
-        const struct sentence *sentence = batch->waiting[first + r];
-        struct row *row = &batch->group[r];
-        size_t length = decoder_slots(&t->decoder, sentence->length);
-        float *attention = arena_alloc(&batch->scratch, length, sizeof *attention); /* nobody reads it */
-        if (!attention) {
-            error_memory(err);
-            return 0;
-        }
-        memories[r] = (struct memory){length, e->keys + slot * shape->key, e->values + slot * shape->value};
-        for (size_t s = 0; s <= step; s++)
-            past[r * (step + 1) + s] = e->opening + (s * e->n + first + r) * shape->past;
-        row->token = step == 0 ? DECODER_FIRST : sentence->opening[step - 1];
-        row->step = step;
-        row->memory = &memories[r];
-        row->copies = sentence->copies;
-        row->forced = NULL;
-        row->past = shape->past > 0 ? past + r * (step + 1) : NULL;
-        row->added = shape->past > 0 ? e->opening + (step * e->n + first + r) * shape->past : NULL;
-        row->state = e->states + (first + r) * shape->state;
-        row->attention = attention;
-        row->top = NULL;
-        slot += length;
-    }
-    return decoder_step(&t->decoder, batch->group, count, &batch->scratch, err) == 0 ? slot : 0;
-}
-
 /* The decoder reads all of the opening but its last token, which the first step of the search reads. */
 static int read_opening(struct batch *batch, struct error *err) {
     const struct translator *t = batch->translator;
+    const struct decoder_shape *shape = &t->decoder.shape;
     struct encoding *e = &batch->encoding;
+    struct arena *scratch = &batch->scratch;
     size_t steps = t->opening_count;
     if (steps == 0)
         return 0;
-    struct arena_mark mark = arena_mark(&batch->scratch);
-    e->opening = arena_alloc(&batch->encodings, steps * e->n * t->decoder.shape.past, sizeof(float));
-    bool failed = !e->opening && error_memory(err) != 0;
-    for (size_t step = 0; !failed && step < steps; step++)
-        for (size_t first = 0, slot = 0, count; !failed && first < e->n; first += count) {
+    struct arena_mark mark = arena_mark(scratch);
+    e->opening = arena_alloc(&batch->encodings, steps * e->n * shape->past, sizeof(float));
+    int result = e->opening ? 0 : error_memory(err);
+    for (size_t step = 0; result == 0 && step < steps; step++)
+        for (size_t first = 0, slot = 0, count; result == 0 && first < e->n; first += count) {
             count = e->n - first < GROUP_ROWS ? e->n - first : GROUP_ROWS;
-            slot = open_rows(batch, step, first, count, slot, err);
-            failed = slot == 0;
+            struct memory *memories = arena_alloc(scratch, count, sizeof *memories);
+            const float **past = arena_alloc(scratch, count * (step + 1), sizeof *past);
+            for (size_t i = first; !arena_failed(scratch) && i < first + count; i++) {
+                const struct sentence *sentence = batch->waiting[i];
+                struct row *row = &batch->group[i - first];
+                size_t length = decoder_slots(&t->decoder, sentence->length), at = (i - first) * (step + 1);
+                memories[i - first] = (struct memory){length, e->keys + slot * shape->key, e->values + slot * shape->value};
+                for (size_t s = 0; s <= step; s++)
+                    past[at + s] = e->opening + (s * e->n + i) * shape->past;
+                row->token = step == 0 ? DECODER_FIRST : sentence->opening[step - 1];
+                row->step = step;
+                row->memory = &memories[i - first];
+                row->copies = sentence->copies;
+                row->forced = NULL;
+                row->past = shape->past > 0 ? past + at : NULL;
+                row->added = shape->past > 0 ? e->opening + (step * e->n + i) * shape->past : NULL;
+                row->state = e->states + i * shape->state;
+                row->attention = arena_alloc(scratch, length, sizeof *row->attention); /* nobody reads it */
+                row->top = NULL;
+                slot += length;
+            }
+            result = arena_failed(scratch) ? error_memory(err) : decoder_step(&t->decoder, batch->group, count, scratch, err);
         }
-    arena_release(&batch->scratch, mark);
-    return failed ? -1 : 0;
+    arena_release(scratch, mark);
+    return result;
 }
 
 /* ---- admission: the search ---- */

@@ -178,24 +178,6 @@ static void show(struct search *search, size_t depth) {
     search->alternatives[0] = frame->alternatives;
 }
 
-/* Makes this child of the current node the live row. */
-static int descend(struct search *search, const struct search_node *node) {
-    struct exact *exact = search->state;
-    size_t depth = exact->depth + 1;
-    struct frame *frame = exact->frames[depth];
-    if (!frame) {
-        frame = arena_zalloc(search->arena, 1, sizeof *frame);
-        if (!frame || search_new_row(search, &frame->attention, &frame->alternatives) != 0)
-            return -1;
-        exact->frames[depth] = frame;
-    }
-    frame->node = *node;
-    frame->leaf = &frame->node;
-    frame->count = frame->next = frame->tried = 0;
-    show(search, depth);
-    return search_grow(search, frame->leaf, BRANCH_KEPT, exact->recorded);
-}
-
 /* Drops all remaining children of the current frame. */
 static int give_up(struct search *search, struct frame *frame) {
     const struct exact *exact = search->state;
@@ -251,17 +233,31 @@ static int walk(struct search *search) {
                                    .depth = search->options.prefix_length + exact->depth + 1};
         frame->next++;
         frame->tried++;
-        if (!search_is_over(search, &node)) {
-            if (descend(search, &node) != 0)
+        if (search_is_over(search, &node)) {
+            int placed = complete(search, &node);
+            /* At the length limit all children are complete and differ only by their log-probabilities: no later one has a place
+             * either. */
+            bool none = placed == 0 && node.depth == search->options.max_length;
+            if (placed < 0 || (none && give_up(search, frame) != 0))
                 return -1;
-            break;
+            continue;
         }
-        int placed = complete(search, &node);
-        /* At the length limit all children are complete and differ only by their log-probabilities: no later one has a place
-         * either. */
-        bool none = placed == 0 && node.depth == search->options.max_length;
-        if (placed < 0 || (none && give_up(search, frame) != 0))
+
+        /* the child becomes the live row */
+        struct frame *below = exact->frames[exact->depth + 1];
+        if (!below) {
+            below = arena_zalloc(search->arena, 1, sizeof *below);
+            if (!below || search_new_row(search, &below->attention, &below->alternatives) != 0)
+                return -1;
+            exact->frames[exact->depth + 1] = below;
+        }
+        below->node = node;
+        below->leaf = &below->node;
+        below->count = below->next = below->tried = 0;
+        show(search, exact->depth + 1);
+        if (search_grow(search, below->leaf, BRANCH_KEPT, exact->recorded) != 0)
             return -1;
+        break;
     }
     search->exhausted = search->options.max_steps > 0 && exact->steps >= search->options.max_steps;
     if (search->exhausted)

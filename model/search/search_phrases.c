@@ -561,20 +561,6 @@ static size_t take_best(struct pool *pool, size_t most, double weight, double *s
     return pool->size - left;
 }
 
-/* Moves the tokens that may be drawn to the end of the pool; sum: of all weights, then of these. Returns their number. */
-static size_t narrow(const struct sampling *sampling, struct pool *pool, double *sum) {
-    size_t most = sampling->top_k > 0 ? sampling->top_k : pool->size;
-    if (most >= pool->size && sampling->top_p >= 1)
-        return pool->size;
-    if (most >= pool->size)
-        return take_best(pool, most, sampling->top_p * *sum, sum);
-    size_t count = take_best(pool, most, INFINITY, sum), kept = 0;
-    double weight = sampling->top_p * *sum;
-    for (*sum = 0; kept < count && *sum < weight; kept++)
-        *sum += (double)pool->tokens[pool->size - 1 - kept].logit;
-    return kept;
-}
-
 /* Draws a token for a sample. 1: it has one, 0: none may come, -1: out of memory. */
 static int draw(struct search *search, const struct distribution *rows, size_t r, size_t lane, struct candidate *out) {
     const struct sampling *sampling = &search->options.sampling;
@@ -595,8 +581,21 @@ static int draw(struct search *search, const struct distribution *rows, size_t r
     if (!(sum > 0))
         return 0;
 
+    /* The tokens that may be drawn are moved to the end of the pool. */
+    size_t most = sampling->top_k > 0 ? sampling->top_k : pool->size, count = pool->size;
+    bool limited = most < pool->size;
+    if (limited || sampling->top_p < 1)
+        count = take_best(pool, most, limited ? INFINITY : sampling->top_p * sum, &sum);
+    if (limited) {
+        double weight = sampling->top_p * sum;
+        size_t kept = 0;
+        for (sum = 0; kept < count && sum < weight; kept++)
+            sum += (double)pool->tokens[pool->size - 1 - kept].logit;
+        count = kept;
+    }
+
     /* The token is drawn where the sum of weights from the end of the pool exceeds a random one; never one of weight 0. */
-    size_t count = narrow(sampling, pool, &sum), place = 0;
+    size_t place = 0;
     struct random_counter counter = {
         {(uint32_t)search->step, (uint32_t)lane, (uint32_t)sampling->stream, (uint32_t)(sampling->stream >> 32)}};
     double left = random_uniform(counter, sampling->seed) * sum;
