@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void decoder_embed(const struct decoder *decoder, int token, float *x) {

@@ -13,7 +13,6 @@
 #include "model/network/network.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The readout is what the output layer reads of a step. It is made of y (the embedding of the token before), s (the output of the

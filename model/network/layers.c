@@ -2,9 +2,9 @@
  * are represented, and which activations there are. */
 #include "model/network/layers.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- normalisation ---- */
@@ -307,6 +307,7 @@ void stack_leave(const struct stack *stack, size_t rows, float *x) {
 void block_linear(struct linear *linear, const char *prefix, const char *name, size_t out, size_t in, bool bias,
                   struct weights *weights, struct error *err) {
     char weight[PARAMETER_BYTES], shift[PARAMETER_BYTES];
+    assert(weights_backend(weights)->pages); /* nothing is freed otherwise */
     snprintf(weight, sizeof weight, "%s.%s.weight", prefix, name);
     snprintf(shift, sizeof shift, "%s.%s.bias", prefix, name);
     weights_linear(weights, &(struct linear_names){.weight = weight, .bias = bias ? shift : NULL}, out, in, linear, err);
