@@ -11,17 +11,15 @@
 
 /* ---- the alignment head ---- */
 
-int alignment_init(struct alignment *alignment, const struct model_config *config, struct weights *weights,
-                   const struct kernels *kernels, struct error *err) {
+int alignment_init(struct alignment *alignment, const struct model_config *config, const struct loader *loader) {
     size_t size = config->alignment.size;
-    *alignment = (struct alignment){.kernels = kernels};
+    *alignment = (struct alignment){.kernels = loader->kernels};
     if (size == 0)
         return 0;
-    block_linear(&alignment->query, "alignment", "query", size, config->decoder.embedding + config->decoder.hidden, true, weights,
-                 err);
+    block_linear(&alignment->query, "alignment", "query", size, config->decoder.embedding + config->decoder.hidden, true, loader);
     block_linear(&alignment->key, "alignment", "key", size, config_annotation_size(config) + config->encoder.embedding, false,
-                 weights, err);
-    return weights_failed(weights) ? -1 : 0;
+                 loader);
+    return weights_failed(loader->weights) ? -1 : 0;
 }
 
 int soft_alignment_begin(struct sentence *sentence, const float *annotations, struct arena *scratch, struct error *err) {

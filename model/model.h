@@ -94,8 +94,7 @@ size_t sentence_closest(const struct sentence *sentence, size_t i, bool decided,
 
 /* ---- the weights with which a model attended, when a search has ended (alignment.c) ---- */
 
-int alignment_init(struct alignment *alignment, const struct model_config *config, struct weights *weights,
-                   const struct kernels *kernels, struct error *err);
+int alignment_init(struct alignment *alignment, const struct model_config *config, const struct loader *loader);
 /* rows [n, T], each a distribution, of x [n, E + H]: embeddings and outputs side by side. keys [T, A]; queries [n, A]: scratch. */
 void alignment_rows(const struct alignment *alignment, const float *x, size_t n, const float *keys, size_t length, float *queries,
                     float *rows);

@@ -201,7 +201,7 @@ static int open_opening(struct translator *t, struct error *err) {
 
 static int load_network(struct translator *t, bool packs, struct error *err) {
     size_t source = t->source_size = tokenizer_size(t->source), target = t->target_size = tokenizer_size(t->target);
-    const struct kernels *kernels = t->backend.kernels;
+    const struct loader loader = {t->weights, t->backend.kernels, &t->arena, err};
     int first = t->config.decoder.first_input == FIRST_EOS ? tokenizer_end(t->target) : tokenizer_begin(t->target);
     if (packs) {
         tokenizer_free(t->target); /* it may have the source's vocabulary */
@@ -209,12 +209,11 @@ static int load_network(struct translator *t, bool packs, struct error *err) {
         t->source = t->target = NULL;
         malloc_trim(0);
     }
-    if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, &t->arena, err) != 0 ||
-        decoder_init(&t->decoder, &t->config, target, first, t->weights, kernels, &t->arena, err) != 0 ||
-        output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) !=
-            0 ||
-        alignment_init(&t->alignment, &t->config, t->weights, kernels, err) != 0 ||
-        (t->characters && speller_init(&t->speller, &t->config, t->characters, t->weights, kernels, err) != 0) ||
+    if (encoder_init(&t->encoder, &t->config, source, &loader) != 0 ||
+        decoder_init(&t->decoder, &t->config, target, first, &loader) != 0 ||
+        output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, &loader) != 0 ||
+        alignment_init(&t->alignment, &t->config, &loader) != 0 ||
+        (t->characters && speller_init(&t->speller, &t->config, t->characters, &loader) != 0) ||
         weights_all_used(t->weights, err) != 0)
         return -1;
     weights_rest(t->weights);

@@ -23,18 +23,18 @@ struct view {
  * */
 struct attention_kind {
     const char *name;
-    int (*init)(struct attention *attention, const struct model_config *config, struct weights *weights, struct error *err);
+    int (*init)(struct attention *attention, const struct model_config *config, const struct loader *loader);
     void (*prepare)(const struct attention *attention, float *x, size_t n);
     void (*score)(const struct attention *attention, const struct view *view);
 };
 
 /* Luong et al. 2015: e = s . h. The keys are the annotations or, if learned, W h as in the general score. */
-static int init_dot(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+static int init_dot(struct attention *a, const struct model_config *config, const struct loader *loader) {
     a->key_size = config->decoder.hidden;
     if (config->attention.learned_keys)
-        block_linear(&a->key, "attention", "key", a->key_size, a->annotation, false, weights, err);
+        block_linear(&a->key, "attention", "key", a->key_size, a->annotation, false, loader);
     else if (a->key_size != a->annotation)
-        return error_set(err, ERROR_FORMAT, "attention.score: %s needs annotations (%zu) as large as decoder.hidden (%zu)",
+        return error_set(loader->err, ERROR_FORMAT, "attention.score: %s needs annotations (%zu) as large as decoder.hidden (%zu)",
                          a->kind->name, a->annotation, a->key_size);
     return 0;
 }
@@ -44,20 +44,20 @@ static void score_dot(const struct attention *a, const struct view *view) {
 }
 
 /* Luong et al. 2015: e = s^T W h. The keys hold W h. */
-static int init_general(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+static int init_general(struct attention *a, const struct model_config *config, const struct loader *loader) {
     a->key_size = config->decoder.hidden;
-    block_linear(&a->key, "attention", "key", a->key_size, a->annotation, false, weights, err);
+    block_linear(&a->key, "attention", "key", a->key_size, a->annotation, false, loader);
     return 0;
 }
 
 /* Vaswani et al. 2017: e = g s . h with g = 1 / sqrt(A); tf/nmt learns g. */
-static int init_scaled_dot(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    if (init_dot(a, config, weights, err) != 0)
+static int init_scaled_dot(struct attention *a, const struct model_config *config, const struct loader *loader) {
+    if (init_dot(a, config, loader) != 0)
         return -1;
     a->scale = 1 / sqrtf((float)a->key_size);
     if (!config->attention.learned_scale)
         return 0;
-    const float *scale = weights_get(weights, "attention.factor", 1, 1, err);
+    const float *scale = weights_get(loader->weights, "attention.factor", 1, 1, loader->err);
     a->scale = scale ? *scale : 0;
     return 0;
 }
@@ -71,23 +71,23 @@ static void score_scaled_dot(const struct attention *a, const struct view *view)
 /* Bahdanau et al. 2015, A.1.2: e = v . tanh(W s + U h + b). The keys hold U h + b. If they are normalised, W s and U h + b are
  * normalised separately; "gates" treats each as a whole, since it has elements of one kind. With coverage, w cov_j is added inside
  * the tanh: Tu et al. 2016, See et al. 2017. */
-static int init_additive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+static int init_additive(struct attention *a, const struct model_config *config, const struct loader *loader) {
     size_t size = a->key_size = a->query_size = config->attention.size;
-    block_linear(&a->key, "attention", "key", size, a->annotation, true, weights, err);
-    a->energy = weights_get(weights, "attention.energy", size, 1, err);
+    block_linear(&a->key, "attention", "key", size, a->annotation, true, loader);
+    a->energy = weights_get(loader->weights, "attention.energy", size, 1, loader->err);
     if (config->attention.coverage) {
-        a->coverage = weights_get(weights, "attention.coverage", size, 1, err);
+        a->coverage = weights_get(loader->weights, "attention.coverage", size, 1, loader->err);
         a->reach = config_positions(config);
     }
-    block_linear(&a->query, "attention", "query", size, config->decoder.hidden, false, weights, err);
+    block_linear(&a->query, "attention", "query", size, config->decoder.hidden, false, loader);
 
     struct norm_names key = {"attention.key.gain", "attention.key.shift", size, 0};
     struct norm_names query = {"attention.query.gain", "attention.query.shift", size, 0};
-    const struct norm_kind *kind = norm_kind_find("attention.normalization", config->attention.normalization, err);
+    const struct norm_kind *kind = norm_kind_find("attention.normalization", config->attention.normalization, loader->err);
     if (!kind)
         return -1;
-    norm_init(&a->key_norm, kind, &key, weights, err);
-    norm_init(&a->query_norm, kind, &query, weights, err);
+    norm_init(&a->key_norm, kind, &key, loader);
+    norm_init(&a->query_norm, kind, &query, loader);
     return 0;
 }
 
@@ -105,9 +105,9 @@ static void score_additive(const struct attention *a, const struct view *view) {
 }
 
 /* Luong et al. 2015: e_j = (W s)_j, without keys. */
-static int init_location(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+static int init_location(struct attention *a, const struct model_config *config, const struct loader *loader) {
     a->reach = a->query_size = config_positions(config);
-    block_linear(&a->query, "attention", "query", a->query_size, config->decoder.hidden, false, weights, err);
+    block_linear(&a->query, "attention", "query", a->query_size, config->decoder.hidden, false, loader);
     return 0;
 }
 
@@ -131,7 +131,7 @@ static const struct attention_kind scores[] = {
  * p_t. */
 struct window_kind {
     const char *name;
-    void (*init)(struct attention *attention, const struct model_config *config, struct weights *weights, struct error *err);
+    void (*init)(struct attention *attention, const struct model_config *config, const struct loader *loader);
     float (*centre)(const struct attention *attention, size_t length, size_t step, float *position);
     void (*lean)(const struct attention *attention, float centre, const struct view *view);
 };
@@ -142,10 +142,10 @@ static float centre_monotonic(const struct attention *a, size_t length, size_t s
     return (float)(step < length ? step : length - 1);
 }
 
-static void init_predictive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+static void init_predictive(struct attention *a, const struct model_config *config, const struct loader *loader) {
     size_t hidden = config->decoder.hidden;
-    a->position_energy = weights_get(weights, "attention.position.energy", hidden, 1, err);
-    block_linear(&a->position, "attention", "position", hidden, hidden, false, weights, err);
+    a->position_energy = weights_get(loader->weights, "attention.position.energy", hidden, 1, loader->err);
+    block_linear(&a->position, "attention", "position", hidden, hidden, false, loader);
 }
 
 /* Luong et al. 2015, section 3.2: p_t = T sigmoid(v . tanh(W s)). */
@@ -174,26 +174,25 @@ static const struct window_kind windows[] = {
 
 /* ---- one head ---- */
 
-int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,
-                   const struct kernels *kernels, struct error *err) {
+int attention_init(struct attention *attention, const struct model_config *config, const struct loader *loader) {
     const struct attention_config *c = &config->attention;
     struct attention *a = attention;
-    *a = (struct attention){.kernels = kernels,
+    *a = (struct attention){.kernels = loader->kernels,
                             .annotation = config_annotation_size(config),
                             .value = config_context_size(config),
                             .reach = SIZE_MAX,
                             .source_depth = c->source_depth,
                             .half_width = (float)c->half_width};
-    a->kind = TABLE_FIND(scores, "attention.score", c->score, err);
-    a->window = TABLE_FIND(windows, "attention.window", c->window, err);
-    if (!a->kind || !a->window || a->kind->init(a, config, weights, err) != 0)
+    a->kind = TABLE_FIND(scores, "attention.score", c->score, loader->err);
+    a->window = TABLE_FIND(windows, "attention.window", c->window, loader->err);
+    if (!a->kind || !a->window || a->kind->init(a, config, loader) != 0)
         return -1;
     if (a->window->init)
-        a->window->init(a, config, weights, err);
+        a->window->init(a, config, loader);
     if (c->learned_values)
-        block_linear(&a->values, "attention", "value", a->value, a->annotation, false, weights, err);
+        block_linear(&a->values, "attention", "value", a->value, a->annotation, false, loader);
     a->scratch = a->query_size + a->position.out;
-    return weights_failed(weights) ? -1 : 0;
+    return weights_failed(loader->weights) ? -1 : 0;
 }
 
 void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys) {

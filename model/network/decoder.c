@@ -31,7 +31,7 @@ struct mixer_kind {
     const char *name, *parameters;
     size_t state, past;
     void (*init)(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
-                 struct weights *weights, struct error *err);
+                 const struct loader *loader);
     void (*run)(const struct mixer *mixer, const struct step *step);
 };
 
@@ -76,9 +76,9 @@ struct step {
 /* ---- self-attention: heads over all that the layer has read so far (Vaswani et al. 2017) ---- */
 
 static void init_self(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
-                      struct weights *weights, struct error *err) {
+                      const struct loader *loader) {
     (void)config;
-    heads_init(&mixer->self, stack, prefix, stack->size, weights, err);
+    heads_init(&mixer->self, stack, prefix, stack->size, loader);
 }
 
 /* Writes x [d] from number `at` on of what a step adds to its past. */
@@ -119,11 +119,11 @@ static void run_self(const struct mixer *mixer, const struct step *s) {
 /* ---- ssru (Kim et al. 2019): z = W x, g = sigmoid(W_f x + b_f), c_t = g c_{t-1} + (1 - g) z, F = max(c_t, 0); c_{-1} = 0 ---- */
 
 static void init_ssru(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
-                      struct weights *weights, struct error *err) {
+                      const struct loader *loader) {
     (void)config;
-    block_linear(&mixer->candidate, prefix, "candidate", stack->size, stack->size, false, weights, err);
-    block_linear(&mixer->forget, prefix, "forget", stack->size, stack->size, true, weights, err);
-    block_norm(&mixer->norm, stack, prefix, weights, err);
+    block_linear(&mixer->candidate, prefix, "candidate", stack->size, stack->size, false, loader);
+    block_linear(&mixer->forget, prefix, "forget", stack->size, stack->size, true, loader);
+    block_norm(&mixer->norm, stack, prefix, loader);
 }
 
 static void run_ssru(const struct mixer *mixer, const struct step *s) {
@@ -142,19 +142,19 @@ static void run_ssru(const struct mixer *mixer, const struct step *s) {
 /* m_t = (t m_{t-1} + x_t) / (t + 1); y = W_2 act(W_1 m + b_1) + b_2, or act(W_1 m + b_1) if that has d rows, or m; F = sigmoid(W_i
  * x + b_i) x + sigmoid(W_f y + b_f) y, or y. With norm "pre" y is made of LN(m), and x stays as it is. */
 static void init_average(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
-                         struct weights *weights, struct error *err) {
+                         const struct loader *loader) {
     size_t size = stack->size, filter = config->average_filter;
     mixer->average_filter = filter;
-    mixer->activate = activation_find("decoder.average_activation", config->average_activation, weights, stack->kernels, err);
+    mixer->activate = activation_find("decoder.average_activation", config->average_activation, loader);
     if (filter > 0)
-        block_linear(&mixer->input, prefix, "input", filter, size, true, weights, err);
+        block_linear(&mixer->input, prefix, "input", filter, size, true, loader);
     if (filter > 0 && filter != size)
-        block_linear(&mixer->output, prefix, "output", size, filter, true, weights, err);
+        block_linear(&mixer->output, prefix, "output", size, filter, true, loader);
     if (config->average_gate) {
-        block_linear(&mixer->gate_input, prefix, "gate.input", size, size, true, weights, err);
-        block_linear(&mixer->gate_output, prefix, "gate.output", size, size, true, weights, err);
+        block_linear(&mixer->gate_input, prefix, "gate.input", size, size, true, loader);
+        block_linear(&mixer->gate_output, prefix, "gate.output", size, size, true, loader);
     }
-    block_norm(&mixer->norm, stack, prefix, weights, err);
+    block_norm(&mixer->norm, stack, prefix, loader);
 }
 
 static void run_average(const struct mixer *mixer, const struct step *s) {
@@ -297,30 +297,29 @@ static int transformer_remember(const struct decoder *decoder, const struct enco
 
 /* ---- loading ---- */
 
-static int transformer_init(struct decoder *decoder, const struct model_config *config, struct weights *weights,
-                            struct arena *arena, struct error *err) {
+static int transformer_init(struct decoder *decoder, const struct model_config *config, const struct loader *loader) {
     const struct decoder_config *c = &config->decoder;
-    const struct mixer_kind *mixer = TABLE_FIND(mixers, "decoder.mixer", c->mixer, err);
-    struct transformer *own = decoder->own = mixer ? arena_zalloc(arena, 1, sizeof *own) : NULL;
+    const struct mixer_kind *mixer = TABLE_FIND(mixers, "decoder.mixer", c->mixer, loader->err);
+    struct transformer *own = decoder->own = mixer ? arena_zalloc(loader->arena, 1, sizeof *own) : NULL;
     if (!own)
-        return mixer ? error_memory(err) : -1;
+        return mixer ? error_memory(loader->err) : -1;
     own->mixer = mixer;
     own->count = c->layers;
     own->annotation = config_annotation_size(config);
     own->wide = c->average_filter > c->blocks.filter ? c->average_filter : c->blocks.filter;
     own->alignment_layer = c->alignment_layer > 0 ? c->alignment_layer - 1 : c->layers - 1;
     own->alignment_head = c->alignment_head;
-    stack_init(&own->stack, "decoder", &c->blocks, c->hidden, config_target_positions(config), weights, arena, err);
-    own->stack.half = weights_backend(weights)->half_past;
+    stack_init(&own->stack, "decoder", &c->blocks, c->hidden, config_target_positions(config), loader);
+    own->stack.half = weights_backend(loader->weights)->half_past;
     for (size_t l = 0; l < own->count; l++) {
         struct layer *layer = &own->layers[l];
         char name[PARAMETER_BYTES];
         snprintf(name, sizeof name, "decoder.layers.%zu.%s", l, mixer->parameters);
-        mixer->init(&layer->mixer, &own->stack, c, name, weights, err);
+        mixer->init(&layer->mixer, &own->stack, c, name, loader);
         snprintf(name, sizeof name, "decoder.layers.%zu.cross", l);
-        heads_init(&layer->cross, &own->stack, name, own->annotation, weights, err);
+        heads_init(&layer->cross, &own->stack, name, own->annotation, loader);
         snprintf(name, sizeof name, "decoder.layers.%zu.filter", l);
-        filter_init(&layer->filter, &own->stack, name, weights, err);
+        filter_init(&layer->filter, &own->stack, name, loader);
     }
 
     size_t size = own->stack.size, all = own->count * size;
@@ -334,7 +333,7 @@ static int transformer_init(struct decoder *decoder, const struct model_config *
     decoder->attends = true;
     decoder->cross = (struct lookers){own->count, c->blocks.heads};
     decoder->self = mixer->past > 0 ? decoder->cross : (struct lookers){0};
-    return weights_failed(weights) ? -1 : 0;
+    return weights_failed(loader->weights) ? -1 : 0;
 }
 
 static const struct decoder_kind decoder_transformer = {transformer_init, transformer_start, transformer_remember,
@@ -342,16 +341,16 @@ static const struct decoder_kind decoder_transformer = {transformer_init, transf
 
 /* ---- all decoders ---- */
 
-int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first, struct weights *weights,
-                 const struct kernels *kernels, struct arena *arena, struct error *err) {
+int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first,
+                 const struct loader *loader) {
     const struct decoder_config *c = &config->decoder;
     *decoder = (struct decoder){.kind = strcmp(c->style, "transformer") == 0 ? &decoder_transformer : &decoder_recurrent,
-                                .kernels = kernels,
+                                .kernels = loader->kernels,
                                 .vocabulary = vocabulary,
                                 .first = c->first_input == FIRST_ZERO ? DECODER_FIRST : first,
                                 .shape = {.input = c->embedding}};
-    weights_table(weights, "decoder.embedding", vocabulary, c->embedding, &decoder->embedding, err);
-    return decoder->kind->init(decoder, config, weights, arena, err);
+    weights_table(loader->weights, "decoder.embedding", vocabulary, c->embedding, &decoder->embedding, loader->err);
+    return decoder->kind->init(decoder, config, loader);
 }
 
 int decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,

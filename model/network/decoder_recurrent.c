@@ -112,8 +112,8 @@ static size_t width_of(const struct readout *r, const char *sources, size_t coun
 
 /* Loads the columns of the matrix for this part's sources, which are neighbours among those of the readout. One bias serves for the
  * sum of the parts and belongs to the context's, unless each part has its own norm. */
-static void load_part(const struct readout *r, const struct norm_kind *norm, struct weights *weights, struct readout_part *part,
-                      struct error *err) {
+static void load_part(const struct readout *r, struct readout_part *part, const struct norm_kind *norm,
+                      const struct loader *loader) {
     char bias[32], gain[32], shift[32], source = *part->sources;
     const char *reads = r->kind->reads, *shared = source == 'c' ? "readout.bias" : NULL;
     size_t units = r->kind->units * r->size;
@@ -124,14 +124,14 @@ static void load_part(const struct readout *r, const struct norm_kind *norm, str
                                  .bias = norm->epsilon > 0 ? bias : shared,
                                  .first = width_of(r, reads, (size_t)(part->sources - reads)),
                                  .columns = width_of(r, reads, strlen(reads))};
-    weights_linear(weights, &names, units, width_of(r, part->sources, part->count), &part->layer, err);
-    norm_init(&part->norm, norm, &(struct norm_names){gain, shift, units, 0}, weights, err);
+    weights_linear(loader->weights, &names, units, width_of(r, part->sources, part->count), &part->layer, loader->err);
+    norm_init(&part->norm, norm, &(struct norm_names){gain, shift, units, 0}, loader);
 }
 
-static int readout_load(struct readout *r, const struct model_config *config, const struct norm_kind *norm, struct weights *weights,
-                        struct error *err) {
+static int readout_load(struct readout *r, const struct model_config *config, const struct norm_kind *norm,
+                        const struct loader *loader) {
     const struct decoder_config *c = &config->decoder;
-    *r = (struct readout){.kind = TABLE_FIND(readouts, "decoder.readout", c->readout, err),
+    *r = (struct readout){.kind = TABLE_FIND(readouts, "decoder.readout", c->readout, loader->err),
                           .size = config_readout_size(config),
                           .embedding = c->embedding,
                           .hidden = c->hidden,
@@ -139,7 +139,7 @@ static int readout_load(struct readout *r, const struct model_config *config, co
     if (!r->kind)
         return -1;
     if (r->kind->units == 0)
-        return weights_failed(weights) ? -1 : 0;
+        return weights_failed(loader->weights) ? -1 : 0;
 
     /* The context comes first or last. */
     const char *context = strchr(r->kind->reads, 'c'), *rest = context == r->kind->reads ? context + 1 : r->kind->reads;
@@ -147,13 +147,13 @@ static int readout_load(struct readout *r, const struct model_config *config, co
     for (; left > 0; left -= each, rest += each) {
         struct readout_part *part = &r->parts[r->part_count++];
         *part = (struct readout_part){.sources = rest, .count = each};
-        load_part(r, norm, weights, part, err);
+        load_part(r, part, norm, loader);
         r->scratch = part->layer.in > r->scratch ? part->layer.in : r->scratch;
     }
     r->context_part = (struct readout_part){.sources = context, .count = 1};
-    load_part(r, norm, weights, &r->context_part, err);
+    load_part(r, &r->context_part, norm, loader);
     r->scratch += 2 * r->context_part.layer.out;
-    return weights_failed(weights) ? -1 : 0;
+    return weights_failed(loader->weights) ? -1 : 0;
 }
 
 /* y, s, c of R rows; contexts: sums of values. */
@@ -456,12 +456,10 @@ static int recurrent_start(const struct decoder *decoder, const struct encoded *
 
 /* ---- loading ---- */
 
-static void load_layer(struct recurrent *d, const struct model_config *config, size_t l, struct weights *weights,
-                       struct arena *arena, struct error *err) {
+static void load_layer(struct recurrent *d, const struct model_config *config, size_t l, const struct loader *loader) {
     const struct decoder_config *c = &config->decoder;
     char name[64], gain[64], shift[64];
-    struct cell_shape shape = {
-        .in = l == 0 ? c->embedding + d->feed : d->hidden, .hidden = d->hidden, .norm = d->norm, .arena = arena};
+    struct cell_shape shape = {.in = l == 0 ? c->embedding + d->feed : d->hidden, .hidden = d->hidden, .norm = d->norm};
     if (l == 0 && d->style->reader == FIRST_CELL)
         shape.columns = shape.in + d->context;
     if (l > 0)
@@ -469,28 +467,27 @@ static void load_layer(struct recurrent *d, const struct model_config *config, s
     else if (d->style->reader != SECOND_CELL) /* which they follow otherwise */
         shape.transitions = c->transitions;
     snprintf(name, sizeof name, "decoder.layers.%zu.", l);
-    cell_init(&d->cells[l], d->cell, name, &shape, weights, d->kernels, err);
+    cell_init(&d->cells[l], d->cell, name, &shape, loader);
     if (!d->projected)
         return;
 
     snprintf(name, sizeof name, "%zu", l);
     snprintf(gain, sizeof gain, "decoder.initial.%zu.gain", l);
     snprintf(shift, sizeof shift, "decoder.initial.%zu.shift", l);
-    block_linear(&d->initial[l], "decoder.initial", name, d->hidden, d->annotation, true, weights, err);
-    norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){gain, shift, d->hidden, 0}, weights, err);
+    block_linear(&d->initial[l], "decoder.initial", name, d->hidden, d->annotation, true, loader);
+    norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){gain, shift, d->hidden, 0}, loader);
 }
 
-static int recurrent_init(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct arena *arena,
-                          struct error *err) {
+static int recurrent_init(struct decoder *decoder, const struct model_config *config, const struct loader *loader) {
     const struct decoder_config *c = &config->decoder;
-    const struct style *style = TABLE_FIND(styles, "decoder.style", c->style, err);
-    const struct cell_kind *cell = cell_kind_find("decoder.cell", c->cell, err);
-    const struct norm_kind *norm = norm_kind_find("decoder.normalization", c->normalization, err);
+    const struct style *style = TABLE_FIND(styles, "decoder.style", c->style, loader->err);
+    const struct cell_kind *cell = cell_kind_find("decoder.cell", c->cell, loader->err);
+    const struct norm_kind *norm = norm_kind_find("decoder.normalization", c->normalization, loader->err);
     if (!style || !cell || !norm)
         return -1;
-    struct recurrent *own = decoder->own = arena_alloc(arena, 1, sizeof *own);
+    struct recurrent *own = decoder->own = arena_alloc(loader->arena, 1, sizeof *own);
     if (!own)
-        return error_memory(err);
+        return error_memory(loader->err);
     *own = (struct recurrent){.style = style,
                               .kernels = decoder->kernels,
                               .cell = cell,
@@ -507,22 +504,21 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
                               .initial_cell = c->initial_cell};
     decoder->attends = config_attends(config);
     for (size_t l = 0; l < own->layers; l++)
-        load_layer(own, config, l, weights, arena, err);
+        load_layer(own, config, l, loader);
 
     /* Besides the readout, the context is read by the right part of the first cell's matrix, whose left part has the bias, or by a
      * second cell. */
     if (style->reader == FIRST_CELL) {
         struct linear_names names = {
             .weight = "decoder.layers.0.weight_input", .first = c->embedding, .columns = c->embedding + own->context};
-        weights_linear(weights, &names, cell->gates * own->hidden, own->context, &own->input_context, err);
+        weights_linear(loader->weights, &names, cell->gates * own->hidden, own->context, &own->input_context, loader->err);
     }
     if (style->reader == SECOND_CELL) {
-        struct cell_shape shape = {
-            .in = own->context, .hidden = own->hidden, .norm = norm, .transitions = c->transitions, .arena = arena};
-        cell_init(&own->conditional, cell, "decoder.conditional.", &shape, weights, own->kernels, err);
+        struct cell_shape shape = {.in = own->context, .hidden = own->hidden, .norm = norm, .transitions = c->transitions};
+        cell_init(&own->conditional, cell, "decoder.conditional.", &shape, loader);
     }
-    if (readout_load(&own->readout, config, norm, weights, err) != 0 ||
-        (decoder->attends && attention_init(&own->attention, config, weights, own->kernels, err) != 0))
+    if (readout_load(&own->readout, config, norm, loader) != 0 ||
+        (decoder->attends && attention_init(&own->attention, config, loader) != 0))
         return -1;
     bool layered = own->readout.kind->units > 0; /* values hold the product with the context's matrix, not V h_j itself */
     own->attention.value = context_matrix(own)->out + (layered ? own->readout.context_part.layer.out : own->context);

@@ -22,8 +22,7 @@ struct sequences {
  * layers, and returns true after the last ones. The sequences' lengths must stay. */
 struct encoder_kind {
     const char *name;
-    int (*init)(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct arena *arena,
-                struct error *err);
+    int (*init)(struct encoder *encoder, const struct model_config *config, const struct loader *loader);
     void *(*begin)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
                    struct encoded *out);
     bool (*advance)(const struct encoder *encoder, void *parts, size_t work);
@@ -78,17 +77,16 @@ static bool reads_apart(const struct recurrent *e, size_t l) {
     return l > 0 && e->stack->apart;
 }
 
-static int recurrent_init(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct arena *arena,
-                          struct error *err) {
+static int recurrent_init(struct encoder *encoder, const struct model_config *config, const struct loader *loader) {
     static const char *const directions[] = {"forward", "backward"};
     const struct encoder_config *c = &config->encoder;
-    struct recurrent *own = encoder->own = arena_alloc(arena, 1, sizeof *own);
+    struct recurrent *own = encoder->own = arena_alloc(loader->arena, 1, sizeof *own);
     if (!own)
-        return error_memory(err);
+        return error_memory(loader->err);
     *own = (struct recurrent){.kernels = encoder->kernels,
-                              .stack = TABLE_FIND(stacks, "encoder.stack", c->stack, err),
-                              .cell = cell_kind_find("encoder.cell", c->cell, err),
-                              .norm = norm_kind_find("encoder.normalization", c->normalization, err),
+                              .stack = TABLE_FIND(stacks, "encoder.stack", c->stack, loader->err),
+                              .cell = cell_kind_find("encoder.cell", c->cell, loader->err),
+                              .norm = norm_kind_find("encoder.normalization", c->normalization, loader->err),
                               .embedding_size = encoder->embedding_size,
                               .hidden = c->hidden,
                               .layers = c->layers,
@@ -101,13 +99,12 @@ static int recurrent_init(struct encoder *encoder, const struct model_config *co
             struct cell_shape shape = {.in = reads_apart(own, l) ? own->hidden : input_size(own, l),
                                        .hidden = own->hidden,
                                        .norm = own->norm,
-                                       .transitions = c->transitions,
-                                       .arena = arena};
+                                       .transitions = c->transitions};
             char prefix[64];
             snprintf(prefix, sizeof prefix, "encoder.layers.%zu.%s.", l, directions[d]);
-            cell_init(&own->cells[l][d], own->cell, prefix, &shape, weights, own->kernels, err);
+            cell_init(&own->cells[l][d], own->cell, prefix, &shape, loader);
         }
-    return weights_failed(weights) ? -1 : 0;
+    return weights_failed(loader->weights) ? -1 : 0;
 }
 
 /* Sentences in the order of falling length: those that reach step t are the first ones. */
@@ -220,23 +217,22 @@ struct convolutional {
     struct linear convolutions[CONFIG_MAX_LAYERS]; /* [2H, m * H], the taps of a row one after the other */
 };
 
-static int convolutional_init(struct encoder *e, const struct model_config *config, struct weights *weights, struct arena *arena,
-                              struct error *err) {
-    struct convolutional *own = e->own = arena_zalloc(arena, 1, sizeof *own);
+static int convolutional_init(struct encoder *e, const struct model_config *config, const struct loader *loader) {
+    struct convolutional *own = e->own = arena_zalloc(loader->arena, 1, sizeof *own);
     if (!own)
-        return error_memory(err);
+        return error_memory(loader->err);
     own->hidden = config->encoder.hidden;
     own->layers = config->encoder.layers;
     own->width = config->encoder.width;
-    struct positions_options positions = {"learned", "encoder.positions", e->embedding_size, config_positions(config), 0, NULL};
-    positions_init(&own->positions, &positions, weights, err);
-    block_linear(&own->input, "encoder", "input", own->hidden, e->embedding_size, true, weights, err);
+    struct positions_options positions = {"learned", "encoder.positions", e->embedding_size, config_positions(config), 0};
+    positions_init(&own->positions, &positions, loader);
+    block_linear(&own->input, "encoder", "input", own->hidden, e->embedding_size, true, loader);
     for (size_t l = 0; l < own->layers; l++) {
         char prefix[64];
         snprintf(prefix, sizeof prefix, "encoder.layers.%zu", l);
-        block_linear(&own->convolutions[l], prefix, "convolution", 2 * own->hidden, own->width * own->hidden, true, weights, err);
+        block_linear(&own->convolutions[l], prefix, "convolution", 2 * own->hidden, own->width * own->hidden, true, loader);
     }
-    return weights_failed(weights) ? -1 : 0;
+    return weights_failed(loader->weights) ? -1 : 0;
 }
 
 static void *convolutional_begin(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
@@ -314,23 +310,21 @@ struct parts {
     bool keyed;
 };
 
-static int transformer_init(struct encoder *e, const struct model_config *config, struct weights *weights, struct arena *arena,
-                            struct error *err) {
-    struct transformer *own = e->own = arena_zalloc(arena, 1, sizeof *own);
+static int transformer_init(struct encoder *e, const struct model_config *config, const struct loader *loader) {
+    struct transformer *own = e->own = arena_zalloc(loader->arena, 1, sizeof *own);
     if (!own)
-        return error_memory(err);
+        return error_memory(loader->err);
     own->count = config->encoder.layers;
     e->self = (struct lookers){own->count, config->encoder.blocks.heads};
-    stack_init(&own->stack, "encoder", &config->encoder.blocks, config->encoder.hidden, config_positions(config), weights, arena,
-               err);
+    stack_init(&own->stack, "encoder", &config->encoder.blocks, config->encoder.hidden, config_positions(config), loader);
     for (size_t l = 0; l < own->count; l++) {
         char self[PARAMETER_BYTES], filter[PARAMETER_BYTES];
         snprintf(self, sizeof self, "encoder.layers.%zu.self", l);
         snprintf(filter, sizeof filter, "encoder.layers.%zu.filter", l);
-        heads_init(&own->layers[l].self, &own->stack, self, own->stack.size, weights, err);
-        filter_init(&own->layers[l].filter, &own->stack, filter, weights, err);
+        heads_init(&own->layers[l].self, &own->stack, self, own->stack.size, loader);
+        filter_init(&own->layers[l].filter, &own->stack, filter, loader);
     }
-    return weights_failed(weights) ? -1 : 0;
+    return weights_failed(loader->weights) ? -1 : 0;
 }
 
 static void *transformer_begin(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
@@ -435,17 +429,18 @@ static const struct encoder_kind kinds[] = {
     {"transformer", transformer_init, transformer_begin, transformer_advance},
 };
 
-int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, struct weights *weights,
-                 const struct kernels *kernels, struct arena *arena, struct error *err) {
+int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, const struct loader *loader) {
     const struct encoder_config *c = &config->encoder;
-    *encoder = (struct encoder){
-        .kernels = kernels, .vocabulary = vocabulary, .embedding_size = c->embedding, .annotation = config_annotation_size(config)};
-    encoder->kind = TABLE_FIND(kinds, "encoder.type", c->type, err);
+    *encoder = (struct encoder){.kernels = loader->kernels,
+                                .vocabulary = vocabulary,
+                                .embedding_size = c->embedding,
+                                .annotation = config_annotation_size(config)};
+    encoder->kind = TABLE_FIND(kinds, "encoder.type", c->type, loader->err);
     if (!encoder->kind)
         return -1;
     const char *embedding = c->embedding_shared ? "decoder.embedding" : "encoder.embedding";
-    weights_table(weights, embedding, vocabulary, c->embedding, &encoder->embedding, err);
-    return encoder->kind->init(encoder, config, weights, arena, err);
+    weights_table(loader->weights, embedding, vocabulary, c->embedding, &encoder->embedding, loader->err);
+    return encoder->kind->init(encoder, config, loader);
 }
 
 /* Returns the embeddings [tokens, E] of the sentences, which it describes in `sequences`; NULL: out of memory. */

@@ -20,13 +20,12 @@ const struct norm_kind *norm_kind_find(const char *key, const char *name, struct
     return TABLE_FIND(norms, key, name, err);
 }
 
-void norm_init(struct norm *norm, const struct norm_kind *kind, const struct norm_names *names, struct weights *weights,
-               struct error *err) {
+void norm_init(struct norm *norm, const struct norm_kind *kind, const struct norm_names *names, const struct loader *loader) {
     *norm = (struct norm){0};
     if (kind->epsilon == 0)
         return;
-    const float *gain = weights_get(weights, names->gain, names->size, 1, err);
-    const float *shift = weights_get(weights, names->shift, names->size, 1, err);
+    const float *gain = weights_get(loader->weights, names->gain, names->size, 1, loader->err);
+    const float *shift = weights_get(loader->weights, names->shift, names->size, 1, loader->err);
     *norm = (struct norm){.size = names->size,
                           .first = kind->apart && names->first > 0 ? names->first : names->size,
                           .epsilon = kind->epsilon,
@@ -81,46 +80,44 @@ struct half {
 };
 
 static void load_half(const struct half *half, const struct cell_kind *kind, const struct cell_shape *shape,
-                      struct weights *weights, struct error *err) {
+                      const struct loader *loader) {
     char weight[128], bias[128];
     size_t gates = kind->gates * shape->hidden;
     snprintf(weight, sizeof weight, "%sweight_%s", half->prefix, half->end);
     snprintf(bias, sizeof bias, "%sbias_%s", half->prefix, half->end);
     struct linear_names names = {.weight = weight, .bias = bias, .columns = half->columns};
-    weights_linear(weights, &names, gates, half->in, half->linear, err);
+    weights_linear(loader->weights, &names, gates, half->in, half->linear, loader->err);
     if (!shape->norm)
         return;
 
     char gain[128], shift[128];
     snprintf(gain, sizeof gain, "%sgain_%s", half->prefix, half->end);
     snprintf(shift, sizeof shift, "%sshift_%s", half->prefix, half->end);
-    norm_init(half->norm, shape->norm, &(struct norm_names){gain, shift, gates, kind->apart * shape->hidden}, weights, err);
+    norm_init(half->norm, shape->norm, &(struct norm_names){gain, shift, gates, kind->apart * shape->hidden}, loader);
 }
 
 int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, const struct cell_shape *shape,
-              struct weights *weights, const struct kernels *kernels, struct error *err) {
-    *cell = (struct cell){.kind = kind, .kernels = kernels, .hidden = shape->hidden};
-    load_half(&(struct half){prefix, "input", shape->in, shape->columns, &cell->input, &cell->input_norm}, kind, shape, weights,
-              err);
-    load_half(&(struct half){prefix, "state", shape->hidden, 0, &cell->state, &cell->state_norm}, kind, shape, weights, err);
+              const struct loader *loader) {
+    *cell = (struct cell){.kind = kind, .kernels = loader->kernels, .hidden = shape->hidden};
+    load_half(&(struct half){prefix, "input", shape->in, shape->columns, &cell->input, &cell->input_norm}, kind, shape, loader);
+    load_half(&(struct half){prefix, "state", shape->hidden, 0, &cell->state, &cell->state_norm}, kind, shape, loader);
 
-    cell->transitions = shape->transitions > 0 ? arena_zalloc(shape->arena, shape->transitions, sizeof *cell->transitions) : NULL;
+    cell->transitions = shape->transitions > 0 ? arena_zalloc(loader->arena, shape->transitions, sizeof *cell->transitions) : NULL;
     if (cell->transitions) {
         cell->transition_count = shape->transitions;
     } else if (shape->transitions > 0) {
-        error_memory(err);
-        weights_fail(weights);
+        error_memory(loader->err);
+        weights_fail(loader->weights);
     }
     for (size_t i = 0; i < cell->transition_count; i++) {
         struct transition *transition = &cell->transitions[i];
         char within[96], name[128];
         snprintf(within, sizeof within, "%stransitions.%zu.", prefix, i);
         snprintf(name, sizeof name, "%sbias_input", within);
-        transition->input = weights_get(weights, name, kind->gates * shape->hidden, 1, err);
-        load_half(&(struct half){within, "state", shape->hidden, 0, &transition->state, &transition->norm}, kind, shape, weights,
-                  err);
+        transition->input = weights_get(loader->weights, name, kind->gates * shape->hidden, 1, loader->err);
+        load_half(&(struct half){within, "state", shape->hidden, 0, &transition->state, &transition->norm}, kind, shape, loader);
     }
-    return weights_failed(weights) ? -1 : 0;
+    return weights_failed(loader->weights) ? -1 : 0;
 }
 
 /* ---- stepping a cell ---- */
@@ -171,7 +168,7 @@ void cell_step(const struct cell *cell, const struct cell_inputs *inputs, size_t
  * for all): x += p of a position after the table's end. */
 struct positions_kind {
     const char *name;
-    int (*init)(struct positions *positions, const struct positions_options *options, struct weights *weights, struct error *err);
+    int (*init)(struct positions *positions, const struct positions_options *options, const struct loader *loader);
     void (*beyond)(const struct positions *positions, size_t position, float *x);
 };
 
@@ -186,12 +183,12 @@ static void add_sinusoids(const struct positions *positions, size_t position, fl
     }
 }
 
-static int make_sinusoids(struct positions *positions, const struct positions_options *options, struct weights *weights,
-                          struct error *err) {
-    float *table = arena_zalloc(options->arena, positions->rows, positions->size * sizeof *table);
+static int make_sinusoids(struct positions *positions, const struct positions_options *options, const struct loader *loader) {
+    (void)options;
+    float *table = arena_zalloc(loader->arena, positions->rows, positions->size * sizeof *table);
     if (!table) {
-        error_memory(err);
-        return weights_fail(weights);
+        error_memory(loader->err);
+        return weights_fail(loader->weights);
     }
     for (size_t t = 0; t < positions->rows; t++)
         add_sinusoids(positions, positions->offset + t, table + t * positions->size);
@@ -199,32 +196,29 @@ static int make_sinusoids(struct positions *positions, const struct positions_op
     return 0;
 }
 
-static int load_learned(struct positions *positions, const struct positions_options *options, struct weights *weights,
-                        struct error *err) {
-    positions->table = weights_get(weights, options->parameter, positions->rows, positions->size, err);
+static int load_learned(struct positions *positions, const struct positions_options *options, const struct loader *loader) {
+    positions->table = weights_get(loader->weights, options->parameter, positions->rows, positions->size, loader->err);
     return positions->table ? 0 : -1;
 }
 
 /* Row 0 is position 0, so that the first token has row `offset`. */
-static int load_stored(struct positions *positions, const struct positions_options *options, struct weights *weights,
-                       struct error *err) {
-    size_t rows = weights_rows(weights, options->parameter);
-    const float *table = weights_get(weights, options->parameter, rows, positions->size, err);
+static int load_stored(struct positions *positions, const struct positions_options *options, const struct loader *loader) {
+    size_t rows = weights_rows(loader->weights, options->parameter);
+    const float *table = weights_get(loader->weights, options->parameter, rows, positions->size, loader->err);
     if (!table)
         return -1;
     if (rows <= positions->offset) {
-        error_set(err, ERROR_FORMAT, "tensor %s: has %zu positions, and the first token has position %zu", options->parameter, rows,
-                  positions->offset);
-        return weights_fail(weights);
+        error_set(loader->err, ERROR_FORMAT, "tensor %s: has %zu positions, and the first token has position %zu",
+                  options->parameter, rows, positions->offset);
+        return weights_fail(loader->weights);
     }
     positions->table = table + positions->offset * positions->size;
     positions->rows = rows - positions->offset;
     return 0;
 }
 
-static int use_alibi(struct positions *positions, const struct positions_options *options, struct weights *weights,
-                     struct error *err) {
-    (void)options, (void)weights, (void)err;
+static int use_alibi(struct positions *positions, const struct positions_options *options, const struct loader *loader) {
+    (void)options, (void)loader;
     positions->alibi = true;
     return 0;
 }
@@ -237,13 +231,12 @@ static const struct positions_kind positions_kinds[] = {
     {"none", NULL, NULL},
 };
 
-int positions_init(struct positions *positions, const struct positions_options *options, struct weights *weights,
-                   struct error *err) {
+int positions_init(struct positions *positions, const struct positions_options *options, const struct loader *loader) {
     *positions = (struct positions){.size = options->size, .rows = options->rows, .offset = options->offset};
-    positions->kind = TABLE_FIND(positions_kinds, options->parameter, options->kind, err);
+    positions->kind = TABLE_FIND(positions_kinds, options->parameter, options->kind, loader->err);
     if (!positions->kind)
-        return weights_fail(weights);
-    return positions->kind->init ? positions->kind->init(positions, options, weights, err) : 0;
+        return weights_fail(loader->weights);
+    return positions->kind->init ? positions->kind->init(positions, options, loader) : 0;
 }
 
 void positions_add(const struct positions *positions, const struct kernels *kernels, size_t position, float *x) {
@@ -259,23 +252,22 @@ void positions_add(const struct positions *positions, const struct kernels *kern
 
 /* ---- the stack ---- */
 
-activation *activation_find(const char *key, const char *name, struct weights *weights, const struct kernels *kernels,
-                            struct error *err) {
+activation *activation_find(const char *key, const char *name, const struct loader *loader) {
+    const struct block_kernels *blocks = loader->kernels->blocks;
     const struct row {
         const char *name;
         activation *apply;
-    } rows[] = {{"relu", kernels->blocks->relu}, {"swish", kernels->blocks->swish}, {"gelu", kernels->blocks->gelu}};
-    const struct row *found = TABLE_FIND(rows, key, name, err);
+    } rows[] = {{"relu", blocks->relu}, {"swish", blocks->swish}, {"gelu", blocks->gelu}};
+    const struct row *found = TABLE_FIND(rows, key, name, loader->err);
     if (!found)
-        weights_fail(weights);
+        weights_fail(loader->weights);
     return found ? found->apply : NULL;
 }
 
 void stack_init(struct stack *stack, const char *side, const struct blocks_config *config, size_t size, size_t positions,
-                struct weights *weights, struct arena *arena, struct error *err) {
+                const struct loader *loader) {
     char name[PARAMETER_BYTES];
-    const struct kernels *kernels = weights_backend(weights)->kernels;
-    *stack = (struct stack){.kernels = kernels,
+    *stack = (struct stack){.kernels = loader->kernels,
                             .heads = {.count = config->heads, .size = size / config->heads},
                             .size = size,
                             .filter = config->filter,
@@ -283,13 +275,12 @@ void stack_init(struct stack *stack, const char *side, const struct blocks_confi
                             .scale = config->embedding_scale ? sqrtf((float)size) : 1,
                             .epsilon = (float)config->epsilon};
     snprintf(name, sizeof name, "%s.activation", side);
-    stack->activate = activation_find(name, config->activation, weights, kernels, err);
+    stack->activate = activation_find(name, config->activation, loader);
     snprintf(name, sizeof name, "%s.positions", side);
     positions_init(&stack->positions,
-                   &(struct positions_options){config->positions, name, size, positions, config->position_offset, arena}, weights,
-                   err);
+                   &(struct positions_options){config->positions, name, size, positions, config->position_offset}, loader);
     if (stack->pre)
-        block_norm(&stack->top, stack, side, weights, err);
+        block_norm(&stack->top, stack, side, loader);
 }
 
 void stack_enter(const struct stack *stack, size_t position, float *x) {
@@ -305,19 +296,20 @@ void stack_leave(const struct stack *stack, size_t rows, float *x) {
 /* ---- blocks ---- */
 
 void block_linear(struct linear *linear, const char *prefix, const char *name, size_t out, size_t in, bool bias,
-                  struct weights *weights, struct error *err) {
+                  const struct loader *loader) {
     char weight[PARAMETER_BYTES], shift[PARAMETER_BYTES];
-    assert(weights_backend(weights)->pages); /* nothing is freed otherwise */
+    assert(weights_backend(loader->weights)->pages); /* nothing is freed otherwise */
     snprintf(weight, sizeof weight, "%s.%s.weight", prefix, name);
     snprintf(shift, sizeof shift, "%s.%s.bias", prefix, name);
-    weights_linear(weights, &(struct linear_names){.weight = weight, .bias = bias ? shift : NULL}, out, in, linear, err);
+    weights_linear(loader->weights, &(struct linear_names){.weight = weight, .bias = bias ? shift : NULL}, out, in, linear,
+                   loader->err);
 }
 
-void block_norm(struct norm *norm, const struct stack *stack, const char *prefix, struct weights *weights, struct error *err) {
+void block_norm(struct norm *norm, const struct stack *stack, const char *prefix, const struct loader *loader) {
     char gain[PARAMETER_BYTES], shift[PARAMETER_BYTES];
     snprintf(gain, sizeof gain, "%s.norm.gain", prefix);
     snprintf(shift, sizeof shift, "%s.norm.shift", prefix);
-    norm_init(norm, norm_kind_find(prefix, "block", NULL), &(struct norm_names){gain, shift, stack->size, 0}, weights, err);
+    norm_init(norm, norm_kind_find(prefix, "block", NULL), &(struct norm_names){gain, shift, stack->size, 0}, loader);
     norm->epsilon = stack->epsilon;
 }
 
@@ -335,22 +327,21 @@ void block_add(const struct stack *stack, const struct norm *norm, size_t rows, 
         norm_apply(norm, stack->kernels, rows, x, stack->size);
 }
 
-void heads_init(struct heads *heads, const struct stack *stack, const char *prefix, size_t memory, struct weights *weights,
-                struct error *err) {
+void heads_init(struct heads *heads, const struct stack *stack, const char *prefix, size_t memory, const struct loader *loader) {
     size_t size = stack->size;
     *heads = (struct heads){0};
-    block_linear(&heads->query, prefix, "query", size, size, true, weights, err);
-    block_linear(&heads->key, prefix, "key", size, memory, true, weights, err);
-    block_linear(&heads->value, prefix, "value", size, memory, true, weights, err);
-    block_linear(&heads->output, prefix, "output", size, size, true, weights, err);
-    block_norm(&heads->norm, stack, prefix, weights, err);
+    block_linear(&heads->query, prefix, "query", size, size, true, loader);
+    block_linear(&heads->key, prefix, "key", size, memory, true, loader);
+    block_linear(&heads->value, prefix, "value", size, memory, true, loader);
+    block_linear(&heads->output, prefix, "output", size, size, true, loader);
+    block_norm(&heads->norm, stack, prefix, loader);
 }
 
-void filter_init(struct filter *filter, const struct stack *stack, const char *prefix, struct weights *weights, struct error *err) {
+void filter_init(struct filter *filter, const struct stack *stack, const char *prefix, const struct loader *loader) {
     *filter = (struct filter){0};
-    block_linear(&filter->input, prefix, "input", stack->filter, stack->size, true, weights, err);
-    block_linear(&filter->output, prefix, "output", stack->size, stack->filter, true, weights, err);
-    block_norm(&filter->norm, stack, prefix, weights, err);
+    block_linear(&filter->input, prefix, "input", stack->filter, stack->size, true, loader);
+    block_linear(&filter->output, prefix, "output", stack->size, stack->filter, true, loader);
+    block_norm(&filter->norm, stack, prefix, loader);
 }
 
 void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x, float *u, float *y, float *wide) {

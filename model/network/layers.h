@@ -3,7 +3,7 @@
  * or transformer.py.
  *
  * Parts of a network are not freed one by one: their matrices lie in the pages of the weights' backend or in a file, vectors belong
- * to the weights, and everything else lies in the arena that is given when they are loaded. */
+ * to the weights, and everything else lies in the loader's arena. */
 #ifndef ALIGND_LAYERS_H
 #define ALIGND_LAYERS_H
 
@@ -13,6 +13,14 @@
 #include "model/weights/config.h"
 #include "model/weights/weights.h"
 #include <stdbool.h>
+
+/* What parts of a network are loaded with. */
+struct loader {
+    struct weights *weights; /* its backend has pages */
+    const struct kernels *kernels;
+    struct arena *arena;
+    struct error *err;
+};
 
 /* ---- normalisation ---- */
 
@@ -42,8 +50,7 @@ struct norm_names {
 };
 
 /* Loads nothing for "none". Failures as weights_get's, for weights_failed. */
-void norm_init(struct norm *norm, const struct norm_kind *kind, const struct norm_names *names, struct weights *weights,
-               struct error *err);
+void norm_init(struct norm *norm, const struct norm_kind *kind, const struct norm_names *names, const struct loader *loader);
 
 /* Normalises row r at x + r * ld in place; does nothing without a gain. */
 void norm_apply(const struct norm *norm, const struct kernels *kernels, size_t rows, float *x, size_t ld);
@@ -85,13 +92,12 @@ struct cell_shape {
     size_t columns;               /* of the matrix weight_input, of which the cell reads the first `in`; 0: exactly those */
     const struct norm_kind *norm; /* of each product; NULL: none */
     size_t transitions;
-    struct arena *arena; /* holds the transitions; NULL: there are none */
 };
 
 /* Loads PREFIXweight_input, weight_state, bias_input, bias_state, and, if it is normalised, gain_input, shift_input, gain_state,
  * shift_state; for transition n PREFIXtransitions.n.bias_input and everything that ends in _state. */
 int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, const struct cell_shape *shape,
-              struct weights *weights, const struct kernels *kernels, struct error *err);
+              const struct loader *loader);
 
 /* The products W x + b of a cell's rows with their inputs [gates * H], not normalised: row r's at products + rows[r] * ld, or at
  * products + r * ld if rows is NULL. */
@@ -149,8 +155,7 @@ struct attention_step {
     float *scratch;         /* [R, attention->scratch] */
 };
 
-int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,
-                   const struct kernels *kernels, struct error *err);
+int attention_init(struct attention *attention, const struct model_config *config, const struct loader *loader);
 
 /* keys [tokens, key_size] of annotations [tokens, D], sentences end to end. */
 void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
@@ -200,12 +205,10 @@ struct positions_options {
     const char *parameter; /* the name of the table in the weights; errors call a kind that is not known by it, too */
     size_t size, rows;     /* d; how many learned positions there are. A stored table has as many as it has */
     size_t offset;         /* the position of the first token: sinusoidal or stored */
-    struct arena *arena;   /* holds a table of sinusoids */
 };
 
 /* Errors as weights_linear's. */
-int positions_init(struct positions *positions, const struct positions_options *options, struct weights *weights,
-                   struct error *err);
+int positions_init(struct positions *positions, const struct positions_options *options, const struct loader *loader);
 
 /* x [d] += p(offset + position). All positions after the last one of a table in the weights count as that. */
 void positions_add(const struct positions *positions, const struct kernels *kernels, size_t position, float *x);
@@ -215,8 +218,7 @@ void positions_add(const struct positions *positions, const struct kernels *kern
 typedef void activation(float *x, size_t n);
 
 /* The activation of this name. NULL as table_find; weights_failed is true then. */
-activation *activation_find(const char *key, const char *name, struct weights *weights, const struct kernels *kernels,
-                            struct error *err);
+activation *activation_find(const char *key, const char *name, const struct loader *loader);
 
 struct stack {
     const struct kernels *kernels;
@@ -234,7 +236,7 @@ struct stack {
 /* side: "encoder" or "decoder", the beginning of the parameters' names. positions: the rows of positions_init. Failures as
  * weights_get's, for weights_failed. */
 void stack_init(struct stack *stack, const char *side, const struct blocks_config *config, size_t size, size_t positions,
-                struct weights *weights, struct arena *arena, struct error *err);
+                const struct loader *loader);
 
 /* Turns the embedding x [d] of the token at this position into the input of the first block. */
 void stack_enter(const struct stack *stack, size_t position, float *x);
@@ -245,9 +247,9 @@ void stack_leave(const struct stack *stack, size_t rows, float *x);
 
 /* PREFIX.NAME.weight [out, in], and PREFIX.NAME.bias if there is one. Failures as above. */
 void block_linear(struct linear *linear, const char *prefix, const char *name, size_t out, size_t in, bool bias,
-                  struct weights *weights, struct error *err);
+                  const struct loader *loader);
 /* PREFIX.norm.gain and .shift [d]. */
-void block_norm(struct norm *norm, const struct stack *stack, const char *prefix, struct weights *weights, struct error *err);
+void block_norm(struct norm *norm, const struct stack *stack, const char *prefix, const struct loader *loader);
 
 /* The input of F: x [rows, d] itself, or LN(x), written to u [rows, d]. */
 const float *block_read(const struct stack *stack, const struct norm *norm, size_t rows, const float *x, float *u);
@@ -262,8 +264,7 @@ struct heads {
 };
 
 /* PREFIX.query, .key, .value, .output, .norm; memory: D, the size of an m. Failures as above. */
-void heads_init(struct heads *heads, const struct stack *stack, const char *prefix, size_t memory, struct weights *weights,
-                struct error *err);
+void heads_init(struct heads *heads, const struct stack *stack, const char *prefix, size_t memory, const struct loader *loader);
 
 /* F(x) = W2 act(W1 x + b1) + b2. */
 struct filter {
@@ -272,7 +273,7 @@ struct filter {
 };
 
 /* PREFIX.input, .output, .norm. Failures as above. */
-void filter_init(struct filter *filter, const struct stack *stack, const char *prefix, struct weights *weights, struct error *err);
+void filter_init(struct filter *filter, const struct stack *stack, const char *prefix, const struct loader *loader);
 /* Updates x [rows, d]. Scratch: u, y [rows, d], wide [rows, f]. */
 void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x, float *u, float *y, float *wide);
 

@@ -103,8 +103,7 @@ struct encoded {
     size_t top_ld;
 };
 
-int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, struct weights *weights,
-                 const struct kernels *kernels, struct arena *arena, struct error *err);
+int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, const struct loader *loader);
 
 /* Encodes n sentences. ids: all tokens end to end, each inside the vocabulary; lengths [n], each >= 1. out and all scratch are
  * allocated in the arena. Thread-safe, because the encoder is immutable. Call encoder_advance with the result of encoder_begin
@@ -155,8 +154,8 @@ struct decoder {
 };
 
 /* first: the id of <s> or </s>, as decoder.first_input of config.json says. */
-int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first, struct weights *weights,
-                 const struct kernels *kernels, struct arena *arena, struct error *err);
+int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first,
+                 const struct loader *loader);
 
 /* The first states [n, S] of n sentences just encoded: lengths [n]. Scratch in the arena. -1 with ERROR_MEMORY. */
 int decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
@@ -203,7 +202,7 @@ struct output_options {
 };
 
 int output_init(struct output *output, const struct model_config *config, const struct output_options *options,
-                struct weights *weights, const struct kernels *kernels, struct error *err);
+                const struct loader *loader);
 
 bool output_copies(const struct output *output);
 /* False: it can produce only the source's words. */
@@ -270,7 +269,7 @@ struct speller {
 };
 
 int speller_init(struct speller *speller, const struct model_config *config, const struct tokenizer *characters,
-                 struct weights *weights, const struct kernels *kernels, struct error *err);
+                 const struct loader *loader);
 
 /* readout [O] -> the word, in the arena; NULL if it has no characters. -1 with ERROR_MEMORY. */
 int speller_run(const struct speller *speller, const float *readout, struct arena *arena, const char **word, struct error *err);
@@ -280,8 +279,7 @@ int speller_run(const struct speller *speller, const float *readout, struct aren
 /* init loads the parameters into decoder->own, in the arena, and sets the shape and whether it attends. The others implement the
  * functions above. */
 struct decoder_kind {
-    int (*init)(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct arena *arena,
-                struct error *err);
+    int (*init)(struct decoder *decoder, const struct model_config *config, const struct loader *loader);
     int (*start)(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n, struct arena *arena,
                  float *states, struct error *err);
     int (*remember)(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count, struct arena *arena,

@@ -11,7 +11,7 @@
 struct output_kind {
     const char *name;
     bool writes;
-    void (*init)(struct output *output, const struct model_config *config, struct weights *weights, struct error *err);
+    void (*init)(struct output *output, const struct model_config *config, const struct loader *loader);
     void (*score)(const struct output *output, const struct row *row, float *scores);
 };
 
@@ -22,8 +22,8 @@ static void point(const struct output *o, const struct row *row, const float *qu
 }
 
 /* Vinyals et al. 2015: q is s. */
-static void init_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    block_linear(&o->key, "output", "key", config->decoder.hidden, config_annotation_size(config), false, weights, err);
+static void init_pointer(struct output *o, const struct model_config *config, const struct loader *loader) {
+    block_linear(&o->key, "output", "key", config->decoder.hidden, config_annotation_size(config), false, loader);
 }
 
 static void score_pointer(const struct output *o, const struct row *row, float *scores) {
@@ -33,22 +33,22 @@ static void score_pointer(const struct output *o, const struct row *row, float *
 /* output.gate: w [c; s; y] + b in three parts, where a context is read through the annotations (model/network/decoder_recurrent.c):
  * w c = sum_j a_j (w h_j); or OpenNMT-py's w r + b of the readout. output.pointer: the attention, which has no parameters, or
  * OpenNMT-py's second attention, whose q is the readout. */
-static void init_generator(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
+static void init_generator(struct output *o, const struct model_config *config, const struct loader *loader) {
     size_t context = config_annotation_size(config), state = config->decoder.hidden, input = config->decoder.embedding;
     if (strcmp(config->output.gate, "readout") == 0) {
-        block_linear(&o->gate_readout, "output", "gate", 1, config_readout_size(config), true, weights, err);
+        block_linear(&o->gate_readout, "output", "gate", 1, config_readout_size(config), true, loader);
     } else {
         struct linear_names names = {.weight = "output.gate.weight", .columns = context + state + input};
-        weights_linear(weights, &names, 1, context, &o->gate_context, err);
+        weights_linear(loader->weights, &names, 1, context, &o->gate_context, loader->err);
         names.first = context;
         names.bias = "output.gate.bias";
-        weights_linear(weights, &names, 1, state, &o->gate_state, err);
+        weights_linear(loader->weights, &names, 1, state, &o->gate_state, loader->err);
         names.first = context + state;
         names.bias = NULL;
-        weights_linear(weights, &names, 1, input, &o->gate_input, err);
+        weights_linear(loader->weights, &names, 1, input, &o->gate_input, loader->err);
     }
     if (strcmp(config->output.pointer, "readout") == 0)
-        block_linear(&o->key, "output", "key", config_readout_size(config), context, false, weights, err);
+        block_linear(&o->key, "output", "key", config_readout_size(config), context, false, loader);
 }
 
 /* See et al. 2017: P = P(copy) p + (1 - P(copy)) softmax(logits), P(copy) = sigmoid(g) (their p_gen is 1 - P(copy)). Both sides
@@ -87,9 +87,9 @@ static const struct output_kind kinds[] = {
 };
 
 int output_init(struct output *output, const struct model_config *config, const struct output_options *options,
-                struct weights *weights, const struct kernels *kernels, struct error *err) {
-    *output = (struct output){.kernels = kernels, .vocabulary = options->vocabulary};
-    output->kind = TABLE_FIND(kinds, "output.type", config->output.type, err);
+                const struct loader *loader) {
+    *output = (struct output){.kernels = loader->kernels, .vocabulary = options->vocabulary};
+    output->kind = TABLE_FIND(kinds, "output.type", config->output.type, loader->err);
     if (!output->kind)
         return -1;
     output->stride = output->vocabulary + (output_copies(output) ? config->limits.max_source_tokens : 0);
@@ -97,11 +97,11 @@ int output_init(struct output *output, const struct model_config *config, const 
         struct linear_names names = {.weight = config->output.tied ? "decoder.embedding" : "output.weight",
                                      .bias = "output.bias",
                                      .lookups = options->shortlists};
-        weights_linear(weights, &names, output->vocabulary, config_readout_size(config), &output->linear, err);
+        weights_linear(loader->weights, &names, output->vocabulary, config_readout_size(config), &output->linear, loader->err);
     }
     if (output->kind->init)
-        output->kind->init(output, config, weights, err);
-    return weights_failed(weights) ? -1 : 0;
+        output->kind->init(output, config, loader);
+    return weights_failed(loader->weights) ? -1 : 0;
 }
 
 bool output_copies(const struct output *output) {
@@ -252,14 +252,14 @@ int copies_input(const struct copies *copies, int id) {
 enum { CHARACTER_BYTES = 4 };
 
 int speller_init(struct speller *speller, const struct model_config *config, const struct tokenizer *characters,
-                 struct weights *weights, const struct kernels *kernels, struct error *err) {
+                 const struct loader *loader) {
     size_t size = tokenizer_size(characters), embedding = config->output.character_embedding, hidden = config_readout_size(config);
-    *speller = (struct speller){.characters = characters, .kernels = kernels, .embedding_size = embedding};
-    speller->embedding = weights_get(weights, "speller.embedding", size, embedding, err);
-    cell_init(&speller->cell, cell_kind_find("speller", "lstm", err), "speller.",
-              &(struct cell_shape){.in = embedding, .hidden = hidden}, weights, kernels, err);
-    block_linear(&speller->output, "speller", "output", size, hidden, true, weights, err);
-    return weights_failed(weights) ? -1 : 0;
+    *speller = (struct speller){.characters = characters, .kernels = loader->kernels, .embedding_size = embedding};
+    speller->embedding = weights_get(loader->weights, "speller.embedding", size, embedding, loader->err);
+    cell_init(&speller->cell, cell_kind_find("speller", "lstm", loader->err), "speller.",
+              &(struct cell_shape){.in = embedding, .hidden = hidden}, loader);
+    block_linear(&speller->output, "speller", "output", size, hidden, true, loader);
+    return weights_failed(loader->weights) ? -1 : 0;
 }
 
 int speller_run(const struct speller *speller, const float *readout, struct arena *arena, const char **word, struct error *err) {

@@ -71,7 +71,7 @@ static void attend(const struct kernels *kernels, size_t size, const float *quer
     struct memory memory = {.length = count, .values = values, .keys = keys};
     struct row row = {.memory = &memory, .attention = weights};
     float scratch[1]; /* the query is not projected */
-    ck_assert_int_eq(attention_init(&attention, &config, NULL, kernels, NULL), 0);
+    ck_assert_int_eq(attention_init(&attention, &config, &(struct loader){NULL, kernels, NULL, NULL}), 0);
     attention_run(&attention, &row, 1, &(struct attention_step){.queries = {query, size}, .contexts = context, .scratch = scratch});
 }
 
@@ -298,7 +298,8 @@ static void run_open(struct run *run, const struct score_case *score, const stru
         strcpy(config.attention.normalization, "none");
     *run = (struct run){.score = score, .parameters = noise(score->parameters, 1, 21)};
     run->file = parameters_open(score->header, run->parameters, score->parameters, (struct backend){.kernels = kernels});
-    ck_assert_msg(attention_init(&run->attention, &config, run->file, kernels, &err) == 0, "%s", err.message);
+    ck_assert_msg(attention_init(&run->attention, &config, &(struct loader){run->file, kernels, NULL, &err}) == 0, "%s",
+                  err.message);
     ck_assert_int_eq(weights_all_used(run->file, &err), 0);
     ck_assert_uint_eq(run->attention.key_size, score->key_size);
     ck_assert_uint_eq(run->attention.reach, config.attention.coverage || score->energy == location ? POSITIONS : SIZE_MAX);
@@ -434,7 +435,7 @@ static void expect_failure(const struct model_config *config, const char *header
     struct attention attention;
     struct error err = {0};
     struct weights *weights = parameters_open(header, NULL, 0, (struct backend){.kernels = kernels_choose()});
-    ck_assert_int_eq(attention_init(&attention, config, weights, kernels_choose(), &err), -1);
+    ck_assert_int_eq(attention_init(&attention, config, &(struct loader){weights, kernels_choose(), NULL, &err}), -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);
     parameters_close(weights);

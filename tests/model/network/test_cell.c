@@ -102,7 +102,8 @@ static void run(const char *name, formula *expected, const size_t *x_rows, const
     struct parameters p = parameters_create(kind->gates);
     struct weights *weights = parameters_open(p.header, p.values, p.count, (struct backend){.kernels = kernels});
     struct error err = {0};
-    ck_assert_msg(cell_init(&cell, kind, "layer.", &(struct cell_shape){.in = IN, .hidden = HIDDEN}, weights, kernels, &err) == 0,
+    ck_assert_msg(cell_init(&cell, kind, "layer.", &(struct cell_shape){.in = IN, .hidden = HIDDEN},
+                            &(struct loader){weights, kernels, NULL, &err}) == 0,
                   "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
@@ -155,8 +156,10 @@ START_TEST(columns_are_taken_from_the_left) {
     struct cell whole, left;
     struct cell_shape all = {.in = IN, .hidden = HIDDEN}, part = {.in = LEFT, .hidden = HIDDEN, .columns = IN};
     const struct kernels *kernels = kernels_choose();
-    ck_assert_int_eq(cell_init(&whole, cell_kind_find("cell", "gru", NULL), "layer.", &all, weights, kernels, NULL), 0);
-    ck_assert_int_eq(cell_init(&left, cell_kind_find("cell", "gru", NULL), "layer.", &part, weights, kernels, NULL), 0);
+    ck_assert_int_eq(
+        cell_init(&whole, cell_kind_find("cell", "gru", NULL), "layer.", &all, &(struct loader){weights, kernels, NULL, NULL}), 0);
+    ck_assert_int_eq(
+        cell_init(&left, cell_kind_find("cell", "gru", NULL), "layer.", &part, &(struct loader){weights, kernels, NULL, NULL}), 0);
     float x[IN] = {0.5f, -0.25f, 1, 2}, wanted[MAX_GATES], got[MAX_GATES];
     linear_apply(&whole.input, x, IN, 1, wanted, p.gates);
     linear_apply(&left.input, x, LEFT, 1, got, p.gates);
@@ -220,10 +223,12 @@ START_TEST(shared_inputs_are_not_written_to) {
     arena_init(&arena, 1 << 10);
     struct cell cell;
     struct cell_shape shape = {
-        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "gates", NULL), .transitions = 1, .arena = &arena};
+        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "gates", NULL), .transitions = 1};
     float *values;
     struct weights *weights = deep_open(&values);
-    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), NULL), 0);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape,
+                               &(struct loader){weights, kernels_choose(), &arena, NULL}),
+                     0);
     ck_assert_int_eq(weights_all_used(weights, NULL), 0);
     size_t scratch_size = ROWS * cell_scratch(&cell);
     float *gates = noise(2 * GATES, 1, 5), *before = guarded_copy(gates, 2 * GATES), *scratch = guarded(scratch_size);
@@ -252,11 +257,15 @@ START_TEST(gates_are_normalised_apart) {
     struct cell_shape shape = {.in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "gates", NULL)};
     float *values;
     struct weights *weights = deep_open(&values);
-    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), NULL), 0);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape,
+                               &(struct loader){weights, kernels_choose(), NULL, NULL}),
+                     0);
     ck_assert_uint_eq(cell.input_norm.first, 2 * HIDDEN);
     ck_assert_uint_eq(cell.state_norm.first, 2 * HIDDEN);
     shape.norm = norm_kind_find("normalization", "layer", NULL);
-    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), NULL), 0);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape,
+                               &(struct loader){weights, kernels_choose(), NULL, NULL}),
+                     0);
     ck_assert_uint_eq(cell.input_norm.first, 3 * HIDDEN);
     parameters_close(weights);
     free(values);
@@ -270,10 +279,12 @@ START_TEST(a_missing_transition_is_named) {
     struct cell cell;
     struct error err = {0};
     struct cell_shape shape = {
-        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "layer", NULL), .transitions = 2, .arena = &arena};
+        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "layer", NULL), .transitions = 2};
     float *values;
     struct weights *weights = deep_open(&values);
-    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), &err), -1);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape,
+                               &(struct loader){weights, kernels_choose(), &arena, &err}),
+                     -1);
     ck_assert_str_eq(err.message, "tensor layer.transitions.1.bias_input: missing");
     arena_done(&arena);
     parameters_close(weights);
@@ -297,7 +308,9 @@ static void expect_failure(struct weights *weights, const char *kind, const char
     struct cell cell;
     struct error err = {0};
     struct cell_shape shape = {.in = in, .hidden = HIDDEN};
-    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", kind, NULL), prefix, &shape, weights, kernels_choose(), &err), -1);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", kind, NULL), prefix, &shape,
+                               &(struct loader){weights, kernels_choose(), NULL, &err}),
+                     -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);
 }

@@ -196,9 +196,9 @@ START_TEST(sinusoids_come_in_halves) {
     struct positions positions;
     struct arena arena;
     arena_init(&arena, 1 << 10);
-    ck_assert_int_eq(
-        positions_init(&positions, &(struct positions_options){"sinusoidal", "encoder.positions", D, ROWS, 0, &arena}, NULL, NULL),
-        0);
+    ck_assert_int_eq(positions_init(&positions, &(struct positions_options){"sinusoidal", "encoder.positions", D, ROWS, 0},
+                                    &(struct loader){NULL, NULL, &arena, NULL}),
+                     0);
     for (size_t place = 0; place < 3 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D / 2; i++) {
@@ -216,9 +216,9 @@ START_TEST(learned_positions_end) {
     struct positions positions;
     float *values = noise(ROWS * D, 1, 5);
     struct weights *weights = parameters_open(positions_header, values, ROWS * D, (struct backend){.kernels = kernels_choose()});
-    ck_assert_int_eq(
-        positions_init(&positions, &(struct positions_options){"learned", "encoder.positions", D, ROWS, 0, NULL}, weights, NULL),
-        0);
+    ck_assert_int_eq(positions_init(&positions, &(struct positions_options){"learned", "encoder.positions", D, ROWS, 0},
+                                    &(struct loader){weights, NULL, NULL, NULL}),
+                     0);
     for (size_t place = 0; place < 2 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D; i++)
@@ -239,9 +239,9 @@ START_TEST(positions_begin_at_their_offset) {
     arena_init(&arena, 1 << 10);
     float *values = noise(ROWS * D, 1, 5);
     struct weights *weights = parameters_open(positions_header, values, ROWS * D, (struct backend){.kernels = kernels_choose()});
-    struct positions_options stored = {"stored", "encoder.positions", D, 100, 1, NULL},
-                             computed = {"sinusoidal", "encoder.positions", D, ROWS, 2, &arena};
-    ck_assert_int_eq(positions_init(&positions, &stored, weights, NULL), 0);
+    struct positions_options stored = {"stored", "encoder.positions", D, 100, 1},
+                             computed = {"sinusoidal", "encoder.positions", D, ROWS, 2};
+    ck_assert_int_eq(positions_init(&positions, &stored, &(struct loader){weights, NULL, NULL, NULL}), 0);
     for (size_t place = 0; place < 2 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D; i++)
@@ -249,12 +249,12 @@ START_TEST(positions_begin_at_their_offset) {
         check_added(&positions, place, want);
     }
     stored.offset = ROWS;
-    ck_assert_int_eq(positions_init(&positions, &stored, weights, &err), -1);
+    ck_assert_int_eq(positions_init(&positions, &stored, &(struct loader){weights, NULL, NULL, &err}), -1);
     ck_assert_ptr_nonnull(strstr(err.message, "encoder.positions: has 4 positions, and the first token has position 4"));
 
-    ck_assert_int_eq(positions_init(&positions, &computed, NULL, NULL), 0);
+    ck_assert_int_eq(positions_init(&positions, &computed, &(struct loader){NULL, NULL, &arena, NULL}), 0);
     computed.offset = 0;
-    ck_assert_int_eq(positions_init(&from_zero, &computed, NULL, NULL), 0);
+    ck_assert_int_eq(positions_init(&from_zero, &computed, &(struct loader){NULL, NULL, &arena, NULL}), 0);
     for (size_t place = 0; place < 3 * ROWS; place++) { /* beyond the table as well */
         float x[D] = {0}, y[D] = {0};
         positions_add(&positions, kernels_choose(), place, x);
@@ -271,9 +271,9 @@ START_TEST(no_positions_add_nothing) {
     static const char *const kinds[] = {"none", "alibi"};
     for (size_t i = 0; i < 2; i++) {
         struct positions positions;
-        ck_assert_int_eq(
-            positions_init(&positions, &(struct positions_options){kinds[i], "encoder.positions", D, ROWS, 0, NULL}, NULL, NULL),
-            0);
+        ck_assert_int_eq(positions_init(&positions, &(struct positions_options){kinds[i], "encoder.positions", D, ROWS, 0},
+                                        &(struct loader){NULL, NULL, NULL, NULL}),
+                         0);
         ck_assert_int_eq(positions.alibi, i == 1);
         check_added(&positions, 3, (const double[D]){0});
     }
@@ -284,15 +284,15 @@ START_TEST(strange_positions_are_named) {
     struct positions positions;
     struct error err = {0};
     struct weights *weights = parameters_open("{}", NULL, 0, (struct backend){.kernels = kernels_choose()});
-    ck_assert_int_eq(
-        positions_init(&positions, &(struct positions_options){"rotary", "decoder.positions", D, ROWS, 0, NULL}, weights, &err),
-        -1);
+    ck_assert_int_eq(positions_init(&positions, &(struct positions_options){"rotary", "decoder.positions", D, ROWS, 0},
+                                    &(struct loader){weights, NULL, NULL, &err}),
+                     -1);
     ck_assert_str_eq(err.message, "decoder.positions: rotary is not known");
     ck_assert(weights_failed(weights));
     err = (struct error){0};
-    ck_assert_int_eq(
-        positions_init(&positions, &(struct positions_options){"learned", "decoder.positions", D, ROWS, 0, NULL}, weights, &err),
-        -1);
+    ck_assert_int_eq(positions_init(&positions, &(struct positions_options){"learned", "decoder.positions", D, ROWS, 0},
+                                    &(struct loader){weights, NULL, NULL, &err}),
+                     -1);
     ck_assert_str_eq(err.message, "tensor decoder.positions: missing");
     parameters_close(weights);
 }
