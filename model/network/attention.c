@@ -81,8 +81,8 @@ static int init_additive(struct attention *a, const struct model_config *config,
     }
     block_linear(&a->query, "attention", "query", size, config->decoder.hidden, false, loader);
 
-    struct norm_names key = {"attention.key.gain", "attention.key.shift", size, 0};
-    struct norm_names query = {"attention.query.gain", "attention.query.shift", size, 0};
+    struct norm_names key = {"attention.key.", "", size, 0};
+    struct norm_names query = {"attention.query.", "", size, 0};
     const struct norm_kind *kind = norm_kind_find("attention.normalization", config->attention.normalization, loader->err);
     if (!kind)
         return -1;

@@ -114,18 +114,16 @@ static size_t width_of(const struct readout *r, const char *sources, size_t coun
  * sum of the parts and belongs to the context's, unless each part has its own norm. */
 static void load_part(const struct readout *r, struct readout_part *part, const struct norm_kind *norm,
                       const struct loader *loader) {
-    char bias[32], gain[32], shift[32], source = *part->sources;
-    const char *reads = r->kind->reads, *shared = source == 'c' ? "readout.bias" : NULL;
+    char bias[32], after[] = {'.', *part->sources, '\0'};
+    const char *reads = r->kind->reads, *shared = *part->sources == 'c' ? "readout.bias" : NULL;
     size_t units = r->kind->units * r->size;
-    snprintf(bias, sizeof bias, "readout.bias.%c", source);
-    snprintf(gain, sizeof gain, "readout.gain.%c", source);
-    snprintf(shift, sizeof shift, "readout.shift.%c", source);
+    snprintf(bias, sizeof bias, "readout.bias%s", after);
     struct linear_names names = {.weight = "readout.weight",
                                  .bias = norm->epsilon > 0 ? bias : shared,
                                  .first = width_of(r, reads, (size_t)(part->sources - reads)),
                                  .columns = width_of(r, reads, strlen(reads))};
     weights_linear(loader->weights, &names, units, width_of(r, part->sources, part->count), &part->layer, loader->err);
-    norm_init(&part->norm, norm, &(struct norm_names){gain, shift, units, 0}, loader);
+    norm_init(&part->norm, norm, &(struct norm_names){"readout.", after, units, 0}, loader);
 }
 
 static int readout_load(struct readout *r, const struct model_config *config, const struct norm_kind *norm,
@@ -458,7 +456,7 @@ static int recurrent_start(const struct decoder *decoder, const struct encoded *
 
 static void load_layer(struct recurrent *d, const struct model_config *config, size_t l, const struct loader *loader) {
     const struct decoder_config *c = &config->decoder;
-    char name[64], gain[64], shift[64];
+    char name[64], before[64];
     struct cell_shape shape = {.in = l == 0 ? c->embedding + d->feed : d->hidden, .hidden = d->hidden, .norm = d->norm};
     if (l == 0 && d->style->reader == FIRST_CELL)
         shape.columns = shape.in + d->context;
@@ -472,10 +470,9 @@ static void load_layer(struct recurrent *d, const struct model_config *config, s
         return;
 
     snprintf(name, sizeof name, "%zu", l);
-    snprintf(gain, sizeof gain, "decoder.initial.%zu.gain", l);
-    snprintf(shift, sizeof shift, "decoder.initial.%zu.shift", l);
+    snprintf(before, sizeof before, "decoder.initial.%zu.", l);
     block_linear(&d->initial[l], "decoder.initial", name, d->hidden, d->annotation, true, loader);
-    norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){gain, shift, d->hidden, 0}, loader);
+    norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){before, "", d->hidden, 0}, loader);
 }
 
 static int recurrent_init(struct decoder *decoder, const struct model_config *config, const struct loader *loader) {

@@ -24,8 +24,11 @@ void norm_init(struct norm *norm, const struct norm_kind *kind, const struct nor
     *norm = (struct norm){0};
     if (kind->epsilon == 0)
         return;
-    const float *gain = weights_get(loader->weights, names->gain, names->size, 1, loader->err);
-    const float *shift = weights_get(loader->weights, names->shift, names->size, 1, loader->err);
+    char name[PARAMETER_BYTES];
+    snprintf(name, sizeof name, "%sgain%s", names->before, names->after);
+    const float *gain = weights_get(loader->weights, name, names->size, 1, loader->err);
+    snprintf(name, sizeof name, "%sshift%s", names->before, names->after);
+    const float *shift = weights_get(loader->weights, name, names->size, 1, loader->err);
     *norm = (struct norm){.size = names->size,
                           .first = kind->apart && names->first > 0 ? names->first : names->size,
                           .epsilon = kind->epsilon,
@@ -81,7 +84,7 @@ struct half {
 
 static void load_half(const struct half *half, const struct cell_kind *kind, const struct cell_shape *shape,
                       const struct loader *loader) {
-    char weight[128], bias[128];
+    char weight[128], bias[128], end[16];
     size_t gates = kind->gates * shape->hidden;
     snprintf(weight, sizeof weight, "%sweight_%s", half->prefix, half->end);
     snprintf(bias, sizeof bias, "%sbias_%s", half->prefix, half->end);
@@ -89,11 +92,8 @@ static void load_half(const struct half *half, const struct cell_kind *kind, con
     weights_linear(loader->weights, &names, gates, half->in, half->linear, loader->err);
     if (!shape->norm)
         return;
-
-    char gain[128], shift[128];
-    snprintf(gain, sizeof gain, "%sgain_%s", half->prefix, half->end);
-    snprintf(shift, sizeof shift, "%sshift_%s", half->prefix, half->end);
-    norm_init(half->norm, shape->norm, &(struct norm_names){gain, shift, gates, kind->apart * shape->hidden}, loader);
+    snprintf(end, sizeof end, "_%s", half->end);
+    norm_init(half->norm, shape->norm, &(struct norm_names){half->prefix, end, gates, kind->apart * shape->hidden}, loader);
 }
 
 int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, const struct cell_shape *shape,
@@ -217,22 +217,17 @@ static int load_stored(struct positions *positions, const struct positions_optio
     return 0;
 }
 
-static int use_alibi(struct positions *positions, const struct positions_options *options, const struct loader *loader) {
-    (void)options, (void)loader;
-    positions->alibi = true;
-    return 0;
-}
-
 static const struct positions_kind positions_kinds[] = {
     {"sinusoidal", make_sinusoids, add_sinusoids},
     {"learned", load_learned, NULL},
     {"stored", load_stored, NULL},
-    {"alibi", use_alibi, NULL},
+    {"alibi", NULL, NULL},
     {"none", NULL, NULL},
 };
 
 int positions_init(struct positions *positions, const struct positions_options *options, const struct loader *loader) {
-    *positions = (struct positions){.size = options->size, .rows = options->rows, .offset = options->offset};
+    *positions = (struct positions){
+        .size = options->size, .rows = options->rows, .offset = options->offset, .alibi = strcmp(options->kind, "alibi") == 0};
     positions->kind = TABLE_FIND(positions_kinds, options->parameter, options->kind, loader->err);
     if (!positions->kind)
         return weights_fail(loader->weights);
@@ -306,10 +301,9 @@ void block_linear(struct linear *linear, const char *prefix, const char *name, s
 }
 
 void block_norm(struct norm *norm, const struct stack *stack, const char *prefix, const struct loader *loader) {
-    char gain[PARAMETER_BYTES], shift[PARAMETER_BYTES];
-    snprintf(gain, sizeof gain, "%s.norm.gain", prefix);
-    snprintf(shift, sizeof shift, "%s.norm.shift", prefix);
-    norm_init(norm, norm_kind_find(prefix, "block", NULL), &(struct norm_names){gain, shift, stack->size, 0}, loader);
+    char name[PARAMETER_BYTES];
+    snprintf(name, sizeof name, "%s.norm.", prefix);
+    norm_init(norm, norm_kind_find(prefix, "block", NULL), &(struct norm_names){name, "", stack->size, 0}, loader);
     norm->epsilon = stack->epsilon;
 }
 

@@ -14,13 +14,15 @@
 #include "model/weights/weights.h"
 #include <stdbool.h>
 
-/* What parts of a network are loaded with. */
+/* Parts of a network are loaded with these. */
 struct loader {
     struct weights *weights; /* its backend has pages */
     const struct kernels *kernels;
     struct arena *arena;
     struct error *err;
 };
+
+enum { PARAMETER_BYTES = 128 }; /* of a parameter's name */
 
 /* ---- normalisation ---- */
 
@@ -42,10 +44,10 @@ struct norm {
     const float *gain, *shift; /* [size]; NULL: no normalisation. Owned by the weights */
 };
 
-/* The names of a norm's parameters, and the vector that it normalises. */
+/* A norm's parameters are BEFOREgainAFTER and BEFOREshiftAFTER. */
 struct norm_names {
-    const char *gain, *shift;
-    size_t size;
+    const char *before, *after;
+    size_t size;  /* of the vector */
     size_t first; /* 0: all elements are of one kind */
 };
 
@@ -185,8 +187,6 @@ void heads_look_around(const struct kernels *kernels, const struct heads_shape *
  * A stack of blocks computes x -> LN(x + F(x)) (norm "post", Vaswani et al. 2017), or x + F(LN(x)) with one LN on top of the stack
  * ("pre", Xiong et al. 2020). F is attention (struct heads), the feed-forward (struct filter) or one of the decoder's mixers. All
  * rows go through a block at once: a row is a token in the encoder and a hypothesis in the decoder. */
-
-enum { PARAMETER_BYTES = 96 }; /* of a parameter's name */
 
 /* ---- positions: what is added to an embedding so that the stack knows where it stands ---- */
 

@@ -71,7 +71,7 @@ int search_fail(struct search *search, struct error *err);
 bool search_is_over(const struct search *search, const struct search_node *node);
 /* The rows of a beam, its beam_size. */
 size_t search_beam_rows(const struct search_options *options);
-/* What the merit of a path of so many tokens is divided by: length^length_penalty. */
+/* length^length_penalty, by which the merit of a path of so many tokens is divided. */
 double search_divisor(const struct search *search, size_t length);
 /* The score of a path that is over. */
 double search_score(const struct search *search, const struct search_node *last);
