@@ -211,7 +211,7 @@ static int load_network(struct translator *t, bool packs, struct error *err) {
     }
     if (encoder_init(&t->encoder, &t->config, source, &loader) != 0 ||
         decoder_init(&t->decoder, &t->config, target, first, &loader) != 0 ||
-        output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, &loader) != 0 ||
+        output_init(&t->output, &t->config, target, t->shortlist != NULL, &loader) != 0 ||
         alignment_init(&t->alignment, &t->config, &loader) != 0 ||
         (t->characters && speller_init(&t->speller, &t->config, t->characters, &loader) != 0) ||
         weights_all_used(t->weights, err) != 0)

@@ -196,12 +196,8 @@ struct output {
     struct linear gate_readout;           /* of a gate on the readout: [1, O]; out 0: another gate, or none */
 };
 
-struct output_options {
-    size_t vocabulary; /* V */
-    bool shortlists;   /* rows may come with ids; not for outputs that copy */
-};
-
-int output_init(struct output *output, const struct model_config *config, const struct output_options *options,
+/* shortlists: rows may come with ids; not for outputs that copy. */
+int output_init(struct output *output, const struct model_config *config, size_t vocabulary, bool shortlists,
                 const struct loader *loader);
 
 bool output_copies(const struct output *output);

@@ -86,17 +86,16 @@ static const struct output_kind kinds[] = {
     {"copy", true, init_pointer, score_pointer}, /* Jia & Liang 2016 (whose scores are the attention's own) */
 };
 
-int output_init(struct output *output, const struct model_config *config, const struct output_options *options,
+int output_init(struct output *output, const struct model_config *config, size_t vocabulary, bool shortlists,
                 const struct loader *loader) {
-    *output = (struct output){.kernels = loader->kernels, .vocabulary = options->vocabulary};
+    *output = (struct output){.kernels = loader->kernels, .vocabulary = vocabulary};
     output->kind = TABLE_FIND(kinds, "output.type", config->output.type, loader->err);
     if (!output->kind)
         return -1;
     output->stride = output->vocabulary + (output_copies(output) ? config->limits.max_source_tokens : 0);
     if (output->kind->writes) {
-        struct linear_names names = {.weight = config->output.tied ? "decoder.embedding" : "output.weight",
-                                     .bias = "output.bias",
-                                     .lookups = options->shortlists};
+        struct linear_names names = {
+            .weight = config->output.tied ? "decoder.embedding" : "output.weight", .bias = "output.bias", .lookups = shortlists};
         weights_linear(loader->weights, &names, output->vocabulary, config_readout_size(config), &output->linear, loader->err);
     }
     if (output->kind->init)

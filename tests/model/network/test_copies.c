@@ -147,9 +147,8 @@ static void run(const struct setting *s, const struct kernels *kernels) {
     strcpy(config.output.pointer, s->kind->pointer ? s->kind->pointer : "attention");
     struct weights *weights =
         parameters_open(s->kind->header, s->parameters, s->kind->parameters, (struct backend){.kernels = kernels});
-    ck_assert_msg(output_init(&output, &config, &(struct output_options){.vocabulary = VOCABULARY},
-                              &(struct loader){weights, kernels, NULL, &err}) == 0,
-                  "%s", err.message);
+    ck_assert_msg(output_init(&output, &config, VOCABULARY, false, &(struct loader){weights, kernels, NULL, &err}) == 0, "%s",
+                  err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
     float *keys = calloc(LENGTH * output.key.out, sizeof *keys), gates[LENGTH];

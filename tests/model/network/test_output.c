@@ -90,10 +90,10 @@ static void run(bool tied, const struct kernels *kernels) {
     struct output output;
     struct error err = {0};
     struct model_config config = configure(tied);
-    struct output_options options = {.vocabulary = VOCABULARY, .shortlists = true};
     struct weights *weights =
         parameters_open(tied ? tied_header : untied_header, parameters, VOCABULARY + MATRIX, (struct backend){.kernels = kernels});
-    ck_assert_msg(output_init(&output, &config, &options, &(struct loader){weights, kernels, NULL, &err}) == 0, "%s", err.message);
+    ck_assert_msg(output_init(&output, &config, VOCABULARY, true, &(struct loader){weights, kernels, NULL, &err}) == 0, "%s",
+                  err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
     float *readouts = noise(ROWS * SIZE, 1, 12), *logits = guarded(ROWS * VOCABULARY);
@@ -136,11 +136,11 @@ START_TEST(half_of_the_vocabulary) {
     struct output output;
     struct error err = {0};
     struct model_config config = configure(false);
-    struct output_options options = {.vocabulary = VOCABULARY, .shortlists = true};
     const struct kernels *kernels = kernel_set(_i);
     struct weights *weights = parameters_open(untied_header, parameters, VOCABULARY + MATRIX,
                                               (struct backend){.kernels = kernels, .compute = COMPUTE_INT8});
-    ck_assert_msg(output_init(&output, &config, &options, &(struct loader){weights, kernels, NULL, &err}) == 0, "%s", err.message);
+    ck_assert_msg(output_init(&output, &config, VOCABULARY, true, &(struct loader){weights, kernels, NULL, &err}) == 0, "%s",
+                  err.message);
     ck_assert_uint_eq(linear_outruns_lookups(&output.linear, MANY, HALF), kernels->packings->int8->product_rows > 0);
     ck_assert(!linear_outruns_lookups(&output.linear, 1, HALF));
     ck_assert(!linear_outruns_lookups(&output.linear, MANY, 4));
@@ -184,9 +184,7 @@ static void expect_failure(const char *header, const float *values, size_t count
     struct error err = {0};
     struct model_config config = configure(false);
     struct weights *weights = parameters_open(header, values, count, (struct backend){.kernels = kernels_choose()});
-    ck_assert_int_eq(output_init(&output, &config, &(struct output_options){.vocabulary = VOCABULARY},
-                                 &(struct loader){weights, kernels_choose(), NULL, &err}),
-                     -1);
+    ck_assert_int_eq(output_init(&output, &config, VOCABULARY, false, &(struct loader){weights, kernels_choose(), NULL, &err}), -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);
     parameters_close(weights);
