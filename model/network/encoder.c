@@ -16,10 +16,10 @@ struct sequences {
     float *looks; /* [layers, T, heads, T] written: the weights of a single sentence; NULL: not wanted */
 };
 
-/* init loads the parameters into encoder->own, in the arena. begin: x [tokens, E],
- * embedded, may be overwritten; out and scratch come from the arena; returns what the parts of an encoding work on, or NULL if
- * memory is out. advance (NULL: begin has encoded everything) does `work` multiplications or somewhat more, some rows of some
- * layers, and returns true after the last ones. The sequences' lengths must stay. */
+/* init loads the parameters into encoder->own, in the arena. begin: x [tokens, E], embedded, may be overwritten; out and scratch
+ * come from the arena; returns what the parts of an encoding work on, or NULL if memory is out. advance (NULL: begin has encoded
+ * everything) does `work` multiplications or somewhat more, some rows of some layers, and returns true after the last ones. The
+ * sequences' lengths must stay. */
 struct encoder_kind {
     const char *name;
     int (*init)(struct encoder *encoder, const struct model_config *config, const struct loader *loader);
@@ -48,62 +48,44 @@ static const struct encoder_stack stacks[] = {
 
 /* D is the size of the top layer's output, H for each of its directions. */
 struct recurrent {
-    const struct kernels *kernels;
-    const struct encoder_stack *stack;
-    const struct cell_kind *cell;
-    const struct norm_kind *norm;          /* of the cells' products */
-    size_t embedding_size, hidden, layers; /* E, H, - */
-    size_t directions;                     /* of the first layer */
+    size_t count;
     bool residual;
-    struct cell cells[CONFIG_MAX_LAYERS][2]; /* [layer][forward, backward] */
+    struct recurrent_layer {
+        size_t in, size;    /* floats of a token in its input, for all directions together, and in its output */
+        bool apart, turned; /* as in struct encoder_stack */
+        size_t directions;
+        struct cell cells[2]; /* [forward, backward] */
+    } layers[CONFIG_MAX_LAYERS];
 };
-
-static size_t directions_of(const struct recurrent *e, size_t l) {
-    return l > 0 && e->stack->single ? 1 : e->directions;
-}
-
-/* Floats of a token in the output of layer l. */
-static size_t size_of(const struct recurrent *e, size_t l) {
-    return directions_of(e, l) * e->hidden;
-}
-
-/* Floats of a token in the input of layer l, for all directions together. */
-static size_t input_size(const struct recurrent *e, size_t l) {
-    return l == 0 ? e->embedding_size : size_of(e, l - 1);
-}
-
-/* True if direction d of layer l reads its own half of the output below. */
-static bool reads_apart(const struct recurrent *e, size_t l) {
-    return l > 0 && e->stack->apart;
-}
 
 static int recurrent_init(struct encoder *encoder, const struct model_config *config, const struct loader *loader) {
     static const char *const directions[] = {"forward", "backward"};
     const struct encoder_config *c = &config->encoder;
-    struct recurrent *own = encoder->own = arena_alloc(loader->arena, 1, sizeof *own);
+    const struct encoder_stack *stack = TABLE_FIND(stacks, "encoder.stack", c->stack, loader->err);
+    const struct cell_kind *cell = cell_kind_find("encoder.cell", c->cell, loader->err);
+    const struct norm_kind *norm = norm_kind_find("encoder.normalization", c->normalization, loader->err);
+    if (!stack || !cell || !norm)
+        return -1;
+    struct recurrent *own = encoder->own = arena_zalloc(loader->arena, 1, sizeof *own);
     if (!own)
         return error_memory(loader->err);
-    *own = (struct recurrent){.kernels = encoder->kernels,
-                              .stack = TABLE_FIND(stacks, "encoder.stack", c->stack, loader->err),
-                              .cell = cell_kind_find("encoder.cell", c->cell, loader->err),
-                              .norm = norm_kind_find("encoder.normalization", c->normalization, loader->err),
-                              .embedding_size = encoder->embedding_size,
-                              .hidden = c->hidden,
-                              .layers = c->layers,
-                              .directions = c->bidirectional ? 2 : 1,
-                              .residual = c->residual};
-    if (!own->stack || !own->cell || !own->norm)
-        return -1;
-    for (size_t l = 0; l < own->layers; l++)
-        for (size_t d = 0; d < directions_of(own, l); d++) {
-            struct cell_shape shape = {.in = reads_apart(own, l) ? own->hidden : input_size(own, l),
-                                       .hidden = own->hidden,
-                                       .norm = own->norm,
-                                       .transitions = c->transitions};
+    own->count = c->layers;
+    own->residual = c->residual;
+    for (size_t l = 0, in = encoder->embedding_size; l < own->count; in = own->layers[l++].size) {
+        struct recurrent_layer *layer = &own->layers[l];
+        layer->directions = c->bidirectional && !(l > 0 && stack->single) ? 2 : 1;
+        layer->apart = l > 0 && stack->apart;
+        layer->turned = l % 2 == 1 && stack->turning;
+        layer->in = in;
+        layer->size = layer->directions * c->hidden;
+        struct cell_shape shape = {
+            .in = layer->apart ? c->hidden : in, .hidden = c->hidden, .norm = norm, .transitions = c->transitions};
+        for (size_t d = 0; d < layer->directions; d++) {
             char prefix[64];
             snprintf(prefix, sizeof prefix, "encoder.layers.%zu.%s.", l, directions[d]);
-            cell_init(&own->cells[l][d], own->cell, prefix, &shape, loader);
+            cell_init(&layer->cells[d], cell, prefix, &shape, loader);
         }
+    }
     return weights_failed(loader->weights) ? -1 : 0;
 }
 
@@ -162,7 +144,7 @@ static void *recurrent_begin(const struct encoder *encoder, float *x, const stru
                              struct encoded *out) {
     const struct recurrent *e = encoder->own;
     const size_t *lengths = sequences->lengths;
-    size_t n = sequences->n, offset = 0, states = e->cell->states;
+    size_t n = sequences->n, offset = 0, states = e->layers[0].cells[0].kind->states;
     struct ragged ragged = {.sequences = sequences,
                             .offsets = arena_alloc(arena, n, sizeof *ragged.offsets),
                             .order = arena_alloc(arena, n, sizeof *ragged.order),
@@ -178,28 +160,29 @@ static void *recurrent_begin(const struct encoder *encoder, float *x, const stru
     }
 
     const float *in = x;
-    for (size_t l = 0; l < e->layers; l++) {
-        size_t size = size_of(e, l);
-        float *h = arena_alloc(arena, sequences->tokens * size, sizeof *h);
-        out->finals[l] = arena_alloc(arena, n * states * size, sizeof *h);
+    for (size_t l = 0; l < e->count; l++) {
+        const struct recurrent_layer *layer = &e->layers[l];
+        float *h = arena_alloc(arena, sequences->tokens * layer->size, sizeof *h);
+        out->finals[l] = arena_alloc(arena, n * states * layer->size, sizeof *h);
         if (arena_failed(arena))
             return NULL;
-        for (size_t d = 0; d < directions_of(e, l); d++) {
-            struct lane lane = {.cell = &e->cells[l][d],
-                                .backward = (d == 1) != (e->stack->turning && l % 2 == 1),
-                                .in = {in + (reads_apart(e, l) ? d * e->hidden : 0), input_size(e, l)},
-                                .column = d * e->hidden,
-                                .size = size,
+        for (size_t d = 0; d < layer->directions; d++) {
+            const struct cell *cell = &layer->cells[d];
+            struct lane lane = {.cell = cell,
+                                .backward = (d == 1) != layer->turned,
+                                .in = {in + (layer->apart ? d * cell->hidden : 0), layer->in},
+                                .column = d * cell->hidden,
+                                .size = layer->size,
                                 .out = h,
                                 .finals = out->finals[l]};
             if (run_lane(&lane, &ragged, arena) != 0)
                 return NULL;
         }
-        if (e->residual && l > 0 && input_size(e, l) == size)
-            e->kernels->add(in, sequences->tokens * size, h);
+        if (e->residual && l > 0 && layer->in == layer->size)
+            encoder->kernels->add(in, sequences->tokens * layer->size, h);
         in = out->annotations = h;
         out->top = out->finals[l];
-        out->top_ld = states * size;
+        out->top_ld = states * layer->size;
     }
     return out;
 }
