@@ -55,9 +55,6 @@ struct style {
 
 struct recurrent {
     const struct style *style;
-    const struct kernels *kernels;
-    const struct cell_kind *cell;
-    const struct norm_kind *norm;               /* of the products with its matrices */
     size_t hidden, layers, annotation, context; /* H, -, D, C */
     size_t layer_size;                          /* of a layer's state: states * H */
     size_t feed;                                /* O with input feeding, else 0 */
@@ -251,7 +248,7 @@ static void run_upper_layers(const struct step *step) {
             if (l == 0)
                 memcpy(step->sums + r * hidden, h.x + r * h.distance, hidden * sizeof *h.x);
             else
-                step->own->kernels->add(h.x + r * h.distance, hidden, step->sums + r * hidden);
+                step->decoder->kernels->add(h.x + r * h.distance, hidden, step->sums + r * hidden);
         }
     }
 }
@@ -286,7 +283,7 @@ static void run_with_context(const struct step *step) {
     struct vectors y = input_of(step);
     linear_apply(&cell->input, y.x, y.distance, step->count, step->gates_x, gates);
     for (size_t r = 0; r < step->count; r++)
-        step->own->kernels->add(step->contexts + r * step->own->attention.value, gates, step->gates_x + r * gates);
+        step->decoder->kernels->add(step->contexts + r * step->own->attention.value, gates, step->gates_x + r * gates);
     step_cell(step, cell, step->gates_x, gates, 0);
     run_upper_layers(step);
 }
@@ -345,7 +342,7 @@ static int recurrent_step(const struct decoder *decoder, const struct row *rows,
     struct readout_inputs read = {.embeddings = input_of(&step),
                                   .states = output_of(&step, own->layers - 1),
                                   .contexts = {step.contexts + context_matrix(own)->out, shape->value}};
-    readout_run(&own->readout, own->kernels, &read, count, step.readout, rows->readout);
+    readout_run(&own->readout, decoder->kernels, &read, count, step.readout, rows->readout);
     for (size_t r = 0; r < count; r++) {
         const struct row *row = &rows[r];
         if (row->input)
@@ -427,7 +424,7 @@ static int recurrent_start(const struct decoder *decoder, const struct encoded *
         if (d->initial_state == INITIAL_MEAN) {
             for (size_t t = 0; t < lengths[i]; t++)
                 equal[t] = 1.0f / (float)lengths[i];
-            d->kernels->weighted_sum(equal, annotations, lengths[i], d->annotation, summary);
+            decoder->kernels->weighted_sum(equal, annotations, lengths[i], d->annotation, summary);
         } else {
             memcpy(summary, encoded->top + i * encoded->top_ld, d->annotation * sizeof *summary);
         }
@@ -438,10 +435,10 @@ static int recurrent_start(const struct decoder *decoder, const struct encoded *
         float *h = states + l * d->layer_size;
         if (d->projected)
             linear_apply(&d->initial[l], summaries, d->annotation, n, h, distance);
-        norm_apply(&d->initial_norms[l], d->kernels, n, h, distance);
+        norm_apply(&d->initial_norms[l], decoder->kernels, n, h, distance);
         for (size_t i = 0; i < n; i++, h += distance) {
             if (d->projected)
-                d->kernels->tanh(h, d->hidden);
+                decoder->kernels->tanh(h, d->hidden);
             else
                 memcpy(h, summaries + i * d->annotation, d->hidden * sizeof *h);
             if (d->initial_cell)
@@ -454,27 +451,6 @@ static int recurrent_start(const struct decoder *decoder, const struct encoded *
 
 /* ---- loading ---- */
 
-static void load_layer(struct recurrent *d, const struct model_config *config, size_t l, const struct loader *loader) {
-    const struct decoder_config *c = &config->decoder;
-    char name[64], before[64];
-    struct cell_shape shape = {.in = l == 0 ? c->embedding + d->feed : d->hidden, .hidden = d->hidden, .norm = d->norm};
-    if (l == 0 && d->style->reader == FIRST_CELL)
-        shape.columns = shape.in + d->context;
-    if (l > 0)
-        shape.transitions = c->upper_transitions;
-    else if (d->style->reader != SECOND_CELL) /* which they follow otherwise */
-        shape.transitions = c->transitions;
-    snprintf(name, sizeof name, "decoder.layers.%zu.", l);
-    cell_init(&d->cells[l], d->cell, name, &shape, loader);
-    if (!d->projected)
-        return;
-
-    snprintf(name, sizeof name, "%zu", l);
-    snprintf(before, sizeof before, "decoder.initial.%zu.", l);
-    block_linear(&d->initial[l], "decoder.initial", name, d->hidden, d->annotation, true, loader);
-    norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){before, "", d->hidden, 0}, loader);
-}
-
 static int recurrent_init(struct decoder *decoder, const struct model_config *config, const struct loader *loader) {
     const struct decoder_config *c = &config->decoder;
     const struct style *style = TABLE_FIND(styles, "decoder.style", c->style, loader->err);
@@ -486,9 +462,6 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
     if (!own)
         return error_memory(loader->err);
     *own = (struct recurrent){.style = style,
-                              .kernels = decoder->kernels,
-                              .cell = cell,
-                              .norm = norm,
                               .hidden = c->hidden,
                               .layers = c->layers,
                               .annotation = config_annotation_size(config),
@@ -500,8 +473,22 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
                               .residual = c->residual,
                               .initial_cell = c->initial_cell};
     decoder->attends = config_attends(config);
-    for (size_t l = 0; l < own->layers; l++)
-        load_layer(own, config, l, loader);
+    for (size_t l = 0; l < own->layers; l++) {
+        char name[64], before[64];
+        struct cell_shape shape = {.in = l == 0 ? c->embedding + own->feed : own->hidden, .hidden = own->hidden, .norm = norm};
+        if (l == 0 && style->reader == FIRST_CELL)
+            shape.columns = shape.in + own->context;
+        if (l > 0 || style->reader != SECOND_CELL) /* which they follow otherwise */
+            shape.transitions = l > 0 ? c->upper_transitions : c->transitions;
+        snprintf(name, sizeof name, "decoder.layers.%zu.", l);
+        cell_init(&own->cells[l], cell, name, &shape, loader);
+        if (!own->projected)
+            continue;
+        snprintf(name, sizeof name, "%zu", l);
+        snprintf(before, sizeof before, "decoder.initial.%zu.", l);
+        block_linear(&own->initial[l], "decoder.initial", name, own->hidden, own->annotation, true, loader);
+        norm_init(&own->initial_norms[l], norm, &(struct norm_names){before, "", own->hidden, 0}, loader);
+    }
 
     /* Besides the readout, the context is read by the right part of the first cell's matrix, whose left part has the bias, or by a
      * second cell. */
