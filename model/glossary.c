@@ -148,26 +148,19 @@ void guard_done(struct guard *guard) {
 /* The text is looked through for all kinds at once: opaque runs, strings, and each of the patterns. */
 enum { OPAQUE_RUNS, STRINGS, PATTERNS };
 
-/* The next find of a kind. */
-struct finder {
-    struct opaque_run next;
-    bool ended;
-};
-
 int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena,
                struct opaque_runs *out, struct error *err) {
     int64_t began_ns = guard->pattern_count > 0 ? pattern_clock_ns() : 0, until_ns = began_ns + guard->left_ns;
     struct opaque_runs found = {0};
     size_t kinds = PATTERNS + guard->pattern_count, room = 0;
-    struct finder *finders = arena_zalloc(arena, kinds, sizeof *finders);
-    if (!finders)
+    struct opaque_run *finds = arena_zalloc(arena, kinds, sizeof *finds); /* the next of each kind; begin SIZE_MAX: there is none */
+    if (!finds)
         return error_memory(err);
     for (size_t end = 0;;) {
         const struct opaque_run *first = NULL;
         for (size_t i = 0; i < kinds; i++) {
-            struct finder *finder = &finders[i];
-            struct opaque_run *next = &finder->next;
-            if (!finder->ended && (next->end == 0 || next->begin < end)) { /* the first, or one that overlaps and does not count */
+            struct opaque_run *next = &finds[i];
+            if (next->end == 0 || next->begin < end) { /* the first, or one that overlaps and does not count */
                 const struct glossary_entry *entry;
                 struct span span;
                 size_t at = end;
@@ -180,12 +173,13 @@ int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, s
                     any = pattern_next(guard->patterns[i - PATTERNS], text, length, &at, &span, until_ns, err);
                 if (any < 0)
                     return -1;
-                if (i != OPAQUE_RUNS && any > 0)
+                if (any == 0)
+                    *next = (struct opaque_run){.begin = SIZE_MAX, .end = SIZE_MAX};
+                else if (i != OPAQUE_RUNS)
                     *next = (struct opaque_run){span.begin, span.end, OPAQUE_PROTECT, NULL};
-                finder->ended = any == 0;
             }
             bool earlier = !first || next->begin < first->begin || (next->begin == first->begin && next->end > first->end);
-            if (!finder->ended && earlier)
+            if (next->begin < SIZE_MAX && earlier)
                 first = next;
         }
         if (!first)
