@@ -73,7 +73,7 @@ const struct cell_kind *cell_kind_find(const char *key, const char *name, struct
 
 /* ---- loading a cell ---- */
 
-/* The product with the input or with the state, and its norm. Their names are PREFIXweight_END and so on. columns: of the matrix if
+/* The product with the input or with the state, and its norm. Their names are PREFIXweightEND and so on. columns: of the matrix if
  * it has more than `in`, otherwise 0. */
 struct half {
     const char *prefix, *end;
@@ -84,23 +84,22 @@ struct half {
 
 static void load_half(const struct half *half, const struct cell_kind *kind, const struct cell_shape *shape,
                       const struct loader *loader) {
-    char weight[128], bias[128], end[16];
+    char weight[128], bias[128];
     size_t gates = kind->gates * shape->hidden;
-    snprintf(weight, sizeof weight, "%sweight_%s", half->prefix, half->end);
-    snprintf(bias, sizeof bias, "%sbias_%s", half->prefix, half->end);
+    snprintf(weight, sizeof weight, "%sweight%s", half->prefix, half->end);
+    snprintf(bias, sizeof bias, "%sbias%s", half->prefix, half->end);
     struct linear_names names = {.weight = weight, .bias = bias, .columns = half->columns};
     weights_linear(loader->weights, &names, gates, half->in, half->linear, loader->err);
     if (!shape->norm)
         return;
-    snprintf(end, sizeof end, "_%s", half->end);
-    norm_init(half->norm, shape->norm, &(struct norm_names){half->prefix, end, gates, kind->apart * shape->hidden}, loader);
+    norm_init(half->norm, shape->norm, &(struct norm_names){half->prefix, half->end, gates, kind->apart * shape->hidden}, loader);
 }
 
 int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, const struct cell_shape *shape,
               const struct loader *loader) {
     *cell = (struct cell){.kind = kind, .kernels = loader->kernels, .hidden = shape->hidden};
-    load_half(&(struct half){prefix, "input", shape->in, shape->columns, &cell->input, &cell->input_norm}, kind, shape, loader);
-    load_half(&(struct half){prefix, "state", shape->hidden, 0, &cell->state, &cell->state_norm}, kind, shape, loader);
+    load_half(&(struct half){prefix, "_input", shape->in, shape->columns, &cell->input, &cell->input_norm}, kind, shape, loader);
+    load_half(&(struct half){prefix, "_state", shape->hidden, 0, &cell->state, &cell->state_norm}, kind, shape, loader);
 
     cell->transitions = shape->transitions > 0 ? arena_zalloc(loader->arena, shape->transitions, sizeof *cell->transitions) : NULL;
     if (cell->transitions) {
@@ -115,7 +114,7 @@ int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefi
         snprintf(within, sizeof within, "%stransitions.%zu.", prefix, i);
         snprintf(name, sizeof name, "%sbias_input", within);
         transition->input = weights_get(loader->weights, name, kind->gates * shape->hidden, 1, loader->err);
-        load_half(&(struct half){within, "state", shape->hidden, 0, &transition->state, &transition->norm}, kind, shape, loader);
+        load_half(&(struct half){within, "_state", shape->hidden, 0, &transition->state, &transition->norm}, kind, shape, loader);
     }
     return weights_failed(loader->weights) ? -1 : 0;
 }
