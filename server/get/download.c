@@ -51,30 +51,29 @@ static uint32_t big_endian(const unsigned char bytes[4]) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-static bool is_private_6(const unsigned char b[16]) {
-    static const unsigned char zero[16], mapped[12] = {[10] = 0xff, [11] = 0xff}, translated[12] = {0, 0x64, 0xff, 0x9b};
-    if (memcmp(b, zero, 12) == 0 || memcmp(b, mapped, 12) == 0 || memcmp(b, translated, 12) == 0)
-        return memcmp(b, zero, 12) == 0 || is_private_4(big_endian(b + 12)); /* ::1, ::, and old ways of writing IPv4 */
-    static const unsigned char local[6] = {0, 0x64, 0xff, 0x9b, 0, 1}, teredo[4] = {0x20, 0x01};
-    if (memcmp(b, local, sizeof local) == 0 || memcmp(b, teredo, sizeof teredo) == 0) /* translations of any IPv4 address */
-        return true;
-    if (b[0] == 0x20 && b[1] == 0x02) /* 6to4 */
-        return is_private_4(big_endian(b + 2));
-    return (b[0] & 0xfe) == 0xfc || (b[0] == 0xfe && (b[1] & 0x80) == 0x80) || b[0] == 0xff;
-}
-
 bool address_is_private(const struct sockaddr *address) {
+    static const unsigned char zero[16], mapped[12] = {[10] = 0xff, [11] = 0xff}, translated[12] = {0, 0x64, 0xff, 0x9b};
+    static const unsigned char local[6] = {0, 0x64, 0xff, 0x9b, 0, 1}, teredo[4] = {0x20, 0x01};
     if (address->sa_family == AF_INET) {
         struct sockaddr_in in;
         memcpy(&in, address, sizeof in);
         return is_private_4(ntohl(in.sin_addr.s_addr));
     }
-    if (address->sa_family == AF_INET6) {
-        struct sockaddr_in6 in6;
-        memcpy(&in6, address, sizeof in6);
-        return is_private_6(in6.sin6_addr.s6_addr);
-    }
-    return true;
+    if (address->sa_family != AF_INET6)
+        return true;
+
+    struct sockaddr_in6 in6;
+    memcpy(&in6, address, sizeof in6);
+    const unsigned char *b = in6.sin6_addr.s6_addr;
+    if (memcmp(b, zero, 12) == 0) /* ::1, ::, and an old way of writing IPv4 */
+        return true;
+    if (memcmp(b, mapped, 12) == 0 || memcmp(b, translated, 12) == 0)
+        return is_private_4(big_endian(b + 12));
+    if (memcmp(b, local, sizeof local) == 0 || memcmp(b, teredo, sizeof teredo) == 0) /* translations of any IPv4 address */
+        return true;
+    if (b[0] == 0x20 && b[1] == 0x02) /* 6to4 */
+        return is_private_4(big_endian(b + 2));
+    return (b[0] & 0xfe) == 0xfc || (b[0] == 0xfe && (b[1] & 0x80) == 0x80) || b[0] == 0xff;
 }
 
 /* Address and port as bytes, so that two of them can be compared; an IPv4 address as IPv6 writes it. */
@@ -99,46 +98,87 @@ static struct place place_of(const struct sockaddr *address) {
     return place;
 }
 
-/* True if this URL of a proxy, with or without a scheme, leads to the place. */
-static bool leads_to(const char *proxy, const struct place *place) {
-    CURLU *url = curl_url();
-    char *host = NULL, *port = NULL, *scheme = NULL;
-    struct addrinfo *all = NULL;
+/* True if one of curl's proxies is there: their place is the administrator's choice, and addresses beyond them are theirs. */
+static bool is_proxy(const struct place *place) {
+    static const char *const variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     bool found = false;
-    if (url && curl_url_set(url, CURLUPART_URL, proxy, CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
-        curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK && curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK) {
-        bool with_port = curl_url_get(url, CURLUPART_PORT, &port, 0) == CURLUE_OK;
-        unsigned long number = with_port ? strtoul(port, NULL, 10) : strcasecmp(scheme, "https") == 0 ? 443 : 1080;
-        size_t length = strlen(host);
-        bool brackets = *host == '[' && host[length - 1] == ']';
-        if (brackets)
-            host[length - 1] = '\0';
-        if (number == place->port && getaddrinfo(host + brackets, NULL, &hints, &all) != 0)
-            all = NULL;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables && !found; i++) {
+        const char *proxy = getenv(variables[i]); /* a URL with or without a scheme */
+        if (!proxy || !*proxy)
+            continue;
+        CURLU *url = curl_url();
+        char *host = NULL, *port = NULL, *scheme = NULL;
+        struct addrinfo *all = NULL;
+        if (url && curl_url_set(url, CURLUPART_URL, proxy, CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
+            curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+            curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK) {
+            bool with_port = curl_url_get(url, CURLUPART_PORT, &port, 0) == CURLUE_OK;
+            unsigned long number = with_port ? strtoul(port, NULL, 10) : strcasecmp(scheme, "https") == 0 ? 443 : 1080;
+            size_t length = strlen(host);
+            bool brackets = *host == '[' && host[length - 1] == ']';
+            if (brackets)
+                host[length - 1] = '\0';
+            if (number == place->port && getaddrinfo(host + brackets, NULL, &hints, &all) != 0)
+                all = NULL;
+        }
+        for (const struct addrinfo *one = all; one && !found; one = one->ai_next) {
+            const struct place its = place_of(one->ai_addr);
+            found = memcmp(its.bytes, place->bytes, sizeof its.bytes) == 0;
+        }
+        if (all)
+            freeaddrinfo(all);
+        curl_free(host);
+        curl_free(port);
+        curl_free(scheme);
+        curl_url_cleanup(url);
     }
-    for (const struct addrinfo *one = all; one && !found; one = one->ai_next) {
-        const struct place its = place_of(one->ai_addr);
-        found = memcmp(its.bytes, place->bytes, sizeof its.bytes) == 0;
-    }
-    if (all)
-        freeaddrinfo(all);
-    curl_free(host);
-    curl_free(port);
-    curl_free(scheme);
-    curl_url_cleanup(url);
     return found;
 }
 
-/* True if curl's proxies are there: their place is the administrator's choice, and addresses beyond them are theirs. */
-static bool is_proxy(const struct place *place) {
-    static const char *const variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *proxy = getenv(variables[i]);
-        if (proxy && *proxy && leads_to(proxy, place))
-            return true;
+/* The host and the port of an HTTP or HTTPS URL, which the caller frees with curl_free also if this fails. */
+static bool take_host(const char *url, char **host, char **port) {
+    CURLU *parsed = curl_url();
+    *host = *port = NULL;
+    bool taken = parsed && curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
+                 curl_url_get(parsed, CURLUPART_HOST, host, 0) == CURLUE_OK &&
+                 curl_url_get(parsed, CURLUPART_PORT, port, CURLU_DEFAULT_PORT) == CURLUE_OK;
+    curl_url_cleanup(parsed);
+    return taken;
+}
+
+static bool same_host(const char *a, const char *b) {
+    char *host[2], *port[2];
+    bool left = take_host(a, &host[0], &port[0]), right = take_host(b, &host[1], &port[1]);
+    bool same = left && right && strcasecmp(host[0], host[1]) == 0 && strcmp(port[0], port[1]) == 0;
+    for (int i = 0; i < 2; i++) {
+        curl_free(host[i]);
+        curl_free(port[i]);
     }
-    return false;
+    return same;
+}
+
+/* True if the URL has a private address that is written out, or a name of this machine. Where proxies resolve names, the socket
+ * does not show where a redirect leads. */
+static bool names_private(const char *url) {
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+    bool is = false;
+    char *host, *port;
+    if (take_host(url, &host, &port)) {
+        size_t length = strlen(host);
+        if (*host == '[' && host[length - 1] == ']') {
+            host[length - 1] = '\0';
+            is = inet_pton(AF_INET6, host + 1, &in6.sin6_addr) == 1 && address_is_private((const struct sockaddr *)&in6);
+        } else if (inet_pton(AF_INET, host, &in.sin_addr) == 1) {
+            is = address_is_private((const struct sockaddr *)&in);
+        } else {
+            is = strcasecmp(host, "localhost") == 0 || (length > 10 && strcasecmp(host + length - 10, ".localhost") == 0);
+        }
+    }
+    curl_free(host);
+    curl_free(port);
+    return is;
 }
 
 /* ---- disks and digests ---- */
@@ -158,10 +198,6 @@ static bool is_stopped(const atomic_bool *stop) {
     return stop && *stop;
 }
 
-static enum get_status stopped(struct error *err) {
-    return get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted");
-}
-
 enum get_status download_digest(const char *path, const atomic_bool *stop, char sha256[65], struct error *err) {
     unsigned char digest[SHA256_BYTES];
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -170,7 +206,7 @@ enum get_status download_digest(const char *path, const atomic_bool *stop, char 
     int result = digest_file(file, path, stop, digest, err);
     close(file);
     if (result != 0)
-        return is_stopped(stop) ? stopped(err) : GET_FAILED;
+        return is_stopped(stop) ? get_fail_stopped(err) : GET_FAILED;
     hex_print(digest, sizeof digest, sha256);
     return GET_DONE;
 }
@@ -193,8 +229,6 @@ struct transfer {
     uint64_t passed;  /* bytes of a body that is not */
     uint64_t total;   /* of the whole file, as the reply says; 0: it does not say */
     uint64_t headers; /* bytes of headers */
-    char etag[VALIDATOR_BYTES];
-    char range[64]; /* of Content-Range */
 
     /* of the way */
     bool first;      /* nothing has been redirected yet */
@@ -235,35 +269,22 @@ static curl_socket_t open_socket(void *owner, curlsocktype purpose, struct curl_
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-static void keep_value(const char *line, size_t length, const char *name, char *value, size_t room) {
-    size_t skip = strlen(name);
-    if (length <= skip || strncasecmp(line, name, skip) != 0)
-        return;
-    line += skip;
-    length -= skip;
-    while (length > 0 && (*line == ' ' || *line == '\t')) {
-        line++;
-        length--;
-    }
-    while (length > 0 && strchr(" \t\r\n", line[length - 1]))
-        length--;
-    if (length < room) {
-        memcpy(value, line, length);
-        value[length] = '\0';
-    }
-}
-
 static size_t take_header(char *line, size_t size, size_t count, void *owner) {
     struct transfer *t = owner;
     size_t length = size * count;
+    (void)line;
     t->headers += length;
     if (t->headers > MOST_HEADERS) {
         error_set(t->err, ERROR_FORMAT, "its headers have more than %d bytes", MOST_HEADERS);
         return end_transfer(t, GET_REFUSED);
     }
-    keep_value(line, length, "etag:", t->etag, sizeof t->etag);
-    keep_value(line, length, "content-range:", t->range, sizeof t->range);
     return length;
+}
+
+/* A header of the reply that is read; "": it has none of this name. */
+static const char *header_of(const struct transfer *t, const char *name) {
+    struct curl_header *header;
+    return curl_easy_header(t->curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK ? header->value : "";
 }
 
 /* Empties PATH.part. -1 with errno. */
@@ -275,25 +296,12 @@ static int start_over(struct transfer *t) {
 /* True if this is an entity tag that stands for the bytes, and may be sent back: it has no control characters (RFC 9110, 8.8.3). */
 static bool is_strong(const char *etag) {
     size_t length = strlen(etag);
-    if (length < 2 || etag[0] != '"' || etag[length - 1] != '"')
+    if (length < 2 || length >= VALIDATOR_BYTES || etag[0] != '"' || etag[length - 1] != '"')
         return false;
     for (size_t i = 1; i + 1 < length; i++)
         if (etag[i] <= ' ' || etag[i] == '"' || etag[i] > '~')
             return false;
     return true;
-}
-
-/* Writes down what PATH.part is the beginning of, so that the rest is asked for only if it is the same. */
-static void keep_validator(struct transfer *t) {
-    bool strong = is_strong(t->etag);
-    snprintf(t->validator, sizeof t->validator, "%s", strong ? t->etag : "");
-    unlink(t->validator_path);
-    int file = strong ? open(t->validator_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
-    size_t length = strlen(t->validator);
-    if (file >= 0 && write(file, t->validator, length) != (ssize_t)length)
-        unlink(t->validator_path);
-    if (file >= 0)
-        close(file);
 }
 
 /* The first bytes of a body: is it the file, and how long is it? False: the transfer ends. */
@@ -308,7 +316,7 @@ static bool begin_body(struct transfer *t) {
     if (!t->wanted)
         return true;
     if (code == STATUS_PARTIAL) {
-        if (sscanf(t->range, "bytes %llu-", &from) != 1 || from != t->at) {
+        if (sscanf(header_of(t, "content-range"), "bytes %llu-", &from) != 1 || from != t->at) {
             error_set(t->err, ERROR_FORMAT, "it sends another part than was asked for");
             return end_transfer(t, GET_REFUSED);
         }
@@ -317,8 +325,19 @@ static bool begin_body(struct transfer *t) {
             error_set(t->err, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
             return end_transfer(t, GET_FAILED);
         }
-        keep_validator(t);
+        /* The validator is kept beside PATH.part, so that the rest is asked for only if it is of the same file. */
+        const char *etag = header_of(t, "etag");
+        bool strong = is_strong(etag);
+        snprintf(t->validator, sizeof t->validator, "%s", strong ? etag : "");
+        unlink(t->validator_path);
+        int file = strong ? open(t->validator_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+        size_t size = strlen(t->validator);
+        if (file >= 0 && write(file, t->validator, size) != (ssize_t)size)
+            unlink(t->validator_path);
+        if (file >= 0)
+            close(file);
     }
+
     uint64_t rest = length > 0 ? (uint64_t)length : 0;
     t->total = rest > 0 ? t->at + rest : 0;
     if (t->total > t->most || (t->download->bytes && t->total && t->total != t->download->bytes)) {
@@ -328,6 +347,7 @@ static bool begin_body(struct transfer *t) {
             error_set(t->err, ERROR_FORMAT, "has %" PRIu64 " bytes, and may have %" PRIu64, t->total, t->most);
         return end_transfer(t, GET_REFUSED);
     }
+
     uint64_t whole = t->total ? t->total : t->download->bytes;
     uint64_t needed = whole - (whole > t->at ? t->at : 0) + whole * t->download->spare;
     enum get_status status = whole ? space_check(t->folder, needed, t->err) : GET_DONE;
@@ -395,77 +415,35 @@ static enum get_status open_part(struct transfer *t) {
     return GET_DONE;
 }
 
-static void close_part(struct transfer *t, bool remove) {
-    if (t->file >= 0)
-        close(t->file);
-    t->file = -1;
-    if (remove) {
-        unlink(t->part);
-        unlink(t->validator_path);
-    }
-}
-
 /* ---- the way ---- */
 
-/* True if a redirect may lead from one URL to the other. */
-static bool check_redirect(const char *from, const char *to, struct error *err) {
-    bool https = strncasecmp(to, "https://", 8) == 0, http = strncasecmp(to, "http://", 7) == 0;
-    if (!http && !https)
-        error_set(err, ERROR_FORMAT, "redirects to %.100s, and only http:// and https:// are followed", to);
-    else if (http && strncasecmp(from, "https://", 8) == 0)
-        error_set(err, ERROR_FORMAT, "redirects from https:// to %.100s", to);
-    return https || (http && strncasecmp(from, "http://", 7) == 0);
+static bool add_line(struct curl_slist **list, const char *name, const char *value) {
+    char line[VALIDATOR_BYTES + 64];
+    int length = snprintf(line, sizeof line, "%s: %s", name, value);
+    struct curl_slist *longer = length > 0 && (size_t)length < sizeof line ? curl_slist_append(*list, line) : NULL;
+    *list = longer ? longer : *list;
+    return longer != NULL;
 }
 
-/* Where proxies resolve names, the socket does not show where a redirect leads: addresses that are written out, and names of this
- * machine, are refused here. */
-static bool names_private(const struct transfer *t, const char *url) {
-    bool is = false;
-    CURLU *parsed = curl_url();
-    char *host = NULL;
-    if (parsed && curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
-        curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK) {
-        struct sockaddr_in in = {.sin_family = AF_INET};
-        struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
-        size_t length = strlen(host);
-        if (*host == '[' && host[length - 1] == ']') {
-            host[length - 1] = '\0';
-            is = inet_pton(AF_INET6, host + 1, &in6.sin6_addr) == 1 && address_is_private((const struct sockaddr *)&in6);
-        } else if (inet_pton(AF_INET, host, &in.sin_addr) == 1) {
-            is = address_is_private((const struct sockaddr *)&in);
-        } else {
-            is = strcasecmp(host, "localhost") == 0 || (length > 10 && strcasecmp(host + length - 10, ".localhost") == 0);
-        }
+/* One request; code: of the reply. curl's own handling of redirects is off: each is checked first. */
+static CURLcode ask(struct transfer *t, const char *url, long *code) {
+    struct curl_slist *headers = NULL;
+    char range[32], bearer[VALIDATOR_BYTES];
+    const char *token = t->download->token, *bundle = getenv("CURL_CA_BUNDLE"), *folder = getenv("SSL_CERT_DIR");
+    bool made = true;
+    *code = 0;
+    if (t->at > 0 && t->validator[0])
+        made = add_line(&headers, "If-Range", t->validator);
+    if (made && token && *token && strlen(token) < sizeof bearer - 8 && !strpbrk(token, "\r\n") &&
+        same_host(url, t->download->url)) {
+        snprintf(bearer, sizeof bearer, "Bearer %s", token);
+        made = add_line(&headers, "Authorization", bearer);
     }
-    curl_free(host);
-    curl_url_cleanup(parsed);
-    return is && !t->has_origin; /* the socket decides whether it is the same */
-}
-
-static bool same_host(const char *a, const char *b) {
-    CURLU *left = curl_url(), *right = curl_url();
-    char *host[2] = {NULL, NULL}, *port[2] = {NULL, NULL};
-    bool same = left && right && curl_url_set(left, CURLUPART_URL, a, 0) == CURLUE_OK &&
-                curl_url_set(right, CURLUPART_URL, b, 0) == CURLUE_OK &&
-                curl_url_get(left, CURLUPART_HOST, &host[0], 0) == CURLUE_OK &&
-                curl_url_get(right, CURLUPART_HOST, &host[1], 0) == CURLUE_OK &&
-                curl_url_get(left, CURLUPART_PORT, &port[0], CURLU_DEFAULT_PORT) == CURLUE_OK &&
-                curl_url_get(right, CURLUPART_PORT, &port[1], CURLU_DEFAULT_PORT) == CURLUE_OK &&
-                strcasecmp(host[0], host[1]) == 0 && strcmp(port[0], port[1]) == 0;
-    for (int i = 0; i < 2; i++) {
-        curl_free(host[i]);
-        curl_free(port[i]);
+    if (!made) {
+        curl_slist_free_all(headers);
+        return CURLE_OUT_OF_MEMORY;
     }
-    curl_url_cleanup(left);
-    curl_url_cleanup(right);
-    return same;
-}
 
-/* curl's own handling of redirects is off: each is checked first. */
-static void set_up(struct transfer *t, const char *url, struct curl_slist *headers, char range[32]) {
-    const char *bundle = getenv("CURL_CA_BUNDLE"), *folder = getenv("SSL_CERT_DIR");
-    if (!bundle || !*bundle)
-        bundle = getenv("SSL_CERT_FILE");
     curl_easy_reset(t->curl);
     curl_easy_setopt(t->curl, CURLOPT_URL, url);
     curl_easy_setopt(t->curl, CURLOPT_NOSIGNAL, 1L);
@@ -487,74 +465,25 @@ static void set_up(struct transfer *t, const char *url, struct curl_slist *heade
     curl_easy_setopt(t->curl, CURLOPT_XFERINFODATA, t);
     curl_easy_setopt(t->curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(t->curl, CURLOPT_HTTPHEADER, headers);
+    if (!bundle || !*bundle)
+        bundle = getenv("SSL_CERT_FILE");
     if (bundle && *bundle)
         curl_easy_setopt(t->curl, CURLOPT_CAINFO, bundle);
     if (folder && *folder)
         curl_easy_setopt(t->curl, CURLOPT_CAPATH, folder);
     if (t->at > 0) {
-        snprintf(range, 32, "%" PRIu64 "-", t->at);
+        snprintf(range, sizeof range, "%" PRIu64 "-", t->at);
         curl_easy_setopt(t->curl, CURLOPT_RANGE, range);
     }
+
     t->begun = t->wanted = false;
     t->passed = t->total = t->headers = 0;
-    t->etag[0] = t->range[0] = t->address[0] = '\0';
+    t->address[0] = '\0';
     t->status = GET_DONE;
-}
-
-static bool add_line(struct curl_slist **list, const char *name, const char *value) {
-    char line[VALIDATOR_BYTES + 64];
-    int length = snprintf(line, sizeof line, "%s: %s", name, value);
-    struct curl_slist *longer = length > 0 && (size_t)length < sizeof line ? curl_slist_append(*list, line) : NULL;
-    *list = longer ? longer : *list;
-    return longer != NULL;
-}
-
-/* One request; code: of the reply. */
-static CURLcode ask(struct transfer *t, const char *url, long *code) {
-    struct curl_slist *headers = NULL;
-    char range[32], bearer[VALIDATOR_BYTES];
-    const char *token = t->download->token;
-    bool made = true;
-    if (t->at > 0 && t->validator[0])
-        made = add_line(&headers, "If-Range", t->validator);
-    if (made && token && *token && strlen(token) < sizeof bearer - 8 && !strpbrk(token, "\r\n") &&
-        same_host(url, t->download->url)) {
-        snprintf(bearer, sizeof bearer, "Bearer %s", token);
-        made = add_line(&headers, "Authorization", bearer);
-    }
-    CURLcode result = CURLE_OUT_OF_MEMORY;
-    *code = 0;
-    if (made) {
-        set_up(t, url, headers, range);
-        result = curl_easy_perform(t->curl);
-        curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, code);
-    }
+    CURLcode result = curl_easy_perform(t->curl);
+    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, code);
     curl_slist_free_all(headers);
     return result;
-}
-
-/* True if another try may help. */
-static bool is_fatal(CURLcode result) {
-    switch (result) {
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_URL_MALFORMAT:
-    case CURLE_OUT_OF_MEMORY:
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_ISSUER_ERROR:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static const char *curl_reason(CURLcode result, const struct transfer *t, char text[256]) {
-    if (result == CURLE_OPERATION_TIMEDOUT && t->begun)
-        snprintf(text, 256, "sends less than %d bytes a second for %zu s", MIN_BYTES_PER_SECOND, t->manner->stall_s);
-    else
-        snprintf(text, 256, "%s", curl_easy_strerror(result));
-    return text;
 }
 
 /* How a try ended. */
@@ -565,10 +494,17 @@ struct outcome {
 };
 
 static struct outcome judge(struct transfer *t, CURLcode result, long code, struct error *err) {
-    char text[256];
+    static const CURLcode fatal[] = {
+        CURLE_UNSUPPORTED_PROTOCOL,     CURLE_URL_MALFORMAT,      CURLE_OUT_OF_MEMORY,   CURLE_SSL_CONNECT_ERROR,
+        CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR};
+    char reason[256];
     curl_off_t wait_s = 0;
+    if (result == CURLE_OPERATION_TIMEDOUT && t->begun)
+        snprintf(reason, sizeof reason, "sends less than %d bytes a second for %zu s", MIN_BYTES_PER_SECOND, t->manner->stall_s);
+    else
+        snprintf(reason, sizeof reason, "%s", curl_easy_strerror(result));
     if (is_stopped(t->manner->stop))
-        return (struct outcome){stopped(err), false, 0};
+        return (struct outcome){get_fail_stopped(err), false, 0};
     if (t->status != GET_DONE) /* a callback has said why */
         return (struct outcome){t->status, false, 0};
     if (t->address[0] && result != CURLE_OK) {
@@ -582,12 +518,15 @@ static struct outcome judge(struct transfer *t, CURLcode result, long code, stru
         if (result == CURLE_OK)
             error_set(err, ERROR_FILE, "ends after %" PRIu64 " of %" PRIu64 " bytes", t->at, whole);
         else
-            error_set(err, ERROR_FILE, "%s", curl_reason(result, t, text));
+            error_set(err, ERROR_FILE, "%s", reason);
         return (struct outcome){GET_NETWORK, true, 0};
     }
     if (result != CURLE_OK && code < 300) {
-        error_set(err, result == CURLE_OUT_OF_MEMORY ? ERROR_MEMORY : ERROR_FILE, "%s", curl_reason(result, t, text));
-        return (struct outcome){result == CURLE_OUT_OF_MEMORY ? GET_FAILED : GET_NETWORK, !is_fatal(result), 0};
+        bool again = true;
+        for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+            again = again && result != fatal[i];
+        error_set(err, result == CURLE_OUT_OF_MEMORY ? ERROR_MEMORY : ERROR_FILE, "%s", reason);
+        return (struct outcome){result == CURLE_OUT_OF_MEMORY ? GET_FAILED : GET_NETWORK, again, 0};
     }
     curl_easy_getinfo(t->curl, CURLINFO_RETRY_AFTER, &wait_s);
     error_set(err, ERROR_FILE, "the server answers %ld", code);
@@ -599,7 +538,6 @@ static struct outcome judge(struct transfer *t, CURLcode result, long code, stru
 /* Follows redirects from the URL to the file. */
 static struct outcome try_once(struct transfer *t, struct error *err) {
     char *url = strdup(t->download->url);
-    struct outcome outcome = {GET_FAILED, false, 0};
     t->first = true;
     t->has_origin = false;
     t->err = err;
@@ -608,34 +546,30 @@ static struct outcome try_once(struct transfer *t, struct error *err) {
         CURLcode result = ask(t, url, &code);
         char *next = NULL;
         bool redirects = code == 301 || code == 302 || code == 303 || code == 307 || code == 308;
-        if (code == STATUS_RANGE && t->at > 0) { /* what is here is not its beginning */
-            if (start_over(t) == 0 && hops < MOST_REDIRECTS)
-                continue;
-        }
+        if (code == STATUS_RANGE && t->at > 0 && start_over(t) == 0 && hops < MOST_REDIRECTS)
+            continue; /* what is here is not its beginning */
         if (redirects && t->status == GET_DONE)
             curl_easy_getinfo(t->curl, CURLINFO_REDIRECT_URL, &next);
         if (!next) {
-            outcome = judge(t, result, code, err);
             free(url);
-            return outcome;
+            return judge(t, result, code, err);
         }
-        char *copy = strdup(next);
-        outcome = (struct outcome){GET_REFUSED, false, 0};
-        if (copy && hops == MOST_REDIRECTS)
-            error_set(err, ERROR_FORMAT, "redirects more than %d times", MOST_REDIRECTS);
-        else if (copy && check_redirect(url, copy, err) && names_private(t, copy))
-            error_set(err, ERROR_FORMAT, "redirects to the private address %.100s: only --mirror may have one", copy);
-        else if (copy && err->code == ERROR_NONE) {
-            free(url);
-            url = copy;
-            t->first = false;
-            continue;
-        }
+
+        bool was_http = strncasecmp(url, "http://", 7) == 0;
+        bool http = strncasecmp(next, "http://", 7) == 0, https = strncasecmp(next, "https://", 8) == 0;
         free(url);
-        free(copy);
-        if (copy)
-            return outcome;
-        url = NULL;
+        if (hops == MOST_REDIRECTS)
+            error_set(err, ERROR_FORMAT, "redirects more than %d times", MOST_REDIRECTS);
+        else if (!http && !https)
+            error_set(err, ERROR_FORMAT, "redirects to %.100s, and only http:// and https:// are followed", next);
+        else if (http && !was_http)
+            error_set(err, ERROR_FORMAT, "redirects from https:// to %.100s", next);
+        else if (names_private(next) && !t->has_origin) /* otherwise the socket decides whether it is the same */
+            error_set(err, ERROR_FORMAT, "redirects to the private address %.100s: only --mirror may have one", next);
+        if (err->code != ERROR_NONE)
+            return (struct outcome){GET_REFUSED, false, 0};
+        url = strdup(next);
+        t->first = false;
     }
     error_memory(err);
     return (struct outcome){GET_FAILED, false, 0};
@@ -649,17 +583,6 @@ int downloads_begin(struct error *err) {
 
 void downloads_end(void) {
     curl_global_cleanup();
-}
-
-static enum get_status wait_before(const struct transfer *t, size_t wait_ms, struct error *err) {
-    int64_t until_us = clock_us() + (int64_t)wait_ms * 1000;
-    while (clock_us() < until_us) {
-        const struct timespec step = {0, WAIT_STEP_MS * 1000000L};
-        if (is_stopped(t->manner->stop))
-            return stopped(err);
-        nanosleep(&step, NULL);
-    }
-    return GET_DONE;
 }
 
 /* PATH.part is whole: it is compared, put on the disk and gets its name. */
@@ -712,8 +635,12 @@ static enum get_status transfer_all(struct transfer *t, struct error *err) {
         size_t pause_ms = outcome.wait_ms > wait_ms ? outcome.wait_ms : wait_ms;
         if (t->manner->retried)
             t->manner->retried(t->manner->owner, inner.message, pause_ms);
-        if (wait_before(t, pause_ms, err) != GET_DONE)
-            return GET_STOPPED;
+        for (int64_t until_us = clock_us() + (int64_t)pause_ms * 1000; clock_us() < until_us;) {
+            const struct timespec step = {0, WAIT_STEP_MS * 1000000L};
+            if (is_stopped(t->manner->stop))
+                return get_fail_stopped(err);
+            nanosleep(&step, NULL);
+        }
         wait_ms = wait_ms * 2 < MOST_WAIT_MS ? wait_ms * 2 : (size_t)MOST_WAIT_MS;
     }
 }
@@ -740,7 +667,12 @@ enum get_status download_file(const struct download_manner *manner, const struct
     if (t.curl && status == GET_DONE)
         status = transfer_all(&t, &inner);
     bool nothing = t.file >= 0 && t.at == 0;
-    close_part(&t, status == GET_REFUSED || status == GET_UNKNOWN || status == GET_DONE || nothing);
+    if (t.file >= 0)
+        close(t.file);
+    if (status == GET_REFUSED || status == GET_UNKNOWN || status == GET_DONE || nothing) {
+        unlink(t.part);
+        unlink(t.validator_path);
+    }
     curl_easy_cleanup(t.curl);
     if (status != GET_DONE)
         error_set(err, inner.code, "%s", inner.message);

@@ -94,22 +94,21 @@ static enum get_status make_work(struct job *job, const char *name, struct error
     return GET_DONE;
 }
 
-static enum get_status make_rooms(struct job *job, struct error *err) {
-    const char *paths[] = {job->room, job->in, job->out};
-    bool fits = put_path(job->room, "%s/%s", job->work, job->key) && put_path(job->in, "%s/in", job->room) &&
-                put_path(job->out, "%s/out", job->room);
-    if (!fits)
-        return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
+static enum get_status make_rooms(const struct job *job, struct error *err) {
+    const char *const paths[] = {job->room, job->in, job->out};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (mkdir(paths[i], 0755) != 0 && errno != EEXIST)
             return fail_file(err, paths[i]);
     return GET_DONE;
 }
 
-/* Waits until nobody else gets this model. The lock file goes when it is released: one that has gone meanwhile is not a lock. */
+/* Sets the paths that the key names, and waits until nobody else gets this model. The lock file goes when it is released: one that
+ * has gone meanwhile is not a lock. */
 static enum get_status take_lock(struct job *job, struct error *err) {
     bool waits = false;
-    if (!put_path(job->lock_path, "%s/%s.lock", job->work, job->key))
+    bool fits = put_path(job->lock_path, "%s/%s.lock", job->work, job->key) && put_path(job->room, "%s/%s", job->work, job->key) &&
+                put_path(job->in, "%s/in", job->room) && put_path(job->out, "%s/out", job->room);
+    if (!fits)
         return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
     for (;;) {
         struct stat mine, there;
@@ -136,7 +135,7 @@ static enum get_status take_lock(struct job *job, struct error *err) {
         close(job->lock);
         job->lock = -1;
         if (is_stopped(job))
-            return get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted");
+            return get_fail_stopped(err);
     }
 }
 
@@ -159,10 +158,27 @@ static void note_present(struct got *got, const struct installed *model) {
 }
 
 /* GET_PRESENT: nothing is to be done; GET_DONE: it is to be got. */
-static enum get_status look(const struct job *job, const char *folder, struct got *got, struct error *err) {
+static enum get_status look(const struct job *job, struct got *got, struct error *err) {
     const struct plan *plan = &job->plan;
+    char folder[MODEL_PATH_BYTES];
+    struct installed_list list = {NULL, 0};
     struct installed model;
     struct error unreadable = {0};
+    bool found = false;
+    if (!put_path(folder, "%s/%s", job->options->into, plan->name))
+        return fail_file(err, job->options->into);
+
+    /* A model from this URL may have any name. */
+    if (plan->kind == SOURCE_URL && installed_list(job->options->into, &list, NULL) == 0)
+        for (size_t i = 0; i < list.count && !found; i++) {
+            found = strcmp(list.models[i].origin.asked, plan->asked) == 0;
+            if (found)
+                note_present(got, &list.models[i]);
+        }
+    installed_list_done(&list);
+    if (found && !job->options->update)
+        return GET_PRESENT;
+
     if (access(folder, F_OK) != 0)
         return GET_DONE;
     if (installed_read(folder, &model, &unreadable) != 0)
@@ -180,60 +196,18 @@ static enum get_status look(const struct job *job, const char *folder, struct go
     return status;
 }
 
-/* A model from this URL, whatever its folder is called. */
-static bool find_asked(const struct job *job, struct got *got) {
-    struct installed_list list = {NULL, 0};
-    bool found = false;
-    if (job->plan.kind == SOURCE_URL && installed_list(job->options->into, &list, NULL) == 0)
-        for (size_t i = 0; i < list.count && !found; i++) {
-            found = strcmp(list.models[i].origin.asked, job->plan.asked) == 0;
-            if (found)
-                note_present(got, &list.models[i]);
-        }
-    installed_list_done(&list);
-    return found;
-}
-
 /* ---- the files ---- */
 
-static enum get_status check_room(const struct job *job, struct error *err) {
-    const struct plan *plan = &job->plan;
-    uint64_t unpacked = 0, most = job->options->most_bytes;
-    for (size_t i = 0; i < plan->count; i++)
-        unpacked += plan->files[i].unpacked_bytes ? plan->files[i].unpacked_bytes : plan->files[i].bytes;
-    if (most > 0 && (plan->bytes > most || unpacked > most))
-        return get_fail(err, GET_SPACE, ERROR_FILE, "%s needs %.0f MB, and %.0f MB are allowed", plan->name,
-                        (double)(unpacked > plan->bytes ? unpacked : plan->bytes) / 1e6, (double)most / 1e6);
-    /* what is downloaded, what is unpacked of it, and the model that is made of that */
-    return plan->bytes > 0 ? space_check(job->work, plan->bytes + 2 * unpacked, err) : GET_DONE;
-}
-
-/* True if the file is there, whole and right, from an earlier try. */
-static enum get_status is_there(const struct job *job, const struct plan_file *file, const char *path, bool *there,
-                                struct error *err) {
-    char sha256[65];
-    struct stat now;
-    *there = false;
-    if (stat(path, &now) != 0)
-        return GET_DONE;
-    if (file->sha256 && (uint64_t)now.st_size == file->bytes) {
-        enum get_status status = download_digest(path, job->options->stop, sha256, err);
-        if (status != GET_DONE)
-            return status;
-        *there = strcmp(sha256, file->sha256) == 0;
-    }
-    if (!*there)
-        unlink(path);
-    return GET_DONE;
-}
-
+/* Downloads all files but those that are there, whole and right, from an earlier try. */
 static enum get_status download_all(struct job *job, struct error *err) {
-    struct plan *plan = &job->plan;
+    const struct plan *plan = &job->plan;
     const uint64_t most = job->options->most_bytes ? job->options->most_bytes : MOST_MODEL_BYTES; /* all files together */
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_file *file = &plan->files[i];
-        char path[MODEL_PATH_BYTES];
-        bool there, archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE;
+        char path[MODEL_PATH_BYTES], sha256[65];
+        bool archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE, there = false;
+        struct stat now;
+        enum get_status status = GET_DONE;
         if (!put_path(path, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : ""))
             return fail_file(err, job->in);
         char *slash = strrchr(file->name, '/') ? strrchr(path, '/') : NULL; /* a name that another file has already */
@@ -243,7 +217,15 @@ static enum get_status download_all(struct job *job, struct error *err) {
                 return fail_file(err, path);
             *slash = '/';
         }
-        enum get_status status = is_there(job, file, path, &there, err);
+
+        if (stat(path, &now) == 0) {
+            if (file->sha256 && (uint64_t)now.st_size == file->bytes) {
+                status = download_digest(path, job->options->stop, sha256, err);
+                there = status == GET_DONE && strcmp(sha256, file->sha256) == 0;
+            }
+            if (status == GET_DONE && !there)
+                unlink(path);
+        }
         const struct download download = {.url = file->url,
                                           .path = path,
                                           .sha256 = file->sha256,
@@ -256,7 +238,6 @@ static enum get_status download_all(struct job *job, struct error *err) {
             status = download_file(&job->manner, &download, err);
         if (status != GET_DONE)
             return status;
-        struct stat now;
         job->before += stat(path, &now) == 0 ? (uint64_t)now.st_size : 0;
     }
     return GET_DONE;
@@ -275,7 +256,7 @@ static enum get_status unpack(const struct job *job, const struct plan_file *fil
     const struct archive_limits limits = {1, file->unpacked_bytes, UINT64_MAX};
     if (archive_expand(from, to, &limits, job->options->stop, &inner) != 0) {
         if (is_stopped(job))
-            return get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted");
+            return get_fail_stopped(err);
         error_set(err, inner.code, "%s", inner.message);
         return inner.code == ERROR_FORMAT ? GET_REFUSED : GET_FAILED;
     }
@@ -300,18 +281,10 @@ static void hide(const char *path, char *message) {
 /* How getting a model ends if its import has failed. */
 static enum get_status fail_import(const struct job *job, struct error *inner, struct error *err) {
     if (is_stopped(job))
-        return get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted");
+        return get_fail_stopped(err);
     hide(job->in, inner->message);
     error_set(err, inner->code, "%s", inner->message);
     return inner->code == ERROR_FORMAT || inner->code == ERROR_INPUT ? GET_UNREADABLE : GET_FAILED;
-}
-
-/* Each line but the last, which names the folder. */
-static void tell_said(const struct job *job, char *said) {
-    for (char *line = said, *end; (end = strchr(line, '\n')) != NULL && end[1]; line = end + 1) {
-        *end = '\0';
-        tell(job, (struct get_event){.kind = GET_SAYS, .text = line});
-    }
 }
 
 /* The URL of the largest file, or of the first. */
@@ -341,6 +314,7 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
     if (!put_path(above, "%s/parts", job->room) ||
         !put_path(job->parts, "%s/%s", above, plan->kind == SOURCE_HUGGINGFACE && slash ? slash + 1 : "model"))
         return fail_file(err, job->room);
+
     model_folder_delete(above);
     model_folder_delete(job->out);
     if (mkdir(above, 0755) != 0 || mkdir(job->parts, 0755) != 0 || mkdir(job->out, 0755) != 0)
@@ -351,6 +325,7 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
         return status;
     if (archive ? !put_path(path, "%s/%s", job->in, plan->files[0].name) : !put_path(path, "%s", job->parts))
         return fail_file(err, job->in);
+
     const struct import_origin origin = {source_name_of(plan->kind), plan->asked, plan->version, main_url(plan), plan->licence,
                                          plan->attribution};
     bool named = o->name || plan->kind != SOURCE_URL;
@@ -363,14 +338,17 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
                                            .origin = &origin,
                                            .made = &result,
                                            .stop = o->stop};
-    if (import_run(&options, &said, &inner) == 0) {
-        tell_said(job, said);
-        free(said);
-        *made = result.folder;
-        return *made ? GET_DONE : get_fail_memory(err);
+    if (import_run(&options, &said, &inner) != 0) {
+        hide(above, inner.message);
+        return fail_import(job, &inner, err);
     }
-    hide(above, inner.message);
-    return fail_import(job, &inner, err);
+    for (char *line = said, *end; (end = strchr(line, '\n')) != NULL && end[1]; line = end + 1) { /* the last names the folder */
+        *end = '\0';
+        tell(job, (struct get_event){.kind = GET_SAYS, .text = line});
+    }
+    free(said);
+    *made = result.folder;
+    return *made ? GET_DONE : get_fail_memory(err);
 }
 
 /* made: the folder that the import has made. */
@@ -418,20 +396,26 @@ static enum get_status publish(const struct job *job, const char *made, struct g
 /* Everything under the lock. */
 static enum get_status get_locked(struct job *job, struct got *got, struct error *err) {
     const struct plan *plan = &job->plan;
-    char folder[MODEL_PATH_BYTES], text[512], *made = NULL;
-    if (!put_path(folder, "%s/%s", job->options->into, plan->name))
-        return fail_file(err, job->options->into);
-    if (find_asked(job, got) && !job->options->update)
-        return GET_PRESENT;
-    enum get_status status = look(job, folder, got, err);
-    if (status == GET_DONE && job->options->offline)
-        status = get_fail(err, GET_NETWORK, ERROR_FILE, "%s is not here, and --offline allows no download", plan->asked);
-    if (status == GET_DONE)
-        status = check_room(job, err);
+    char text[512], *made = NULL;
+    enum get_status status = look(job, got, err);
+    if (status != GET_DONE)
+        return status;
+    if (job->options->offline)
+        return get_fail(err, GET_NETWORK, ERROR_FILE, "%s is not here, and --offline allows no download", plan->asked);
+
+    uint64_t unpacked = 0, most = job->options->most_bytes;
+    for (size_t i = 0; i < plan->count; i++)
+        unpacked += plan->files[i].unpacked_bytes ? plan->files[i].unpacked_bytes : plan->files[i].bytes;
+    if (most > 0 && (plan->bytes > most || unpacked > most))
+        return get_fail(err, GET_SPACE, ERROR_FILE, "%s needs %.0f MB, and %.0f MB are allowed", plan->name,
+                        (double)(unpacked > plan->bytes ? unpacked : plan->bytes) / 1e6, (double)most / 1e6);
+    if (plan->bytes > 0) /* what is downloaded, what is unpacked of it, and the model that is made of that */
+        status = space_check(job->work, plan->bytes + 2 * unpacked, err);
     if (status == GET_DONE)
         status = make_rooms(job, err);
     if (status != GET_DONE)
         return status;
+
     snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s%s", source_name_of(plan->kind), *plan->version ? " " : "", plan->version,
              *plan->detail && strncmp(plan->detail, plan->version, strlen(plan->version)) != 0 ? ", " : "",
              *plan->detail && strncmp(plan->detail, plan->version, strlen(plan->version)) != 0 ? plan->detail : "",
@@ -446,11 +430,6 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     if (status == GET_DONE || status == GET_REFUSED || status == GET_UNREADABLE || status == GET_UNKNOWN)
         model_folder_delete(job->room); /* otherwise the next try goes on from there */
     return status;
-}
-
-/* A name that stays in its folder. */
-static bool is_folder_name(const char *name) {
-    return *name && *name != '.' && strlen(name) < 200 && !strpbrk(name, "/\n\r");
 }
 
 /* NULL: memory is out. */
@@ -493,11 +472,12 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
         const struct source_options sources = sources_of(job);
         status = source_plan(&sources, asked, &job->arena, &job->plan, err);
     }
-    if (status == GET_DONE && options->name)
-        job->plan.name = options->name;
-    if (status == GET_DONE && !is_folder_name(job->plan.name))
-        status = get_fail(err, GET_FAILED, ERROR_INPUT, "\"%.60s\" cannot be the name of a model folder: give another --name",
-                          job->plan.name);
+    if (status == GET_DONE) {
+        const char *name = job->plan.name = options->name ? options->name : job->plan.name;
+        if (!*name || *name == '.' || strlen(name) >= 200 || strpbrk(name, "/\n\r")) /* it must stay in its folder */
+            status =
+                get_fail(err, GET_FAILED, ERROR_INPUT, "\"%.60s\" cannot be the name of a model folder: give another --name", name);
+    }
     if (status == GET_DONE) {
         snprintf(job->key, sizeof job->key, "%s", job->plan.name);
         show_downloads(job);
@@ -521,40 +501,6 @@ bool get_is_url(const char *path) {
     enum source_kind kind;
     const char *rest;
     return source_parse(path, &kind, &rest, NULL) == 0 && kind == SOURCE_URL;
-}
-
-/* Refuses, before anything is downloaded, a path that does not exist and a model folder that does. */
-static int check_paths(const struct import_options *import, struct error *err) {
-    char folder[MODEL_PATH_BYTES];
-    for (size_t i = 0; i < import->path_count; i++)
-        if (!get_is_url(import->paths[i]) && import_refuse(import->paths[i], err) != 0)
-            return -1;
-    bool fits = import->name                 ? put_path(folder, "%s/%s", import->into, import->name)
-                : import->from && import->to ? put_path(folder, "%s/%s-%s", import->into, import->from, import->to)
-                                             : put_path(folder, "%s", "");
-    if (!fits || !*import->into || strlen(import->into) > MODEL_PATH_BYTES / 2)
-        return error_set(err, ERROR_INPUT, "\"%.100s\": the path is empty or too long", import->into);
-    return *folder && access(folder, F_OK) == 0 ? error_set(err, ERROR_INPUT, "%.400s: already exists", folder) : 0;
-}
-
-/* The plan of the URLs among the paths, and a key that only an import of the same URLs has. local [path_count]: the paths once the
- * files are there. */
-static enum get_status plan_import(struct job *job, const struct import_options *import, const char **local, struct error *err) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-    for (size_t i = 0; i < import->path_count; i++) {
-        const struct plan_file *file;
-        local[i] = import->paths[i];
-        if (!get_is_url(local[i]))
-            continue;
-        enum get_status status = source_plan_url(local[i], &job->arena, &job->plan, &file, err);
-        if (status != GET_DONE)
-            return status;
-        for (size_t c = 0; c <= strlen(local[i]); c++)
-            hash = (hash ^ (unsigned char)local[i][c]) * UINT64_C(0x100000001b3);
-        local[i] = file->name;
-    }
-    snprintf(job->key, sizeof job->key, "%016" PRIx64, hash);
-    return GET_DONE;
 }
 
 /* Everything under the lock. */
@@ -595,13 +541,12 @@ static enum get_status import_locked(struct job *job, const struct import_option
 /* The number of characters of the longest beginning of the path that is a folder. */
 static size_t length_there(const char *path) {
     char folder[MODEL_PATH_BYTES];
-    size_t length = strlen(path);
-    for (; length > 0; length--) {
-        snprintf(folder, sizeof folder, "%.*s", (int)length, path);
-        if ((path[length] == '\0' || path[length] == '/') && access(folder, F_OK) == 0)
-            break;
+    snprintf(folder, sizeof folder, "%s", path);
+    while (*folder && access(folder, F_OK) != 0) {
+        char *slash = strrchr(folder, '/');
+        *(slash ? slash : folder) = '\0';
     }
-    return length;
+    return strlen(folder);
 }
 
 /* Removes the folders at the end of the path that are empty, and were not there before. */
@@ -617,17 +562,41 @@ static void unmake(const char *path, size_t length_before) {
 }
 
 enum get_status get_import(const struct get_options *options, const struct import_options *import, char **said, struct error *err) {
-    if (check_paths(import, err) != 0)
-        return GET_FAILED;
+    /* A path that does not exist, and a model folder that does, are refused before anything is downloaded. */
+    char folder[MODEL_PATH_BYTES] = "";
+    for (size_t i = 0; i < import->path_count; i++)
+        if (!get_is_url(import->paths[i]) && import_refuse(import->paths[i], err) != 0)
+            return GET_FAILED;
+    bool fits = import->name                 ? put_path(folder, "%s/%s", import->into, import->name)
+                : import->from && import->to ? put_path(folder, "%s/%s-%s", import->into, import->from, import->to)
+                                             : true;
+    if (!fits || !*import->into || strlen(import->into) > MODEL_PATH_BYTES / 2)
+        return get_fail(err, GET_FAILED, ERROR_INPUT, "\"%.100s\": the path is empty or too long", import->into);
+    if (*folder && access(folder, F_OK) == 0)
+        return get_fail(err, GET_FAILED, ERROR_INPUT, "%.400s: already exists", folder);
+
+    /* The plan of the URLs, and a key that only an import of the same URLs has. */
     struct job *job = job_create(options, err);
     if (!job)
         return GET_FAILED;
     show_downloads(job);
     size_t before = length_there(options->into);
-    const char **local = arena_alloc(&job->arena, import->path_count, sizeof *local);
-    enum get_status status = local ? plan_import(job, import, local, err) : GET_FAILED;
-    if (!local)
-        error_memory(err);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);                                     /* FNV-1a */
+    const char **local = arena_alloc(&job->arena, import->path_count, sizeof *local); /* the paths once the files are there */
+    enum get_status status = local ? GET_DONE : get_fail_memory(err);
+    for (size_t i = 0; status == GET_DONE && i < import->path_count; i++) {
+        const struct plan_file *file;
+        const char *path = local[i] = import->paths[i];
+        if (!get_is_url(path))
+            continue;
+        status = source_plan_url(path, &job->arena, &job->plan, &file, err);
+        for (size_t c = 0; status == GET_DONE && c <= strlen(path); c++)
+            hash = (hash ^ (unsigned char)path[c]) * UINT64_C(0x100000001b3);
+        if (status == GET_DONE)
+            local[i] = file->name;
+    }
+    snprintf(job->key, sizeof job->key, "%016" PRIx64, hash);
+
     if (status == GET_DONE)
         status = make_work(job, ".import", err);
     if (status == GET_DONE)
@@ -649,13 +618,11 @@ enum get_status get_import(const struct get_options *options, const struct impor
 /* en-: pairs that begin so; -en: that end so; en-fr: this one; "": all. */
 static bool fits(const char *pair, const char *pattern) {
     size_t length = strlen(pair), size = strlen(pattern);
-    if (size == 0)
-        return true;
     if (*pattern == '-')
         return length > size && strcasecmp(pair + length - size, pattern) == 0;
-    if (pattern[size - 1] == '-')
-        return strncasecmp(pair, pattern, size) == 0;
-    return strncasecmp(pair, pattern, size) == 0 && (pair[size] == '\0' || pair[size] == '-'); /* en-zh: en-zh-Hans, too */
+    if (strncasecmp(pair, pattern, size) != 0)
+        return false;
+    return size == 0 || pattern[size - 1] == '-' || pair[size] == '\0' || pair[size] == '-'; /* en-zh: en-zh-Hans, too */
 }
 
 enum get_status get_list(const struct get_options *options, const char *what, FILE *out, struct error *err) {

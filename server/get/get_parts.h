@@ -10,6 +10,7 @@
 /* Sets the error and has the value of the status. */
 #define get_fail(err, status, code, ...) (error_set(err, code, __VA_ARGS__), status)
 #define get_fail_memory(err)             (error_memory(err), GET_FAILED)
+#define get_fail_stopped(err)            get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted")
 
 /* True if a text has only ASCII letters, digits and characters of `also`. */
 bool is_made_of(const char *text, const char *also);
