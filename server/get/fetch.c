@@ -4,6 +4,7 @@
 #include "server/base/metrics.h"
 #include "server/get/get_parts.h"
 #include "server/models/catalog.h"
+#include <assert.h>
 #include <dirent.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -60,22 +61,29 @@ struct fetcher {
 
 /* ---- what may be fetched ---- */
 
-/* A word of a list with commas. */
-static bool lists(const char *list, const char *word) {
-    size_t length = strlen(word);
-    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',') {
+/* True if one of the globs of a list with commas matches. */
+static bool lists(const char *list, const char *word, int flags) {
+    char glob[PAIR_BYTES];
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
         at += strspn(at, " ");
-        if (strncmp(at, word, length) == 0 && strspn(at + length, " ") == strcspn(at + length, ","))
+        size_t length = strcspn(at, ", ");
+        snprintf(glob, sizeof glob, "%.*s", (int)length, at);
+        if (length > 0 && length < sizeof glob && fnmatch(glob, word, flags) == 0)
             return true;
     }
     return false;
+}
+
+/* True if --fetch-pairs has it. */
+static bool is_allowed(const struct fetcher *fetcher, const char *pair) {
+    return !fetcher->options.pairs || lists(fetcher->options.pairs, pair, FNM_CASEFOLD);
 }
 
 int fetch_check_sources(const char *sources, struct error *err) {
     for (const char *at = sources; *at; at += strcspn(at, ","), at += *at == ',') {
         char word[32];
         snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
-        if (!lists("mozilla,opus", word + strspn(word, " ")))
+        if (!lists("mozilla,opus", word + strspn(word, " "), 0))
             return error_set(err, ERROR_INPUT, "--fetch must be mozilla, opus or both, separated by ',', got \"%.60s\"", sources);
     }
     return *sources ? 0 : error_set(err, ERROR_INPUT, "--fetch must be mozilla, opus or both");
@@ -83,24 +91,7 @@ int fetch_check_sources(const char *sources, struct error *err) {
 
 static bool is_code(const char *code) {
     size_t length = strlen(code);
-    return length >= 2 && length < PAIR_BYTES / 2 &&
-           strspn(code, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == length && *code != '-';
-}
-
-/* True if --fetch-pairs has it. */
-static bool is_allowed(const struct fetcher *fetcher, const char *pair) {
-    char glob[PAIR_BYTES];
-    const char *at = fetcher->options.pairs;
-    if (!at)
-        return true;
-    for (; *at; at += strcspn(at, ","), at += *at == ',') {
-        at += strspn(at, " ");
-        size_t length = strcspn(at, ", ");
-        snprintf(glob, sizeof glob, "%.*s", (int)length, at);
-        if (length > 0 && length < sizeof glob && fnmatch(glob, pair, FNM_CASEFOLD) == 0)
-            return true;
-    }
-    return false;
+    return length >= 2 && length < PAIR_BYTES / 2 && *code != '-' && is_made_of(code, "-");
 }
 
 /* True if both are the same language, one of them perhaps with a script or region. */
@@ -131,26 +122,6 @@ static bool is_live(const struct entry *entry) {
     return entry->state == ENTRY_WAITING || entry->state == ENTRY_RUNNING;
 }
 
-static size_t live_entries(const struct fetcher *fetcher) {
-    size_t live = 0;
-    for (size_t i = 0; i < fetcher->count; i++)
-        live += is_live(&fetcher->entries[i]);
-    return live;
-}
-
-/* A place for one more: the oldest that is over makes room. NULL: all are live. */
-static struct entry *make_entry(struct fetcher *fetcher) {
-    struct entry *oldest = NULL;
-    if (fetcher->count < MOST_ENTRIES)
-        return &fetcher->entries[fetcher->count++];
-    for (size_t i = 0; i < fetcher->count; i++) {
-        struct entry *entry = &fetcher->entries[i];
-        if (!is_live(entry) && (!oldest || entry->changed_us < oldest->changed_us))
-            oldest = entry;
-    }
-    return oldest;
-}
-
 static double progress_of(const struct entry *entry) {
     return entry->total > 0 ? (double)entry->bytes / (double)entry->total : 0;
 }
@@ -158,23 +129,28 @@ static double progress_of(const struct entry *entry) {
 static void *worker_run(void *argument);
 static void *keeper_run(void *argument);
 
-static bool start_threads(struct fetcher *fetcher) {
+/* entry: the one that `asked` has already; NULL: none, and where all are taken, the oldest that is over makes room. False: too many
+ * wait for their turn, or there are no threads. */
+static bool order(struct fetcher *fetcher, struct entry *entry, const char *asked, bool on_demand) {
     static void *(*const runs[])(void *) = {worker_run, keeper_run};
-    while (fetcher->started < 2 && !fetcher->stopped) {
+    struct entry *oldest = NULL;
+    size_t live = 0;
+    for (size_t i = 0; i < fetcher->count; i++) {
+        struct entry *one = &fetcher->entries[i];
+        if (is_live(one))
+            live++;
+        else if (!oldest || one->changed_us < oldest->changed_us)
+            oldest = one;
+    }
+    if (live >= MOST_ORDERS || fetcher->stopped)
+        return false;
+    for (; fetcher->started < 2; fetcher->started++)
         if (pthread_create(&fetcher->threads[fetcher->started], NULL, runs[fetcher->started], fetcher) != 0)
             return false;
-        fetcher->started++;
-    }
-    return !fetcher->stopped;
-}
 
-/* False: too many wait for their turn, or there are no threads. */
-static bool order(struct fetcher *fetcher, struct entry *entry, const char *asked, bool on_demand) {
-    if (live_entries(fetcher) >= MOST_ORDERS || !start_threads(fetcher))
-        return false;
-    entry = entry ? entry : make_entry(fetcher);
     if (!entry)
-        return false;
+        entry = fetcher->count < MOST_ENTRIES ? &fetcher->entries[fetcher->count++] : oldest;
+    assert(entry); /* because MOST_ORDERS < MOST_ENTRIES */
     *entry = (struct entry){.state = ENTRY_WAITING, .on_demand = on_demand, .order = ++fetcher->orders, .changed_us = clock_us()};
     snprintf(entry->asked, sizeof entry->asked, "%s", asked);
     log_event(LOG_INFO, "fetch_asked", log_text("pair", entry->asked), log_text("on_demand", on_demand ? "true" : "false"));
@@ -435,18 +411,6 @@ static struct installed *find_oldest(const struct fetcher *fetcher, const struct
     return oldest;
 }
 
-/* Drops the record of a model that was fetched, so that its pair is fetched again on the next request. */
-static void forget(struct fetcher *fetcher, const char *model) {
-    pthread_mutex_lock(&fetcher->lock);
-    for (size_t i = 0; i < fetcher->count;) {
-        if (fetcher->entries[i].state == ENTRY_DONE && strcmp(fetcher->entries[i].model, model) == 0)
-            fetcher->entries[i] = fetcher->entries[--fetcher->count];
-        else
-            i++;
-    }
-    pthread_mutex_unlock(&fetcher->lock);
-}
-
 /* Evicts models until one of this name and size fits. One that cannot be evicted counts as one that stays. */
 static enum get_status make_room(void *owner, const char *name, uint64_t bytes, struct error *err) {
     const struct work *work = owner;
@@ -462,7 +426,14 @@ static enum get_status make_room(void *owner, const char *name, uint64_t bytes, 
     while ((fits = fits && sum_bytes(&list, name, false) <= most) && sum_bytes(&list, name, true) > most) {
         struct installed *model = find_oldest(fetcher, &list, name);
         struct error error = {0};
-        forget(fetcher, model->name);
+        pthread_mutex_lock(&fetcher->lock);
+        for (size_t i = 0; i < fetcher->count;) { /* its pair is fetched again on the next request */
+            if (fetcher->entries[i].state == ENTRY_DONE && strcmp(fetcher->entries[i].model, model->name) == 0)
+                fetcher->entries[i] = fetcher->entries[--fetcher->count];
+            else
+                i++;
+        }
+        pthread_mutex_unlock(&fetcher->lock);
         if (catalog_evict(o->catalog, model->folder, &error) == 0) {
             log_event(LOG_INFO, "model_evicted", log_text("model", model->name), log_count("bytes", model->bytes),
                       log_text("for", work->asked));
@@ -480,29 +451,32 @@ static enum get_status make_room(void *owner, const char *name, uint64_t bytes, 
     return fits ? GET_DONE : GET_SPACE;
 }
 
-/* Returns how many bytes the folder may have beside the models that are never evicted. */
-static uint64_t bytes_left(const struct fetcher *fetcher) {
-    struct installed_list list = {NULL, 0};
-    installed_list(fetcher->options.into, &list, NULL);
-    uint64_t kept = sum_bytes(&list, NULL, false), most = fetcher->options.most_bytes;
-    installed_list_done(&list);
-    return kept < most ? most - kept : 0;
-}
-
-/* From the first source that has it. */
-static enum get_status get_from_sources(struct work *work, bool on_demand, struct got *got, struct error *err) {
+/* Gets the model from the first source that has it, and puts it into service. Called without the lock. */
+static enum get_status work_on(struct work *work, bool on_demand, struct error *err) {
     struct fetcher *fetcher = work->fetcher;
-    struct get_options options = get_options_of(fetcher, work);
-    const char *const prefixes[] = {fetcher->mozilla || !on_demand ? "" : NULL, fetcher->opus && on_demand ? "opus:" : NULL};
+    const struct fetcher_options *o = &fetcher->options;
+    struct got *got = malloc(sizeof *got);
+    if (!got)
+        return get_fail_memory(err);
+    if (on_demand)
+        read_list(fetcher);
+
+    int64_t began_us = clock_us();
     enum get_status status = GET_UNKNOWN;
+    struct get_options options = get_options_of(fetcher, work);
     options.update = !on_demand;
     options.on_demand = on_demand;
-    if (fetcher->options.most_bytes > 0) {
+    if (o->most_bytes > 0) { /* it may take what is left beside the models that are never evicted */
+        struct installed_list list = {NULL, 0};
+        installed_list(o->into, &list, NULL);
+        uint64_t kept = sum_bytes(&list, NULL, false);
+        installed_list_done(&list);
         options.make_room = make_room;
-        if ((options.most_bytes = bytes_left(fetcher)) == 0)
-            return get_fail(err, GET_SPACE, ERROR_FILE, "%.300s has models that stay, which take all of --fetch-bytes",
-                            fetcher->options.into);
+        options.most_bytes = kept < o->most_bytes ? o->most_bytes - kept : 0;
+        if (options.most_bytes == 0)
+            status = get_fail(err, GET_SPACE, ERROR_FILE, "%.300s has models that stay, which take all of --fetch-bytes", o->into);
     }
+    const char *const prefixes[] = {fetcher->mozilla || !on_demand ? "" : NULL, fetcher->opus && on_demand ? "opus:" : NULL};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes && status == GET_UNKNOWN; i++) {
         char asked[FETCH_ASKED_BYTES + 8];
         if (!prefixes[i])
@@ -511,74 +485,56 @@ static enum get_status get_from_sources(struct work *work, bool on_demand, struc
         *err = (struct error){0};
         status = get_model(&options, asked, got, err);
     }
-    return status;
-}
 
-/* Called without the lock. */
-static enum get_status work_on(struct work *work, bool on_demand, struct error *err) {
-    struct fetcher *fetcher = work->fetcher;
-    struct got *got = malloc(sizeof *got);
-    if (!got)
-        return get_fail_memory(err);
-    if (on_demand)
-        read_list(fetcher);
-    int64_t began_us = clock_us();
-    enum get_status status = get_from_sources(work, on_demand, got, err);
-    if (status == GET_DONE || status == GET_PRESENT) {
-        if (catalog_take_in(fetcher->options.catalog, got->folder, err) != 0)
-            status = GET_UNREADABLE;
+    bool there = status == GET_DONE || status == GET_PRESENT;
+    if (there && catalog_take_in(o->catalog, got->folder, err) != 0) {
+        status = GET_UNREADABLE;
+        there = false;
     }
-    if (status == GET_DONE || status == GET_PRESENT)
+    if (there) {
+        const char *slash = strrchr(got->folder, '/');
+        snprintf(work->model, sizeof work->model, "%.255s", slash ? slash + 1 : got->folder);
         log_event(LOG_INFO, "fetched", log_text("pair", work->asked), log_text("folder", got->folder),
                   log_text("version", got->origin.version), log_text("licence", got->origin.licence),
                   log_count("bytes", got->unpacked), log_count("duration_ms", (size_t)((clock_us() - began_us) / 1000)));
-    else if (status != GET_STOPPED)
+    } else if (status != GET_STOPPED) {
         log_event(LOG_ERROR, "fetch_failed", log_text("pair", work->asked), log_text("result", get_status_name(status)),
                   log_text("reason", err->message));
-    metrics_count(fetcher->options.metrics, status == GET_DONE || status == GET_PRESENT ? DOWNLOAD_DONE : DOWNLOAD_FAILED);
-    const char *slash = strrchr(got->folder, '/');
-    if (status == GET_DONE || status == GET_PRESENT)
-        snprintf(work->model, sizeof work->model, "%.255s", slash ? slash + 1 : got->folder);
+    }
+    metrics_count(o->metrics, there ? DOWNLOAD_DONE : DOWNLOAD_FAILED);
     free(got);
     return status;
-}
-
-/* Deletes folders that had been removed when an earlier process was killed. */
-static void delete_remains(const char *directory) {
-    const struct dirent *entry;
-    DIR *open = opendir(directory);
-    while (open && (entry = readdir(open)) != NULL) {
-        char path[MODEL_PATH_BYTES];
-        int length = snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
-        if (strncmp(entry->d_name, ".removed-", strlen(".removed-")) == 0 && length >= 0 && (size_t)length < sizeof path)
-            model_folder_delete(path);
-    }
-    if (open)
-        closedir(open);
-}
-
-/* Called with the lock held. The next one in turn; NULL: none waits. */
-static struct entry *next_entry(struct fetcher *fetcher) {
-    struct entry *next = NULL;
-    for (size_t i = 0; i < fetcher->count; i++) {
-        struct entry *entry = &fetcher->entries[i];
-        if (entry->state == ENTRY_WAITING && (!next || entry->order < next->order))
-            next = entry;
-    }
-    return next;
 }
 
 static void *worker_run(void *argument) {
     struct fetcher *fetcher = argument;
     setpriority(PRIO_PROCESS, 0, FETCHER_NICE); /* on Linux only of this thread */
-    delete_remains(fetcher->options.into);
+
+    /* Folders that were being removed when an earlier process was killed are deleted. */
+    const struct dirent *remains;
+    DIR *directory = opendir(fetcher->options.into);
+    while (directory && (remains = readdir(directory)) != NULL) {
+        char path[MODEL_PATH_BYTES];
+        int length = snprintf(path, sizeof path, "%s/%s", fetcher->options.into, remains->d_name);
+        if (strncmp(remains->d_name, ".removed-", strlen(".removed-")) == 0 && length >= 0 && (size_t)length < sizeof path)
+            model_folder_delete(path);
+    }
+    if (directory)
+        closedir(directory);
+
     pthread_mutex_lock(&fetcher->lock);
     while (!fetcher->stopped) {
-        struct entry *entry = next_entry(fetcher);
+        struct entry *entry = NULL; /* the next one in turn */
+        for (size_t i = 0; i < fetcher->count; i++) {
+            struct entry *one = &fetcher->entries[i];
+            if (one->state == ENTRY_WAITING && (!entry || one->order < entry->order))
+                entry = one;
+        }
         if (!entry) {
             pthread_cond_wait(&fetcher->changed, &fetcher->lock);
             continue;
         }
+
         struct work work = {.fetcher = fetcher};
         struct error error = {0};
         bool on_demand = entry->on_demand;
@@ -613,8 +569,8 @@ struct fetcher *fetcher_create(const struct fetcher_options *options) {
         return NULL;
     fetcher->options = *options;
     fetcher->on_demand = options->sources != NULL;
-    fetcher->mozilla = lists(options->sources, "mozilla");
-    fetcher->opus = lists(options->sources, "opus");
+    fetcher->mozilla = options->sources && lists(options->sources, "mozilla", 0);
+    fetcher->opus = options->sources && lists(options->sources, "opus", 0);
     pthread_mutex_init(&fetcher->lock, NULL);
     clock_condition_init(&fetcher->changed);
     return fetcher;
