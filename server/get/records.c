@@ -74,12 +74,9 @@ static bool take_value(struct filter *filter, const char **text, size_t *length)
 static bool comparison(struct filter *filter) {
     const char *left, *right;
     size_t left_length, right_length;
-    if (!take_value(filter, &left, &left_length)) {
-        filter->wrong = true;
-        return false;
-    }
-    bool equal = take(filter, "==");
-    if ((!equal && !take(filter, "!=")) || !take_value(filter, &right, &right_length)) {
+    bool equal = false;
+    if (!take_value(filter, &left, &left_length) || !((equal = take(filter, "==")) || take(filter, "!=")) ||
+        !take_value(filter, &right, &right_length)) {
         filter->wrong = true;
         return false;
     }
@@ -222,11 +219,6 @@ bool is_made_of(const char *text, const char *also) {
     return true;
 }
 
-/* A file's name, which is no path and is not hidden. */
-static bool is_name(const char *name) {
-    return name && *name != '.' && *name != '-' && is_made_of(name, "._-");
-}
-
 /* A path below the place of the attachments. */
 static bool is_location(const char *location) {
     if (!location || *location == '/' || !is_made_of(location, "._-/"))
@@ -248,34 +240,11 @@ static bool take_bytes(const json_t *object, const char *key, uint64_t *bytes) {
     return json_is_integer(value) && number > 0 && (uint64_t)number <= MOST_FILE_BYTES;
 }
 
-/* NULL: the record is right; otherwise what is wrong with it. */
-static const char *read_file(const json_t *json, struct arena *arena, struct record_file *file) {
-    const json_t *attachment = json_object_get(json, "attachment");
-    if (!is_name(file->name = take_string(json, "name", MOST_NAME, false, arena)))
-        return "name must be a file's name";
-    if (!is_location(file->location = take_string(attachment, "location", MOST_LOCATION, false, arena)))
-        return "attachment.location must be a relative path";
-    if (!is_sha256(file->sha256 = take_string(attachment, "hash", 64, false, arena)))
-        return "attachment.hash must be a SHA-256 in digits";
-    if (!take_bytes(attachment, "size", &file->bytes))
-        return "attachment.size must be between 1 and 4 GiB";
-    const char *name = take_string(attachment, "filename", MOST_NAME, false, arena);
-    size_t length = name ? strlen(name) : 0;
-    file->packed = length > 4 && strcmp(name + length - 4, ".zst") == 0;
-    if (!file->packed) {
-        file->unpacked_sha256 = file->sha256;
-        file->unpacked_bytes = file->bytes;
-        return NULL;
-    }
-    if (!is_sha256(file->unpacked_sha256 = take_string(json, "decompressedHash", 64, false, arena)))
-        return "decompressedHash must be a SHA-256 in digits";
-    return take_bytes(json, "decompressedSize", &file->unpacked_bytes) ? NULL : "decompressedSize must be between 1 and 4 GiB";
-}
-
 static bool is_code(const char *code) {
     return code && *code != '-' && is_made_of(code, "-");
 }
 
+/* NULL: the record is right; otherwise what is wrong with it. */
 static const char *read_record(const json_t *json, struct arena *arena, struct record *record) {
     const char *kind = json_string_value(json_object_get(json, "fileType"));
     record->kind = RECORD_KINDS;
@@ -298,7 +267,30 @@ static const char *read_record(const json_t *json, struct arena *arena, struct r
     if (!record->filter)
         return "filter_expression must be a string";
     record->modified = json_integer_value(json_object_get(json, "last_modified"));
-    return read_file(json, arena, &record->file);
+
+    const json_t *attachment = json_object_get(json, "attachment");
+    struct record_file *file = &record->file;
+    const char *name = file->name = take_string(json, "name", MOST_NAME, false, arena);
+    if (!name || *name == '.' || *name == '-' || !is_made_of(name, "._-")) /* it is no path and is not hidden */
+        return "name must be a file's name";
+    if (!is_location(file->location = take_string(attachment, "location", MOST_LOCATION, false, arena)))
+        return "attachment.location must be a relative path";
+    if (!is_sha256(file->sha256 = take_string(attachment, "hash", 64, false, arena)))
+        return "attachment.hash must be a SHA-256 in digits";
+    if (!take_bytes(attachment, "size", &file->bytes))
+        return "attachment.size must be between 1 and 4 GiB";
+
+    const char *filename = take_string(attachment, "filename", MOST_NAME, false, arena);
+    size_t length = filename ? strlen(filename) : 0;
+    file->packed = length > 4 && strcmp(filename + length - 4, ".zst") == 0;
+    if (!file->packed) {
+        file->unpacked_sha256 = file->sha256;
+        file->unpacked_bytes = file->bytes;
+        return NULL;
+    }
+    if (!is_sha256(file->unpacked_sha256 = take_string(json, "decompressedHash", 64, false, arena)))
+        return "decompressedHash must be a SHA-256 in digits";
+    return take_bytes(json, "decompressedSize", &file->unpacked_bytes) ? NULL : "decompressedSize must be between 1 and 4 GiB";
 }
 
 /* ---- the list ---- */
@@ -368,17 +360,6 @@ static int choose(struct record *records, size_t count, struct arena *arena, str
     return 0;
 }
 
-static void leave_out(struct records *out, size_t index, const char *why, struct arena *arena) {
-    static const char form[] = "record %zu: %s";
-    char text[256];
-    out->left_out++;
-    if (out->reason)
-        return;
-    int length = snprintf(text, sizeof text, form, index, why);
-    const char *copy = length > 0 ? arena_copy(arena, text, strlen(text)) : NULL;
-    out->reason = copy ? copy : "";
-}
-
 int records_read(const char *text, size_t length, const struct records_view *view, struct arena *arena, struct records *out,
                  struct error *err) {
     json_error_t wrong;
@@ -409,9 +390,13 @@ int records_read(const char *text, size_t length, const struct records_view *vie
         const char *why = read_record(json_array_get(data, i), arena, record);
         if (!why && record_filter(record->filter, view, &applies, &inner) != 0)
             why = inner.message;
-        if (why)
-            leave_out(&found, i, why, arena);
-        else
+        if (why && found.left_out++ == 0) {
+            char first[256];
+            snprintf(first, sizeof first, "record %zu: %.200s", i, why);
+            const char *copy = arena_copy(arena, first, strlen(first));
+            found.reason = copy ? copy : "";
+        }
+        if (!why)
             count += applies && record->parsed.numbers[0] == MAJOR && (view->preview || record->parsed.stage == 2);
         if (arena_failed(arena))
             result = error_memory(err);

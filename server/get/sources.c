@@ -1,6 +1,7 @@
 /* This module hides the sources' addresses, and how their lists become the plan of a download. */
 #include "model/base/file.h"
 #include "server/get/get_parts.h"
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
@@ -28,18 +29,10 @@ static const char argos_attribution[] = "Argos Open Technologies and contributor
 
 /* ---- names ---- */
 
-static const struct {
-    const char *name, *prefix;
-} kinds[SOURCES] = {{"mozilla", "mozilla:"}, {"opus", "opus:"}, {"hf", "hf:"}, {"argos", "argos:"}, {"url", ""}};
+static const char *const source_names[SOURCES] = {"mozilla", "opus", "hf", "argos", "url"};
 
 const char *source_name_of(enum source_kind kind) {
-    return kinds[kind].name;
-}
-
-/* Two codes with a dash between them. */
-static bool is_pair(const char *pair) {
-    const char *dash = strchr(pair, '-');
-    return dash && dash != pair && dash[1] && dash[1] != '-' && strlen(pair) <= 2 * MOST_CODE && is_made_of(pair, "-");
+    return source_names[kind];
 }
 
 int source_parse(const char *asked, enum source_kind *kind, const char **rest, struct error *err) {
@@ -50,19 +43,19 @@ int source_parse(const char *asked, enum source_kind *kind, const char **rest, s
         return 0;
     }
     for (int i = 0; i < SOURCE_URL; i++) {
-        size_t length = strlen(kinds[i].prefix);
-        if (strncmp(asked, kinds[i].prefix, length) == 0) {
+        size_t length = strlen(source_names[i]);
+        if (strncmp(asked, source_names[i], length) == 0 && asked[length] == ':') {
             *kind = (enum source_kind)i;
-            *rest = asked + length;
+            *rest = asked + length + 1;
         }
     }
-    const char *slash = strchr(*rest, '/');
+    const char *slash = strchr(*rest, '/'), *dash = strchr(*rest, '-');
     if (*kind == SOURCE_HUGGINGFACE) {
         bool right = slash && slash != *rest && slash[1] && !strchr(slash + 1, '/') && is_made_of(*rest, "-_./") && **rest != '.' &&
                      slash[1] != '.' && strlen(*rest) < NAME_BYTES;
         return right ? 0 : error_set(err, ERROR_INPUT, "\"%.60s\" must be hf:ORGANISATION/NAME", asked);
     }
-    if (is_pair(*rest))
+    if (dash && dash != *rest && dash[1] && dash[1] != '-' && strlen(*rest) <= 2 * MOST_CODE && is_made_of(*rest, "-"))
         return 0;
     return error_set(
         err, ERROR_INPUT,
@@ -134,9 +127,9 @@ static enum get_status fetch_text(const struct source_options *options, const ch
     char *bytes;
     if (arena_failed(arena))
         return get_fail_memory(err);
-    if (!options->offline) {
+    if (!options->offline)
         status = fetch_list(options, url, path, token, err);
-    } else if (access(path, F_OK) != 0)
+    else if (access(path, F_OK) != 0)
         status = get_fail(err, GET_NETWORK, ERROR_FILE, "%.200s is not here, and --offline allows no download", url);
     if (status != GET_DONE)
         return status;
@@ -144,9 +137,7 @@ static enum get_status fetch_text(const struct source_options *options, const ch
         return GET_FAILED;
     *text = arena_copy(arena, bytes, *length);
     free(bytes);
-    if (*text)
-        return GET_DONE;
-    return get_fail_memory(err);
+    return *text ? GET_DONE : get_fail_memory(err);
 }
 
 enum get_status source_records(const struct source_options *options, struct arena *arena, struct records *records,
@@ -157,15 +148,15 @@ enum get_status source_records(const struct source_options *options, struct aren
     struct error inner = {0};
     char *text = NULL, *bytes;
     size_t length;
+    const char *place = options->records ? options->records : url_of(options, settings_host, path, arena);
     if (options->records) {
-        if (file_read(options->records, RECORDS_MOST_BYTES, &bytes, &length, err) != 0)
+        if (file_read(place, RECORDS_MOST_BYTES, &bytes, &length, err) != 0)
             return GET_FAILED;
         text = arena_copy(arena, bytes, length);
         free(bytes);
     } else {
         const char *kept = options->preview ? ".mozilla-preview.json" : ".mozilla.json";
-        enum get_status status =
-            fetch_text(options, url_of(options, settings_host, path, arena), kept, NULL, arena, &text, &length, err);
+        enum get_status status = fetch_text(options, place, kept, NULL, arena, &text, &length, err);
         if (status != GET_DONE)
             return status;
     }
@@ -173,14 +164,12 @@ enum get_status source_records(const struct source_options *options, struct aren
         return get_fail_memory(err);
     if (records_read(text, length, view, arena, records, &inner) == 0)
         return GET_DONE;
-    error_set(err, inner.code, "%.200s: %s", options->records ? options->records : url_of(options, settings_host, path, arena),
-              inner.message);
+    error_set(err, inner.code, "%.200s: %s", place, inner.message);
     return inner.code == ERROR_MEMORY ? GET_FAILED : GET_REFUSED;
 }
 
 static struct plan_file *add_file(struct plan *plan, const char *url, const char *name) {
-    if (plan->count == PLAN_FILES)
-        return NULL;
+    assert(plan->count < PLAN_FILES);
     struct plan_file *file = &plan->files[plan->count++];
     *file = (struct plan_file){.url = url, .name = name};
     return file;
@@ -234,25 +223,19 @@ static enum get_status plan_mozilla(const struct source_options *options, const 
 
 /* ---- OPUS-MT ---- */
 
-/* True if a line is "# NAME.zip"; name: [length] without the folder. */
-static bool opus_heading(const char *line, const char **name, size_t *length) {
-    if (line[0] != '#' || line[1] != ' ')
-        return false;
-    *name = line + 2 + strspn(line + 2, " ");
-    *length = strcspn(*name, " \t\r\n");
-    return *length > 4 && *length < NAME_BYTES && memcmp(*name + *length - 4, ".zip", 4) == 0 && **name != '.';
-}
-
 /* The newest package of the card whose text is cut by SentencePiece: [name, length]. bpe: there is one whose text is not. */
 static bool opus_newest(const char *card, const char **name, size_t *length, bool *bpe) {
     const char *section = NULL, *found = NULL;
     size_t section_length = 0, found_length = 0;
     for (const char *line = card; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
-        const char *heading;
-        size_t size, end = strcspn(line, "\n");
-        if (opus_heading(line, &heading, &size)) {
-            section = heading;
-            section_length = size;
+        size_t end = strcspn(line, "\n");
+        if (line[0] == '#' && line[1] == ' ') {
+            const char *heading = line + 2 + strspn(line + 2, " ");
+            size_t size = strcspn(heading, " \t\r\n");
+            if (size > 4 && size < NAME_BYTES && memcmp(heading + size - 4, ".zip", 4) == 0 && *heading != '.') {
+                section = heading;
+                section_length = size;
+            }
         }
         const char *says = memmem(line, end, "pre-processing:", 15);
         if (!section || !says)
@@ -371,11 +354,11 @@ static bool hub_wanted(const char *name) {
     return false;
 }
 
-static bool has_file(const struct plan *plan, const char *name) {
+static struct plan_file *find_file(struct plan *plan, const char *name) {
     for (size_t i = 0; i < plan->count; i++)
         if (strcmp(plan->files[i].name, name) == 0)
-            return true;
-    return false;
+            return &plan->files[i];
+    return NULL;
 }
 
 static uint64_t count_of(const json_t *object, const char *key) {
@@ -383,49 +366,18 @@ static uint64_t count_of(const json_t *object, const char *key) {
     return count > 0 ? (uint64_t)count : 0;
 }
 
-/* An item of `siblings`, or of the list of the tree. */
-static void add_hub_file(const struct source_options *options, const char *base, const char *repository, const json_t *item,
-                         const char *revision, struct arena *arena, struct plan *plan) {
-    const char *name = json_string_value(json_object_get(item, "rfilename"));
-    name = name ? name : json_string_value(json_object_get(item, "path"));
-    if (!name || !hub_wanted(name) || has_file(plan, name))
-        return;
-    const json_t *lfs = json_object_get(item, "lfs");
-    const char *sha256 = json_string_value(json_object_get(lfs, "sha256"));
-    sha256 = sha256 ? sha256 : json_string_value(json_object_get(lfs, "oid"));
-    struct plan_file *file = add_file(
-        plan, url_of(options, base, say(arena, "/%s/resolve/%s/%s", repository, revision, name), arena), say(arena, "%s", name));
-    if (!file)
-        return;
-    file->sha256 = is_sha256(sha256) ? say(arena, "%s", sha256) : NULL;
-    file->bytes = lfs ? count_of(lfs, "size") : count_of(item, "size");
-    plan->bytes += file->bytes;
-}
-
-static void drop_file(struct plan *plan, const char *name) {
-    size_t kept = 0;
-    for (size_t i = 0; i < plan->count; i++) {
-        if (strcmp(plan->files[i].name, name) == 0)
-            plan->bytes -= plan->files[i].bytes;
-        else
-            plan->files[kept++] = plan->files[i];
-    }
-    plan->count = kept;
-}
-
-/* Without control characters, which a terminal would obey; jansson has checked that it is UTF-8. */
-static bool is_printable(const char *text) {
-    for (; *text; text++) {
-        unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
-        if (byte < ' ' || byte == 0x7f || (byte == 0xc2 && next < 0xa0))
-            return false;
-    }
-    return true;
-}
-
-static const char *string_or(const json_t *object, const char *key, const char *otherwise, struct arena *arena) {
+/* Returns "" where the string is missing, is too long, or has control characters, which a terminal would obey. jansson has checked
+ * that it is UTF-8. */
+static const char *printable(const json_t *object, const char *key, struct arena *arena) {
     const char *text = json_string_value(json_object_get(object, key));
-    return text && strlen(text) < NAME_BYTES && is_printable(text) ? say(arena, "%s", text) : otherwise;
+    if (!text || strlen(text) >= NAME_BYTES)
+        return "";
+    for (const char *at = text; *at; at++) {
+        unsigned char byte = (unsigned char)*at, next = (unsigned char)at[1];
+        if (byte < ' ' || byte == 0x7f || (byte == 0xc2 && next < 0xa0))
+            return "";
+    }
+    return say(arena, "%s", text);
 }
 
 /* opus-mt-en-fr -> en, fr */
@@ -462,19 +414,37 @@ static enum get_status plan_hub(const struct source_options *options, const char
         error_set(err, inner.code, "%s", inner.message);
         return status;
     }
+
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
     const json_t *files = json_is_array(root) ? root : json_object_get(root, "siblings");
     const char *sha = json_string_value(json_object_get(root, "sha"));
     if (sha && strlen(sha) == 40 && strspn(sha, "0123456789abcdef") == 40)
         revision = say(arena, "%s", sha);
-    for (size_t i = 0; i < json_array_size(files) && i < MOST_PACKAGES; i++)
-        add_hub_file(options, base, repository, json_array_get(files, i), revision, arena, plan);
-    plan->licence = string_or(json_object_get(root, "cardData"), "license", "", arena);
+    for (size_t i = 0; i < json_array_size(files) && i < MOST_PACKAGES && !arena_failed(arena); i++) {
+        const json_t *item = json_array_get(files, i), *lfs = json_object_get(item, "lfs");
+        const char *path = json_string_value(json_object_get(item, "rfilename")); /* of the tree's list: path */
+        path = path ? path : json_string_value(json_object_get(item, "path"));
+        if (!path || !hub_wanted(path) || find_file(plan, path))
+            continue;
+        const char *sha256 = json_string_value(json_object_get(lfs, "sha256"));
+        sha256 = sha256 ? sha256 : json_string_value(json_object_get(lfs, "oid"));
+        const char *place = say(arena, "/%s/resolve/%s/%s", repository, revision, path);
+        struct plan_file *file = add_file(plan, url_of(options, base, place, arena), say(arena, "%s", path));
+        file->sha256 = is_sha256(sha256) ? say(arena, "%s", sha256) : NULL;
+        file->bytes = lfs ? count_of(lfs, "size") : count_of(item, "size");
+        plan->bytes += file->bytes;
+    }
+    plan->licence = printable(json_object_get(root, "cardData"), "license", arena);
     json_decref(root);
-    if (has_file(plan, "model.safetensors"))
-        drop_file(plan, "pytorch_model.bin");
-    if (!has_file(plan, "model.safetensors") && !has_file(plan, "pytorch_model.bin") && !has_file(plan, "model.bin"))
+
+    struct plan_file *weights = find_file(plan, "model.safetensors"), *pickled = find_file(plan, "pytorch_model.bin");
+    if (!weights && !pickled && !find_file(plan, "model.bin"))
         return unusable(err, url, "names neither model.safetensors, pytorch_model.bin nor model.bin");
+    if (weights && pickled) {
+        plan->bytes -= pickled->bytes;
+        plan->count--;
+        memmove(pickled, pickled + 1, (size_t)(&plan->files[plan->count] - pickled) * sizeof *pickled);
+    }
     hub_languages(say(arena, "%s", name), arena, plan);
     plan->asked = say(arena, "hf:%s", repository);
     plan->version = strcmp(revision, "main") == 0 ? revision : say(arena, "%.12s", revision);
@@ -562,7 +532,7 @@ static enum get_status plan_argos(const struct source_options *options, const ch
         plan->name = say(arena, "%s-%s", source, target);
         plan->asked = say(arena, "argos:%s", plan->name);
         plan->version = say(arena, "%s", version);
-        plan->detail = string_or(best, "code", "", arena);
+        plan->detail = printable(best, "code", arena);
         plan->attribution = argos_attribution;
     }
     json_decref(root);
@@ -618,25 +588,23 @@ enum get_status source_plan_url(const char *url, struct arena *arena, struct pla
         plan->name = stem ? stem : "";
         plan->detail = own;
     }
-    *file = add_file(plan, url, has_file(plan, own) ? say(arena, "%zu/%s", plan->count, own) : own);
-    if (arena_failed(arena))
-        return get_fail_memory(err);
-    return GET_DONE;
+    *file = add_file(plan, url, find_file(plan, own) ? say(arena, "%zu/%s", plan->count, own) : own);
+    return arena_failed(arena) ? get_fail_memory(err) : GET_DONE;
 }
 
 enum get_status source_plan(const struct source_options *options, const char *asked, struct arena *arena, struct plan *plan,
                             struct error *err) {
+    static enum get_status (*const planners[])(const struct source_options *, const char *, struct arena *, struct plan *,
+                                               struct error *) = {
+        [SOURCE_MOZILLA] = plan_mozilla, [SOURCE_OPUS] = plan_opus, [SOURCE_HUGGINGFACE] = plan_hub, [SOURCE_ARGOS] = plan_argos};
     enum source_kind kind;
     const char *rest;
     const struct plan_file *file;
     if (source_parse(asked, &kind, &rest, err) != 0)
         return GET_UNKNOWN;
     struct plan made = empty_plan(kind, asked);
-    enum get_status status = kind == SOURCE_MOZILLA       ? plan_mozilla(options, rest, arena, &made, err)
-                             : kind == SOURCE_OPUS        ? plan_opus(options, rest, arena, &made, err)
-                             : kind == SOURCE_HUGGINGFACE ? plan_hub(options, rest, arena, &made, err)
-                             : kind == SOURCE_ARGOS       ? plan_argos(options, rest, arena, &made, err)
-                                                          : source_plan_url(rest, arena, &made, &file, err);
+    enum get_status status =
+        kind == SOURCE_URL ? source_plan_url(rest, arena, &made, &file, err) : planners[kind](options, rest, arena, &made, err);
     if (status != GET_DONE)
         return status;
     if (arena_failed(arena))
@@ -682,7 +650,7 @@ static enum get_status list_argos(const struct source_options *options, struct a
         const char *source, *target, *version;
         if (argos_package(json_array_get(root, i), &source, &target, &version))
             (*list)[(*count)++] = (struct listed){say(arena, "%s-%s", source, target), say(arena, "%s", version),
-                                                  string_or(json_array_get(root, i), "code", "", arena), "see the package", 0};
+                                                  printable(json_array_get(root, i), "code", arena), "see the package", 0};
     }
     json_decref(root);
     return GET_DONE;
