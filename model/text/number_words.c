@@ -199,30 +199,32 @@ static void add_currencies(struct number_words *words, const char *locale) {
 
 /* ---- numbers that are spelled ---- */
 
-/* Adds all forms that ICU has of a number in words: cardinal and ordinal, in each gender and case; not as a year. */
-static void add_spelled(struct number_words *words, UNumberFormat *spell) {
-    UChar rules[RULES];
+/* Adds the numbers that ICU writes in letters. */
+static void add_spelled(struct number_words *words, const char *locale) {
+    /* all forms of a number in words: cardinal and ordinal, in each gender and case; not as a year */
+    UChar written[RULES];
+    char text[WRITTEN];
     UErrorCode status = U_ZERO_ERROR;
-    int32_t length = unum_getTextAttribute(spell, UNUM_PUBLIC_RULESETS, rules, RULES, &status);
+    UNumberFormat *spell = unum_open(UNUM_SPELLOUT, NULL, 0, locale, NULL, &status);
+    int32_t length = U_SUCCESS(status) ? unum_getTextAttribute(spell, UNUM_PUBLIC_RULESETS, written, RULES, &status) : 0;
     for (int32_t at = 0, end; U_SUCCESS(status) && at < length; at = end + 1) {
-        for (end = at; end < length && rules[end] != ';';)
+        for (end = at; end < length && written[end] != ';';)
             end++;
-        char name[WRITTEN];
-        to_utf8(rules + at, end - at, name, status);
-        if (end == at || strstr(name, "-year"))
+        to_utf8(written + at, end - at, text, status);
+        if (end == at || strstr(text, "-year"))
             continue;
-        unum_setTextAttribute(spell, UNUM_DEFAULT_RULESET, rules + at, end - at, &status);
+        unum_setTextAttribute(spell, UNUM_DEFAULT_RULESET, written + at, end - at, &status);
         for (int n = 0; U_SUCCESS(status) && n <= SPELLED; n++) {
-            char word[WRITTEN];
-            written_by(spell, n, word);
-            add_word(words, word, strlen(word), (struct number_word){.value = n});
+            written_by(spell, n, text);
+            add_word(words, text, strlen(text), (struct number_word){.value = n});
         }
     }
-}
+    unum_close(spell);
 
-static void read_ordinals(struct number_words *words, UNumberFormat *ordinal) {
-    for (int n = 0; n < NUMBER_WORDS_ORDINALS; n++) {
-        char text[WRITTEN];
+    /* the endings of ordinals in digits */
+    status = U_ZERO_ERROR;
+    UNumberFormat *ordinal = unum_open(UNUM_ORDINAL, NULL, 0, locale, NULL, &status);
+    for (int n = 0; U_SUCCESS(status) && n < NUMBER_WORDS_ORDINALS; n++) {
         written_by(ordinal, n, text);
         const char *ending = text + strspn(text, DIGITS);
         if (ending == text || strlen(ending) >= sizeof words->ordinals[n])
@@ -230,21 +232,20 @@ static void read_ordinals(struct number_words *words, UNumberFormat *ordinal) {
         strcpy(words->ordinals[n], ending);
         add_word(words, ending, strlen(ending), (struct number_word){.value = -1, .roles = NUMBER_ORDINAL});
     }
-}
+    unum_close(ordinal);
 
-/* May and 5 may be one number in a date. */
-static void add_months(struct number_words *words, const UDateFormat *dates) {
+    /* May and 5 may be one number in a date */
     static const UDateFormatSymbolType kinds[] = {UDAT_MONTHS, UDAT_SHORT_MONTHS, UDAT_STANDALONE_MONTHS};
-    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
-        for (int month = 0; month < 12; month++) {
-            UErrorCode status = U_ZERO_ERROR;
-            UChar written[WRITTEN];
-            char name[WRITTEN];
-            int32_t units = udat_getSymbols(dates, kinds[kind], month, written, WRITTEN, &status);
-            to_utf8(written, units, name, status);
-            if (name[0] < '0' || name[0] > '9')
-                add_word(words, name, strlen(name), (struct number_word){.value = month + 1});
-        }
+    UErrorCode dating = U_ZERO_ERROR;
+    UDateFormat *dates = udat_open(UDAT_NONE, UDAT_LONG, locale, NULL, 0, NULL, 0, &dating);
+    for (size_t i = 0; U_SUCCESS(dating) && i < 12 * sizeof kinds / sizeof *kinds; i++) {
+        status = U_ZERO_ERROR;
+        int32_t units = udat_getSymbols(dates, kinds[i / 12], (int32_t)(i % 12), written, WRITTEN, &status);
+        to_utf8(written, units, text, status);
+        if (text[0] < '0' || text[0] > '9')
+            add_word(words, text, strlen(text), (struct number_word){.value = (int)(i % 12) + 1});
+    }
+    udat_close(dates);
 }
 
 /* Words of everyday language that stand for numbers or beside them, and that ICU lacks. A phrase is written with hyphens. */
@@ -342,14 +343,6 @@ static const struct {
     {"de", "prozent prozentpunkte prozentpunkten prozentige prozentig prozentigen prozentiger", -1, 0, NUMBER_PERCENT, 0},
     {"de", "bis oder", -1, 0, 0, NUMBER_LINK},
 };
-
-static void add_extras(struct number_words *words, const char *base) {
-    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
-        if (extras[i].language[0] == '\0' || strcmp(extras[i].language, base) == 0)
-            add_list(words, extras[i].words,
-                     (struct number_word){
-                         .value = extras[i].value, .power = extras[i].power, .sign = extras[i].sign, .roles = extras[i].roles});
-}
 
 /* ---- how numbers are written ---- */
 
@@ -454,10 +447,7 @@ static bool read_language(struct number_words *words, const char *language, cons
     unum_close(numbers);
     if (!known || language[0] == '\0')
         return false;
-    UErrorCode spelling = U_ZERO_ERROR, ordering = U_ZERO_ERROR, dating = U_ZERO_ERROR;
-    UNumberFormat *spell = unum_open(UNUM_SPELLOUT, NULL, 0, locale, NULL, &spelling);
-    UNumberFormat *ordinal = unum_open(UNUM_ORDINAL, NULL, 0, locale, NULL, &ordering);
-    UDateFormat *dates = udat_open(UDAT_NONE, UDAT_LONG, locale, NULL, 0, NULL, 0, &dating);
+
     strcpy(words->decade, strcmp(base, "en") == 0 ? "s" : strcmp(base, "de") == 0 ? "er" : "");
     char name[ULOC_LANG_CAPACITY + 2];
     snprintf(name, sizeof name, " %s ", base);
@@ -469,18 +459,15 @@ static bool read_language(struct number_words *words, const char *language, cons
     /* the same as for the percent sign in almost all languages, which saves alignd's images the data of units */
     words->degrees = words->percent;
     strcpy(words->unit_space, words->percent.space[0] ? words->percent.space : "\xc2\xa0");
+
     read_powers(words, locale);
-    add_extras(words, base);
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
+        if (extras[i].language[0] == '\0' || strcmp(extras[i].language, base) == 0)
+            add_list(words, extras[i].words,
+                     (struct number_word){
+                         .value = extras[i].value, .power = extras[i].power, .sign = extras[i].sign, .roles = extras[i].roles});
     add_currencies(words, locale);
-    if (U_SUCCESS(spelling))
-        add_spelled(words, spell);
-    if (U_SUCCESS(ordering))
-        read_ordinals(words, ordinal);
-    if (U_SUCCESS(dating))
-        add_months(words, dates);
-    unum_close(spell);
-    unum_close(ordinal);
-    udat_close(dates);
+    add_spelled(words, locale);
     return true;
 }
 
@@ -576,27 +563,9 @@ struct symbol {
     struct number_place place;
 };
 
-/* Where a sign or a unit stands, and which space separates it. */
-static struct number_place place_of(const struct number_words *words, const struct amount *amount, const char *symbol) {
-    static const char degree[] = "\xc2\xb0";
-    struct number_place place = {0};
-    if (amount->sign & (NUMBER_PERCENT | NUMBER_PERMILLE))
-        return words->percent;
-    if (amount->sign == 0 && strncmp(symbol, degree, sizeof degree - 1) == 0)
-        return symbol[sizeof degree - 1] == '\0' ? place : words->degrees;
-    if (amount->sign == 0) {
-        strcpy(place.space, words->unit_space);
-        return place;
-    }
-    place = words->currency;
-    char last = symbol[strlen(symbol) - 1];
-    if (place.before && place.space[0] == '\0' && ((last >= 'A' && last <= 'Z') || (last >= 'a' && last <= 'z')))
-        strcpy(place.space, "\xc2\xa0"); /* USD 5, as ICU does */
-    return place;
-}
-
 /* Finds the symbol of an amount, or one for the word that names it: 5 dollars is $5. False: it has none. */
 static bool find_symbol(const struct number_words *words, const char *text, const struct amount *amount, struct symbol *out) {
+    static const char degree[] = "\xc2\xb0";
     size_t length = amount->symbol.end - amount->symbol.begin;
     if (length > 0 && length < sizeof out->text) {
         memcpy(out->text, text + amount->symbol.begin, length);
@@ -608,9 +577,21 @@ static bool find_symbol(const struct number_words *words, const char *text, cons
         length = character > 0 ? character_put(character, out->text) : 0;
     }
     out->text[length] = '\0';
-    if (length > 0)
-        out->place = place_of(words, amount, out->text);
-    return length > 0;
+    if (length == 0)
+        return false;
+
+    if (amount->sign & (NUMBER_PERCENT | NUMBER_PERMILLE)) {
+        out->place = words->percent;
+    } else if (amount->sign == 0 && strncmp(out->text, degree, sizeof degree - 1) == 0) {
+        out->place = length == sizeof degree - 1 ? (struct number_place){0} : words->degrees;
+    } else if (amount->sign == 0) {
+        strcpy(out->place.space, words->unit_space);
+    } else {
+        out->place = words->currency;
+        if (out->place.before && out->place.space[0] == '\0' && ascii_letter(out->text[length - 1]))
+            strcpy(out->place.space, "\xc2\xa0"); /* USD 5, as ICU does */
+    }
+    return true;
 }
 
 static struct span hull(struct span a, struct span b) {
@@ -669,14 +650,6 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     return 0;
 }
 
-/* The amount whose sign or digits are at this place, or NULL. */
-static const struct amount *amount_at(const struct amounts *amounts, size_t begin, size_t end) {
-    for (size_t i = 0; i < amounts->count; i++)
-        if (!amounts->all[i].weak && amounts->all[i].span.begin <= begin && amounts->all[i].span.end >= end)
-            return &amounts->all[i];
-    return NULL;
-}
-
 int numbers_write_runs(const struct number_words *source, const struct number_words *target, const char *text, size_t length,
                        struct opaque_runs *runs, struct arena *arena, struct error *err) {
     struct amounts amounts;
@@ -691,7 +664,10 @@ int numbers_write_runs(const struct number_words *source, const struct number_wo
         if (!read && numbers_read(source, text, length, NULL, 0, arena, &amounts, err) != 0)
             return -1;
         read = true;
-        const struct amount *amount = amount_at(&amounts, run->begin, run->end);
+        const struct amount *amount = NULL; /* whose sign or digits the run is */
+        for (size_t k = 0; k < amounts.count && !amount; k++)
+            if (!amounts.all[k].weak && amounts.all[k].span.begin <= run->begin && amounts.all[k].span.end >= run->end)
+                amount = &amounts.all[k];
         if (!amount || (code && (amount->sign == 0 || amount->symbol.end == 0)))
             continue;
         if (numbers_write(target, text, amount, arena, &written, &part, err) != 0)

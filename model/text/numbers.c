@@ -122,14 +122,12 @@ struct parts {
     size_t count;
 };
 
-/* True if a group may follow the parts read so far: one to three digits, then groups of three. */
-static bool takes_group(const struct parts *parts, int32_t separator) {
-    if (parts->digits[0] > 3 || parts->digits[0] == 0)
-        return false;
-    for (size_t i = 1; i < parts->count; i++)
-        if (parts->digits[i] != 3 || parts->separators[i - 1] != separator)
-            return false;
-    return true;
+/* True if the parts before `end` are groups: 1,234,567. */
+static bool are_groups(const struct parts *parts, size_t end) {
+    bool good = parts->digits[0] <= 3;
+    for (size_t i = 1; i < end; i++)
+        good = good && parts->digits[i] == 3 && parts->separators[i - 1] == parts->separators[0];
+    return good;
 }
 
 static void find_parts(const struct reader *reader, size_t at, struct parts *parts) {
@@ -145,7 +143,8 @@ static void find_parts(const struct reader *reader, size_t at, struct parts *par
         bool space = is_group_space(separator) || separator == ' ';
         bool apostrophe = separator == '\'' || separator == 0x2019;
         bool stop = separator == '.' || separator == ',' || separator == 0x66b || separator == 0x66c;
-        if (space || apostrophe ? digits != 3 || !takes_group(parts, separator) : !stop)
+        if (!stop && !((space || apostrophe) && digits == 3 && are_groups(parts, parts->count) &&
+                       (parts->count == 1 || parts->separators[0] == separator)))
             return;
         parts->separators[parts->count - 1] = separator;
         at = next;
@@ -172,14 +171,6 @@ static struct number_value value_of_parts(const struct reader *reader, const str
 /* How to read a number of several parts. A date may be a decimal fraction, too: am 25.8. and Abbildung 1.1. */
 enum reading { READ_GROUPS, READ_DECIMAL, READ_APART, READ_DATE };
 
-/* True if the parts before `end` are groups: 1,234,567. */
-static bool are_groups(const struct parts *parts, size_t end) {
-    bool good = parts->digits[0] <= 3;
-    for (size_t i = 1; i < end; i++)
-        good = good && parts->digits[i] == 3 && parts->separators[i - 1] == parts->separators[0];
-    return good;
-}
-
 static enum reading read_parts(const struct reader *reader, const struct parts *parts, bool *either) {
     size_t count = parts->count;
     int32_t first = parts->separators[0], last = parts->separators[count - 2];
@@ -201,46 +192,41 @@ static enum reading read_parts(const struct reader *reader, const struct parts *
     return READ_DECIMAL;
 }
 
-/* True if the separators, which are understood all the same, are not the language's own. */
-static bool is_foreign(const struct number_words *words, const struct parts *parts, enum reading reading) {
-    int32_t last = parts->separators[parts->count - 2], first = parts->separators[0];
-    bool groups = parts->count > (reading == READ_DECIMAL ? 2U : 1U), spaces = is_group_space(words->group_character);
-    bool own = first == words->group_character || (spaces && (is_group_space(first) || first == ' ')) ||
-               ((first == '\'' || first == 0x2019) && words->group_character == 0x2019);
-    return (reading == READ_DECIMAL && last != words->decimal_character) || (groups && !own);
-}
-
 /* Adds the number, or the several of a date or version, whose first digit is at text[at]. Returns where they end, or 0 if memory is
  * out. */
 static size_t add_number(struct reader *reader, size_t at) {
+    const struct number_words *words = reader->words;
     struct parts parts;
     bool either = false;
     find_parts(reader, at, &parts);
     size_t end = parts.all[parts.count - 1].end;
     enum reading reading = parts.count > 1 ? read_parts(reader, &parts, &either) : READ_GROUPS;
+    struct piece *piece;
     for (size_t i = 0; reading == READ_APART && i < parts.count; i++) {
-        struct piece *piece = add_piece(reader, PIECE_NUMBER, parts.all[i].begin, parts.all[i].end);
-        if (piece == NULL)
+        if ((piece = add_piece(reader, PIECE_NUMBER, parts.all[i].begin, parts.all[i].end)) == NULL)
             return 0;
         piece->value = value_of_parts(reader, &parts, i, i + 1, i + 1);
-        piece = i + 1 < parts.count ? add_piece(reader, PIECE_MARK, parts.all[i].end, parts.all[i + 1].begin) : piece;
-        if (piece == NULL)
+        if (i + 1 == parts.count)
+            return end;
+        if ((piece = add_piece(reader, PIECE_MARK, parts.all[i].end, parts.all[i + 1].begin)) == NULL)
             return 0;
-        if (piece->kind == PIECE_MARK)
-            piece->character = parts.separators[i];
+        piece->character = parts.separators[i];
     }
-    if (reading == READ_APART)
-        return end;
-    struct piece *piece = add_piece(reader, PIECE_NUMBER, at, end);
-    if (piece == NULL)
+
+    if ((piece = add_piece(reader, PIECE_NUMBER, at, end)) == NULL)
         return 0;
+    size_t decimals = reading == READ_GROUPS ? parts.count : parts.count - 1;
     piece->date = reading == READ_DATE;
-    reading = piece->date ? READ_DECIMAL : reading;
-    size_t decimals = reading == READ_DECIMAL ? parts.count - 1 : parts.count;
     piece->value = value_of_parts(reader, &parts, 0, parts.count, decimals);
     piece->other = either ? value_of_parts(reader, &parts, 0, parts.count, parts.count) : (struct number_value){0};
-    piece->grouped = parts.count > (reading == READ_DECIMAL ? 2U : 1U);
-    piece->foreign = parts.count > 1 && !piece->date && is_foreign(reader->words, &parts, reading);
+    piece->grouped = decimals > 1;
+    if (parts.count > 1 && !piece->date) { /* separators that are not the language's own are understood all the same */
+        int32_t last = parts.separators[parts.count - 2], first = parts.separators[0];
+        bool own = first == words->group_character ||
+                   (is_group_space(words->group_character) && (is_group_space(first) || first == ' ')) ||
+                   ((first == '\'' || first == 0x2019) && words->group_character == 0x2019);
+        piece->foreign = (reading == READ_DECIMAL && last != words->decimal_character) || (piece->grouped && !own);
+    }
     if (parts.count == 2) {
         piece->cut = parts.all[1].begin;
         piece->parts[0] = value_of_parts(reader, &parts, 0, 1, 1);
@@ -253,31 +239,17 @@ static bool is_letter(int32_t character) {
     return character > 0 && (u_isalpha(character) || character == 0xad || (U_GET_GC_MASK(character) & U_GC_M_MASK) != 0);
 }
 
-/* A word ends at a character that is not a letter; p.m. and U.S. are one word. */
-static size_t skip_word(const struct reader *reader, size_t at) {
-    for (size_t letters = 0, next = at; next < reader->length; at = next) {
-        int32_t character = character_next(reader->text, reader->length, &next);
-        if (is_letter(character)) {
-            letters++;
-        } else if (character == '.' && letters == 1 && is_letter(look(reader, next))) {
-            letters = 0;
-        } else {
-            break;
-        }
-    }
-    return at;
-}
-
 static int cut_pieces(struct reader *reader, const struct span *skip, size_t skip_count) {
     size_t skipped = 0;
     for (size_t at = 0, next; at < reader->length; at = next) {
         while (skipped < skip_count && skip[skipped].end <= at)
             skipped++;
+        bool skips = skipped < skip_count && skip[skipped].begin <= at;
         next = at;
         int32_t character = character_next(reader->text, reader->length, &next);
         struct piece *piece = NULL;
         number_sign sign = character >= 0x80 || character == '$' || character == '%' ? number_sign_of(character) : 0;
-        if (skipped < skip_count && skip[skipped].begin <= at) {
+        if (skips) {
             next = skip[skipped].end > next ? skip[skipped].end : next;
             piece = add_piece(reader, PIECE_MARK, at, next);
         } else if (character_is_space(character)) {
@@ -287,8 +259,15 @@ static int cut_pieces(struct reader *reader, const struct span *skip, size_t ski
             if (next == 0)
                 return -1;
             continue;
-        } else if (is_letter(character)) {
-            next = skip_word(reader, at);
+        } else if (is_letter(character)) { /* a word ends at a character that is not a letter; p.m. and U.S. are one word */
+            next = at;
+            for (size_t letters = 0, after = at; after < reader->length; next = after) {
+                int32_t c = character_next(reader->text, reader->length, &after);
+                bool stop = c == '.' && letters == 1 && is_letter(look(reader, after));
+                if (!stop && !is_letter(c))
+                    break;
+                letters = stop ? 0 : letters + 1;
+            }
             piece = add_piece(reader, PIECE_WORD, at, next);
         } else {
             piece = add_piece(reader, sign ? PIECE_SIGN : PIECE_MARK, at, next);
@@ -296,7 +275,7 @@ static int cut_pieces(struct reader *reader, const struct span *skip, size_t ski
         if (piece == NULL)
             return -1;
         if (piece->kind == PIECE_MARK || piece->kind == PIECE_SIGN)
-            piece->character = skipped < skip_count && skip[skipped].begin <= at ? 0xfffc : character;
+            piece->character = skips ? 0xfffc : character;
         piece->sign = piece->kind == PIECE_SIGN ? sign : 0;
     }
     return 0;
@@ -319,17 +298,8 @@ static bool is_kind(const struct reader *reader, size_t at, enum kind kind) {
     return at < reader->count && reader->pieces[at].kind == kind;
 }
 
-/* The next word of a phrase: the following piece, or the one after a hyphen or an apostrophe without white space. */
-static size_t next_of_phrase(const struct reader *reader, size_t at) {
-    if (is_kind(reader, at + 1, PIECE_WORD))
-        return at + 1;
-    bool joint = is_mark(reader, at + 1, '-') || is_mark(reader, at + 1, 0x2011) || is_apostrophe(reader, at + 1);
-    return joint && !reader->pieces[at + 1].spaced && is_kind(reader, at + 2, PIECE_WORD) && !reader->pieces[at + 2].spaced
-               ? at + 2
-               : reader->count;
-}
-
-/* Makes the longest phrase of the table that begins at a word one piece with its meaning. */
+/* Makes the longest phrase of the table that begins at a word one piece with its meaning. A hyphen or an apostrophe without white
+ * space may stand between two words of a phrase. */
 static void find_phrases(struct reader *reader) {
     size_t kept = 0;
     for (size_t at = 0; at < reader->count; at++) {
@@ -346,7 +316,11 @@ static void find_phrases(struct reader *reader) {
                 const struct number_word *found = number_words_find(reader->words, key, used);
                 last = found ? word : last;
                 piece.word = found ? found : piece.word;
-                word = next_of_phrase(reader, word);
+                size_t next = word + 1;
+                bool joint = (is_mark(reader, next, '-') || is_mark(reader, next, 0x2011) || is_apostrophe(reader, next)) &&
+                             !reader->pieces[next].spaced;
+                next += joint;
+                word = is_kind(reader, next, PIECE_WORD) && !(joint && reader->pieces[next].spaced) ? next : reader->count;
             }
             piece.end = reader->pieces[last].end;
         }
@@ -423,19 +397,38 @@ static void take_symbol(struct reader *reader, struct amount *amount, size_t at,
     widen(&amount->span, amount->symbol.begin, amount->symbol.end);
 }
 
-/* The place of the sign before a number, or count: the sign touches the number, or has a space after it and before it. */
-static size_t symbol_before(const struct reader *reader, size_t at) {
-    if (at == 0)
-        return reader->count;
-    size_t before = at - 1;
-    if (is_dash(reader, before) && is_attached(reader, at) && before > 0) /* $-5 */
-        before--;
-    number_sign sign = symbol_at(reader, before);
-    if (sign == 0 || (sign & (NUMBER_PERCENT | NUMBER_PERMILLE)))
-        return reader->count;
-    bool other = before > 0 && is_kind(reader, before - 1, PIECE_NUMBER) &&
-                 (is_attached(reader, before) || (!reader->words->currency.before && !is_attached(reader, before + 1)));
-    return other ? reader->count : before;
+/* Reads the sign before a number, which touches the number or has a space after it and before it, and a minus that touches the
+ * number or its sign and nothing before it. */
+static void read_before(struct reader *reader, struct amount *amount, size_t at) {
+    size_t symbol = reader->count;
+    if (at > 0) {
+        size_t before = at - 1;
+        before -= is_dash(reader, before) && is_attached(reader, at) && before > 0; /* $-5 */
+        number_sign sign = symbol_at(reader, before);
+        bool other = before > 0 && is_kind(reader, before - 1, PIECE_NUMBER) &&
+                     (is_attached(reader, before) || (!reader->words->currency.before && !is_attached(reader, before + 1)));
+        if (sign && !(sign & (NUMBER_PERCENT | NUMBER_PERMILLE)) && !other)
+            symbol = before;
+    }
+    if (symbol < reader->count)
+        take_symbol(reader, amount, symbol, true);
+
+    const size_t places[] = {at, symbol};
+    for (size_t i = 0; i < 2; i++) {
+        size_t place = places[i];
+        if (place == 0 || place >= reader->count || !is_attached(reader, place) || !is_dash(reader, place - 1))
+            continue;
+        bool free = place == 1 || !is_attached(reader, place - 1) || is_mark(reader, place - 2, '(') || place - 1 == symbol + 1;
+        int32_t dash = reader->pieces[place - 1].character;
+        if (!free)
+            continue;
+        amount->negative = dash == '-' || dash == 0x2212;
+        bool range = place > 1 && is_kind(reader, place - 2, PIECE_NUMBER); /* 2000 -2004 */
+        amount->perhaps_negative = !amount->negative || place - 1 == 0 || range;
+        widen(&amount->span, reader->pieces[place - 1].begin, amount->span.end);
+    }
+    size_t first = symbol < reader->count ? symbol : at;
+    amount->perhaps_negative = amount->perhaps_negative || (first > 0 && has_role(reader, first - 1, NUMBER_MINUS));
 }
 
 /* The place of the sign after a number, or of the word that names it with few words between; otherwise count. */
@@ -510,25 +503,6 @@ static size_t read_behind(struct reader *reader, struct amount *amount, size_t a
     return at;
 }
 
-/* Reads a minus that touches the number or its currency and nothing before it. */
-static void read_minus(const struct reader *reader, struct amount *amount, size_t at, size_t symbol) {
-    for (size_t i = 0; i < 2; i++) {
-        size_t place = i == 0 ? at : symbol;
-        if (place == 0 || place >= reader->count || !is_attached(reader, place) || !is_dash(reader, place - 1))
-            continue;
-        bool free = place == 1 || !is_attached(reader, place - 1) || is_mark(reader, place - 2, '(') || place - 1 == symbol + 1;
-        int32_t dash = reader->pieces[place - 1].character;
-        if (!free)
-            continue;
-        amount->negative = dash == '-' || dash == 0x2212;
-        bool range = place > 1 && is_kind(reader, place - 2, PIECE_NUMBER); /* 2000 -2004 */
-        amount->perhaps_negative = !amount->negative || place - 1 == 0 || range;
-        widen(&amount->span, reader->pieces[place - 1].begin, amount->span.end);
-    }
-    size_t word = amount->symbol.end > 0 && symbol < reader->count ? symbol : at;
-    amount->perhaps_negative = amount->perhaps_negative || (word > 0 && has_role(reader, word - 1, NUMBER_MINUS));
-}
-
 /* Reads the letters that touch the digits: before them they make a code; after them an ordinal, a decade, a unit or a code. Returns
  * the last piece of the number. */
 static size_t read_touching(struct reader *reader, struct amount *amount, size_t at) {
@@ -562,50 +536,27 @@ static size_t read_touching(struct reader *reader, struct amount *amount, size_t
     return next;
 }
 
-/* The piece of the minutes of an hour that has been read, or 0: 10:30, 10 h 30, 10 Uhr 30. */
-static size_t minutes_of(const struct reader *reader, size_t at) {
-    size_t minute = at + 2;
-    bool colon = is_mark(reader, at + 1, ':') && is_joint(reader, at + 1);
-    if (has_role(reader, at, NUMBER_CLOCK))
-        minute = at + 1;
-    else if (!colon && !has_role(reader, at + 1, NUMBER_CLOCK))
-        return 0;
-    return is_kind(reader, minute, PIECE_NUMBER) && reader->pieces[minute].end - reader->pieces[minute].begin == 2 &&
-                   number_integer(reader->pieces[minute].value) < 60 && number_integer(reader->pieces[minute].value) >= 0
-               ? minute
-               : 0;
-}
-
-/* True for 7.30 before "Uhr" and "p.m.", an hour and its minutes. */
-static bool is_hour_with_stop(const struct reader *reader, size_t at) {
-    const struct piece *piece = &reader->pieces[at];
-    int hour = number_integer(piece->parts[0]), minute = number_integer(piece->parts[1]);
-    return piece->cut > 0 && piece->end - piece->cut == 2 && hour >= 0 && hour <= 24 && minute >= 0 && minute < 60 &&
-           has_role(reader, at + 1 + is_dash(reader, at + 1), NUMBER_CLOCK);
-}
-
-/* True for 12 of 2011/12. */
-static bool is_second_year(const struct reader *reader, size_t at) {
-    const struct piece *piece = &reader->pieces[at];
-    return at > 1 && (is_mark(reader, at - 1, '/') || is_dash(reader, at - 1)) && is_joint(reader, at - 1) &&
-           is_kind(reader, at - 2, PIECE_NUMBER) && reader->pieces[at - 2].end - reader->pieces[at - 2].begin == 4 &&
-           piece->end - piece->begin <= 4;
-}
-
 /* Adds the amount of a number, or two of an hour and its minutes. Returns the piece after it, or 0 if memory is out. */
 static size_t read_number(struct reader *reader, size_t at) {
     struct piece piece = reader->pieces[at];
+    bool second_year = at > 1 && (is_mark(reader, at - 1, '/') || is_dash(reader, at - 1)) && is_joint(reader, at - 1) &&
+                       is_kind(reader, at - 2, PIECE_NUMBER) && reader->pieces[at - 2].end - reader->pieces[at - 2].begin == 4 &&
+                       piece.end - piece.begin <= 4; /* 12 of 2011/12 */
+    bool apostrophe = at > 0 && is_apostrophe(reader, at - 1) && is_attached(reader, at) && !is_attached(reader, at - 1);
     struct amount amount = {.span = {piece.begin, piece.end},
                             .digits = {piece.begin, piece.end},
                             .value = piece.value,
                             .other = piece.other,
                             .grouped = piece.grouped,
-                            .foreign = piece.foreign};
-    amount.decade = at > 0 && has_role(reader, at - 1, NUMBER_DECADES);
-    amount.abbreviated = at > 0 && is_apostrophe(reader, at - 1) && is_attached(reader, at) && !is_attached(reader, at - 1);
-    amount.half = at > 0 && has_role(reader, at - 1, NUMBER_HALF);
-    amount.abbreviated = amount.abbreviated || is_second_year(reader, at);
-    if (is_hour_with_stop(reader, at)) {
+                            .foreign = piece.foreign,
+                            .decade = at > 0 && has_role(reader, at - 1, NUMBER_DECADES),
+                            .half = at > 0 && has_role(reader, at - 1, NUMBER_HALF),
+                            .abbreviated = apostrophe || second_year};
+
+    /* 7.30 before "Uhr" and "p.m." is an hour and its minutes */
+    int hour = number_integer(piece.parts[0]), past = number_integer(piece.parts[1]);
+    if (piece.cut > 0 && piece.end - piece.cut == 2 && hour >= 0 && hour <= 24 && past >= 0 && past < 60 &&
+        has_role(reader, at + 1 + is_dash(reader, at + 1), NUMBER_CLOCK)) {
         struct amount minute = amount;
         amount.foreign = minute.foreign = false;
         amount.value = piece.parts[0];
@@ -622,13 +573,14 @@ static size_t read_number(struct reader *reader, size_t at) {
         month.value = piece.parts[1];
         return add_amount(reader, &day) && add_amount(reader, &month) && add_amount(reader, &amount) ? at + 1 : 0;
     }
-    size_t symbol = symbol_before(reader, at), last;
-    if (symbol < reader->count)
-        take_symbol(reader, &amount, symbol, true);
-    read_minus(reader, &amount, at, symbol);
-    last = read_touching(reader, &amount, at);
-    size_t minute = minutes_of(reader, last);
-    if (minute > 0) {
+
+    read_before(reader, &amount, at);
+    size_t last = read_touching(reader, &amount, at);
+    bool clock = has_role(reader, last, NUMBER_CLOCK); /* 10 h 30, 10 Uhr 30; otherwise perhaps 10:30 */
+    size_t minute = last + (clock ? 1 : 2);
+    if ((clock || (is_mark(reader, last + 1, ':') && is_joint(reader, last + 1)) || has_role(reader, last + 1, NUMBER_CLOCK)) &&
+        is_kind(reader, minute, PIECE_NUMBER) && reader->pieces[minute].end - reader->pieces[minute].begin == 2 &&
+        number_integer(reader->pieces[minute].value) < 60 && number_integer(reader->pieces[minute].value) >= 0) {
         const struct piece *after = &reader->pieces[minute];
         struct amount second = {
             .span = {after->begin, after->end}, .digits = {after->begin, after->end}, .value = after->value, .minute = true};
@@ -735,11 +687,24 @@ static struct amount *add_words(struct reader *reader, size_t first, size_t last
     return add_amount(reader, &amount);
 }
 
-/* Adds number words that stand together as one number, and, as a year may be read, as two. Returns the place after them, or 0 if
- * memory is out. */
-static size_t read_words(struct reader *reader, size_t first) {
+/* Adds a numeral, words that are written as one, or number words that stand together: as one number, and, as a year may be read, as
+ * two. Returns the place after them, or 0 if memory is out. */
+static size_t read_word(struct reader *reader, size_t first) {
     struct sum sum = {0};
     size_t at = first, last = first;
+    if (!is_number_word(reader, first)) {
+        const struct piece *piece = &reader->pieces[first];
+        int roman = roman_of(reader, piece);
+        number_sign sign = 0;
+        if (roman <= 0 && (!reader->words->glued || piece->word || !sum_glued(reader, piece, &sum, &sign)))
+            return first + 1;
+        struct amount *amount = add_words(reader, first, first, roman > 0 ? (uint64_t)roman : sum.total + sum.part);
+        if (amount == NULL)
+            return 0;
+        amount->sign |= sign;
+        return first + 1;
+    }
+
     while (is_number_word(reader, at)) {
         const struct number_word *word = reader->pieces[at].word;
         if (at > first && ((word->roles & NUMBER_ARTICLE) || has_role(reader, last, NUMBER_HALF))) /* half an hour, halb drei */
@@ -762,47 +727,6 @@ static size_t read_words(struct reader *reader, size_t first) {
     return last + 1;
 }
 
-static size_t read_word(struct reader *reader, size_t at) {
-    const struct piece *piece = &reader->pieces[at];
-    int roman = roman_of(reader, piece);
-    struct sum sum = {0};
-    if (is_number_word(reader, at))
-        return read_words(reader, at);
-    if (roman > 0)
-        return add_words(reader, at, at, (uint64_t)roman) ? at + 1 : 0;
-    number_sign sign = 0;
-    if (!reader->words->glued || piece->word || !sum_glued(reader, piece, &sum, &sign))
-        return at + 1;
-    struct amount *amount = add_words(reader, at, at, sum.total + sum.part);
-    if (amount)
-        amount->sign |= sign;
-    return amount ? at + 1 : 0;
-}
-
-/* 5 to 10 dollars, 5, 10 or 20 %, 3 to 5 million: an amount without a sign or power may have that of the next. */
-static void share_with_next(struct reader *reader) {
-    for (size_t i = reader->amount_count; i > 1; i--) {
-        struct amount *a = &reader->amounts[i - 2], *b = &reader->amounts[i - 1];
-        number_sign sign = b->sign | b->shared;
-        if (a->span.end > b->span.begin)
-            continue;
-        struct span between = segmenter_trim(reader->text + a->span.end, b->span.begin - a->span.end);
-        const char *link = reader->text + a->span.end + between.begin;
-        size_t length = between.end - between.begin;
-        char key[NUMBER_WORDS_KEY];
-        size_t used = length > 0 && length < 16 ? number_words_key(key, 0, link, length) : 0;
-        const struct number_word *word = used > 0 ? number_words_find(reader->words, key, used) : NULL;
-        if (length > 3 && !(word && (word->roles & NUMBER_LINK)))
-            continue;
-        if (a->tens == 0 && b->tens > 0 && a->other.mantissa == 0)
-            a->other = times_ten(a->value, b->tens);
-        if (a->sign == 0)
-            a->shared |= sign;
-        if (b->sign == 0)
-            b->shared |= a->sign;
-    }
-}
-
 int numbers_read(const struct number_words *words, const char *text, size_t length, const struct span *skip, size_t skip_count,
                  struct arena *arena, struct amounts *out, struct error *err) {
     struct reader reader = {.words = words, .text = text, .length = length, .arena = arena};
@@ -819,7 +743,28 @@ int numbers_read(const struct number_words *words, const char *text, size_t leng
             return error_memory(err);
         at = next;
     }
-    share_with_next(&reader);
+
+    /* 5 to 10 dollars, 5, 10 or 20 %, 3 to 5 million: an amount without a sign or power may have that of the next */
+    for (size_t i = reader.amount_count; i > 1; i--) {
+        struct amount *a = &reader.amounts[i - 2], *b = &reader.amounts[i - 1];
+        number_sign sign = b->sign | b->shared;
+        if (a->span.end > b->span.begin)
+            continue;
+        struct span between = segmenter_trim(text + a->span.end, b->span.begin - a->span.end);
+        const char *link = text + a->span.end + between.begin;
+        size_t bytes = between.end - between.begin;
+        char key[NUMBER_WORDS_KEY];
+        size_t used = bytes > 0 && bytes < 16 ? number_words_key(key, 0, link, bytes) : 0;
+        const struct number_word *word = used > 0 ? number_words_find(words, key, used) : NULL;
+        if (bytes > 3 && !(word && (word->roles & NUMBER_LINK)))
+            continue;
+        if (a->tens == 0 && b->tens > 0 && a->other.mantissa == 0)
+            a->other = times_ten(a->value, b->tens);
+        if (a->sign == 0)
+            a->shared |= sign;
+        if (b->sign == 0)
+            b->shared |= a->sign;
+    }
     *out = (struct amounts){reader.amounts, reader.amount_count};
     return 0;
 }
@@ -845,23 +790,21 @@ static bool may_mean(const struct amount *amount, struct number_value value) {
     return same_value(amount->value, value) || (amount->other.mantissa > 0 && same_value(amount->other, value));
 }
 
-static bool values_agree(const struct amount *a, const struct amount *b) {
-    int left = number_integer(a->value), right = number_integer(b->value);
+static bool agree(const struct amount *a, const struct amount *b) {
+    bool negative = a->negative == b->negative || a->perhaps_negative || b->perhaps_negative;
+    bool sign = (a->sign == 0 && b->sign == 0) || (a->sign & b->sign) || (a->sign == 0 && (a->shared & b->sign)) ||
+                (b->sign == 0 && (b->shared & a->sign));
+    if (!negative || !sign)
+        return false;
     if (may_mean(a, b->value) || may_mean(b, a->value))
         return true;
+    int left = number_integer(a->value), right = number_integer(b->value);
     if (left < 0 || right < 0)
         return false;
     int hour_left = left - a->half, hour_right = right - b->half; /* halb 8 is half past 7 */
     if ((a->clock || b->clock || a->half || b->half) && left <= 24 && right <= 24 && (hour_left - hour_right) % 12 == 0)
         return true;
     return (a->decade || b->decade || a->abbreviated || b->abbreviated) && left % 100 == right % 100;
-}
-
-static bool agree(const struct amount *a, const struct amount *b) {
-    bool negative = a->negative == b->negative || a->perhaps_negative || b->perhaps_negative;
-    bool sign = (a->sign == 0 && b->sign == 0) || (a->sign & b->sign) || (a->sign == 0 && (a->shared & b->sign)) ||
-                (b->sign == 0 && (b->shared & a->sign));
-    return negative && sign && values_agree(a, b);
 }
 
 /* The amounts of one side; paired: has found its equal. */
