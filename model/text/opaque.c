@@ -15,6 +15,7 @@ enum { MAX_CODE = 256, MAX_SCHEME = 30, MAX_SHORTCODE = 30 };
 struct scan {
     const char *text;
     size_t length, begin;
+    char former;      /* the byte before; at the beginning of the text a space */
     bool word, chunk; /* the character before is not of the same word; it is white space or opens something */
 };
 
@@ -68,7 +69,7 @@ static size_t as_in_printf(const struct scan *scan) {
     size_t begin = scan->begin, at = begin + 1;
     if (peek(scan, at) == '%')
         return at + 1;
-    if (begin > 0 && ascii_digit(scan->text[begin - 1]))
+    if (ascii_digit(scan->former))
         return begin;
     if (peek(scan, at) == '(') {
         size_t end = at + 1;
@@ -143,7 +144,7 @@ static bool is_local(char c) {
 /* jane.doe@example.com */
 static size_t as_mail(const struct scan *scan) {
     size_t at = scan->begin, dot = 0;
-    if (scan->begin > 0 && (is_local(scan->text[scan->begin - 1]) || ascii_word(scan->text[scan->begin - 1])))
+    if (is_local(scan->former) || ascii_word(scan->former))
         return scan->begin;
     while (is_local(peek(scan, at)))
         at++;
@@ -166,21 +167,11 @@ static bool is_pictured(int32_t c) {
                          u_charType(c) == U_OTHER_NUMBER || u_charType(c) == U_LETTER_NUMBER);
 }
 
-/* Skips the parts of an emoji that follow it: variation selectors, skins, tags, keycaps, and emoji that are joined to it. */
-static size_t skip_parts(const struct scan *scan, size_t at) {
-    for (size_t next;;) {
-        int32_t c = character_at(scan, at, &next);
-        bool part = c == 0xfe0e || c == 0xfe0f || c == 0x20e3 || (c >= 0x1f3fb && c <= 0x1f3ff) || (c >= 0xe0020 && c <= 0xe007f);
-        if (!part && !(c == 0x200d && is_pictured(character_at(scan, next, &next))))
-            return at;
-        at = next;
-    }
-}
-
-/* Emoji and symbols side by side, and a whole number that touches the last one: №5, ©2024. */
+/* Emoji and symbols side by side, and a whole number that touches the last one: №5, ©2024. The parts of an emoji that follow it are
+ * variation selectors, skins, tags, keycaps, and emoji that are joined to it. */
 static size_t as_picture(const struct scan *scan) {
     size_t at = scan->begin, next, after;
-    for (;; at = skip_parts(scan, next)) {
+    for (;;) {
         int32_t c = character_at(scan, at, &next);
         bool keycap = c >= 0 && c < 0x80 && is_one_of((char)c, "0123456789#*") &&
                       (character_at(scan, next, &after) == 0x20e3 ||
@@ -188,6 +179,12 @@ static size_t as_picture(const struct scan *scan) {
         bool flag = c >= 0x1f1e6 && c <= 0x1f1ff;
         if (!keycap && !flag && !is_pictured(c))
             break;
+        for (bool part = true; part;) {
+            at = next;
+            c = character_at(scan, at, &next);
+            part = c == 0xfe0e || c == 0xfe0f || c == 0x20e3 || (c >= 0x1f3fb && c <= 0x1f3ff) || (c >= 0xe0020 && c <= 0xe007f) ||
+                   (c == 0x200d && is_pictured(character_at(scan, next, &next)));
+        }
     }
     size_t end = skip_digits(scan, at);
     bool part = ascii_word(peek(scan, end)) || (is_one_of(peek(scan, end), ".,:") && ascii_digit(peek(scan, end + 1)));
@@ -244,7 +241,7 @@ static size_t as_shortcode(const struct scan *scan) {
 
 /* #hashtag, in any alphabet; #12. */
 static size_t as_hashtag(const struct scan *scan) {
-    if (scan->begin > 0 && scan->text[scan->begin - 1] == '&')
+    if (scan->former == '&')
         return scan->begin;
     size_t at = scan->begin + 1;
     for (size_t next = at; next < scan->length && next < scan->begin + MAX_CODE; at = next) {
@@ -257,7 +254,7 @@ static size_t as_hashtag(const struct scan *scan) {
 
 /* @name, @scope/package. */
 static size_t as_name(const struct scan *scan) {
-    if (scan->begin > 0 && scan->text[scan->begin - 1] == '@')
+    if (scan->former == '@')
         return scan->begin;
     size_t at = skip_code(scan, scan->begin + 1, "./-@");
     while (at > scan->begin && is_one_of(scan->text[at - 1], "./-@"))
@@ -324,8 +321,7 @@ static size_t skip_groups(const struct scan *scan, size_t at, struct digits *dig
 static size_t as_digits(const struct scan *scan) {
     size_t begin = scan->begin;
     bool plus = peek(scan, begin) == '+';
-    if (begin > 0 && (ascii_word(scan->text[begin - 1]) ||
-                      (is_one_of(scan->text[begin - 1], ".,") && begin > 1 && ascii_digit(scan->text[begin - 2]))))
+    if (ascii_word(scan->former) || (is_one_of(scan->former, ".,") && begin > 1 && ascii_digit(scan->text[begin - 2])))
         return begin;
     if (!ascii_digit(peek(scan, begin + plus)) && !(peek(scan, begin + plus) == '(' && ascii_digit(peek(scan, begin + plus + 1))))
         return begin;
@@ -476,8 +472,7 @@ static bool is_constant(char c) {
 /* Words of letters, digits and underlines, hyphens between them: A4, FOO_BAR=1, COVID-19, name(), 3f2a9c. */
 static size_t as_identifier(const struct scan *scan) {
     size_t begin = scan->begin, end = code_end(scan, begin);
-    if ((begin > 0 && scan->text[begin - 1] == '_') || end == begin ||
-        (end < scan->length && (unsigned char)scan->text[end] >= 0x80))
+    if (scan->former == '_' || end == begin || (unsigned char)peek(scan, end) >= 0x80)
         return begin;
     const char *text = scan->text + begin;
     bool underlined = memchr(text, '_', end - begin) && text[0] != '_' && text[end - begin - 1] != '_';
@@ -540,7 +535,7 @@ static bool has_suffix(const char *text, size_t length) {
 /* /usr/bin ./x ../x ~/x C:\x, and names of files and hosts. */
 static size_t as_path(const struct scan *scan) {
     size_t begin = scan->begin, at = begin;
-    if (!scan->chunk && !(begin > 0 && scan->text[begin - 1] == '`'))
+    if (!scan->chunk && scan->former != '`')
         return begin;
     bool rooted = false, drive = ascii_letter(peek(scan, at)) && peek(scan, at + 1) == ':' && peek(scan, at + 2) == '\\';
     if (drive || (peek(scan, at) == '\\' && peek(scan, at + 1) == '\\' && is_code_word(peek(scan, at + 2))))
@@ -579,22 +574,19 @@ static size_t as_formula(const struct scan *scan) {
     return letters > 0 && raised > 0 && ends_word(scan, at) ? at : scan->begin;
 }
 
-/* True if a sign joins the two words that it stands between: Ctrl+C, R&D, x^2, key=value. */
-static bool joins(const struct scan *scan, char sign, size_t begin, size_t end, size_t after) {
-    const char *first = scan->text + begin, *second = scan->text + end + 1;
-    if (sign == '&')
-        return all_in(first, end - begin, is_capital_or_digit) && all_in(second, after - end - 1, is_capital_or_digit);
-    return sign != '+' || (ascii_upper(*first) && (ascii_upper(*second) || ascii_digit(*second)));
-}
-
-/* The end of the words that signs join to the one at text[at], or at. */
+/* The end of the words that signs join to the one at text[at], or at: Ctrl+C, R&D, x^2, key=value. */
 static size_t skip_joined(const struct scan *scan, size_t at) {
     size_t first = at, end = code_end(scan, at);
     while (is_one_of(peek(scan, end), "&+=^") && is_code_word(peek(scan, end + 1))) {
-        size_t after = code_end(scan, end + 1);
-        if (after == end + 1 || !joins(scan, scan->text[end], first, end, after))
+        size_t second = end + 1, after = code_end(scan, second);
+        char sign = scan->text[end], next = scan->text[second];
+        bool joins = sign == '&' ? all_in(scan->text + first, end - first, is_capital_or_digit) &&
+                                       all_in(scan->text + second, after - second, is_capital_or_digit)
+                     : sign == '+' ? ascii_upper(scan->text[first]) && is_capital_or_digit(next)
+                                   : true;
+        if (after == second || !joins)
             break;
-        first = end + 1;
+        first = second;
         end = after;
     }
     return first > at ? end : at;
@@ -656,7 +648,7 @@ static size_t as_object(const struct scan *scan) {
 static size_t as_degrees(const struct scan *scan) {
     static const char sign[] = "\xc2\xb0";
     size_t begin = scan->begin, at = skip_digits(scan, begin), end = at + strlen(sign);
-    if (at == begin || at > begin + 4 || (begin > 0 && is_one_of(scan->text[begin - 1], ".,")) || !has(scan, at, sign))
+    if (at == begin || at > begin + 4 || is_one_of(scan->former, ".,") || !has(scan, at, sign))
         return begin;
     end += is_one_of(peek(scan, end), "CF");
     return ends_word(scan, end) ? end : begin;
@@ -713,9 +705,11 @@ const char *opaque_name(enum opaque_kind kind) {
 
 static bool find_at(struct scan *scan, enum opaque_scope scope, struct opaque_run *found) {
     size_t before = scan->begin;
-    char first = scan->text[before], former = before > 0 ? scan->text[before - 1] : ' ';
-    scan->word = !ascii_word(former);
-    scan->chunk = before == 0 || is_one_of(former, "([{\"'<>=,;|") || character_is_space(character_previous(scan->text, &before));
+    char first = scan->text[before];
+    scan->former = before > 0 ? scan->text[before - 1] : ' ';
+    scan->word = !ascii_word(scan->former);
+    scan->chunk =
+        before == 0 || is_one_of(scan->former, "([{\"'<>=,;|") || character_is_space(character_previous(scan->text, &before));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         bool here = kinds[i].place == ANYWHERE || (kinds[i].place == WORD ? scan->word : scan->chunk);
         if (!here || kinds[i].scope > scope || (kinds[i].first && !is_one_of(first, kinds[i].first)))
@@ -731,28 +725,22 @@ static bool find_at(struct scan *scan, enum opaque_scope scope, struct opaque_ru
     return false;
 }
 
-/* The end of the part of the text from `at` to white space, a bounded number of bytes. *plain is true if no run begins in it,
- * because it consists of letters, without a capital after a lower-case letter, and of marks between sentences. */
-static size_t chunk_end(const char *text, size_t length, size_t at, bool *plain) {
-    size_t most = length - at < MAX_CODE ? length : at + MAX_CODE;
-    char before = ' ';
-    *plain = true;
-    for (; at < most && !is_one_of(text[at], " \n\t\r"); before = text[at++]) {
-        char c = text[at];
-        bool letter = ascii_letter(c) && !(ascii_upper(c) && ascii_letter(before) && !ascii_upper(before));
-        bool mark = is_one_of(c, ".,!?;'\"-()") &&
-                    !(c == '.' && ascii_letter(before) && at + 1 < length && ascii_word(text[at + 1])) &&
-                    !(c == ';' && !ascii_letter(before)) && !(c == '(' && ascii_letter(before)) && !(c == '-' && before == '-') &&
-                    !(c == '.' && before == ' ');
-        *plain = *plain && (letter || mark);
-    }
-    return at;
-}
-
 bool opaque_next(enum opaque_scope scope, const char *text, size_t length, size_t *at, struct opaque_run *found) {
-    bool plain;
     for (size_t begin = *at, end; scope != OPAQUE_NOTHING && begin < length; begin = end) {
-        end = chunk_end(text, length, begin, &plain);
+        /* The part up to white space, of a bounded number of bytes. No run begins in it if it is plain: it consists of letters,
+         * without a capital after a lower-case letter, and of marks between sentences. */
+        size_t most = length - begin < MAX_CODE ? length : begin + MAX_CODE;
+        char before = ' ';
+        bool plain = true;
+        for (end = begin; end < most && !is_one_of(text[end], " \n\t\r"); before = text[end++]) {
+            char c = text[end];
+            bool letter = ascii_letter(c) && !(ascii_upper(c) && ascii_letter(before) && !ascii_upper(before));
+            bool mark = is_one_of(c, ".,!?;'\"-()") &&
+                        !(c == '.' && ascii_letter(before) && end + 1 < length && ascii_word(text[end + 1])) &&
+                        !(c == ';' && !ascii_letter(before)) && !(c == '(' && ascii_letter(before)) &&
+                        !(c == '-' && before == '-') && !(c == '.' && before == ' ');
+            plain = plain && (letter || mark);
+        }
         if (end == begin) { /* white space */
             end++;
             continue;

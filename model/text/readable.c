@@ -16,20 +16,6 @@
 #include <unicode/uset.h>
 #include <unistd.h>
 
-/* ---- the letters of a language ---- */
-
-/* The main letters in both cases, with those that the language knows from names and loans; NULL: ICU has none, or memory is out. */
-static USet *letters_of(const char *language) {
-    char name[ULOC_FULLNAME_CAPACITY];
-    UErrorCode status = U_ZERO_ERROR;
-    int32_t parsed = 0;
-    uloc_forLanguageTag(language, name, ULOC_FULLNAME_CAPACITY, &parsed, &status);
-    ULocaleData *data = U_SUCCESS(status) ? ulocdata_open(name, &status) : NULL;
-    USet *set = data ? ulocdata_getExemplarSet(data, NULL, USET_ADD_CASE_MAPPINGS, ULOCDATA_ES_STANDARD, &status) : NULL;
-    ulocdata_close(data);
-    return set;
-}
-
 /* ---- pieces ---- */
 
 /* The only character of a piece, apart from its mark; -1 if it has another number of characters. */
@@ -44,11 +30,20 @@ static int32_t only_character(const char *piece, const char *mark) {
     return next == length ? character : -1;
 }
 
-/* The characters of longer pieces, which the corpus had often. NULL: memory is out. */
-static USet *common_characters(const struct tokenizer *tokenizer) {
+/* The characters of longer pieces, which the corpus had often, and the main letters of the language in both cases, with those that
+ * it knows from names and loans, if ICU has them. NULL: memory is out. */
+static USet *known_characters(const struct tokenizer *tokenizer, const char *language) {
     const char *mark = tokenizer_mark(tokenizer);
     size_t marked = strlen(mark);
-    USet *set = uset_openEmpty();
+    char name[ULOC_FULLNAME_CAPACITY];
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t parsed = 0;
+    uloc_forLanguageTag(language, name, ULOC_FULLNAME_CAPACITY, &parsed, &status);
+    ULocaleData *data = U_SUCCESS(status) ? ulocdata_open(name, &status) : NULL;
+    USet *letters = data ? ulocdata_getExemplarSet(data, NULL, USET_ADD_CASE_MAPPINGS, ULOCDATA_ES_STANDARD, &status) : NULL;
+    ulocdata_close(data);
+
+    USet *set = letters ? letters : uset_openEmpty();
     for (size_t id = 0; set && id < tokenizer_size(tokenizer); id++) {
         const char *piece = tokenizer_piece(tokenizer, (int)id);
         if (tokenizer_find(tokenizer, piece) < 0 || tokenizer_byte(tokenizer, (int)id) >= 0 || only_character(piece, mark) >= 0)
@@ -61,23 +56,6 @@ static USet *common_characters(const struct tokenizer *tokenizer) {
         }
     }
     return set;
-}
-
-/* The sets of characters that decide whether one is known. */
-struct knowledge {
-    USet *letters, *common, *copied;
-};
-
-static bool is_known(const struct knowledge *knowledge, int32_t c) {
-    uint32_t category = U_GET_GC_MASK(c);
-    if (uset_contains(knowledge->copied, c))
-        return true;
-    if (category & U_GC_S_MASK)
-        return false;
-    if (c < 0x80)
-        return c >= ' ';
-    return uset_contains(knowledge->common, c) || (knowledge->letters && uset_contains(knowledge->letters, c)) || u_isdigit(c) ||
-           (category & U_GC_Z_MASK) != 0;
 }
 
 /* ---- opening ---- */
@@ -161,20 +139,26 @@ int readable_init(struct readable *readable, const struct tokenizer *source, con
     if (reserve_fill(err) != 0)
         return -1;
     struct measured measured;
-    struct knowledge knowledge = {letters_of(language), common_characters(source), uset_openEmpty()};
-    int result = knowledge.common && knowledge.copied ? 0 : error_memory(err);
+    USet *known = known_characters(source, language);
+    int result = known ? 0 : error_memory(err);
     if (read_measured(path, &measured, err) != 0)
         result = -1;
     if (result == 0) {
-        for (size_t length = strlen(measured.copied), next = 0; next < length;)
-            uset_add(knowledge.copied, character_next(measured.copied, length, &next));
         size_t size = tokenizer_size(source);
         readable->unreadable = calloc(size, sizeof *readable->unreadable);
         result = readable->unreadable ? 0 : error_memory(err);
         for (size_t id = 0; id < size && result == 0; id++) {
-            int32_t only = only_character(tokenizer_piece(source, (int)id), tokenizer_mark(source));
-            bool unknown = (int)id == tokenizer_unknown(source) || tokenizer_byte(source, (int)id) >= 0;
-            readable->unreadable[id] = unknown || (only >= 0 && !is_known(&knowledge, only));
+            int32_t c = only_character(tokenizer_piece(source, (int)id), tokenizer_mark(source));
+            bool unreadable = (int)id == tokenizer_unknown(source) || tokenizer_byte(source, (int)id) >= 0;
+            if (c >= 0) {
+                char text[8] = "";
+                character_put(c, text);
+                bool symbol = (U_GET_GC_MASK(c) & U_GC_S_MASK) != 0, copied = strstr(measured.copied, text) != NULL;
+                bool common =
+                    c < 0x80 ? c >= ' ' : uset_contains(known, c) || u_isdigit(c) || (U_GET_GC_MASK(c) & U_GC_Z_MASK) != 0;
+                unreadable = unreadable || (!copied && (symbol || !common));
+            }
+            readable->unreadable[id] = unreadable;
         }
     }
     if (result == 0)
@@ -187,9 +171,7 @@ int readable_init(struct readable *readable, const struct tokenizer *source, con
         choose_stand_in(source, target, measured.sign, &readable->stand_ins.sign);
     }
     json_decref(measured.json);
-    uset_close(knowledge.letters);
-    uset_close(knowledge.common);
-    uset_close(knowledge.copied);
+    uset_close(known);
     return result;
 }
 
@@ -244,49 +226,24 @@ static size_t skip_digits(const char *text, size_t length, size_t at) {
     return at;
 }
 
-/* The end of the number that begins at text[at], digits in groups with a mark or a space between them, or at. */
-static size_t number_end(const char *text, size_t length, size_t at) {
-    size_t end = skip_digits(text, length, at);
-    while (end > at && end < length) {
-        size_t next = end;
-        int32_t c = character_next(text, length, &next);
-        size_t group = skip_digits(text, length, next) - next;
-        bool mark = c == '.' || c == ',' || c == '\'';
-        if (!(mark ? group > 0 : is_narrow_space(c) && group == 3))
-            break;
-        end = next + group;
-    }
-    return end;
-}
-
-/* Where the number that ends before text[end] begins. */
-static size_t number_begin(const char *text, size_t end) {
-    size_t begin = end, group = 0;
-    for (size_t at = end; at > 0;) {
-        size_t before = at;
-        int32_t c = character_previous(text, &before);
-        bool separates = group > 0 && before > 0 && ascii_digit(text[before - 1]) &&
-                         (c == '.' || c == ',' || c == '\'' || (is_narrow_space(c) && group == 3));
-        if (c >= '0' && c <= '9') {
-            begin = before;
-            group++;
-        } else if (separates) {
-            group = 0;
-        } else {
-            break;
-        }
-        at = before;
-    }
-    return begin;
-}
-
 /* A currency sign and the number beside it: $5, 5 €, US$1,250.50, £20k, -€5. */
 static struct opaque_run amount_around(const char *text, size_t length, size_t begin, size_t end) {
     struct opaque_run run = {begin, end, OPAQUE_SYMBOL, NULL};
     size_t at = end, next = end;
     if (at < length && is_narrow_space(character_next(text, length, &next)) && next < length && ascii_digit(text[next]))
         at = next;
-    size_t after = number_end(text, length, at), before = begin;
+
+    /* the number after it: digits in groups with a mark or a space between them */
+    size_t after = skip_digits(text, length, at);
+    while (after > at && after < length) {
+        next = after;
+        int32_t c = character_next(text, length, &next);
+        size_t group = skip_digits(text, length, next) - next;
+        bool mark = c == '.' || c == ',' || c == '\'';
+        if (!(mark ? group > 0 : is_narrow_space(c) && group == 3))
+            break;
+        after = next + group;
+    }
     if (after > at) {
         run.kind = OPAQUE_NUMBER;
         run.end = after;
@@ -301,15 +258,26 @@ static struct opaque_run amount_around(const char *text, size_t length, size_t b
             run.begin--;
         return run;
     }
-    if (before > 0) {
-        size_t space = before;
-        if (is_narrow_space(character_previous(text, &space)))
-            before = space;
-        size_t first = number_begin(text, before);
-        if (first < before) {
-            run.kind = OPAQUE_NUMBER;
-            run.begin = first > 0 && (text[first - 1] == '-' || text[first - 1] == '+') ? first - 1 : first;
-        }
+
+    /* the number before it */
+    size_t last = begin, before = begin, group = 0;
+    if (begin > 0 && is_narrow_space(character_previous(text, &before)))
+        last = before;
+    size_t first = last;
+    for (at = last; at > 0; at = before) {
+        before = at;
+        int32_t c = character_previous(text, &before);
+        bool digit = c >= '0' && c <= '9';
+        bool separates = group > 0 && before > 0 && ascii_digit(text[before - 1]) &&
+                         (c == '.' || c == ',' || c == '\'' || (is_narrow_space(c) && group == 3));
+        if (!digit && !separates)
+            break;
+        first = digit ? before : first;
+        group = digit ? group + 1 : 0;
+    }
+    if (first < last) {
+        run.kind = OPAQUE_NUMBER;
+        run.begin = first > 0 && (text[first - 1] == '-' || text[first - 1] == '+') ? first - 1 : first;
     }
     return run;
 }
@@ -318,29 +286,26 @@ static bool is_operator(int32_t c) {
     return (U_GET_GC_MASK(c) & U_GC_SM_MASK) != 0 || c == '-';
 }
 
-/* Symbols side by side, dashes that belong to arrows, and a whole number that touches them. */
-static struct opaque_run symbols_around(const char *text, size_t length, size_t begin, size_t end) {
-    struct opaque_run run = {begin, end, OPAQUE_SYMBOL, NULL};
-    for (size_t before = run.begin; run.begin > 0 && is_operator(character_previous(text, &before));)
-        run.begin = before;
-    for (size_t after = run.end; run.end < length && is_operator(character_next(text, length, &after));)
-        run.end = after;
-    size_t digits = skip_digits(text, length, run.end); /* ±5 */
-    bool fraction = digits + 1 < length && (text[digits] == '.' || text[digits] == ',') && ascii_digit(text[digits + 1]);
-    run.end = fraction || (digits < length && ascii_word(text[digits])) ? run.end : digits;
-    return run;
-}
-
 struct opaque_run readable_around(const char *text, size_t length, size_t begin, size_t end) {
+    struct opaque_run run = {begin, end, OPAQUE_SYMBOL, NULL};
     size_t next = begin;
     int32_t c = character_next(text, length, &next);
     if (is_written(c))
         return word_around(text, length, begin, end);
     if (u_charType(c) == U_CURRENCY_SYMBOL)
         return amount_around(text, length, begin, end);
-    if (u_charType(c) == U_MATH_SYMBOL)
-        return symbols_around(text, length, begin, end);
-    return (struct opaque_run){begin, end, OPAQUE_SYMBOL, NULL};
+    if (u_charType(c) != U_MATH_SYMBOL)
+        return run;
+
+    /* symbols side by side, dashes that belong to arrows, and a whole number that touches them: ±5 */
+    for (size_t before = run.begin; run.begin > 0 && is_operator(character_previous(text, &before));)
+        run.begin = before;
+    for (size_t after = run.end; run.end < length && is_operator(character_next(text, length, &after));)
+        run.end = after;
+    size_t digits = skip_digits(text, length, run.end);
+    bool fraction = digits + 1 < length && (text[digits] == '.' || text[digits] == ',') && ascii_digit(text[digits + 1]);
+    run.end = fraction || (digits < length && ascii_word(text[digits])) ? run.end : digits;
+    return run;
 }
 
 /* ---- holding ---- */
