@@ -274,35 +274,6 @@ static size_t count_letters(const char *text, size_t end, char letter, size_t mo
     return count;
 }
 
-/* True if the last word of the text is one or two digits, or a Roman numeral from I to XXXIX, with a full stop. */
-static bool ordinal_ends(const char *text, size_t length) {
-    if (length < 2 || text[length - 1] != '.')
-        return false;
-    size_t end = length - 1, word = 0;
-    while (word < end && text[end - word - 1] >= '0' && text[end - word - 1] <= '9')
-        word++;
-    if (word > 2)
-        return false;
-    if (word == 0) { /* read backwards: I to III, with V before them or not; IV, IX; then up to three X */
-        word = count_letters(text, end, 'I', 3);
-        if (word == 0 && (count_letters(text, end, 'V', 1) || count_letters(text, end, 'X', 1)) &&
-            count_letters(text, end - 1, 'I', 1))
-            word = 2;
-        else
-            word += count_letters(text, end - word, 'V', 1);
-        word += count_letters(text, end - word, 'X', 3);
-    }
-    if (word == 0)
-        return false;
-
-    /* white space, a bracket or a dash may precede the word, but it must not be 3. of 2.3. and 12:3. */
-    size_t at = end - word;
-    if (at == 0)
-        return true;
-    int32_t before = character_previous(text, &at);
-    return character_is_space(before) || (character_is_punctuation(before) && before != '.' && before != ',' && before != ':');
-}
-
 /* ---- splitting ---- */
 
 /* True if a sentence goes on at `end`, a place where the rules end it; they also end one at `begin`. The text between ends with an
@@ -321,24 +292,34 @@ static bool goes_on(const struct segmenter *segmenter, const char *text, size_t 
             return false;
     if (space < end && abbreviation_goes_on(segmenter->abbreviations, text, length, space, end))
         return true;
-    return segmenter->ordinals && (space == end || character_is_spaced(character_next(text, length, &next))) &&
-           ordinal_ends(text + begin, visible.end);
-}
+    if (!segmenter->ordinals || (space < end && !character_is_spaced(character_next(text, length, &next))))
+        return false;
 
-/* Bytes of the elided word at the beginning of a word, its apostrophe included; 0: there is none, or nothing follows it. */
-static size_t elision_length(const char *word, size_t length) {
-    char small[8];
-    size_t at = 0, next = 0;
-    for (int32_t c = 0; next < length; at = next) {
-        c = character_next(word, length, &next);
-        if (c == '\'' || c == 0x2019)
-            break;
+    /* one or two digits, or a Roman numeral from I to XXXIX, with a full stop */
+    text += begin;
+    if (visible.end < 2 || text[visible.end - 1] != '.')
+        return false;
+    size_t stop = visible.end - 1, word = 0;
+    while (word < stop && text[stop - word - 1] >= '0' && text[stop - word - 1] <= '9')
+        word++;
+    if (word > 2)
+        return false;
+    if (word == 0) { /* read backwards: I to III, with V before them or not; IV, IX; then up to three X */
+        word = count_letters(text, stop, 'I', 3);
+        if (word == 0 && (count_letters(text, stop, 'V', 1) || count_letters(text, stop, 'X', 1)) &&
+            count_letters(text, stop - 1, 'I', 1))
+            word = 2;
+        else
+            word += count_letters(text, stop - word, 'V', 1);
+        word += count_letters(text, stop - word, 'X', 3);
     }
-    if (next == length || at > sizeof small)
-        return 0;
-    for (size_t i = 0; i < at; i++)
-        small[i] = (char)(word[i] >= 'A' && word[i] <= 'Z' ? word[i] + ('a' - 'A') : word[i]);
-    return is_in_list(elided_words, small, at) ? next : 0;
+
+    /* white space, a bracket or a dash may precede the word, but it must not be 3. of 2.3. and 12:3. */
+    size_t at = stop - word;
+    if (word == 0 || at == 0)
+        return word > 0;
+    int32_t before = character_previous(text, &at);
+    return character_is_space(before) || (character_is_punctuation(before) && before != '.' && before != ',' && before != ':');
 }
 
 /* The spans found so far; where spans is NULL they are only counted. */
@@ -363,14 +344,28 @@ static void visit(const struct segmenter *segmenter, bool words, UBreakIterator 
         if (!words && goes_on(segmenter, text, length, former, end))
             continue;
         struct span visible = segmenter_trim(text + begin, end - begin);
-        if (visible.begin < visible.end) {
-            size_t first = begin + visible.begin, last = begin + visible.end;
-            size_t elided = words ? elision_length(text + first, last - first) : 0;
-            if (elided > 0)
-                add_span(found, first, first + elided);
-            add_span(found, first + elided, last);
-        }
+        size_t first = begin + visible.begin, last = begin + visible.end;
         begin = end;
+        if (first == last)
+            continue;
+
+        /* an elided word with its apostrophe, which another word follows */
+        char small[8];
+        size_t at = first, after = first;
+        for (int32_t c = 0; words && after < last; at = after) {
+            c = character_next(text, last, &after);
+            if (c == '\'' || c == 0x2019)
+                break;
+        }
+        if (after > first && after < last && at - first <= sizeof small) {
+            for (size_t i = first; i < at; i++)
+                small[i - first] = (char)(ascii_upper(text[i]) ? text[i] + ('a' - 'A') : text[i]);
+            if (is_in_list(elided_words, small, at - first)) {
+                add_span(found, first, after);
+                first = after;
+            }
+        }
+        add_span(found, first, last);
     }
 }
 

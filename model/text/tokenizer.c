@@ -213,30 +213,6 @@ static bool next_cut(const struct vocabulary *v, const char *text, size_t length
     return true;
 }
 
-/* Writes the piece of a cut, NUL-terminated, and returns its length. Lower case may take more bytes, three for two at most. */
-static size_t spell(const struct vocabulary *v, const char *text, const struct cut *cut, char *to) {
-    size_t at = 0;
-    if (cut->joins_left || cut->space) {
-        memcpy(to, cut->space ? SPACE : MARK, MARK_BYTES);
-        at = MARK_BYTES;
-    }
-    for (size_t next = cut->begin, from; !cut->space && next < cut->end;) {
-        from = next;
-        int32_t character = character_next(text, cut->end, &next);
-        if (v->options.lowercase && character >= 0)
-            at += character_put(character_lower(character), to + at);
-        else
-            for (; from < next; from++)
-                to[at++] = text[from];
-    }
-    if (cut->joins_right) {
-        memcpy(to + at, MARK, MARK_BYTES);
-        at += MARK_BYTES;
-    }
-    to[at] = '\0';
-    return at;
-}
-
 static int list_encode(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens,
                        size_t *count, struct error *err) {
     const struct vocabulary *v = model;
@@ -249,10 +225,30 @@ static int list_encode(const void *model, const char *text, size_t length, struc
         return error_memory(err);
     for (size_t at = 0, i = 0; next_cut(v, text, length, &at, &cut); i++) {
         struct arena_mark mark = arena_mark(arena);
+        size_t spelled = 0; /* lower case may take more bytes, three for two at most */
         char *piece = arena_alloc(arena, 2 * (cut.end - cut.begin) + 2 * MARK_BYTES + 1, 1);
         if (piece == NULL)
             return error_memory(err);
-        size_t spelled = spell(v, text, &cut, piece);
+        if (cut.joins_left || cut.space) {
+            memcpy(piece, cut.space ? SPACE : MARK, MARK_BYTES);
+            spelled = MARK_BYTES;
+        }
+        for (size_t next = cut.begin; !cut.space && next < cut.end;) {
+            size_t from = next;
+            int32_t character = character_next(text, cut.end, &next);
+            if (v->options.lowercase && character >= 0) {
+                spelled += character_put(character_lower(character), piece + spelled);
+            } else {
+                memcpy(piece + spelled, text + from, next - from);
+                spelled += next - from;
+            }
+        }
+        if (cut.joins_right) {
+            memcpy(piece + spelled, MARK, MARK_BYTES);
+            spelled += MARK_BYTES;
+        }
+        piece[spelled] = '\0';
+
         int id = strlen(piece) == spelled ? vocabulary_find(v, piece) : -1; /* a text may contain NUL, a piece does not */
         made[i] = (struct token){.id = v->ids.unknown, .piece = piece, .begin = cut.begin, .end = cut.end};
         if (id >= 0) { /* the vocabulary has the string */
@@ -582,24 +578,20 @@ static const char *replacement_of(const struct preparation *preparation, int32_t
     return preparation->opus && character_is_other(character) ? " " : NULL;
 }
 
-static bool is_prepared(const struct preparation *preparation, const char *text, size_t length) {
-    bool space = true, changes = false;
-    for (size_t at = 0; at < length && !changes;) {
-        int32_t character = character_next(text, length, &at);
-        changes = replacement_of(preparation, character) || (preparation->opus && character == ' ' && space);
-        space = character == ' ';
-    }
-    return !changes && !(preparation->opus && space && length > 0);
-}
-
 int preparation_make(const struct preparation *preparation, const char *text, size_t length, struct arena *arena,
                      struct prepared_text *out, struct error *err) {
     enum { OPENING = 0x2018, CLOSING = 0x2019 };
-    bool opus = preparation->opus, quoted = false;
-    if ((!opus && !preparation->respelling) || is_prepared(preparation, text, length)) {
+    bool opus = preparation->opus, quoted = false, space = true, changes = false;
+    for (size_t at = 0; (opus || preparation->respelling) && at < length && !changes;) {
+        int32_t character = character_next(text, length, &at);
+        changes = replacement_of(preparation, character) || (opus && character == ' ' && space);
+        space = character == ' ';
+    }
+    if (!changes && !(opus && space && length > 0)) {
         *out = (struct prepared_text){text, length, NULL};
         return 0;
     }
+
     char *made = arena_alloc(arena, length + 1, 1);
     size_t *origins = arena_alloc(arena, length + 1, sizeof *origins), used = 0, visible_end = 0;
     if (arena_failed(arena))
