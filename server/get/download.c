@@ -51,37 +51,13 @@ static uint32_t big_endian(const unsigned char bytes[4]) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-bool address_is_private(const struct sockaddr *address) {
-    static const unsigned char zero[16], mapped[12] = {[10] = 0xff, [11] = 0xff}, translated[12] = {0, 0x64, 0xff, 0x9b};
-    static const unsigned char local[6] = {0, 0x64, 0xff, 0x9b, 0, 1}, teredo[4] = {0x20, 0x01};
-    if (address->sa_family == AF_INET) {
-        struct sockaddr_in in;
-        memcpy(&in, address, sizeof in);
-        return is_private_4(ntohl(in.sin_addr.s_addr));
-    }
-    if (address->sa_family != AF_INET6)
-        return true;
-
-    struct sockaddr_in6 in6;
-    memcpy(&in6, address, sizeof in6);
-    const unsigned char *b = in6.sin6_addr.s6_addr;
-    if (memcmp(b, zero, 12) == 0) /* ::1, ::, and an old way of writing IPv4 */
-        return true;
-    if (memcmp(b, mapped, 12) == 0 || memcmp(b, translated, 12) == 0)
-        return is_private_4(big_endian(b + 12));
-    if (memcmp(b, local, sizeof local) == 0 || memcmp(b, teredo, sizeof teredo) == 0) /* translations of any IPv4 address */
-        return true;
-    if (b[0] == 0x20 && b[1] == 0x02) /* 6to4 */
-        return is_private_4(big_endian(b + 2));
-    return (b[0] & 0xfe) == 0xfc || (b[0] == 0xfe && (b[1] & 0x80) == 0x80) || b[0] == 0xff;
-}
-
 /* Address and port as bytes, so that two of them can be compared; an IPv4 address as IPv6 writes it. */
 struct place {
     unsigned char bytes[16];
     unsigned port;
 };
 
+/* An address of another family counts as 0.0.0.0. */
 static struct place place_of(const struct sockaddr *address) {
     struct place place = {.bytes = {[10] = 0xff, [11] = 0xff}};
     if (address->sa_family == AF_INET) {
@@ -96,6 +72,22 @@ static struct place place_of(const struct sockaddr *address) {
         place.port = ntohs(in6.sin6_port);
     }
     return place;
+}
+
+bool address_is_private(const struct sockaddr *address) {
+    static const unsigned char zero[12], mapped[12] = {[10] = 0xff, [11] = 0xff}, translated[12] = {0, 0x64, 0xff, 0x9b};
+    static const unsigned char local[6] = {0, 0x64, 0xff, 0x9b, 0, 1}, teredo[4] = {0x20, 0x01};
+    const struct place place = place_of(address);
+    const unsigned char *b = place.bytes;
+    if (memcmp(b, zero, sizeof zero) == 0) /* ::1, ::, and an old way of writing IPv4 */
+        return true;
+    if (memcmp(b, mapped, sizeof mapped) == 0 || memcmp(b, translated, sizeof translated) == 0)
+        return is_private_4(big_endian(b + 12));
+    if (memcmp(b, local, sizeof local) == 0 || memcmp(b, teredo, sizeof teredo) == 0) /* translations of any IPv4 address */
+        return true;
+    if (b[0] == 0x20 && b[1] == 0x02) /* 6to4 */
+        return is_private_4(big_endian(b + 2));
+    return (b[0] & 0xfe) == 0xfc || (b[0] == 0xfe && (b[1] & 0x80) == 0x80) || b[0] == 0xff;
 }
 
 /* True if one of curl's proxies is there: their place is the administrator's choice, and addresses beyond them are theirs. */

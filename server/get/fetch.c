@@ -61,29 +61,16 @@ struct fetcher {
 
 /* ---- what may be fetched ---- */
 
-/* True if one of the globs of a list with commas matches. */
-static bool lists(const char *list, const char *word, int flags) {
-    char glob[PAIR_BYTES];
-    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
-        at += strspn(at, " ");
-        size_t length = strcspn(at, ", ");
-        snprintf(glob, sizeof glob, "%.*s", (int)length, at);
-        if (length > 0 && length < sizeof glob && fnmatch(glob, word, flags) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* True if --fetch-pairs has it. */
 static bool is_allowed(const struct fetcher *fetcher, const char *pair) {
-    return !fetcher->options.pairs || lists(fetcher->options.pairs, pair, FNM_CASEFOLD);
+    return !fetcher->options.pairs || is_listed(fetcher->options.pairs, pair, FNM_CASEFOLD);
 }
 
 int fetch_check_sources(const char *sources, struct error *err) {
     for (const char *at = sources; *at; at += strcspn(at, ","), at += *at == ',') {
         char word[32];
         snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
-        if (!lists("mozilla,opus", word + strspn(word, " "), 0))
+        if (!is_listed("mozilla,opus", word + strspn(word, " "), 0))
             return error_set(err, ERROR_INPUT, "--fetch must be mozilla, opus or both, separated by ',', got \"%.60s\"", sources);
     }
     return *sources ? 0 : error_set(err, ERROR_INPUT, "--fetch must be mozilla, opus or both");
@@ -455,9 +442,7 @@ static enum get_status make_room(void *owner, const char *name, uint64_t bytes, 
 static enum get_status work_on(struct work *work, bool on_demand, struct error *err) {
     struct fetcher *fetcher = work->fetcher;
     const struct fetcher_options *o = &fetcher->options;
-    struct got *got = malloc(sizeof *got);
-    if (!got)
-        return get_fail_memory(err);
+    struct got got;
     if (on_demand)
         read_list(fetcher);
 
@@ -483,26 +468,25 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
             continue;
         snprintf(asked, sizeof asked, "%s%s", prefixes[i], work->asked);
         *err = (struct error){0};
-        status = get_model(&options, asked, got, err);
+        status = get_model(&options, asked, &got, err);
     }
 
     bool there = status == GET_DONE || status == GET_PRESENT;
-    if (there && catalog_take_in(o->catalog, got->folder, err) != 0) {
+    if (there && catalog_take_in(o->catalog, got.folder, err) != 0) {
         status = GET_UNREADABLE;
         there = false;
     }
     if (there) {
-        const char *slash = strrchr(got->folder, '/');
-        snprintf(work->model, sizeof work->model, "%.255s", slash ? slash + 1 : got->folder);
-        log_event(LOG_INFO, "fetched", log_text("pair", work->asked), log_text("folder", got->folder),
-                  log_text("version", got->origin.version), log_text("licence", got->origin.licence),
-                  log_count("bytes", got->unpacked), log_count("duration_ms", (size_t)((clock_us() - began_us) / 1000)));
+        const char *slash = strrchr(got.folder, '/');
+        snprintf(work->model, sizeof work->model, "%.255s", slash ? slash + 1 : got.folder);
+        log_event(LOG_INFO, "fetched", log_text("pair", work->asked), log_text("folder", got.folder),
+                  log_text("version", got.origin.version), log_text("licence", got.origin.licence),
+                  log_count("bytes", got.unpacked), log_count("duration_ms", (size_t)((clock_us() - began_us) / 1000)));
     } else if (status != GET_STOPPED) {
         log_event(LOG_ERROR, "fetch_failed", log_text("pair", work->asked), log_text("result", get_status_name(status)),
                   log_text("reason", err->message));
     }
     metrics_count(o->metrics, there ? DOWNLOAD_DONE : DOWNLOAD_FAILED);
-    free(got);
     return status;
 }
 
@@ -569,8 +553,8 @@ struct fetcher *fetcher_create(const struct fetcher_options *options) {
         return NULL;
     fetcher->options = *options;
     fetcher->on_demand = options->sources != NULL;
-    fetcher->mozilla = options->sources && lists(options->sources, "mozilla", 0);
-    fetcher->opus = options->sources && lists(options->sources, "opus", 0);
+    fetcher->mozilla = options->sources && is_listed(options->sources, "mozilla", 0);
+    fetcher->opus = options->sources && is_listed(options->sources, "opus", 0);
     pthread_mutex_init(&fetcher->lock, NULL);
     clock_condition_init(&fetcher->changed);
     return fetcher;

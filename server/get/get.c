@@ -432,23 +432,12 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     return status;
 }
 
-/* NULL: memory is out. */
-static struct job *job_create(const struct get_options *options, struct error *err) {
-    struct job *job = malloc(sizeof *job);
-    if (!job) {
-        error_memory(err);
-        return NULL;
-    }
+/* arena_done(&job->arena) is the caller's. */
+static void job_init(struct job *job, const struct get_options *options) {
     *job = (struct job){.options = options, .lock = -1};
     job->manner = (struct download_manner){
         .retries = options->retries, .stall_s = options->stall_s ? options->stall_s : USUAL_STALL_S, .stop = options->stop};
     arena_init(&job->arena, ARENA_BYTES);
-    return job;
-}
-
-static void job_free(struct job *job) {
-    arena_done(&job->arena);
-    free(job);
 }
 
 static void show_downloads(struct job *job) {
@@ -463,35 +452,34 @@ static struct source_options sources_of(const struct job *job) {
 }
 
 enum get_status get_model(const struct get_options *options, const char *asked, struct got *got, struct error *err) {
-    struct job *job = job_create(options, err);
+    struct job job;
     struct got found = {.folder = ""};
-    if (!job)
-        return GET_FAILED;
-    enum get_status status = make_work(job, ".get", err);
+    job_init(&job, options);
+    enum get_status status = make_work(&job, ".get", err);
     if (status == GET_DONE) {
-        const struct source_options sources = sources_of(job);
-        status = source_plan(&sources, asked, &job->arena, &job->plan, err);
+        const struct source_options sources = sources_of(&job);
+        status = source_plan(&sources, asked, &job.arena, &job.plan, err);
     }
     if (status == GET_DONE) {
-        const char *name = job->plan.name = options->name ? options->name : job->plan.name;
+        const char *name = job.plan.name = options->name ? options->name : job.plan.name;
         if (!*name || *name == '.' || strlen(name) >= 200 || strpbrk(name, "/\n\r")) /* it must stay in its folder */
             status =
                 get_fail(err, GET_FAILED, ERROR_INPUT, "\"%.60s\" cannot be the name of a model folder: give another --name", name);
     }
     if (status == GET_DONE) {
-        snprintf(job->key, sizeof job->key, "%s", job->plan.name);
-        show_downloads(job);
-        status = take_lock(job, err);
+        snprintf(job.key, sizeof job.key, "%s", job.plan.name);
+        show_downloads(&job);
+        status = take_lock(&job, err);
     }
     if (status == GET_DONE) {
-        status = get_locked(job, &found, err);
+        status = get_locked(&job, &found, err);
         if (status == GET_PRESENT && !options->on_demand && installed_mark(found.folder, false, err) != 0)
             status = GET_FAILED;
-        release_lock(job);
+        release_lock(&job);
     }
     if (status == GET_DONE || status == GET_PRESENT)
         *got = found;
-    job_free(job);
+    arena_done(&job.arena);
     return status;
 }
 
@@ -576,40 +564,39 @@ enum get_status get_import(const struct get_options *options, const struct impor
         return get_fail(err, GET_FAILED, ERROR_INPUT, "%.400s: already exists", folder);
 
     /* The plan of the URLs, and a key that only an import of the same URLs has. */
-    struct job *job = job_create(options, err);
-    if (!job)
-        return GET_FAILED;
-    show_downloads(job);
+    struct job job;
+    job_init(&job, options);
+    show_downloads(&job);
     size_t before = length_there(options->into);
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);                                     /* FNV-1a */
-    const char **local = arena_alloc(&job->arena, import->path_count, sizeof *local); /* the paths once the files are there */
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);                                    /* FNV-1a */
+    const char **local = arena_alloc(&job.arena, import->path_count, sizeof *local); /* the paths once the files are there */
     enum get_status status = local ? GET_DONE : get_fail_memory(err);
     for (size_t i = 0; status == GET_DONE && i < import->path_count; i++) {
         const struct plan_file *file;
         const char *path = local[i] = import->paths[i];
         if (!get_is_url(path))
             continue;
-        status = source_plan_url(path, &job->arena, &job->plan, &file, err);
+        status = source_plan_url(path, &job.arena, &job.plan, &file, err);
         for (size_t c = 0; status == GET_DONE && c <= strlen(path); c++)
             hash = (hash ^ (unsigned char)path[c]) * UINT64_C(0x100000001b3);
         if (status == GET_DONE)
             local[i] = file->name;
     }
-    snprintf(job->key, sizeof job->key, "%016" PRIx64, hash);
+    snprintf(job.key, sizeof job.key, "%016" PRIx64, hash);
 
     if (status == GET_DONE)
-        status = make_work(job, ".import", err);
+        status = make_work(&job, ".import", err);
     if (status == GET_DONE)
-        status = take_lock(job, err);
+        status = take_lock(&job, err);
     if (status == GET_DONE) {
-        status = import_locked(job, import, local, said, err);
-        release_lock(job);
+        status = import_locked(&job, import, local, said, err);
+        release_lock(&job);
     }
-    if (*job->work)
-        rmdir(job->work); /* unless another import is at work, or the next try goes on there */
+    if (*job.work)
+        rmdir(job.work); /* unless another import is at work, or the next try goes on there */
     if (status != GET_DONE)
         unmake(options->into, before);
-    job_free(job);
+    arena_done(&job.arena);
     return status;
 }
 
@@ -627,19 +614,18 @@ static bool fits(const char *pair, const char *pattern) {
 
 enum get_status get_list(const struct get_options *options, const char *what, FILE *out, struct error *err) {
     static const char argos[] = "argos:", mozilla[] = "mozilla:";
-    struct job *job = job_create(options, err);
+    struct job job;
     struct listed *list = NULL;
     size_t count = 0, shown = 0;
     enum source_kind kind = strncmp(what, argos, strlen(argos)) == 0 ? SOURCE_ARGOS : SOURCE_MOZILLA;
     const char *pattern = what + (kind == SOURCE_ARGOS                           ? strlen(argos)
                                   : strncmp(what, mozilla, strlen(mozilla)) == 0 ? strlen(mozilla)
                                                                                  : 0);
-    if (!job)
-        return GET_FAILED;
-    enum get_status status = make_work(job, ".get", err);
-    const struct source_options sources = sources_of(job);
+    job_init(&job, options);
+    enum get_status status = make_work(&job, ".get", err);
+    const struct source_options sources = sources_of(&job);
     if (status == GET_DONE)
-        status = source_list(&sources, kind, &job->arena, &list, &count, err);
+        status = source_list(&sources, kind, &job.arena, &list, &count, err);
     for (size_t i = 0; status == GET_DONE && i < count; i++) {
         char size[32] = "-", folder[MODEL_PATH_BYTES];
         if (!fits(list[i].pair, pattern))
@@ -654,19 +640,18 @@ enum get_status get_list(const struct get_options *options, const char *what, FI
     if (status == GET_DONE && shown == 0)
         status = get_fail(err, GET_UNKNOWN, ERROR_INPUT,
                           "no pair of languages matches \"%.60s\": en- lists those from English, -en those into it", pattern);
-    job_free(job);
+    arena_done(&job.arena);
     return status;
 }
 
 enum get_status get_pairs(const struct get_options *options, struct get_pair **pairs, size_t *count, struct error *err) {
-    struct job *job = job_create(options, err);
+    struct job job;
     struct records records = {0};
-    if (!job)
-        return GET_FAILED;
-    enum get_status status = make_work(job, ".get", err);
-    const struct source_options sources = sources_of(job);
+    job_init(&job, options);
+    enum get_status status = make_work(&job, ".get", err);
+    const struct source_options sources = sources_of(&job);
     if (status == GET_DONE)
-        status = source_records(&sources, &job->arena, &records, err);
+        status = source_records(&sources, &job.arena, &records, err);
     if (status == GET_DONE) {
         *pairs = calloc(records.count + 1, sizeof **pairs);
         *count = *pairs ? records.count : 0;
@@ -677,6 +662,6 @@ enum get_status get_pairs(const struct get_options *options, struct get_pair **p
         snprintf((*pairs)[i].source, sizeof(*pairs)[i].source, "%s", records.models[i].source);
         snprintf((*pairs)[i].target, sizeof(*pairs)[i].target, "%s", records.models[i].target);
     }
-    job_free(job);
+    arena_done(&job.arena);
     return status;
 }

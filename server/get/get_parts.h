@@ -12,6 +12,8 @@
 #define get_fail_memory(err)             (error_memory(err), GET_FAILED)
 #define get_fail_stopped(err)            get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted")
 
+/* True if one of the globs of a list with commas matches. flags: of fnmatch. */
+bool is_listed(const char *list, const char *word, int flags);
 /* True if a text has only ASCII letters, digits and characters of `also`. */
 bool is_made_of(const char *text, const char *also);
 /* NULL: false. */

@@ -1,5 +1,6 @@
 /* This module hides what Mozilla's list of models says: which records are for a server, and which model is the one of a pair. */
 #include "server/get/get_parts.h"
+#include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,6 +209,18 @@ static const char *take_string(const json_t *object, const char *key, size_t mos
     if (!text || length > most || (length == 0 && !empty) || strlen(text) != length)
         return NULL;
     return arena_copy(arena, text, length);
+}
+
+bool is_listed(const char *list, const char *word, int flags) {
+    char glob[64];
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
+        at += strspn(at, " ");
+        size_t length = strcspn(at, ", ");
+        snprintf(glob, sizeof glob, "%.*s", (int)length, at);
+        if (length > 0 && length < sizeof glob && fnmatch(glob, word, flags) == 0)
+            return true;
+    }
+    return false;
 }
 
 bool is_made_of(const char *text, const char *also) {

@@ -95,44 +95,32 @@ static const char *mirrored(const struct source_options *options, const char *ur
 
 /* ---- lists ---- */
 
-/* Downloads a list into a folder of its own, because others may do so at the same time, and puts it in the place of the last one.
- */
-static enum get_status fetch_list(const struct source_options *options, const char *url, const char *path, const char *token,
-                                  struct error *err) {
-    char *folder, *file = NULL;
-    if (asprintf(&folder, "%s/.list-XXXXXX", options->work) < 0)
-        return get_fail_memory(err);
-    enum get_status status = GET_FAILED;
-    if (!mkdtemp(folder))
-        error_set(err, ERROR_FILE, "%.300s: %s", options->work, strerror(errno));
-    else if (asprintf(&file, "%s/list", folder) < 0) {
-        file = NULL;
-        error_memory(err);
-    } else
-        status = download_file(options->manner,
-                               &(struct download){.url = url, .path = file, .most = MOST_LIST_BYTES, .token = token}, err);
-    if (status == GET_DONE && rename(file, path) != 0)
-        status = get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", path, strerror(errno));
-    model_folder_delete(folder);
-    free(file);
-    free(folder);
-    return status;
-}
-
 /* Reads a list into the arena. name: of the file in the work folder that keeps it. */
 static enum get_status fetch_text(const struct source_options *options, const char *url, const char *name, const char *token,
                                   struct arena *arena, char **text, size_t *length, struct error *err) {
-    const char *path = say(arena, "%s/%s", options->work, name);
-    enum get_status status = GET_DONE;
-    char *bytes;
+    const char *path = say(arena, "%s/%s", options->work, name), *form = say(arena, "%s/.list-XXXXXX", options->work);
+    char *folder = arena_copy(arena, form, strlen(form)), *bytes;
     if (arena_failed(arena))
         return get_fail_memory(err);
-    if (!options->offline)
-        status = fetch_list(options, url, path, token, err);
-    else if (access(path, F_OK) != 0)
-        status = get_fail(err, GET_NETWORK, ERROR_FILE, "%.200s is not here, and --offline allows no download", url);
-    if (status != GET_DONE)
-        return status;
+    if (options->offline) {
+        if (access(path, F_OK) != 0)
+            return get_fail(err, GET_NETWORK, ERROR_FILE, "%.200s is not here, and --offline allows no download", url);
+    } else { /* into a folder of its own, because others may do so at the same time, and then in the place of the last one */
+        if (!mkdtemp(folder))
+            return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", options->work, strerror(errno));
+        const struct download list = {.url = url, .path = say(arena, "%s/list", folder), .most = MOST_LIST_BYTES, .token = token};
+        enum get_status status = GET_FAILED;
+        if (arena_failed(arena))
+            error_memory(err);
+        else
+            status = download_file(options->manner, &list, err);
+        if (status == GET_DONE && rename(list.path, path) != 0)
+            status = get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", path, strerror(errno));
+        model_folder_delete(folder);
+        if (status != GET_DONE)
+            return status;
+    }
+
     if (file_read(path, MOST_LIST_BYTES, &bytes, length, err) != 0)
         return GET_FAILED;
     *text = arena_copy(arena, bytes, *length);
@@ -325,34 +313,11 @@ static enum get_status plan_opus(const struct source_options *options, const cha
 
 /* ---- the Hugging Face hub ---- */
 
-/* Files that an import may need, and what is taken only in place of another. */
-static bool hub_wanted(const char *name) {
-    static const char *const names[] = {"config.json",
-                                        "generation_config.json",
-                                        "tokenizer_config.json",
-                                        "vocab.json",
-                                        "target_vocab.json",
-                                        "source.spm",
-                                        "target.spm",
-                                        "README.md",
-                                        "LICENSE",
-                                        "model.safetensors",
-                                        "pytorch_model.bin",
-                                        "model.bin",
-                                        "shared_vocabulary.json",
-                                        "shared_vocabulary.txt",
-                                        "source_vocabulary.json",
-                                        "source_vocabulary.txt",
-                                        "target_vocabulary.json",
-                                        "target_vocabulary.txt",
-                                        "src.spm.model",
-                                        "tgt.spm.model",
-                                        "joint.spm.model"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
+/* The files that an import may need, and those that are taken only in place of another. */
+static const char hub_files[] = "config.json,generation_config.json,tokenizer_config.json,vocab.json,target_vocab.json,source.spm,"
+                                "target.spm,README.md,LICENSE,model.safetensors,pytorch_model.bin,model.bin,"
+                                "shared_vocabulary.json,shared_vocabulary.txt,source_vocabulary.json,source_vocabulary.txt,"
+                                "target_vocabulary.json,target_vocabulary.txt,src.spm.model,tgt.spm.model,joint.spm.model";
 
 static struct plan_file *find_file(struct plan *plan, const char *name) {
     for (size_t i = 0; i < plan->count; i++)
@@ -424,7 +389,7 @@ static enum get_status plan_hub(const struct source_options *options, const char
         const json_t *item = json_array_get(files, i), *lfs = json_object_get(item, "lfs");
         const char *path = json_string_value(json_object_get(item, "rfilename")); /* of the tree's list: path */
         path = path ? path : json_string_value(json_object_get(item, "path"));
-        if (!path || !hub_wanted(path) || find_file(plan, path))
+        if (!path || !is_listed(hub_files, path, 0) || find_file(plan, path))
             continue;
         const char *sha256 = json_string_value(json_object_get(lfs, "sha256"));
         sha256 = sha256 ? sha256 : json_string_value(json_object_get(lfs, "oid"));
