@@ -587,49 +587,36 @@ static int by_pair(const void *a, const void *b) {
     return strcmp(((const struct listed *)a)->pair, ((const struct listed *)b)->pair);
 }
 
-static enum get_status list_mozilla(const struct source_options *options, struct arena *arena, struct listed **list, size_t *count,
-                                    struct error *err) {
-    struct records records;
-    enum get_status status = source_records(options, arena, &records, err);
-    if (status != GET_DONE)
-        return status;
-    *list = arena_alloc(arena, records.count + 1, sizeof **list);
-    *count = *list ? records.count : 0;
-    for (size_t i = 0; i < *count; i++) {
-        const struct record_model *model = &records.models[i];
-        (*list)[i] = (struct listed){say(arena, "%s-%s", model->source, model->target), model->version, model->architecture,
-                                     mozilla_licence, model->bytes};
-    }
-    return GET_DONE;
-}
-
-static enum get_status list_argos(const struct source_options *options, struct arena *arena, struct listed **list, size_t *count,
-                                  struct error *err) {
-    json_t *root = NULL;
-    enum get_status status = argos_index(options, arena, &root, err);
-    if (status != GET_DONE)
-        return status;
-    *list = arena_alloc(arena, json_array_size(root) + 1, sizeof **list);
-    *count = 0;
-    for (size_t i = 0; *list && i < json_array_size(root); i++) {
-        const char *source, *target, *version;
-        if (argos_package(json_array_get(root, i), &source, &target, &version))
-            (*list)[(*count)++] = (struct listed){say(arena, "%s-%s", source, target), say(arena, "%s", version),
-                                                  printable(json_array_get(root, i), "code", arena), "see the package", 0};
-    }
-    json_decref(root);
-    return GET_DONE;
-}
-
 enum get_status source_list(const struct source_options *options, enum source_kind kind, struct arena *arena, struct listed **list,
                             size_t *count, struct error *err) {
+    struct records records = {0};
+    json_t *root = NULL;
     if (kind != SOURCE_MOZILLA && kind != SOURCE_ARGOS)
         return get_fail(err, GET_UNKNOWN, ERROR_INPUT, "--list shows the models of mozilla or argos, not of %s",
                         source_name_of(kind));
-    enum get_status status = (kind == SOURCE_MOZILLA ? list_mozilla : list_argos)(options, arena, list, count, err);
-    if (status == GET_DONE && arena_failed(arena))
+    enum get_status status =
+        kind == SOURCE_MOZILLA ? source_records(options, arena, &records, err) : argos_index(options, arena, &root, err);
+    if (status != GET_DONE)
+        return status;
+
+    *list = arena_alloc(arena, records.count + json_array_size(root) + 1, sizeof **list);
+    *count = 0;
+    for (size_t i = 0; *list && i < records.count; i++) {
+        const struct record_model *model = &records.models[i];
+        (*list)[(*count)++] = (struct listed){say(arena, "%s-%s", model->source, model->target), model->version,
+                                              model->architecture, mozilla_licence, model->bytes};
+    }
+    for (size_t i = 0; *list && i < json_array_size(root); i++) {
+        const json_t *item = json_array_get(root, i);
+        const char *source, *target, *version;
+        if (argos_package(item, &source, &target, &version))
+            (*list)[(*count)++] = (struct listed){say(arena, "%s-%s", source, target), say(arena, "%s", version),
+                                                  printable(item, "code", arena), "see the package", 0};
+    }
+    json_decref(root);
+    if (arena_failed(arena))
         return get_fail_memory(err);
-    if (status == GET_DONE && *count > 0)
+    if (*count > 0)
         qsort(*list, *count, sizeof **list, by_pair);
-    return status;
+    return GET_DONE;
 }
