@@ -169,10 +169,14 @@ static void add_shared(struct number_words *words, const char *one, const char *
     }
 }
 
+/* Adds the words of a list, which has spaces between them. A number in the list is the value of the words after it. */
 static void add_list(struct number_words *words, const char *list, struct number_word meaning) {
     for (size_t at = 0, length; list[at]; at += length + (list[at + length] == ' ')) {
         length = strcspn(list + at, " ");
-        add_word(words, list + at, length, meaning);
+        if (ascii_digit(list[at]))
+            meaning.value = atoi(list + at);
+        else
+            add_word(words, list + at, length, meaning);
     }
 }
 
@@ -248,100 +252,75 @@ static void add_spelled(struct number_words *words, const char *locale) {
     udat_close(dates);
 }
 
-/* Words of everyday language that stand for numbers or beside them, and that ICU lacks. A phrase is written with hyphens. */
+/* Words of everyday language that stand for numbers or beside them, and that ICU lacks. A phrase is written with hyphens, and a
+ * number is the value of the words after it. */
 static const struct {
     const char *language, *words; /* "": of every language */
-    int value, power;
+    int power;
     number_sign sign;
     unsigned roles;
 } extras[] = {
     {"",
      "km m cm mm kg g mg lb lbs oz ft mi mph kmh l ml cl dl ha min sec s kw kwh mw w v hz mhz ghz kb mb gb tb px pt dpi db kj kcal "
-     "cal pa",
-     -1, 0, 0, NUMBER_UNIT},
-    {"", "c f", -1, 0, 0, NUMBER_UNIT},
-    {"", "h", -1, 0, 0, NUMBER_UNIT | NUMBER_CLOCK},
-    {"", "am pm", -1, 0, 0, NUMBER_CLOCK},
-    {"", "percent", -1, 0, NUMBER_PERCENT, 0},
+     "cal pa c f",
+     0, 0, NUMBER_UNIT},
+    {"", "h", 0, 0, NUMBER_UNIT | NUMBER_CLOCK},
+    {"", "am pm", 0, 0, NUMBER_CLOCK},
+    {"", "percent", 0, NUMBER_PERCENT, 0},
 
-    {"en", "a an", 1, 0, 0, NUMBER_ARTICLE},
-    {"en", "hundred hundreds", -1, 2, 0, 0},
-    {"en", "thousand thousands k", -1, 3, 0, 0},
-    {"en", "million millions mn", -1, 6, 0, 0},
-    {"en", "billion billions bn", -1, 9, 0, 0},
-    {"en", "dozen dozens", 12, 0, 0, 0},
-    {"en", "both twice couple pair double", 2, 0, 0, 0},
-    {"en", "once single", 1, 0, 0, 0},
-    {"en", "half", 30, 0, 0, 0},
-    {"en", "triple thrice third thirds", 3, 0, 0, 0},
-    {"en", "quarter quarters", 15, 0, 0, 0},
-    {"en", "noon midday midnight", 12, 0, 0, NUMBER_CLOCK},
-    {"en", "zero no nil nought", 0, 0, 0, 0},
-    {"en", "teens", 13, 0, 0, 0},
-    {"en", "twenties", 20, 0, 0, 0},
-    {"en", "thirties", 30, 0, 0, 0},
-    {"en", "forties", 40, 0, 0, 0},
-    {"en", "fifties", 50, 0, 0, 0},
-    {"en", "sixties", 60, 0, 0, 0},
-    {"en", "seventies", 70, 0, 0, 0},
-    {"en", "eighties", 80, 0, 0, 0},
-    {"en", "nineties", 90, 0, 0, 0},
-    {"en", "st nd rd th", -1, 0, 0, NUMBER_ORDINAL},
-    {"en", "s", -1, 0, 0, NUMBER_DECADE},
-    {"en", "oclock o-clock hrs", -1, 0, 0, NUMBER_CLOCK},
-    {"en", "minus", -1, 0, 0, NUMBER_MINUS},
-    {"en", "of us u.s american canadian australian percentage", -1, 0, 0, NUMBER_FILL},
-    {"en", "percentage pct per-cent", -1, 0, NUMBER_PERCENT, 0},
-    {"en", "to or and through", -1, 0, 0, NUMBER_LINK},
+    {"en", "1 a an", 0, 0, NUMBER_ARTICLE},
+    {"en", "hundred hundreds", 2, 0, 0},
+    {"en", "thousand thousands k", 3, 0, 0},
+    {"en", "million millions mn", 6, 0, 0},
+    {"en", "billion billions bn", 9, 0, 0},
+    {"en",
+     "0 zero no nil nought 1 once single 2 both twice couple pair double 3 triple thrice third thirds 12 dozen dozens 13 teens "
+     "15 quarter quarters 20 twenties 30 half thirties 40 forties 50 fifties 60 sixties 70 seventies 80 eighties 90 nineties",
+     0, 0, 0},
+    {"en", "12 noon midday midnight", 0, 0, NUMBER_CLOCK},
+    {"en", "st nd rd th", 0, 0, NUMBER_ORDINAL},
+    {"en", "s", 0, 0, NUMBER_DECADE},
+    {"en", "oclock o-clock hrs", 0, 0, NUMBER_CLOCK},
+    {"en", "minus", 0, 0, NUMBER_MINUS},
+    {"en", "of us u.s american canadian australian percentage", 0, 0, NUMBER_FILL},
+    {"en", "percentage pct per-cent", 0, NUMBER_PERCENT, 0},
+    {"en", "to or and through", 0, 0, NUMBER_LINK},
 
-    {"fr", "un une", 1, 0, 0, NUMBER_ARTICLE},
-    {"fr", "cent cents centaine centaines", -1, 2, 0, 0},
-    {"fr", "mille millier milliers", -1, 3, 0, 0},
-    {"fr", "million millions", -1, 6, 0, 0},
-    {"fr", "milliard milliards mds", -1, 9, 0, 0},
-    {"fr", "dizaine dizaines", 10, 0, 0, 0},
-    {"fr", "douzaine douzaines midi", 12, 0, 0, 0},
-    {"fr", "quinzaine quart", 15, 0, 0, 0},
-    {"fr", "vingtaine", 20, 0, 0, 0},
-    {"fr", "trentaine demi demie", 30, 0, 0, 0},
-    {"fr", "quarantaine", 40, 0, 0, 0},
-    {"fr", "cinquantaine", 50, 0, 0, 0},
-    {"fr", "soixantaine", 60, 0, 0, 0},
-    {"fr", "septante", 70, 0, 0, 0},
-    {"fr", "huitante octante quatre-vingt", 80, 0, 0, 0},
-    {"fr", "nonante", 90, 0, 0, 0},
-    {"fr", "second seconde deux double moitié paire couple", 2, 0, 0, 0},
-    {"fr", "tiers triple", 3, 0, 0, 0},
-    {"fr", "minuit", 12, 0, 0, NUMBER_CLOCK},
-    {"fr", "aucun aucune", 0, 0, 0, 0},
-    {"fr", "er re ère ere nd nde e ème eme ième ieme es ers èmes", -1, 0, 0, NUMBER_ORDINAL},
-    {"fr", "années annees", -1, 0, 0, NUMBER_DECADES},
-    {"fr", "heure heures", -1, 0, 0, NUMBER_CLOCK},
-    {"fr", "moins", -1, 0, 0, NUMBER_MINUS},
-    {"fr", "de d des américains canadiens points point", -1, 0, 0, NUMBER_FILL},
-    {"fr", "pourcent pourcents pourcentage pour-cent p-100", -1, 0, NUMBER_PERCENT, 0},
-    {"fr", "à ou et", -1, 0, 0, NUMBER_LINK},
+    {"fr", "1 un une", 0, 0, NUMBER_ARTICLE},
+    {"fr", "cent cents centaine centaines", 2, 0, 0},
+    {"fr", "mille millier milliers", 3, 0, 0},
+    {"fr", "million millions", 6, 0, 0},
+    {"fr", "milliard milliards mds", 9, 0, 0},
+    {"fr",
+     "0 aucun aucune 2 second seconde deux double moitié paire couple 3 tiers triple 10 dizaine dizaines "
+     "12 douzaine douzaines midi 15 quinzaine quart 20 vingtaine 30 trentaine demi demie 40 quarantaine 50 cinquantaine "
+     "60 soixantaine 70 septante 80 huitante octante quatre-vingt 90 nonante",
+     0, 0, 0},
+    {"fr", "12 minuit", 0, 0, NUMBER_CLOCK},
+    {"fr", "er re ère ere nd nde e ème eme ième ieme es ers èmes", 0, 0, NUMBER_ORDINAL},
+    {"fr", "années annees", 0, 0, NUMBER_DECADES},
+    {"fr", "heure heures", 0, 0, NUMBER_CLOCK},
+    {"fr", "moins", 0, 0, NUMBER_MINUS},
+    {"fr", "de d des américains canadiens points point", 0, 0, NUMBER_FILL},
+    {"fr", "pourcent pourcents pourcentage pour-cent p-100", 0, NUMBER_PERCENT, 0},
+    {"fr", "à ou et", 0, 0, NUMBER_LINK},
 
-    {"de", "ein eine einen einem einer eines", 1, 0, 0, NUMBER_ARTICLE},
-    {"de", "hundert hunderte", -1, 2, 0, 0},
-    {"de", "tausend tausende tsd", -1, 3, 0, 0},
-    {"de", "million millionen mio", -1, 6, 0, 0},
-    {"de", "milliarde milliarden mrd", -1, 9, 0, 0},
-    {"de", "dutzend dutzende", 12, 0, 0, 0},
-    {"de", "mittag mitternacht", 12, 0, 0, NUMBER_CLOCK},
-    {"de", "beide beiden beides zwo paar doppelt hälfte", 2, 0, 0, 0},
-    {"de", "drittel", 3, 0, 0, 0},
-    {"de", "viertel", 15, 0, 0, 0},
-    {"de", "kein keine keinen", 0, 0, 0, 0},
-    {"de", "und", -1, 0, 0, NUMBER_LINK},
-    {"de", "halb", 30, 0, 0, NUMBER_HALF},
-    {"de", "er ern", -1, 0, 0, NUMBER_DECADE},
-    {"de", "te ter tes ten ste ster sten", -1, 0, 0, NUMBER_ORDINAL},
-    {"de", "uhr", -1, 0, 0, NUMBER_CLOCK},
-    {"de", "minus", -1, 0, 0, NUMBER_MINUS},
-    {"de", "us von amerikanische amerikanischen kanadische", -1, 0, 0, NUMBER_FILL},
-    {"de", "prozent prozentpunkte prozentpunkten prozentige prozentig prozentigen prozentiger", -1, 0, NUMBER_PERCENT, 0},
-    {"de", "bis oder", -1, 0, 0, NUMBER_LINK},
+    {"de", "1 ein eine einen einem einer eines", 0, 0, NUMBER_ARTICLE},
+    {"de", "hundert hunderte", 2, 0, 0},
+    {"de", "tausend tausende tsd", 3, 0, 0},
+    {"de", "million millionen mio", 6, 0, 0},
+    {"de", "milliarde milliarden mrd", 9, 0, 0},
+    {"de", "0 kein keine keinen 2 beide beiden beides zwo paar doppelt hälfte 3 drittel 12 dutzend dutzende 15 viertel", 0, 0, 0},
+    {"de", "12 mittag mitternacht", 0, 0, NUMBER_CLOCK},
+    {"de", "und", 0, 0, NUMBER_LINK},
+    {"de", "30 halb", 0, 0, NUMBER_HALF},
+    {"de", "er ern", 0, 0, NUMBER_DECADE},
+    {"de", "te ter tes ten ste ster sten", 0, 0, NUMBER_ORDINAL},
+    {"de", "uhr", 0, 0, NUMBER_CLOCK},
+    {"de", "minus", 0, 0, NUMBER_MINUS},
+    {"de", "us von amerikanische amerikanischen kanadische", 0, 0, NUMBER_FILL},
+    {"de", "prozent prozentpunkte prozentpunkten prozentige prozentig prozentigen prozentiger", 0, NUMBER_PERCENT, 0},
+    {"de", "bis oder", 0, 0, NUMBER_LINK},
 };
 
 /* ---- how numbers are written ---- */
@@ -464,8 +443,7 @@ static bool read_language(struct number_words *words, const char *language, cons
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
         if (extras[i].language[0] == '\0' || strcmp(extras[i].language, base) == 0)
             add_list(words, extras[i].words,
-                     (struct number_word){
-                         .value = extras[i].value, .power = extras[i].power, .sign = extras[i].sign, .roles = extras[i].roles});
+                     (struct number_word){.value = -1, .power = extras[i].power, .sign = extras[i].sign, .roles = extras[i].roles});
     add_currencies(words, locale);
     add_spelled(words, locale);
     return true;

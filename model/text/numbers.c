@@ -782,12 +782,10 @@ static int compare_amounts(const void *left, const void *right) {
     return a->sign < b->sign ? -1 : a->sign > b->sign;
 }
 
-static bool same_value(struct number_value a, struct number_value b) {
-    return a.mantissa == b.mantissa && a.exponent == b.exponent;
-}
-
 static bool may_mean(const struct amount *amount, struct number_value value) {
-    return same_value(amount->value, value) || (amount->other.mantissa > 0 && same_value(amount->other, value));
+    const struct number_value one = amount->value, other = amount->other;
+    return (one.mantissa == value.mantissa && one.exponent == value.exponent) ||
+           (other.mantissa > 0 && other.mantissa == value.mantissa && other.exponent == value.exponent);
 }
 
 static bool agree(const struct amount *a, const struct amount *b) {

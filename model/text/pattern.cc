@@ -73,38 +73,35 @@ int64_t pattern_clock_ns(void) {
     return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
 }
 
-static int next(struct pattern *pattern, const char *text, size_t length, size_t *at, struct span *found, int64_t until_ns,
-                struct error *err) {
-    for (size_t begin = *at; begin < length;) {
-        size_t end = boundary(text, length, begin + WINDOW_BYTES);
-        if (pattern_clock_ns() >= until_ns)
-            return error_set(err, ERROR_LENGTH, "the patterns take too long to be looked for in so long a text");
-        size_t half = boundary(text, length, begin + WINDOW_BYTES / 2);
-        re2::StringPiece part; /* the expression sees the rest of the text around the window */
-        if (!pattern->expression.Match(re2::StringPiece(text, length), begin, end, re2::RE2::UNANCHORED, &part, 1)) {
-            begin = end == length ? length : half;
-            continue;
-        }
-        size_t first = static_cast<size_t>(part.data() - text), last = first + part.size();
-        if (first > half && end < length) {
-            begin = boundary(text, length, first); /* it may go on after the window */
-            continue;
-        }
-        bool whole = is_boundary(text, length, first) && is_boundary(text, length, last);
-        struct span visible = segmenter_trim(part.data(), whole ? part.size() : 0);
-        size_t bytes = visible.end - visible.begin;
-        if (bytes > 0 && bytes <= PATTERN_MATCH_BYTES) {
-            *found = {first + visible.begin, first + visible.end};
-            *at = found->end;
-            return 1;
-        }
-        begin = boundary(text, length, first + 1);
-    }
-    *at = length;
-    return 0;
-}
-
 int pattern_next(struct pattern *pattern, const char *text, size_t length, size_t *at, struct span *found, int64_t until_ns,
                  struct error *err) {
-    return guarded(err, [&] { return next(pattern, text, length, at, found, until_ns, err); });
+    return guarded(err, [&] {
+        for (size_t begin = *at; begin < length;) {
+            size_t end = boundary(text, length, begin + WINDOW_BYTES);
+            if (pattern_clock_ns() >= until_ns)
+                return error_set(err, ERROR_LENGTH, "the patterns take too long to be looked for in so long a text");
+            size_t half = boundary(text, length, begin + WINDOW_BYTES / 2);
+            re2::StringPiece part; /* the expression sees the rest of the text around the window */
+            if (!pattern->expression.Match(re2::StringPiece(text, length), begin, end, re2::RE2::UNANCHORED, &part, 1)) {
+                begin = end == length ? length : half;
+                continue;
+            }
+            size_t first = static_cast<size_t>(part.data() - text), last = first + part.size();
+            if (first > half && end < length) {
+                begin = boundary(text, length, first); /* it may go on after the window */
+                continue;
+            }
+            bool whole = is_boundary(text, length, first) && is_boundary(text, length, last);
+            struct span visible = segmenter_trim(part.data(), whole ? part.size() : 0);
+            size_t bytes = visible.end - visible.begin;
+            if (bytes > 0 && bytes <= PATTERN_MATCH_BYTES) {
+                *found = {first + visible.begin, first + visible.end};
+                *at = found->end;
+                return 1;
+            }
+            begin = boundary(text, length, first + 1);
+        }
+        *at = length;
+        return 0;
+    });
 }
