@@ -37,9 +37,9 @@ static struct number_word *find_place(const struct number_words *words, const ch
     uint32_t hash = 2166136261U;
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ (unsigned char)key[i]) * 16777619U;
-    size_t at = hash & (words->size - 1);
+    size_t at = hash & (TABLE - 1);
     while (words->table[at].key && (strncmp(words->table[at].key, key, length) != 0 || words->table[at].key[length] != '\0'))
-        at = (at + 1) & (words->size - 1);
+        at = (at + 1) & (TABLE - 1);
     return &words->table[at];
 }
 
@@ -59,7 +59,7 @@ static void add_word(struct number_words *words, const char *phrase, size_t leng
             return;
         begin = ends ? at + 1 : begin;
     }
-    if (used == 0 || words->used > words->size / 4 * 3)
+    if (used == 0 || words->used > TABLE / 4 * 3)
         return;
     struct number_word *word = find_place(words, key, used);
     if (word->key == NULL) {
@@ -435,9 +435,6 @@ static bool read_language(struct number_words *words, const char *language, cons
     words->currency =
         read_place(format(locale, "numbering-system/latn currency/EUR unit-width-narrow precision-integer", 5, sample));
     words->percent = read_place(format(locale, "numbering-system/latn percent precision-integer", 5, sample));
-    /* the same as for the percent sign in almost all languages, which saves alignd's images the data of units */
-    words->degrees = words->percent;
-    strcpy(words->unit_space, words->percent.space[0] ? words->percent.space : "\xc2\xa0");
 
     read_powers(words, locale);
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
@@ -463,7 +460,6 @@ int number_words_open(const char *language, struct number_words **out, struct er
     if (words == NULL)
         return error_memory(err);
     arena_init(&words->arena, ARENA_BLOCK_BYTES);
-    words->size = TABLE;
     words->table = calloc(TABLE, sizeof *words->table);
     bool known = words->table && read_language(words, language, locale);
     if (words->table == NULL || arena_failed(&words->arena)) {
@@ -541,7 +537,8 @@ struct symbol {
     struct number_place place;
 };
 
-/* Finds the symbol of an amount, or one for the word that names it: 5 dollars is $5. False: it has none. */
+/* Finds the symbol of an amount, or one for the word that names it: 5 dollars is $5. False: it has none. Units stand as the percent
+ * sign does in almost all languages, which saves alignd's images ICU's data of units. */
 static bool find_symbol(const struct number_words *words, const char *text, const struct amount *amount, struct symbol *out) {
     static const char degree[] = "\xc2\xb0";
     size_t length = amount->symbol.end - amount->symbol.begin;
@@ -561,9 +558,9 @@ static bool find_symbol(const struct number_words *words, const char *text, cons
     if (amount->sign & (NUMBER_PERCENT | NUMBER_PERMILLE)) {
         out->place = words->percent;
     } else if (amount->sign == 0 && strncmp(out->text, degree, sizeof degree - 1) == 0) {
-        out->place = length == sizeof degree - 1 ? (struct number_place){0} : words->degrees;
+        out->place = length == sizeof degree - 1 ? (struct number_place){0} : words->percent;
     } else if (amount->sign == 0) {
-        strcpy(out->place.space, words->unit_space);
+        strcpy(out->place.space, words->percent.space[0] ? words->percent.space : "\xc2\xa0");
     } else {
         out->place = words->currency;
         if (out->place.before && out->place.space[0] == '\0' && ascii_letter(out->text[length - 1]))

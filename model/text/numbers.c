@@ -368,12 +368,6 @@ static number_sign symbol_at(const struct reader *reader, size_t at) {
     return has_role(reader, at, NUMBER_SIGN) ? sign_of_word(reader, at) : 0;
 }
 
-/* The place of "million" after a number, in digits or words, or 0. */
-static size_t power_behind(const struct reader *reader, size_t at, int least) {
-    size_t next = at + 1 + (is_dash(reader, at + 1) && is_joint(reader, at + 1));
-    return is_kind(reader, next, PIECE_WORD) && reader->pieces[next].word && reader->pieces[next].word->power >= least ? next : 0;
-}
-
 static void widen(struct span *span, size_t begin, size_t end) {
     span->begin = begin < span->begin ? begin : span->begin;
     span->end = end > span->end ? end : span->end;
@@ -432,7 +426,7 @@ static void read_before(struct reader *reader, struct amount *amount, size_t at)
 }
 
 /* The place of the sign after a number, or of the word that names it with few words between; otherwise count. */
-static size_t sign_behind(const struct reader *reader, size_t at, bool *symbol, bool *strange) {
+static size_t sign_after(const struct reader *reader, size_t at, bool *symbol, bool *strange) {
     *strange = false;
     for (size_t i = at + 1; i < reader->count && i <= at + LOOK_AHEAD; i++) {
         number_sign sign = symbol_at(reader, i);
@@ -473,21 +467,22 @@ static struct amount *add_amount(struct reader *reader, const struct amount *amo
     return &longer[reader->amount_count++];
 }
 
-/* Reads power, sign and hour after the last piece of a number. Returns the last piece, that of the power if there is one. */
-static size_t read_behind(struct reader *reader, struct amount *amount, size_t at, int least) {
-    size_t power = power_behind(reader, at, least);
-    while (power > 0) {
+/* Reads "million", sign and hour after the last piece of a number. Returns the last piece, that of "million" if there is one. */
+static size_t read_after(struct reader *reader, struct amount *amount, size_t at) {
+    for (;;) {
+        size_t power = at + 1 + (is_dash(reader, at + 1) && is_joint(reader, at + 1));
+        if (!is_kind(reader, power, PIECE_WORD) || !reader->pieces[power].word || reader->pieces[power].word->power < 3)
+            break;
         const struct piece *piece = &reader->pieces[power];
+        at = power;
         amount->tens += piece->word->power;
         amount->power = (struct span){amount->power.end > 0 ? amount->power.begin : piece->begin, piece->end};
         amount->value = times_ten(amount->value, piece->word->power);
         amount->other = times_ten(amount->other, piece->word->power);
         widen(&amount->span, piece->begin, piece->end);
-        at = power;
-        power = power_behind(reader, at, 3);
     }
     bool symbol = false, strange = false;
-    size_t sign = amount->sign ? reader->count : sign_behind(reader, at, &symbol, &strange);
+    size_t sign = amount->sign ? reader->count : sign_after(reader, at, &symbol, &strange);
     if (sign < reader->count && symbol) {
         take_symbol(reader, amount, sign, false);
     } else if (sign < reader->count) {
@@ -588,7 +583,7 @@ static size_t read_number(struct reader *reader, size_t at) {
         return add_amount(reader, &amount) && add_amount(reader, &second) ? minute + 1 : 0;
     }
     if (!amount.weak && !amount.ordinal && !amount.decade)
-        last = read_behind(reader, &amount, last, 3);
+        last = read_after(reader, &amount, last);
     return add_amount(reader, &amount) ? last + 1 : 0;
 }
 
@@ -683,7 +678,7 @@ static struct amount *add_words(struct reader *reader, size_t first, size_t last
                             .weak = true};
     amount.half = first > 0 && has_role(reader, first - 1, NUMBER_HALF);
     amount.perhaps_negative = first > 0 && has_role(reader, first - 1, NUMBER_MINUS);
-    read_behind(reader, &amount, last, 3);
+    read_after(reader, &amount, last);
     return add_amount(reader, &amount);
 }
 

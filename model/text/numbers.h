@@ -63,16 +63,15 @@ struct number_words {
     char decimal[8], group[8]; /* separators, UTF-8 */
     int32_t decimal_character, group_character;
     size_t primary, secondary, least; /* digits of the last group, of the others, of the first at least */
-    struct number_place currency, percent, degrees;
-    char decade[4];     /* follows the digits of a decade: 1990s, 1990er; may be "" */
-    char unit_space[8]; /* before a unit: 5 km */
-    bool glued;         /* number words are written as one: zweihundert */
+    struct number_place currency, percent;
+    char decade[4]; /* follows the digits of a decade: 1990s, 1990er; may be "" */
+    bool glued;     /* number words are written as one: zweihundert */
     /* "million" after a 1, a 1.5 and a 2 */
     char powers[NUMBER_WORDS_POWERS][3][32];
     char ordinals[NUMBER_WORDS_ORDINALS][16]; /* "rd" of 3rd */
     struct arena arena;
-    struct number_word *table; /* [size], a power of two, open addressing; key NULL marks a free entry */
-    size_t size, used;
+    struct number_word *table; /* open addressing; key NULL marks a free entry */
+    size_t used;
 };
 
 /* language: BCP-47. Sets *words to NULL if ICU does not know how the language writes numbers. The result is immutable and therefore
