@@ -372,26 +372,6 @@ static int32_t read_separator(const char *begin, const char *end, char out[8]) {
     return character_next(begin, length, &at);
 }
 
-/* Reads both separators, and how many digits a group has, from 1,234,567.5 as the language writes it. */
-static bool read_separators(struct number_words *words, const char *locale) {
-    char sample[WRITTEN], least[WRITTEN];
-    const char *starts[8], *ends[8];
-    size_t count = 0;
-    for (const char *c = format(locale, "numbering-system/latn .0", 1234567.5, sample); *c && count < 8; count++) {
-        starts[count] = c;
-        ends[count] = c += strspn(c, DIGITS);
-        c += strcspn(c, DIGITS);
-    }
-    if (count < 3 || count == 8)
-        return false;
-    words->decimal_character = read_separator(ends[count - 2], starts[count - 1], words->decimal);
-    words->group_character = read_separator(ends[count - 3], starts[count - 2], words->group);
-    words->primary = (size_t)(ends[count - 2] - starts[count - 2]);
-    words->secondary = count > 3 ? (size_t)(ends[count - 3] - starts[count - 3]) : words->primary;
-    words->least = strstr(format(locale, "numbering-system/latn precision-integer", 1234, least), words->group) ? 1 : 2;
-    return words->decimal_character > 0 && words->group_character > 0;
-}
-
 /* Reads how "million" is written after a number, and adds it as a word for a factor. */
 static void read_powers(struct number_words *words, const char *locale) {
     static const double factors[] = {1, 1.5, 2, 5};
@@ -422,16 +402,34 @@ static bool read_language(struct number_words *words, const char *language, cons
     UNumberFormat *numbers = unum_open(UNUM_DECIMAL, NULL, 0, locale, NULL, &status);
     /* ICU may have numbers of this language, or only those of any */
     const char *actual = U_SUCCESS(status) ? unum_getLocaleByType(numbers, ULOC_VALID_LOCALE, &status) : NULL;
-    bool known = U_SUCCESS(status) && actual && actual[0] != '\0' && strcmp(actual, "root") != 0 && read_separators(words, locale);
+    bool known = U_SUCCESS(status) && actual && actual[0] != '\0' && strcmp(actual, "root") != 0;
     unum_close(numbers);
     if (!known || language[0] == '\0')
+        return false;
+
+    /* both separators, and how many digits a group has, from 1,234,567.5 as the language writes it */
+    char sample[WRITTEN];
+    const char *starts[8], *ends[8];
+    size_t count = 0;
+    for (const char *c = format(locale, "numbering-system/latn .0", 1234567.5, sample); *c && count < 8; count++) {
+        starts[count] = c;
+        ends[count] = c += strspn(c, DIGITS);
+        c += strcspn(c, DIGITS);
+    }
+    if (count < 3 || count == 8)
+        return false;
+    words->decimal_character = read_separator(ends[count - 2], starts[count - 1], words->decimal);
+    words->group_character = read_separator(ends[count - 3], starts[count - 2], words->group);
+    words->primary = (size_t)(ends[count - 2] - starts[count - 2]);
+    words->secondary = count > 3 ? (size_t)(ends[count - 3] - starts[count - 3]) : words->primary;
+    words->least = strstr(format(locale, "numbering-system/latn precision-integer", 1234, sample), words->group) ? 1 : 2;
+    if (words->decimal_character <= 0 || words->group_character <= 0)
         return false;
 
     strcpy(words->decade, strcmp(base, "en") == 0 ? "s" : strcmp(base, "de") == 0 ? "er" : "");
     char name[ULOC_LANG_CAPACITY + 2];
     snprintf(name, sizeof name, " %s ", base);
     words->glued = strstr(" da de nb nl nn no sv ", name) != NULL;
-    char sample[WRITTEN];
     words->currency =
         read_place(format(locale, "numbering-system/latn currency/EUR unit-width-narrow precision-integer", 5, sample));
     words->percent = read_place(format(locale, "numbering-system/latn percent precision-integer", 5, sample));

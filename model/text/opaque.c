@@ -444,16 +444,6 @@ static bool is_mixed(const char *text, size_t length) {
     return !time;
 }
 
-/* lowerUpper: an identifier, or a name that is written so. */
-static bool is_camel(const char *text, size_t length) {
-    if (!(text[0] >= 'a' && text[0] <= 'z'))
-        return false;
-    for (size_t i = 1; i < length; i++)
-        if (ascii_upper(text[i]) && !ascii_upper(text[i - 1]) && text[i - 1] != '_')
-            return true;
-    return false;
-}
-
 static bool all_in(const char *text, size_t length, bool (*is)(char c)) {
     for (size_t i = 0; i < length; i++)
         if (!is(text[i]))
@@ -475,8 +465,10 @@ static size_t as_identifier(const struct scan *scan) {
     if (scan->former == '_' || end == begin || (unsigned char)peek(scan, end) >= 0x80)
         return begin;
     const char *text = scan->text + begin;
-    bool underlined = memchr(text, '_', end - begin) && text[0] != '_' && text[end - begin - 1] != '_';
-    bool code = underlined || is_mixed(text, end - begin) || is_camel(text, end - begin);
+    bool underlined = memchr(text, '_', end - begin) && text[0] != '_' && text[end - begin - 1] != '_', camel = false;
+    for (size_t i = 1; text[0] >= 'a' && text[0] <= 'z' && i < end - begin; i++) /* lowerUpper */
+        camel = camel || (ascii_upper(text[i]) && !ascii_upper(text[i - 1]) && text[i - 1] != '_');
+    bool code = underlined || camel || is_mixed(text, end - begin);
     if (peek(scan, end) == '(' && peek(scan, end + 1) == ')' && !ascii_digit(text[0]))
         return end + 2;
     if (peek(scan, end) == '=' && all_in(text, end - begin, is_code_word) && is_code_word(peek(scan, end + 1)) &&

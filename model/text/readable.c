@@ -113,26 +113,6 @@ static void choose_stand_in(const struct tokenizer *source, const struct tokeniz
     *out = found;
 }
 
-/* Marks are respelled that the tokenizer makes a piece of that cannot be read. */
-static int choose_marks(struct readable *readable, const struct tokenizer *tokenizer, struct error *err) {
-    struct respelling *respelling = &readable->respelling;
-    int result = 0;
-    for (size_t i = 0; result == 0 && preparation_mark(i) >= 0; i++) {
-        char text[8] = "a";
-        size_t length = 1 + character_put(preparation_mark(i), text + 1), count;
-        struct arena arena;
-        struct token *tokens;
-        arena_init(&arena, 1024);
-        text[length++] = 'a';
-        result = tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, &count, err);
-        for (size_t k = 0; result == 0 && k < count; k++)
-            respelling->marks[i] = respelling->marks[i] || readable->unreadable[tokens[k].id];
-        respelling->any = respelling->any || respelling->marks[i];
-        arena_done(&arena);
-    }
-    return result;
-}
-
 int readable_init(struct readable *readable, const struct tokenizer *source, const struct tokenizer *target, const char *language,
                   const char *path, struct error *err) {
     *readable = (struct readable){0};
@@ -161,8 +141,21 @@ int readable_init(struct readable *readable, const struct tokenizer *source, con
             readable->unreadable[id] = unreadable;
         }
     }
-    if (result == 0)
-        result = choose_marks(readable, source, err);
+
+    /* marks are respelled that the tokenizer makes a piece of that cannot be read */
+    for (size_t i = 0; result == 0 && preparation_mark(i) >= 0; i++) {
+        char text[8] = "a";
+        size_t length = 1 + character_put(preparation_mark(i), text + 1), count;
+        struct arena arena;
+        struct token *tokens;
+        arena_init(&arena, 1024);
+        text[length++] = 'a';
+        result = tokenizer_encode(source, text, length, NULL, &arena, &tokens, &count, err);
+        for (size_t k = 0; result == 0 && k < count; k++)
+            if (readable->unreadable[tokens[k].id])
+                readable->respelling.any = readable->respelling.marks[i] = true;
+        arena_done(&arena);
+    }
     if (result == 0) {
         int unknown = tokenizer_unknown(source);
         readable->stand_ins.word = (struct stand_in){unknown, unknown, tokenizer_unknown(target), tokenizer_unknown(target)};

@@ -643,25 +643,6 @@ struct hiding {
     size_t count;
 };
 
-static int hide_runs(const char *text, size_t length, const struct opaque_runs *held, struct arena *arena, struct hiding *out,
-                     struct error *err) {
-    size_t *places = arena_alloc(arena, held->count, sizeof *places), copied = 0, end = 0;
-    char *made = arena_alloc(arena, length + held->count * HIDDEN_BYTES + 1, 1);
-    if (arena_failed(arena))
-        return error_memory(err);
-    for (size_t i = 0; i < held->count; i++) {
-        const struct opaque_run *run = &held->all[i];
-        memcpy(made + end, text + copied, run->begin - copied);
-        places[i] = end + run->begin - copied;
-        memcpy(made + places[i], HIDDEN, HIDDEN_BYTES);
-        end = places[i] + HIDDEN_BYTES;
-        copied = run->end;
-    }
-    memcpy(made + end, text + copied, length - copied);
-    *out = (struct hiding){text, made, end + length - copied, held->all, places, held->count};
-    return 0;
-}
-
 /* The original position of a byte of the text with hidden runs; the byte must be outside all of them. */
 static size_t original_place(const struct hiding *hiding, size_t at) {
     size_t first = 0, end = hiding->count; /* the last run before the byte is before `first` */
@@ -766,9 +747,25 @@ int tokenizer_encode_around(const struct tokenizer *t, const char *text, size_t 
         *lowered = false;
 
     bool hides = how->held.count > 0;
-    struct hiding hiding = {.text = text, .length = length};
-    if (hides && hide_runs(text, length, &how->held, arena, &hiding, err) != 0)
-        return -1;
+    struct hiding hiding = {.original = text, .text = text, .length = length, .runs = how->held.all, .count = how->held.count};
+    if (hides) {
+        size_t *places = arena_alloc(arena, hiding.count, sizeof *places), copied = 0, end = 0;
+        char *made = arena_alloc(arena, length + hiding.count * HIDDEN_BYTES + 1, 1);
+        if (arena_failed(arena))
+            return error_memory(err);
+        for (size_t i = 0; i < hiding.count; i++) {
+            const struct opaque_run *run = &hiding.runs[i];
+            memcpy(made + end, text + copied, run->begin - copied);
+            places[i] = end + run->begin - copied;
+            memcpy(made + places[i], HIDDEN, HIDDEN_BYTES);
+            end = places[i] + HIDDEN_BYTES;
+            copied = run->end;
+        }
+        memcpy(made + end, text + copied, length - copied);
+        hiding.text = made;
+        hiding.length = end + length - copied;
+        hiding.places = places;
+    }
 
     struct prepared_text prepared;
     const struct preparation preparation = {t->prepares, how->respelling && how->respelling->any ? how->respelling : NULL,
