@@ -416,10 +416,10 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     if (status != GET_DONE)
         return status;
 
+    bool detailed = *plan->detail && strncmp(plan->detail, plan->version, strlen(plan->version)) != 0;
     snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s%s", source_name_of(plan->kind), *plan->version ? " " : "", plan->version,
-             *plan->detail && strncmp(plan->detail, plan->version, strlen(plan->version)) != 0 ? ", " : "",
-             *plan->detail && strncmp(plan->detail, plan->version, strlen(plan->version)) != 0 ? plan->detail : "",
-             *plan->licence ? "; licence: " : "", plan->licence, *plan->attribution ? "; by " : "", plan->attribution);
+             detailed ? ", " : "", detailed ? plan->detail : "", *plan->licence ? "; licence: " : "", plan->licence,
+             *plan->attribution ? "; by " : "", plan->attribution);
     tell(job, (struct get_event){.kind = GET_BEGINS, .text = text, .total = plan->bytes, .files = plan->count});
     status = download_all(job, err);
     if (status == GET_DONE)
