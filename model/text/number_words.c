@@ -395,7 +395,8 @@ static void read_powers(struct number_words *words, const char *locale) {
 
 /* ---- opening ---- */
 
-static bool read_language(struct number_words *words, const char *language, const char *locale) {
+/* False: ICU does not know how the language writes numbers. */
+static bool read_language(struct number_words *words, const char *locale) {
     char base[ULOC_LANG_CAPACITY];
     UErrorCode status = U_ZERO_ERROR;
     uloc_getLanguage(locale, base, sizeof base, &status);
@@ -404,7 +405,7 @@ static bool read_language(struct number_words *words, const char *language, cons
     const char *actual = U_SUCCESS(status) ? unum_getLocaleByType(numbers, ULOC_VALID_LOCALE, &status) : NULL;
     bool known = U_SUCCESS(status) && actual && actual[0] != '\0' && strcmp(actual, "root") != 0;
     unum_close(numbers);
-    if (!known || language[0] == '\0')
+    if (!known)
         return false;
 
     /* both separators, and how many digits a group has, from 1,234,567.5 as the language writes it */
@@ -459,7 +460,7 @@ int number_words_open(const char *language, struct number_words **out, struct er
         return error_memory(err);
     arena_init(&words->arena, ARENA_BLOCK_BYTES);
     words->table = calloc(TABLE, sizeof *words->table);
-    bool known = words->table && read_language(words, language, locale);
+    bool known = words->table && read_language(words, locale);
     if (words->table == NULL || arena_failed(&words->arena)) {
         number_words_free(words);
         return error_memory(err);

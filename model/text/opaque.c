@@ -143,7 +143,7 @@ static bool is_local(char c) {
 
 /* jane.doe@example.com */
 static size_t as_mail(const struct scan *scan) {
-    size_t at = scan->begin, dot = 0;
+    size_t at = scan->begin;
     if (is_local(scan->former) || ascii_word(scan->former))
         return scan->begin;
     while (is_local(peek(scan, at)))
@@ -154,9 +154,8 @@ static size_t as_mail(const struct scan *scan) {
     while (ascii_letter(peek(scan, at)) || ascii_digit(peek(scan, at)) || is_one_of(peek(scan, at), ".-"))
         at++;
     at = scan_trim(scan, domain, at);
-    for (size_t i = domain + 1; i + 2 < at; i++)
-        dot = scan->text[i] == '.' ? i : dot;
-    return dot > 0 ? at : scan->begin;
+    bool dotted = at > domain + 3 && memchr(scan->text + domain + 1, '.', at - domain - 3);
+    return dotted ? at : scan->begin;
 }
 
 /* ---- emoji and symbols ---- */
@@ -334,7 +333,7 @@ static size_t as_digits(const struct scan *scan) {
     bool years = digits.groups == 2 && digits.total == 8 && digits.first == 4;
     if (digits.groups == 1)
         return digits.total >= 5 && peek(scan, begin) != '(' && !plus ? end : begin;
-    if (digits.thousands && !plus && digits.first <= 3)
+    if (digits.thousands && !plus)
         return begin;
     if (plus)
         return digits.total >= 7 ? end : begin;
@@ -440,8 +439,7 @@ static bool is_mixed(const char *text, size_t length) {
         return true;
     if (changes == 1) /* digits, then letters: 4K, 3D */
         return letters > 4 || (letters == 1 && ascii_upper(text[length - 1]) && digits <= 2);
-    bool time = changes == 2 && letters == 1 && strchr("hHmx'", text[strcspn(text, "hHmx'")]) && digits <= 4;
-    return !time;
+    return !(changes == 2 && letters == 1 && digits <= 4); /* 10h30 */
 }
 
 static bool all_in(const char *text, size_t length, bool (*is)(char c)) {

@@ -116,8 +116,8 @@ static double progress_of(const struct entry *entry) {
 static void *worker_run(void *argument);
 static void *keeper_run(void *argument);
 
-/* entry: the one that `asked` has already; NULL: none, and where all are taken, the oldest that is over makes room. False: too many
- * wait for their turn, or there are no threads. */
+/* entry: that of `asked`; NULL: a new one, which replaces the oldest that is over if all are taken. False: too many wait for their
+ * turn, or there are no threads. */
 static bool order(struct fetcher *fetcher, struct entry *entry, const char *asked, bool on_demand) {
     static void *(*const runs[])(void *) = {worker_run, keeper_run};
     struct entry *oldest = NULL;
