@@ -354,5 +354,4 @@ static int spm_decode(const void *model, struct token *tokens, size_t count, str
     });
 }
 
-const struct tokenizer_kind tokenizer_sentencepiece = {"sentencepiece", "\u2581", spm_open,   spm_free,
-                                                       spm_piece,       spm_find, spm_encode, spm_decode};
+const struct tokenizer_kind tokenizer_sentencepiece = {"\u2581", spm_open, spm_free, spm_piece, spm_find, spm_encode, spm_decode};

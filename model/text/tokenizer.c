@@ -314,10 +314,10 @@ static int list_decode(const void *model, struct token *tokens, size_t count, st
     return 0;
 }
 
-static const struct tokenizer_kind tokenizer_words = {"words",         "",          open_words, vocabulary_free, vocabulary_piece,
-                                                      vocabulary_find, list_encode, list_decode};
+static const struct tokenizer_kind tokenizer_words = {"",          open_words, vocabulary_free, vocabulary_piece, vocabulary_find,
+                                                      list_encode, list_decode};
 static const struct tokenizer_kind tokenizer_characters = {
-    "characters", "", open_characters, vocabulary_free, vocabulary_piece, vocabulary_find, list_encode, list_decode};
+    "", open_characters, vocabulary_free, vocabulary_piece, vocabulary_find, list_encode, list_decode};
 
 static void *open_numbered(const char *path, const struct tokenizer_options *options, struct tokenizer_ids *ids,
                            struct error *err) {
@@ -381,8 +381,8 @@ static int numbered_decode(const void *model, struct token *tokens, size_t count
     return 0;
 }
 
-static const struct tokenizer_kind tokenizer_numbered = {"sentencepiece",  "\u2581",        open_numbered,   vocabulary_free,
-                                                         vocabulary_piece, vocabulary_find, numbered_encode, numbered_decode};
+static const struct tokenizer_kind tokenizer_numbered = {"\u2581",        open_numbered,   vocabulary_free, vocabulary_piece,
+                                                         vocabulary_find, numbered_encode, numbered_decode};
 
 /* ---- tokenizers ---- */
 

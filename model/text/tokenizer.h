@@ -188,7 +188,7 @@ struct tokenizer_ids {
 /* To add a kind, write these functions and add a row to the table in tokenizer.c. Tokens that encode and decode make may have white
  * space at their ends. */
 struct tokenizer_kind {
-    const char *name, *mark; /* mark: see tokenizer_mark */
+    const char *mark; /* see tokenizer_mark */
     void *(*open)(const char *path, const struct tokenizer_options *options, struct tokenizer_ids *ids, struct error *err);
     void (*free)(void *model);
     const char *(*piece)(const void *model, int id);
