@@ -31,7 +31,7 @@ struct filter {
     bool wrong;
 };
 
-static bool or_terms(struct filter *filter);
+static bool terms(struct filter *filter, bool any);
 
 static void skip_blanks(struct filter *filter) {
     filter->at += strspn(filter->at, " \t\r\n");
@@ -95,7 +95,7 @@ static bool unary(struct filter *filter) {
         filter->at++;
         value = !unary(filter);
     } else if (take(filter, "(")) {
-        value = or_terms(filter);
+        value = terms(filter, true);
         filter->wrong |= !take(filter, ")");
     } else if (take(filter, "true")) {
         value = true;
@@ -106,20 +106,12 @@ static bool unary(struct filter *filter) {
     return value;
 }
 
-static bool and_terms(struct filter *filter) {
-    bool value = unary(filter);
-    while (!filter->wrong && take(filter, "&&")) {
-        bool other = unary(filter);
-        value = value && other;
-    }
-    return value;
-}
-
-static bool or_terms(struct filter *filter) {
-    bool value = and_terms(filter);
-    while (!filter->wrong && take(filter, "||")) {
-        bool other = and_terms(filter);
-        value = value || other;
+/* Reads terms with || (any) or && between them; a term of || is a row of terms with &&. */
+static bool terms(struct filter *filter, bool any) {
+    bool value = any ? terms(filter, false) : unary(filter);
+    while (!filter->wrong && take(filter, any ? "||" : "&&")) {
+        bool other = any ? terms(filter, false) : unary(filter);
+        value = any ? value || other : value && other;
     }
     return value;
 }
@@ -127,7 +119,7 @@ static bool or_terms(struct filter *filter) {
 int record_filter(const char *expression, const struct records_view *view, bool *applies, struct error *err) {
     struct filter filter = {.at = expression, .view = view};
     skip_blanks(&filter);
-    bool value = *filter.at == '\0' || or_terms(&filter);
+    bool value = *filter.at == '\0' || terms(&filter, true);
     skip_blanks(&filter);
     if (filter.wrong || *filter.at)
         return error_set(err, ERROR_FORMAT, "the filter expression \"%.80s\" is not supported", expression);

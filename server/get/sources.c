@@ -163,6 +163,11 @@ static struct plan_file *add_file(struct plan *plan, const char *url, const char
     return file;
 }
 
+static uint64_t count_of(const json_t *object, const char *key) {
+    json_int_t count = json_integer_value(json_object_get(object, key));
+    return count > 0 ? (uint64_t)count : 0;
+}
+
 static enum get_status no_such(struct error *err, const char *what, const char *asked, const char *more) {
     return get_fail(err, GET_UNKNOWN, ERROR_INPUT, "%s has no model \"%.60s\"%s", what, asked, more);
 }
@@ -211,8 +216,8 @@ static enum get_status plan_mozilla(const struct source_options *options, const 
 
 /* ---- OPUS-MT ---- */
 
-/* The newest package of the card whose text is cut by SentencePiece: [name, length]. bpe: there is one whose text is not. */
-static bool opus_newest(const char *card, const char **name, size_t *length, bool *bpe) {
+/* The newest package of the card whose text is cut by SentencePiece; NULL: there is none. bpe: there is one whose text is not. */
+static const char *opus_newest(const char *card, struct arena *arena, bool *bpe) {
     const char *section = NULL, *found = NULL;
     size_t section_length = 0, found_length = 0;
     for (const char *line = card; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
@@ -238,9 +243,7 @@ static bool opus_newest(const char *card, const char **name, size_t *length, boo
         }
         section = NULL;
     }
-    *name = found;
-    *length = found_length;
-    return found != NULL;
+    return found ? arena_copy(arena, found, found_length) : NULL;
 }
 
 /* The newest zip in a listing of the container, [{"name": "en-fr/opus-DATE.zip", "bytes": N}, ...]. */
@@ -258,8 +261,7 @@ static const char *opus_listed(const char *text, size_t length, const char *pair
         if (newest && strcmp(name + prefix, newest) <= 0)
             continue;
         newest = arena_copy(arena, name + prefix, size - prefix);
-        json_int_t count = json_integer_value(json_object_get(item, "bytes"));
-        *bytes = count > 0 ? (uint64_t)count : 0;
+        *bytes = count_of(item, "bytes");
         if (!newest)
             break;
     }
@@ -270,31 +272,31 @@ static const char *opus_listed(const char *text, size_t length, const char *pair
 static enum get_status plan_opus(const struct source_options *options, const char *pair, struct arena *arena, struct plan *plan,
                                  struct error *err) {
     struct error inner = {0};
-    const char *path = say(arena, "/Helsinki-NLP/OPUS-MT-train/master/models/%s/README.md", pair), *name = NULL, *package;
+    const char *path = say(arena, "/Helsinki-NLP/OPUS-MT-train/master/models/%s/README.md", pair);
     const char *kept = say(arena, ".opus-%s", pair);
     char *text;
-    size_t length, size;
+    size_t length;
     uint64_t bytes = 0;
     bool bpe = false;
     enum get_status status =
         fetch_text(options, url_of(options, raw_host, path, arena), say(arena, "%s.md", kept), NULL, arena, &text, &length, &inner);
-    if (status == GET_DONE && opus_newest(text, &name, &size, &bpe)) {
-        package = arena_copy(arena, name, size);
-    } else if (status == GET_DONE && bpe) {
-        return no_such(err, "OPUS-MT", pair, " that SentencePiece cuts: those with BPE files cannot be imported");
-    } else if (status == GET_DONE || status == GET_UNKNOWN) { /* without a card: what lies in the container */
+    if (status != GET_DONE && status != GET_UNKNOWN) {
+        error_set(err, inner.code, "%s", inner.message);
+        return status;
+    }
+    const char *package = status == GET_DONE ? opus_newest(text, arena, &bpe) : NULL;
+    if (!package && !bpe) { /* without a card: what lies in the container */
         path = say(arena, "/OPUS-MT-models?prefix=%s/&format=json", pair);
         status = fetch_text(options, url_of(options, opus_host, path, arena), say(arena, "%s.json", kept), NULL, arena, &text,
                             &length, err);
         if (status != GET_DONE && status != GET_UNKNOWN)
             return status;
         package = status == GET_DONE ? opus_listed(text, length, pair, arena, &bytes) : NULL;
-    } else {
-        error_set(err, inner.code, "%s", inner.message);
-        return status;
     }
+    if (!package && arena_failed(arena))
+        return get_fail_memory(err);
     if (!package)
-        return arena_failed(arena) ? GET_FAILED : no_such(err, "OPUS-MT", pair, "");
+        return no_such(err, "OPUS-MT", pair, bpe ? " that SentencePiece cuts: those with BPE files cannot be imported" : "");
     if (!is_made_of(package, "-_.+"))
         return unusable(err, "OPUS-MT's card", "a package has a name that is not a file's");
     const char *dash = strchr(pair, '-');
@@ -324,11 +326,6 @@ static struct plan_file *find_file(struct plan *plan, const char *name) {
         if (strcmp(plan->files[i].name, name) == 0)
             return &plan->files[i];
     return NULL;
-}
-
-static uint64_t count_of(const json_t *object, const char *key) {
-    json_int_t count = json_integer_value(json_object_get(object, key));
-    return count > 0 ? (uint64_t)count : 0;
 }
 
 /* Returns "" where the string is missing, is too long, or has control characters, which a terminal would obey. jansson has checked
