@@ -41,7 +41,7 @@ struct entry {
 
 struct fetcher {
     struct fetcher_options options; /* constant */
-    bool on_demand, mozilla, opus;  /* constant */
+    bool mozilla, opus;             /* constant */
     atomic_bool stop;
 
     pthread_mutex_t lock; /* protects everything below */
@@ -178,7 +178,7 @@ enum fetch_answer fetcher_ask(struct fetcher *fetcher, const char *source, const
 }
 
 bool fetcher_is_on(const struct fetcher *fetcher) {
-    return fetcher && fetcher->on_demand;
+    return fetcher && fetcher->options.sources;
 }
 
 bool fetcher_could(struct fetcher *fetcher, const char *source, const char *target) {
@@ -552,7 +552,7 @@ struct fetcher *fetcher_create(const struct fetcher_options *options) {
     if (!fetcher)
         return NULL;
     fetcher->options = *options;
-    fetcher->on_demand = options->sources != NULL;
+
     fetcher->mozilla = options->sources && is_listed(options->sources, "mozilla", 0);
     fetcher->opus = options->sources && is_listed(options->sources, "opus", 0);
     pthread_mutex_init(&fetcher->lock, NULL);
