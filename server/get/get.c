@@ -613,14 +613,11 @@ static bool fits(const char *pair, const char *pattern) {
 }
 
 enum get_status get_list(const struct get_options *options, const char *what, FILE *out, struct error *err) {
-    static const char argos[] = "argos:", mozilla[] = "mozilla:";
     struct job job;
     struct listed *list = NULL;
     size_t count = 0, shown = 0;
-    enum source_kind kind = strncmp(what, argos, strlen(argos)) == 0 ? SOURCE_ARGOS : SOURCE_MOZILLA;
-    const char *pattern = what + (kind == SOURCE_ARGOS                           ? strlen(argos)
-                                  : strncmp(what, mozilla, strlen(mozilla)) == 0 ? strlen(mozilla)
-                                                                                 : 0);
+    enum source_kind kind = strncmp(what, "argos:", 6) == 0 ? SOURCE_ARGOS : SOURCE_MOZILLA;
+    const char *pattern = kind == SOURCE_ARGOS ? what + 6 : strncmp(what, "mozilla:", 8) == 0 ? what + 8 : what;
     job_init(&job, options);
     enum get_status status = make_work(&job, ".get", err);
     const struct source_options sources = sources_of(&job);
