@@ -17,24 +17,17 @@ enum {
 
 /* ---- both languages: what separates a sentence and the translation below it ---- */
 
-/* Returns what precedes the segment in its line. */
-static struct html_bytes lead_of(const struct html *html, const struct html_segment *segment) {
-    const struct html_piece *before = segment->first > 0 ? &html->pieces[segment->first - 1] : NULL;
-    struct html_bytes lead = nothing;
-    if (!before || before->kind != PIECE_BREAK)
-        return lead;
-    lead = (struct html_bytes){before->raw, before->length};
-    for (const char *c = before->raw; c < before->raw + before->length; c++)
-        if (*c == '\n' || *c == '\r')
-            lead = bytes_between(c + 1, before->raw + before->length);
-    return lead;
-}
-
 /* For plain text: a line below, indented as the sentence is. */
 static void text_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after) {
     if (after)
         return;
-    struct html_bytes rest = {"\n", 1}, lead = lead_of(html, segment);
+    const struct html_piece *before = segment->first > 0 ? &html->pieces[segment->first - 1] : NULL;
+    struct html_bytes rest = {"\n", 1}, lead = nothing; /* what precedes the segment in its line */
+    if (before && before->kind == PIECE_BREAK)
+        lead = (struct html_bytes){before->raw, before->length};
+    for (const char *c = lead.start, *end = c + lead.length; c < end; c++)
+        if (*c == '\n' || *c == '\r')
+            lead = bytes_between(c + 1, end);
     if (segment->end < html->piece_count)
         rest = (struct html_bytes){html->pieces[segment->end].raw, html->pieces[segment->end].length};
     const char *line_end = memmem(rest.start, rest.length, "\r\n", 2) ? "\r\n"
@@ -55,19 +48,13 @@ static void markdown_below(struct html_buffer *out, const struct html *html, con
     html_put_string(out, after ? "" : "<br>");
 }
 
-/* Returns whether the segment is in an element that may contain only text. */
-static bool holds_text_only(const struct html *html, const struct html_segment *segment) {
-    static const char *const names[] = {"<title", "<option"};
-    const struct html_piece *before = segment->first > 0 ? &html->pieces[segment->first - 1] : NULL;
-    for (size_t i = 0; before && i < sizeof names / sizeof *names; i++)
-        if (before->length > strlen(names[i]) && strncasecmp(before->raw, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
 /* For HTML: <br/>, and an element that states the language. */
 static void markup_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after) {
-    bool plain = holds_text_only(html, segment);
+    static const char *const names[] = {"<title", "<option"}; /* elements that may contain only text */
+    const struct html_piece *before = segment->first > 0 ? &html->pieces[segment->first - 1] : NULL;
+    bool plain = false;
+    for (size_t i = 0; before && i < sizeof names / sizeof *names; i++)
+        plain |= before->length > strlen(names[i]) && strncasecmp(before->raw, names[i], strlen(names[i])) == 0;
     if (after) {
         html_put_string(out, plain ? "" : "</span>");
     } else if (plain) {
@@ -227,8 +214,6 @@ void document_note(const struct document *document, const char *at, const char *
 
 /* ---- encodings ---- */
 
-static const char windows_1252[] = "Windows-1252";
-
 /* The characters of the bytes 0x80 to 0x9f; 0: none. */
 static const uint16_t latin_marks[32] = {0x20ac, 0,      0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021, 0x2c6,  0x2030, 0x160,
                                          0x2039, 0x152,  0,      0x17d,  0,      0,      0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
@@ -285,12 +270,6 @@ static int from_utf16(struct document *document, enum order order, struct arena 
     return 0;
 }
 
-/* True for languages whose older files are in encodings that look like Windows-1252. */
-static bool has_other_encoding(const char *language) {
-    static const char all[] = "cs sk pl hu sl hr bs ro sq tr lt lv et vi ru uk bg sr mk be el he ar fa th ja zh ko";
-    return language && bytes_among_any_case((struct html_bytes){language, strcspn(language, "-_@")}, all);
-}
-
 /* A file in Windows-1252 has few letters beyond ASCII and no sequence that is valid UTF-8; otherwise it is a broken file in
  * UTF-8. */
 static bool is_latin(const char *text, size_t length) {
@@ -309,20 +288,6 @@ static bool is_latin(const char *text, size_t length) {
     return LATIN_PARTS * others <= letters && sequences == 0;
 }
 
-static int from_latin(struct document *document, struct arena *arena, struct error *err) {
-    char *text = arena_alloc(arena, 3 * document->length + 1, 1), *out = text;
-    if (!text)
-        return error_memory(err);
-    for (size_t i = 0; i < document->length; i++) {
-        unsigned char c = (unsigned char)document->source[i];
-        out += character_put(c >= 0x80 && c < 0xa0 ? latin_marks[c - 0x80] : c, out);
-    }
-    document->source = text;
-    document->length = (size_t)(out - text);
-    document_note(document, text, "encoding", "the file is not UTF-8 and was read as %s; its translation is UTF-8", windows_1252);
-    return 0;
-}
-
 /* Returns the line of the first byte that is not UTF-8, or that is zero if `zero`; 0: all bytes are valid. *valid: the line is
  * UTF-8. */
 static size_t find_invalid(const char *text, size_t length, bool zero, bool *valid) {
@@ -338,20 +303,36 @@ static size_t find_invalid(const char *text, size_t length, bool zero, bool *val
 }
 
 int document_decode(struct document *document, const char *language, struct arena *arena, struct error *err) {
+    /* Languages whose older files are in encodings that look like Windows-1252. */
+    static const char others[] = "cs sk pl hu sl hr bs ro sq tr lt lv et vi ru uk bg sr mk be el he ar fa th ja zh ko";
+    static const char windows_1252[] = "Windows-1252";
     const char *text = document->source;
+    size_t length = document->length;
     bool valid;
-    if (!document->format->older_encodings || document->length >= HTML_MAX_BYTES)
+    if (!document->format->older_encodings || length >= HTML_MAX_BYTES)
         return 0;
-    enum order order = find_order((const unsigned char *)text, document->length);
+    enum order order = find_order((const unsigned char *)text, length);
     if (order != ORDER_NONE)
         return from_utf16(document, order, arena, err);
-    if (utf8_valid(text, document->length))
+    if (utf8_valid(text, length))
         return 0;
-    if (!has_other_encoding(language) && is_latin(text, document->length))
-        return from_latin(document, arena, err);
-    return error_set(err, ERROR_INPUT,
-                     "line %zu is not valid UTF-8, and the file does not look like UTF-16 or %s: save the file as UTF-8",
-                     find_invalid(text, document->length, false, &valid), windows_1252);
+    if ((language && bytes_among_any_case((struct html_bytes){language, strcspn(language, "-_@")}, others)) ||
+        !is_latin(text, length))
+        return error_set(err, ERROR_INPUT,
+                         "line %zu is not valid UTF-8, and the file does not look like UTF-16 or %s: save the file as UTF-8",
+                         find_invalid(text, length, false, &valid), windows_1252);
+    char *decoded = arena_alloc(arena, 3 * length + 1, 1), *out = decoded;
+    if (!decoded)
+        return error_memory(err);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        out += character_put(c >= 0x80 && c < 0xa0 ? latin_marks[c - 0x80] : c, out);
+    }
+    document->source = decoded;
+    document->length = (size_t)(out - decoded);
+    document_note(document, decoded, "encoding", "the file is not UTF-8 and was read as %s; its translation is UTF-8",
+                  windows_1252);
+    return 0;
 }
 
 /* ---- reading and writing ---- */
@@ -444,20 +425,36 @@ static size_t put_gap(char *to, const struct text *text, size_t begin, size_t en
     return end - begin;
 }
 
-/* Joins the outcomes of a text's sentences with the white space between them. spans [text->count]: their places in the source. */
-static int join(const struct text *text, const struct outcome *const *outcomes, const struct span *spans, struct arena *arena,
-                struct html_translation *out) {
+/* Joins the outcomes of the text's sentences with the white space between them. */
+int document_translate(const struct text *text, struct arena *arena, struct html_translation *out) {
+    struct arena made, scratch; /* scratch: for one sentence */
+    int result = -1;
+    *out = (struct html_translation){0};
+    arena_init(&made, SCRATCH_BLOCK_BYTES);
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    arena_limit(&made, arena->budget);
+    arena_limit(&scratch, arena->budget);
+    const struct outcome **outcomes = arena_alloc(&made, text->count, sizeof(struct outcome *));
+    struct span *spans = arena_alloc(&made, text->count, sizeof *spans); /* where the sentences stand in the source */
+    if (!outcomes || !spans)
+        goto done;
     size_t most = text->source_length + 1, word_count = 0, link_count = 0, length = 0, before = 0;
     for (size_t i = 0; i < text->count; i++) {
+        spans[i] = text->jobs ? text->jobs[i].source : text->sentences[i].source;
+        outcomes[i] = text->jobs ? text->jobs[i].outcome : outcome_make(&text->sentences[i], true, NULL, &made, NULL, &scratch);
+        arena_reset(&scratch);
+        if (!outcomes[i])
+            goto done;
         most += outcomes[i]->length;
         word_count += outcomes[i]->word_count;
         link_count += outcomes[i]->link_count;
     }
+
     char *joined = arena_alloc(arena, most, 1);
     struct span *words = arena_alloc(arena, word_count, sizeof *words);
     struct html_link *links = arena_alloc(arena, link_count, sizeof *links);
     if (!joined || !words || !links)
-        return -1;
+        goto done;
     word_count = link_count = 0;
     for (size_t i = 0; i < text->count; i++) {
         const struct outcome *outcome = outcomes[i];
@@ -476,28 +473,8 @@ static int join(const struct text *text, const struct outcome *const *outcomes, 
     joined[length] = '\0';
     if (segmenter_trim(joined, length).begin < length)
         *out = (struct html_translation){joined, length, text->jobs && !text->placed ? NULL : words, word_count, links, link_count};
-    return 0;
-}
-
-int document_translate(const struct text *text, struct arena *arena, struct html_translation *out) {
-    struct arena made, scratch; /* scratch: for one sentence */
-    *out = (struct html_translation){0};
-    arena_init(&made, SCRATCH_BLOCK_BYTES);
-    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
-    arena_limit(&made, arena->budget);
-    arena_limit(&scratch, arena->budget);
-    struct outcome **outcomes = arena_zalloc(&made, text->count, sizeof(struct outcome *));
-    struct span *spans = arena_alloc(&made, text->count, sizeof *spans);
-    int result = outcomes && spans ? 0 : -1;
-    for (size_t i = 0; i < text->count && result == 0; i++) {
-        spans[i] = text->jobs ? text->jobs[i].source : text->sentences[i].source;
-        outcomes[i] = text->jobs ? text->jobs[i].outcome : outcome_make(&text->sentences[i], true, NULL, &made, NULL, &scratch);
-        arena_reset(&scratch);
-        if (!outcomes[i])
-            result = -1;
-    }
-    if (result == 0)
-        result = join(text, (const struct outcome *const *)outcomes, spans, arena, out);
+    result = 0;
+done:
     arena_done(&scratch);
     arena_done(&made);
     return result;
@@ -564,14 +541,6 @@ size_t text_bullet(const char *text, size_t length) {
     return after > at && after < length ? after : 0;
 }
 
-/* True if the text begins with a small letter, as the middle of a sentence does. */
-static bool text_goes_on(const char *text, size_t length) {
-    size_t at = 0;
-    int32_t first = length > 0 ? character_next(text, length, &at) : ' ';
-    bool is_letter = !character_is_space(first) && !character_is_punctuation(first) && !(first >= '0' && first <= '9');
-    return is_letter && character_lower(first) == first && !character_is_wide(first);
-}
-
 /* ---- plain text ---- */
 
 void text_add_lines(struct html_builder *builder, struct html_bytes text, text_lead *lead, const struct html_marking *marking) {
@@ -583,8 +552,11 @@ void text_add_lines(struct html_builder *builder, struct html_bytes text, text_l
         more = line_next(&line, end);
         struct html_bytes says = more ? line_trimmed(&line) : nothing;
         size_t bullet = says.length > 0 ? lead(says.start, says.length) : 0;
-        bool continues = parts > 0 && parts < MOST_LINES && says.length > 0 && bullet == 0 &&
-                         !text_ends_sentence(last.start, last.length) && text_goes_on(says.start, says.length);
+        size_t first = 0;
+        int32_t letter = says.length > 0 ? character_next(says.start, says.length, &first) : ' ';
+        bool small = !character_is_space(letter) && !character_is_punctuation(letter) && !(letter >= '0' && letter <= '9') &&
+                     character_lower(letter) == letter && !character_is_wide(letter); /* as the middle of a sentence begins */
+        bool continues = parts > 0 && parts < MOST_LINES && small && bullet == 0 && !text_ends_sentence(last.start, last.length);
         if (continues) {
             html_end_part(builder, bytes_between(added, says.start));
         } else if (parts > 0) {

@@ -96,13 +96,6 @@ struct key_globs *key_globs_parse(const char *const *texts, size_t count, struct
     return globs;
 }
 
-static bool name_matches(const struct name_glob *glob, const char *name, size_t length) {
-    if (!glob->star)
-        return length == glob->head && memcmp(name, glob->text, length) == 0;
-    return length >= glob->head + glob->tail && memcmp(name, glob->text, glob->head) == 0 &&
-           memcmp(name + length - glob->tail, glob->text + glob->head, glob->tail) == 0;
-}
-
 /* "**" may match no name: every position that is matched before it is also matched after it. */
 static unsigned close_state(const struct glob *glob, unsigned matched) {
     for (size_t i = 0; i < glob->count; i++)
@@ -122,11 +115,14 @@ void key_globs_step(const struct key_globs *globs, const struct key_state *befor
         const struct glob *glob = &globs->all[g];
         unsigned matched = 0;
         for (size_t i = 0; i < glob->count; i++) {
+            const struct name_glob *own = &glob->names[i];
+            size_t fixed = own->head + own->tail;
             if (!(before->matched[g] >> i & 1))
                 continue;
-            if (glob->names[i].any)
+            if (own->any)
                 matched |= 1u << i;
-            else if (name_matches(&glob->names[i], name, length))
+            else if ((own->star ? length >= fixed : length == fixed) && memcmp(name, own->text, own->head) == 0 &&
+                     memcmp(name + length - own->tail, own->text + own->head, own->tail) == 0)
                 matched |= 1u << (i + 1);
         }
         out->matched[g] = close_state(glob, matched);
@@ -357,16 +353,6 @@ static void add_words(const struct html_marking *marking, struct html_builder *b
     }
 }
 
-/* Adds one or more sentences of one line. */
-static void add_sentence(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
-    struct string_owner own = {reader, string};
-    const struct html_marking marking = {.owner = &own, .written = write_part, .add_text = add_words};
-    const char *from = raw_of(string, begin);
-    html_add_break(&reader->builder, bytes_between(reader->done, from));
-    reader->done = from;
-    html_add_marked(&reader->builder, (struct html_bytes){string->text.start + begin, end - begin}, &marking);
-}
-
 /* Skips what Laravel has before an alternative: {0} and [2,*]. */
 static size_t skip_range(struct html_bytes text, size_t at) {
     size_t begin = at;
@@ -382,61 +368,63 @@ static size_t skip_range(struct html_bytes text, size_t at) {
     return after > at && after < text.length && text.start[after] == close ? after + 1 : begin;
 }
 
-/* Adds each of the alternatives between bars, as vue-i18n's plurals are written. */
+/* Adds the sentences of a line: each of the alternatives between bars, as vue-i18n's plurals are written. */
 static void add_alternatives(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
+    struct string_owner own = {reader, string};
+    const struct html_marking marking = {.owner = &own, .written = write_part, .add_text = add_words};
+    const char *text = string->text.start;
     size_t depth = 0;
     bool alternatives = false;
     for (size_t at = begin; at <= end; at++) {
-        char c = at < end ? string->text.start[at] : '|';
+        char c = at < end ? text[at] : '|';
         depth += c == '{';
         depth -= c == '}' && depth > 0;
         if (c != '|' || (depth > 0 && at < end))
             continue;
         alternatives |= at < end;
         if (alternatives)
-            begin = skip_range((struct html_bytes){string->text.start, at}, begin);
-        if (begin < at)
-            add_sentence(reader, string, begin, at);
+            begin = skip_range((struct html_bytes){text, at}, begin);
+        if (begin < at) {
+            const char *from = raw_of(string, begin);
+            html_add_break(&reader->builder, bytes_between(reader->done, from));
+            reader->done = from;
+            html_add_marked(&reader->builder, bytes_between(text + begin, text + at), &marking);
+        }
         begin = at + 1;
     }
-}
-
-/* A message that now has whole sentences in its branches is rewritten. */
-static void add_message(struct json_reader *reader, struct json_string *string, const struct icu_source *source) {
-    struct html_bytes raw = string->raw;
-    struct json_string anew = *string;
-    if (source->text.start != string->text.start) {
-        struct html_buffer written = {.arena = reader->builder.arena};
-        html_put(&written, "", 0);
-        json_escape(&written, source->text.start, source->text.length);
-        anew = (struct json_string){.raw = {written.bytes, written.length}, .text = source->text, .raw_at = written.bytes};
-        if (written.failed)
-            return; /* html_build reports that the arena has failed */
-    }
-    struct string_owner own = {reader, &anew};
-    const struct html_marking marking = {.owner = &own, .written = write_part};
-    html_add_break(&reader->builder, bytes_between(reader->done, raw.start));
-    icu_source_add(&reader->builder, source, &marking);
-    reader->done = raw.start + raw.length;
 }
 
 /* Adds the pieces of a value unless it is for programs or cannot be read. Returns -1 if memory runs out. */
 static int add_value(struct json_reader *reader, struct html_bytes raw, enum key_choice choice) {
     static const struct prose_place nowhere = {{"", 0}, {"", 0}};
     struct prose_place place = nowhere;
+    struct html_builder *builder = &reader->builder;
     struct json_string string = decode(reader, raw);
     struct html_bytes text = string.text;
-    struct icu_source source;
-    struct error error = {0};
-    if (reader->builder.failed) /* html_build reports why */
+    if (builder->failed) /* html_build reports why */
         return 0;
     if (icu_message_is(text.start, text.length)) {
-        if (icu_source_open(text, reader->builder.arena, &source, &error) == 0)
-            add_message(reader, &string, &source);
-        else if (error.code == ERROR_MEMORY)
-            return error_memory(reader->err);
-        else
+        struct icu_source source;
+        struct error error = {0};
+        if (icu_source_open(text, builder->arena, &source, &error) != 0) {
+            if (error.code == ERROR_MEMORY)
+                return error_memory(reader->err);
             document_note(reader->document, raw.start, "untranslated", "%s, so it is unchanged", error.message);
+            return 0;
+        }
+        if (source.text.start != text.start) { /* whole sentences have moved into its branches, so it is rewritten */
+            struct html_buffer written = {.arena = builder->arena};
+            html_put(&written, "", 0);
+            json_escape(&written, source.text.start, source.text.length);
+            string = (struct json_string){.raw = {written.bytes, written.length}, .text = source.text, .raw_at = written.bytes};
+            if (written.failed)
+                return 0; /* html_build reports that the arena has failed */
+        }
+        struct string_owner own = {reader, &string};
+        const struct html_marking marking = {.owner = &own, .written = write_part};
+        html_add_break(builder, bytes_between(reader->done, raw.start));
+        icu_source_add(builder, &source, &marking);
+        reader->done = raw.start + raw.length;
         return 0;
     }
     if (reader->depth > 0)
@@ -449,7 +437,7 @@ static int add_value(struct json_reader *reader, struct html_bytes raw, enum key
         return 0;
 
     /* Each of several lines may be for programs, too. */
-    for (size_t begin = 0, end; begin < text.length && !reader->builder.failed; begin = end + 1) {
+    for (size_t begin = 0, end; begin < text.length && !builder->failed; begin = end + 1) {
         end = begin;
         while (end < text.length && (unsigned char)text.start[end] >= ' ')
             end++;
@@ -469,33 +457,6 @@ static size_t skip_digits(struct json_reader *reader) {
     return (size_t)(reader->at - begin);
 }
 
-static int read_number(struct json_reader *reader) {
-    const char *begin = reader->at;
-    reader->at += *reader->at == '-';
-    bool zero = reader->at < reader->end && *reader->at == '0';
-    size_t digits = skip_digits(reader), others = 1;
-    if (reader->at < reader->end && *reader->at == '.') {
-        reader->at++;
-        others = skip_digits(reader);
-    }
-    if (others > 0 && reader->at < reader->end && (*reader->at == 'e' || *reader->at == 'E')) {
-        reader->at++;
-        reader->at += reader->at < reader->end && (*reader->at == '+' || *reader->at == '-');
-        others = skip_digits(reader);
-    }
-    return digits == 0 || (zero && digits > 1) || others == 0 ? refuse(reader, begin, "invalid number") : 0;
-}
-
-static int read_word(struct json_reader *reader) {
-    static const char *const words[] = {"true", "false", "null"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (bytes_begin(reader->at, reader->end, words[i])) {
-            reader->at += strlen(words[i]);
-            return 0;
-        }
-    return refuse(reader, reader->at, "a value is expected here");
-}
-
 /* Moves the globs one level down, to a value of this name. */
 static void enter(struct json_reader *reader, const char *name, size_t length) {
     if (reader->places)
@@ -503,7 +464,9 @@ static void enter(struct json_reader *reader, const char *name, size_t length) {
 }
 
 static int read_value(struct json_reader *reader, enum expected *expected) {
-    char first = *reader->at;
+    static const char *const words[] = {"true", "false", "null"};
+    const char *begin = reader->at, *end = reader->end;
+    char first = *begin;
     struct level *level = reader->depth > 0 ? &reader->levels[reader->depth - 1] : NULL;
     if (level && level->open == '[') {
         char number[24];
@@ -511,7 +474,7 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
     }
     if (first == '{' || first == '[') {
         if (reader->depth == MOST_DEPTH)
-            return refuse(reader, reader->at, "objects and arrays nest deeper than 512");
+            return refuse(reader, begin, "objects and arrays nest deeper than 512");
         struct html_bytes name = level ? level->name : (struct html_bytes){"", 0};
         reader->levels[reader->depth++] = (struct level){.open = first, .name = name};
         reader->at++;
@@ -527,21 +490,27 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
         enum key_choice choice = reader->places ? key_globs_choose(reader->document->keys, &reader->places[reader->depth]) : KEY_IN;
         return whole && choice != KEY_LEFT_OUT ? add_value(reader, raw, choice) : 0;
     }
-    return first == '-' || isdigit((unsigned char)first) ? read_number(reader) : read_word(reader);
-}
-
-static int read_name(struct json_reader *reader, enum expected *expected) {
-    struct html_bytes raw;
-    bool whole;
-    *expected = COLON;
-    if (*reader->at != '"')
-        return refuse(reader, reader->at, "the name of a member is expected here");
-    if (read_string(reader, &raw, &whole) != 0)
-        return -1;
-    struct html_bytes name = whole ? decode(reader, raw).text : raw;
-    reader->levels[reader->depth - 1].name = name;
-    enter(reader, name.start, name.length);
-    return 0;
+    if (first == '-' || isdigit((unsigned char)first)) {
+        reader->at += first == '-';
+        bool zero = reader->at < end && *reader->at == '0';
+        size_t digits = skip_digits(reader), others = 1;
+        if (reader->at < end && *reader->at == '.') {
+            reader->at++;
+            others = skip_digits(reader);
+        }
+        if (others > 0 && reader->at < end && (*reader->at == 'e' || *reader->at == 'E')) {
+            reader->at++;
+            reader->at += reader->at < end && (*reader->at == '+' || *reader->at == '-');
+            others = skip_digits(reader);
+        }
+        return digits == 0 || (zero && digits > 1) || others == 0 ? refuse(reader, begin, "invalid number") : 0;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (bytes_begin(begin, end, words[i])) {
+            reader->at += strlen(words[i]);
+            return 0;
+        }
+    return refuse(reader, begin, "a value is expected here");
 }
 
 /* Reads what begins at a character that is not white space. *expected: what may come here, then what may come next. */
@@ -554,13 +523,23 @@ static int read_next(struct json_reader *reader, enum expected *expected) {
         *expected = reader->depth > 0 ? MORE : NOTHING;
         return 0;
     }
+    struct html_bytes raw;
+    bool whole;
     switch (*expected) {
     case VALUE:
     case FIRST_VALUE:
         return read_value(reader, expected);
     case NAME:
     case FIRST_NAME:
-        return read_name(reader, expected);
+        *expected = COLON;
+        if (*reader->at != '"')
+            return refuse(reader, reader->at, "the name of a member is expected here");
+        if (read_string(reader, &raw, &whole) != 0)
+            return -1;
+        raw = whole ? decode(reader, raw).text : raw;
+        reader->levels[reader->depth - 1].name = raw;
+        enter(reader, raw.start, raw.length);
+        return 0;
     case COLON:
         if (*reader->at++ != ':')
             return refuse(reader, reader->at - 1, "a colon is expected here");
@@ -624,29 +603,6 @@ static bool next_string(const char **at, const char *end, struct html_bytes *raw
     return true;
 }
 
-/* Puts the translation of a message, or the source if the translation does not have its arguments. */
-static void put_message(const struct document *document, struct json_reader *room, struct html_bytes source,
-                        struct html_bytes written, struct html_buffer *out) {
-    struct json_string from = decode(room, source), to = decode(room, written);
-    struct icu_source before;
-    struct html_bytes settled;
-    if (icu_source_open(from.text, out->arena, &before, NULL) != 0) {
-        html_put(out, written.start, written.length);
-    } else if (!icu_source_settle(&before, to.text, out->arena, &settled)) {
-        bool branches = icu_message_is(from.text.start, from.text.length);
-        if (branches)
-            document_note(document, source.start, "untranslated",
-                          "the translation of the message has different arguments, so the message is unchanged");
-        html_put(out, branches ? source.start : written.start, branches ? source.length : written.length);
-    } else if (settled.start == from.text.start) { /* nothing was translated */
-        html_put(out, source.start, source.length);
-    } else if (settled.start == to.text.start) {
-        html_put(out, written.start, written.length);
-    } else {
-        json_escape(out, settled.start, settled.length);
-    }
-}
-
 char *json_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                   size_t *out_length, struct error *err) {
     const char *source = document->source, *end = source + document->length, *at = written, *to = written + written_length;
@@ -662,8 +618,25 @@ char *json_finish(const struct document *document, const char *written, size_t w
             if (bytes_same(before, now) || !memchr(before.start, '{', before.length))
                 continue;
             html_put(&out, at, (size_t)(now.start - at));
-            put_message(document, &room, before, now, &out);
             at = now.start + now.length;
+
+            /* The translation of a message, or the source if the translation does not have its arguments. */
+            struct json_string from = decode(&room, before), translated = decode(&room, now);
+            struct html_bytes settled = translated.text;
+            struct icu_source message;
+            if (icu_source_open(from.text, arena, &message, NULL) == 0 &&
+                !icu_source_settle(&message, translated.text, arena, &settled) &&
+                icu_message_is(from.text.start, from.text.length)) {
+                document_note(document, before.start, "untranslated",
+                              "the translation of the message has different arguments, so the message is unchanged");
+                settled = from.text;
+            }
+            if (settled.start == from.text.start) /* nothing was translated */
+                html_put(&out, before.start, before.length);
+            else if (settled.start == translated.text.start)
+                html_put(&out, now.start, now.length);
+            else
+                json_escape(&out, settled.start, settled.length);
         }
     }
     html_put(&out, at, (size_t)(to - at));

@@ -168,43 +168,9 @@ static bool is_empty(const struct po_text *text) {
 
 /* ---- messages ---- */
 
-/* Reads the [1] after msgstr. */
-static int read_index(struct po_file *file, size_t index) {
-    size_t number = 0, digits = 0;
-    const char *end = end_of(file);
-    bool open = file->at < end && *file->at == '[';
-    const char *at = file->at + open;
-    for (; at < end && isdigit((unsigned char)*at) && digits < 4; at++, digits++)
-        number = number * 10 + (size_t)(*at - '0');
-    if (!open || digits == 0 || at == end || *at != ']' || number != index)
-        return error_set(file->err, ERROR_INPUT, "line %zu: msgstr[%zu] is expected here", file->line, index);
-    file->at = at + 1;
-    skip_space(file);
-    return 0;
-}
-
-static int read_translation(struct po_file *file, struct po_message *out) {
-    out->translation = file->at;
-    if (!out->plural.begin) {
-        if (!take_keyword(file, "msgstr"))
-            return refuse(file, "msgid_plural or msgstr is expected here");
-        if (file->at < end_of(file) && *file->at == '[')
-            return refuse(file, "this message has forms, but no msgid_plural");
-        out->form_count = 1;
-        return read_text(file, &out->forms[0]);
-    }
-    while (take_keyword(file, "msgstr")) {
-        if (out->form_count == MOST_FORMS)
-            return refuse(file, "the message has too many forms");
-        if (read_index(file, out->form_count) != 0 || read_text(file, &out->forms[out->form_count]) != 0)
-            return -1;
-        out->form_count++;
-    }
-    return out->form_count > 0 ? 0 : refuse(file, "msgstr[0] is expected here");
-}
-
 /* Like next_message, without looking at what the message says. */
 static int read_message(struct po_file *file, struct po_message *out) {
+    const char *end = end_of(file);
     struct po_text domain;
     *out = (struct po_message){0};
     skip_comments(file, &out->begin);
@@ -213,7 +179,7 @@ static int read_message(struct po_file *file, struct po_message *out) {
             return -1;
         skip_comments(file, &out->begin);
     }
-    if (file->at == end_of(file))
+    if (file->at == end)
         return 0;
     out->keyword = file->at;
     if (take_keyword(file, "msgctxt") && read_text(file, &out->context) != 0)
@@ -221,9 +187,33 @@ static int read_message(struct po_file *file, struct po_message *out) {
     out->line = file->line;
     if (!take_keyword(file, "msgid"))
         return refuse(file, out->context.begin ? "msgid is expected here" : "msgctxt or msgid is expected here");
-    if (read_text(file, &out->id) != 0 || (take_keyword(file, "msgid_plural") && read_text(file, &out->plural) != 0) ||
-        read_translation(file, out) != 0)
+    if (read_text(file, &out->id) != 0 || (take_keyword(file, "msgid_plural") && read_text(file, &out->plural) != 0))
         return -1;
+
+    out->translation = file->at;
+    if (!out->plural.begin && !take_keyword(file, "msgstr"))
+        return refuse(file, "msgid_plural or msgstr is expected here");
+    if (!out->plural.begin && file->at < end && *file->at == '[')
+        return refuse(file, "this message has forms, but no msgid_plural");
+    if (!out->plural.begin && read_text(file, &out->forms[out->form_count++]) != 0)
+        return -1;
+    while (out->plural.begin && take_keyword(file, "msgstr")) {
+        if (out->form_count == MOST_FORMS)
+            return refuse(file, "the message has too many forms");
+        size_t number = 0, digits = 0;
+        bool open = file->at < end && *file->at == '[';
+        const char *at = file->at + open;
+        for (; at < end && isdigit((unsigned char)*at) && digits < 4; at++, digits++)
+            number = number * 10 + (size_t)(*at - '0');
+        if (!open || digits == 0 || at == end || *at != ']' || number != out->form_count)
+            return error_set(file->err, ERROR_INPUT, "line %zu: msgstr[%zu] is expected here", file->line, out->form_count);
+        file->at = at + 1;
+        skip_space(file);
+        if (read_text(file, &out->forms[out->form_count++]) != 0)
+            return -1;
+    }
+    if (out->form_count == 0)
+        return refuse(file, "msgstr[0] is expected here");
     out->end = out->forms[out->form_count - 1].end;
     return 1;
 }
@@ -231,14 +221,6 @@ static int read_message(struct po_file *file, struct po_message *out) {
 /* The header is the message without a context whose id is empty. */
 static bool is_header(const struct po_message *message) {
     return !message->context.begin && is_empty(&message->id);
-}
-
-static bool has_header(const struct document *document) {
-    struct po_file file = {.document = document, .at = document->source, .line = 1};
-    while (read_message(&file, &file.message) == 1)
-        if (is_header(&file.message))
-            return true;
-    return false;
 }
 
 static bool next_comment(const struct po_message *message, const char **at, struct html_bytes *line) {
@@ -262,17 +244,6 @@ static bool next_flag(struct html_bytes line, const char **at, struct html_bytes
     *flag = bytes_between(begin, after);
     *at = after;
     return after > begin;
-}
-
-static void read_flags(struct po_file *file) {
-    struct html_bytes line, flag;
-    file->fuzzy = false;
-    file->notations = 0;
-    for (const char *next = file->message.begin; next_comment(&file->message, &next, &line);)
-        for (const char *at = NULL; next_flag(line, &at, &flag);) {
-            file->fuzzy |= bytes_are(flag, "fuzzy");
-            file->notations |= directives_of(flag);
-        }
 }
 
 /* ---- plural forms ---- */
@@ -395,36 +366,6 @@ static void put_field(struct html_buffer *out, const char *name, const char *val
     html_put_string(out, "\n");
 }
 
-static void put_header_fields(struct html_buffer *out, struct html_bytes header, const char *language) {
-    struct html_bytes charset, field = find_field(header, language_field);
-    const struct {
-        const char *name, *value;
-        bool anew; /* it is rewritten if it is there; it is added if not */
-    } fields[] = {
-        {language_field, language, field.length == 0 || !html_same_language(field, bytes_of(language))},
-        {"MIME-Version", "1.0", false},
-        {type_field, "text/plain; charset=UTF-8", !is_utf8(header, &charset) || !bytes_are_any_case(charset, "UTF-8")},
-        {"Content-Transfer-Encoding", "8bit", false},
-        {plural_field, plurals_of(language)->rule, !has_rule(header, language)},
-    };
-    const size_t count = sizeof fields / sizeof *fields;
-    struct line line = {.next = header.start};
-    while (line_next(&line, header.start + header.length)) {
-        size_t i = 0;
-        while (i < count && (!fields[i].anew || !is_field(&line, fields[i].name)))
-            i++;
-        if (i < count)
-            put_field(out, fields[i].name, fields[i].value);
-        else
-            html_put(out, line.begin, (size_t)(line.next - line.begin));
-    }
-    if (header.length > 0 && header.start[header.length - 1] != '\n')
-        html_put_string(out, "\n");
-    for (size_t i = 0; i < count; i++)
-        if (!find_field(header, fields[i].name).start)
-            put_field(out, fields[i].name, fields[i].value);
-}
-
 /* ---- the file ---- */
 
 static int open_file(struct po_file *file, const struct document *document, struct arena *arena, struct error *err) {
@@ -441,54 +382,53 @@ static bool lacks(const struct po_file *file, size_t form) {
     return file->fuzzy || form >= file->message.form_count || is_empty(&file->message.forms[form]);
 }
 
-/* A header that is not text stays as it is. */
-static int read_header(struct po_file *file) {
-    struct html_bytes charset;
-    const char *language = file->document->language;
-    bool ascii = true;
-    file->id = decode(file, &file->message.forms[0]);
-    file->header = messages_can_hold(file->id);
-    if (!file->header)
-        return 1;
-    for (size_t i = 0; i < file->document->length && ascii; i++)
-        ascii = (unsigned char)file->document->source[i] < 0x80;
-    if (!is_utf8(file->id, &charset) && !ascii)
-        return error_set(file->err, ERROR_INPUT,
-                         "line %zu: the character set must be UTF-8, got %.*s (msgconv --to-code=UTF-8 converts the file)",
-                         file->message.line, (int)utf8_clip(charset.start, charset.length, 20), charset.start);
-    size_t forms = count_forms(file->id);
-    file->plurals = *plurals_of(language);
-    if (has_rule(file->id, language) && forms != file->plurals.forms)
-        file->plurals = (struct po_plurals){forms, 0, NULL};
-    return 1;
-}
-
-/* A message may have fewer forms than its language, like templates of a language with one form: the missing ones need translations,
- * too. It may have more, from the rule that the file had before; those are surplus. */
-static void find_wanted(struct po_file *file) {
+static int next_message(struct po_file *file) {
     const struct po_message *message = &file->message;
+    const char *language = file->document->language;
+    struct html_bytes line, flag, charset;
+    int found = read_message(file, &file->message);
+    if (found != 1)
+        return found;
+    file->header = is_header(message);
+    file->fuzzy = file->wanted = file->surplus = false;
+    file->notations = 0;
+    for (const char *next = message->begin; next_comment(message, &next, &line);)
+        for (const char *at = NULL; next_flag(line, &at, &flag);) {
+            file->fuzzy |= bytes_are(flag, "fuzzy");
+            file->notations |= directives_of(flag);
+        }
+
+    if (file->header) {
+        bool ascii = true;
+        file->id = decode(file, &message->forms[0]);
+        file->header = messages_can_hold(file->id);
+        if (!file->header) /* it is not text, and stays as it is */
+            return 1;
+        for (size_t i = 0; i < file->document->length && ascii; i++)
+            ascii = (unsigned char)file->document->source[i] < 0x80;
+        if (!is_utf8(file->id, &charset) && !ascii)
+            return error_set(file->err, ERROR_INPUT,
+                             "line %zu: the character set must be UTF-8, got %.*s (msgconv --to-code=UTF-8 converts the file)",
+                             message->line, (int)utf8_clip(charset.start, charset.length, 20), charset.start);
+        size_t forms = count_forms(file->id);
+        file->plurals = *plurals_of(language);
+        if (has_rule(file->id, language) && forms != file->plurals.forms)
+            file->plurals = (struct po_plurals){forms, 0, NULL};
+        return 1;
+    }
+
+    /* A message may have fewer forms than its language, like templates of a language with one form: the missing ones need
+     * translations, too. It may have more, from the rule that the file had before; those are surplus. */
     size_t forms = message->plural.begin ? file->plurals.forms : 1;
     for (size_t i = forms; message->plural.begin && i < message->form_count; i++)
         file->surplus |= !is_empty(&message->forms[i]);
     for (size_t i = 0; i < forms; i++)
         file->wanted |= lacks(file, i);
     if (!file->wanted)
-        return;
+        return 1;
     file->id = decode(file, &message->id);
     file->plural = message->plural.begin ? decode(file, &message->plural) : file->id;
     file->wanted = messages_can_hold(file->id) && messages_can_hold(file->plural);
-}
-
-static int next_message(struct po_file *file) {
-    int found = read_message(file, &file->message);
-    if (found != 1)
-        return found;
-    file->header = is_header(&file->message);
-    read_flags(file);
-    file->wanted = file->surplus = false;
-    if (file->header)
-        return read_header(file);
-    find_wanted(file);
     return 1;
 }
 
@@ -598,45 +538,6 @@ int po_read(const struct document *document, struct arena *arena, struct html *o
 
 /* ---- translations with their placeholders ---- */
 
-/* A translation in two notations: as it was made, and with a number in each directive that takes the next argument. */
-struct translated {
-    struct html_buffer plain, numbered;
-    size_t marks;       /* directives that do */
-    bool ordered;       /* they are in the order of the source */
-    bool is_translated; /* there are words of a translation */
-};
-
-static void put_both(struct translated *out, const char *bytes, size_t length) {
-    html_put(&out->plain, bytes, length);
-    html_put(&out->numbered, bytes, length);
-}
-
-static struct translated read_translated(struct html_bytes message, struct arena *arena) {
-    struct translated out = {.plain.arena = arena, .numbered.arena = arena, .ordered = true};
-    put_both(&out, "", 0);
-    for (const char *at = message.start, *end = at + message.length; at < end;) {
-        const char *plain = at;
-        while (at < end && *at != MESSAGE_TRANSLATED && *at != MESSAGE_OWN)
-            at++;
-        put_both(&out, plain, (size_t)(at - plain));
-        if (at == end)
-            break;
-        if (*at == MESSAGE_TRANSLATED) {
-            out.is_translated = true;
-            at++;
-            continue;
-        }
-        size_t which = (size_t)((unsigned char)at[1] - FIRST_MARK);
-        char number[NUMBER_BYTES];
-        snprintf(number, sizeof number, "%zu$", which + 1);
-        out.ordered &= which == out.marks++;
-        put_both(&out, at + 2, 1);
-        html_put_string(&out.numbered, number);
-        at += 3;
-    }
-    return out;
-}
-
 struct found {
     struct html_bytes *all; /* [count] sorted */
     size_t count, room;
@@ -695,33 +596,57 @@ static void put_string(struct html_buffer *out, struct html_bytes text) {
     html_put_string(out, "\"");
 }
 
-/* Returns the bytes up to the end of a line, or to the last space within the width. */
-static size_t line_length(struct html_bytes text) {
-    size_t width = 0, space = 0, at = 0;
-    for (; at < text.length && text.start[at] != '\n'; at++) {
-        width += ((unsigned char)text.start[at] & 0xc0) != 0x80;
-        if (width > LINE_WIDTH && space > 0)
-            return space;
-        if (text.start[at] == ' ')
-            space = at + 1;
-    }
-    return at < text.length ? at + 1 : at;
-}
-
-/* Puts a text in one string, or over lines, as its source is. */
+/* Puts a text in one string, or over lines, as its source is. A line ends after the last space within the width. */
 static void put_text(struct po_writer *writer, struct html_bytes text, bool over_lines) {
     put_string(&writer->out, over_lines ? nothing : text);
     while (over_lines && text.length > 0) {
-        size_t length = line_length(text);
+        size_t length = 0, width = 0, space = 0;
+        for (; length < text.length && text.start[length] != '\n'; length++) {
+            width += ((unsigned char)text.start[length] & 0xc0) != 0x80;
+            if (width > LINE_WIDTH && space > 0)
+                break;
+            if (text.start[length] == ' ')
+                space = length + 1;
+        }
+        if (length < text.length)
+            length = text.start[length] == '\n' ? length + 1 : space;
         html_put_string(&writer->out, writer->line_end);
         put_string(&writer->out, (struct html_bytes){text.start, length});
         text = bytes_between(text.start + length, text.start + text.length);
     }
 }
 
+/* Puts the former header with the fields that a translation has. */
 static void put_fields(struct po_writer *writer, struct html_bytes former) {
+    const char *language = writer->file.document->language;
+    struct html_bytes charset, field = find_field(former, language_field);
+    const struct {
+        const char *name, *value;
+        bool anew; /* it is rewritten if it is there; it is added if not */
+    } fields[] = {
+        {language_field, language, field.length == 0 || !html_same_language(field, bytes_of(language))},
+        {"MIME-Version", "1.0", false},
+        {type_field, "text/plain; charset=UTF-8", !is_utf8(former, &charset) || !bytes_are_any_case(charset, "UTF-8")},
+        {"Content-Transfer-Encoding", "8bit", false},
+        {plural_field, plurals_of(language)->rule, !has_rule(former, language)},
+    };
+    const size_t count = sizeof fields / sizeof *fields;
     struct html_buffer header = {.arena = writer->arena};
-    put_header_fields(&header, former, writer->file.document->language);
+    struct line line = {.next = former.start};
+    while (line_next(&line, former.start + former.length)) {
+        size_t i = 0;
+        while (i < count && (!fields[i].anew || !is_field(&line, fields[i].name)))
+            i++;
+        if (i < count)
+            put_field(&header, fields[i].name, fields[i].value);
+        else
+            html_put(&header, line.begin, (size_t)(line.next - line.begin));
+    }
+    if (former.length > 0 && former.start[former.length - 1] != '\n')
+        html_put_string(&header, "\n");
+    for (size_t i = 0; i < count; i++)
+        if (!find_field(former, fields[i].name).start)
+            put_field(&header, fields[i].name, fields[i].value);
     writer->out.failed |= header.failed;
     put_text(writer, (struct html_bytes){header.bytes, header.length}, true);
 }
@@ -766,14 +691,6 @@ static void put_comments(struct po_writer *writer, bool fuzzy) {
         put_flags(writer, nothing, true);
 }
 
-static void put_header(struct po_writer *writer) {
-    const struct po_message *message = &writer->file.message;
-    put_comments(writer, false);
-    put_between(writer, message->keyword, message->forms[0].begin);
-    put_fields(writer, writer->file.id);
-    writer->done = message->end;
-}
-
 /* The translation of a form of a message. */
 struct form {
     struct html_bytes text;
@@ -783,107 +700,129 @@ struct form {
 
 /* Takes the next form from what was written. Returns -1 if memory runs out. */
 static int next_form(struct po_writer *writer, struct html_bytes source, struct form *out) {
+    struct arena *arena = writer->arena;
     unsigned notations = writer->file.notations;
-    struct translated translated = read_translated(messages_next(&writer->written), writer->arena);
-    struct html_bytes plain = {translated.plain.bytes, translated.plain.length};
-    struct found there, here;
-    *out = (struct form){.text = plain, .translated = translated.is_translated};
-    if (translated.plain.failed || translated.numbered.failed)
+    struct html_bytes message = messages_next(&writer->written);
+    struct html_buffer plain = {.arena = arena}, numbered = {.arena = arena};
+    size_t marks = 0;
+    bool ordered = true;
+    *out = (struct form){0};
+
+    /* As it was made, and with a number in each directive that takes the next argument. */
+    html_put(&plain, "", 0);
+    html_put(&numbered, "", 0);
+    for (const char *at = message.start, *end = at + message.length; at < end;) {
+        const char *begin = at;
+        while (at < end && *at != MESSAGE_TRANSLATED && *at != MESSAGE_OWN)
+            at++;
+        html_put(&plain, begin, (size_t)(at - begin));
+        html_put(&numbered, begin, (size_t)(at - begin));
+        if (at < end && *at == MESSAGE_TRANSLATED) {
+            out->translated = true;
+            at++;
+        } else if (at < end) {
+            size_t which = (size_t)((unsigned char)at[1] - FIRST_MARK);
+            char number[NUMBER_BYTES];
+            snprintf(number, sizeof number, "%zu$", which + 1);
+            ordered &= which == marks++;
+            html_put(&plain, at + 2, 1);
+            html_put(&numbered, at + 2, 1);
+            html_put_string(&numbered, number);
+            at += 3;
+        }
+    }
+    if (plain.failed || numbered.failed)
         return -1;
+    out->text = (struct html_bytes){plain.bytes, plain.length};
     if (icu_message_is(source.start, source.length)) {
-        out->sound = messages_settle_icu(source, plain, writer->arena, &out->text);
+        struct html_bytes written = out->text;
+        out->sound = messages_settle_icu(source, written, arena, &out->text);
         return 0;
     }
-    if (find_all(source, notations, writer->arena, &there) != 0 || find_all(plain, notations, writer->arena, &here) != 0)
+
+    struct found there, here;
+    if (find_all(source, notations, arena, &there) != 0 || find_all(out->text, notations, arena, &here) != 0)
         return -1;
-    bool same = there.count == here.count;
+    bool same = there.count == here.count, complete = marks == there.next;
     for (size_t i = 0; same && i < here.count; i++)
         same = bytes_same(there.all[i], here.all[i]);
-    bool complete = translated.marks == there.next, ordered = translated.ordered && complete;
-    bool numbered = !ordered && there.numberable && complete;
-    if (numbered)
-        out->text = (struct html_bytes){translated.numbered.bytes, translated.numbered.length};
-    out->sound = same && (ordered || numbered) && html_same_marks(source, plain, true);
+    out->sound = same && complete && (ordered || there.numberable) && html_same_marks(source, out->text, true);
+    if (!ordered && complete && there.numberable)
+        out->text = (struct html_bytes){numbered.bytes, numbered.length};
     return 0;
 }
 
-/* Puts the forms of a message with a plural; forms that were there stay. */
-static void put_forms(struct po_writer *writer, const struct form *one, const struct form *many) {
-    const struct po_message *message = &writer->file.message;
-    const struct po_plurals *plurals = &writer->file.plurals;
-    put_comments(writer, !one->sound || !many->sound || plurals->forms > 2 || writer->file.surplus);
-    put_between(writer, message->keyword, message->translation);
-    for (size_t i = 0; i < plurals->forms; i++) {
+/* Puts a message that needs a translation, if it has one; forms that were there stay. Returns -1 if memory runs out. */
+static int put_wanted(struct po_writer *writer) {
+    const struct po_file *file = &writer->file;
+    const struct po_message *message = &file->message;
+    const struct po_plurals *plurals = &file->plurals;
+    struct form one, many = {.sound = true};
+    bool plural = message->plural.begin;
+    if (next_form(writer, file->id, &one) != 0 || (plural && next_form(writer, file->plural, &many) != 0))
+        return -1;
+    if (!one.translated && !many.translated)
+        return 0;
+    put_comments(writer, !one.sound || !many.sound || (plural && (plurals->forms > 2 || file->surplus)));
+    put_between(writer, message->keyword, plural ? message->translation : message->forms[0].begin);
+    if (!plural)
+        put_text(writer, one.text, message->id.strings > 1);
+    for (size_t i = 0; plural && i < plurals->forms; i++) {
         bool is_one = plurals->forms > 1 && i == plurals->one;
         char index[sizeof "msgstr[] " + NUMBER_BYTES];
         snprintf(index, sizeof index, "msgstr[%zu] ", i);
         html_put_string(&writer->out, i > 0 ? writer->line_end : "");
         html_put_string(&writer->out, index);
-        if (lacks(&writer->file, i))
-            put_text(writer, is_one ? one->text : many->text, (is_one ? &message->id : &message->plural)->strings > 1);
+        if (lacks(file, i))
+            put_text(writer, is_one ? one.text : many.text, (is_one ? &message->id : &message->plural)->strings > 1);
         else
             put_between(writer, message->forms[i].begin, message->forms[i].end);
     }
     writer->done = message->end;
-}
-
-/* Puts a message that needs a translation, if it has one. Returns -1 if memory runs out. */
-static int put_wanted(struct po_writer *writer) {
-    const struct po_file *file = &writer->file;
-    const struct po_message *message = &file->message;
-    struct form one, many = {0};
-    bool plural = message->plural.begin;
-    if (next_form(writer, file->id, &one) != 0 || (plural && next_form(writer, file->plural, &many) != 0))
-        return -1;
-    if (plural && (one.translated || many.translated)) {
-        put_forms(writer, &one, &many);
-    } else if (!plural && one.translated) {
-        put_comments(writer, !one.sound);
-        put_between(writer, message->keyword, message->forms[0].begin);
-        put_text(writer, one.text, message->id.strings > 1);
-        writer->done = message->end;
-    }
     return 0;
-}
-
-static int put_all(struct po_writer *writer, const struct document *document, struct error *err) {
-    const struct po_file *file = &writer->file;
-    if (open_file(&writer->file, document, writer->arena, err) != 0)
-        return -1;
-    if (!has_header(document)) { /* without a header the file has no character set */
-        html_put_string(&writer->out, "msgid \"\"");
-        html_put_string(&writer->out, writer->line_end);
-        html_put_string(&writer->out, "msgstr ");
-        put_fields(writer, nothing);
-        html_put_string(&writer->out, writer->line_end);
-        html_put_string(&writer->out, writer->line_end);
-    }
-    while (next_message(&writer->file) == 1) {
-        const struct po_message *message = &file->message;
-        if (file->header) {
-            put_header(writer);
-        } else if (file->wanted && put_wanted(writer) != 0) {
-            return error_memory(err);
-        } else if (file->surplus && writer->done < message->end) {
-            /* The language has fewer forms than the message: the first ones stay, for a person to review. */
-            put_comments(writer, true);
-            put_between(writer, message->keyword, message->forms[file->plurals.forms - 1].end);
-            writer->done = message->end;
-        }
-    }
-    put_between(writer, writer->done, document->source + document->length);
-    return writer->out.failed ? error_memory(err) : 0;
 }
 
 char *po_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                 size_t *out_length, struct error *err) {
     struct po_writer writer = {.written = {written, written_length}, .done = document->source, .arena = arena, .out.arena = arena};
-    const char *end = memchr(document->source, '\n', document->length);
-    writer.line_end = end && end > document->source && end[-1] == '\r' ? "\r\n" : "\n";
+    struct po_file ahead = {.document = document, .at = document->source, .line = 1};
+    const struct po_file *file = &writer.file;
+    const struct po_message *message = &file->message;
+    const char *feed = memchr(document->source, '\n', document->length);
+    int header;
+    writer.line_end = feed && feed > document->source && feed[-1] == '\r' ? "\r\n" : "\n";
     html_put(&writer.out, "", 0);
-    if (!messages_translated(writer.written))
+    if (!messages_translated(writer.written)) {
         html_put(&writer.out, document->source, document->length);
-    else if (put_all(&writer, document, err) != 0)
+        return html_take(&writer.out, out_length, err);
+    }
+    if (open_file(&writer.file, document, arena, err) != 0)
         return NULL;
+    while ((header = read_message(&ahead, &ahead.message)) == 1 && !is_header(&ahead.message))
+        ;
+    if (header != 1) { /* without a header the file has no character set */
+        html_put_string(&writer.out, "msgid \"\"");
+        html_put_string(&writer.out, writer.line_end);
+        html_put_string(&writer.out, "msgstr ");
+        put_fields(&writer, nothing);
+        html_put_string(&writer.out, writer.line_end);
+        html_put_string(&writer.out, writer.line_end);
+    }
+    while (next_message(&writer.file) == 1) {
+        if (file->header) {
+            put_comments(&writer, false);
+            put_between(&writer, message->keyword, message->forms[0].begin);
+            put_fields(&writer, file->id);
+            writer.done = message->end;
+        } else if (file->wanted && put_wanted(&writer) != 0) {
+            return error_memory(err), NULL;
+        } else if (file->surplus && writer.done < message->end) {
+            /* The language has fewer forms than the message: the first ones stay, for a person to review. */
+            put_comments(&writer, true);
+            put_between(&writer, message->keyword, message->forms[file->plurals.forms - 1].end);
+            writer.done = message->end;
+        }
+    }
+    put_between(&writer, writer.done, document->source + document->length);
     return html_take(&writer.out, out_length, err);
 }

@@ -94,15 +94,6 @@ static bool is_like_timing(const struct line *line) {
     return arrow != NULL;
 }
 
-/* True for a line of digits, which is the number of a cue if a timing line follows. */
-static bool is_number(const struct line *line) {
-    struct html_bytes text = line_trimmed(line);
-    for (size_t i = 0; i < text.length; i++)
-        if (!isdigit((unsigned char)text.start[i]))
-            return false;
-    return text.length > 0;
-}
-
 static void skip_block(struct cue_reader *reader) {
     while (line_next(&reader->line, reader->end) && !is_blank(&reader->line))
         ;
@@ -115,64 +106,60 @@ static int refuse(const struct cue_reader *reader, struct error *err) {
                      reader->vtt ? "00:01.000 --> 00:04.000" : "00:00:01,000 --> 00:00:04,000");
 }
 
-/* The first line of a cue is its number, its name, or the timing line. */
-static int read_timing(struct cue_reader *reader, struct error *err) {
-    if (!find_arrow(reader->line.begin, reader->line.end)) {
-        struct line named = reader->line;
-        if (!line_next(&reader->line, reader->end) || is_blank(&reader->line)) {
-            reader->line = named;
-            return refuse(reader, err);
-        }
-    }
-    return is_timing(&reader->line, reader->vtt) ? 0 : refuse(reader, err);
-}
-
-/* The text ends at a blank line, or before the timing line of the next cue and the number of that. */
-static int read_text(struct cue_reader *reader, struct cue *cue, struct error *err) {
-    struct line before = reader->line, before_last = before;
-    struct html_bytes without_last = {before.next, 0};
-    *cue = (struct cue){.text = without_last};
-    for (; line_next(&reader->line, reader->end) && !is_blank(&reader->line); before = reader->line) {
-        if (is_timing(&reader->line, reader->vtt)) {
-            bool numbered = cue->lines > 0 && is_number(&before);
-            reader->line = numbered ? before_last : before; /* these lines are read again */
-            cue->text = numbered ? without_last : cue->text;
-            cue->lines -= numbered;
-            return 0;
-        }
-        if (is_like_timing(&reader->line))
-            return refuse(reader, err);
-        before_last = before;
-        without_last = cue->text;
-        cue->text = bytes_between(cue->text.start, reader->line.end);
-        cue->lines++;
-    }
-    return 0;
-}
-
 /* Returns 1 with the next cue, 0 after the last, or -1 with ERROR_INPUT if a block is not a cue. */
 static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *err) {
-    if (reader->vtt && reader->line.number == 0) {
-        if (!line_next(&reader->line, reader->end) || !begins_with(&reader->line, "WEBVTT"))
+    struct line *line = &reader->line;
+    if (reader->vtt && line->number == 0) {
+        if (!line_next(line, reader->end) || !begins_with(line, "WEBVTT"))
             return error_set(err, ERROR_INPUT, "line 1: a WebVTT file must begin with \"WEBVTT\"");
-        if (!is_blank(&reader->line))
+        if (!is_blank(line))
             skip_block(reader);
     }
-    while (line_next(&reader->line, reader->end)) {
-        const struct line *line = &reader->line;
-        if (is_blank(line))
-            continue;
+    for (bool found = false; !found;) {
+        if (!line_next(line, reader->end))
+            return 0;
+        found = !is_blank(line);
         if (reader->vtt && !find_arrow(line->begin, line->end) &&
             (begins_with(line, "NOTE") || begins_with(line, "STYLE") || begins_with(line, "REGION"))) {
             skip_block(reader);
-            continue;
+            found = false;
         }
-        if (read_timing(reader, err) != 0)
-            return -1;
-        reader->number++;
-        return read_text(reader, cue, err) == 0 ? 1 : -1;
     }
-    return 0;
+
+    /* The first line of a cue is its number, its name, or the timing line. */
+    struct line named = *line;
+    if (!find_arrow(line->begin, line->end) && (!line_next(line, reader->end) || is_blank(line))) {
+        *line = named;
+        return refuse(reader, err);
+    }
+    if (!is_timing(line, reader->vtt))
+        return refuse(reader, err);
+    reader->number++;
+
+    /* The text ends at a blank line, or before the timing line of the next cue and the number of that. */
+    struct line before = *line, before_last = before;
+    struct html_bytes without_last = {before.next, 0};
+    *cue = (struct cue){.text = without_last};
+    for (; line_next(line, reader->end) && !is_blank(line); before = *line) {
+        if (is_timing(line, reader->vtt)) {
+            struct html_bytes last = line_trimmed(&before);
+            size_t digits = 0;
+            while (digits < last.length && isdigit((unsigned char)last.start[digits]))
+                digits++;
+            bool numbered = cue->lines > 0 && digits > 0 && digits == last.length;
+            *line = numbered ? before_last : before; /* these lines are read again */
+            cue->text = numbered ? without_last : cue->text;
+            cue->lines -= numbered;
+            return 1;
+        }
+        if (is_like_timing(line))
+            return refuse(reader, err);
+        before_last = before;
+        without_last = cue->text;
+        cue->text = bytes_between(cue->text.start, line->end);
+        cue->lines++;
+    }
+    return 1;
 }
 
 /* One line of a cue's text, from *at, which is moved to the next. */
@@ -244,8 +231,11 @@ static bool read_mark(const char *at, const char *end, bool vtt, struct mark *ma
     return vtt || known;
 }
 
+/* Finds the tags of a text, and pairs each end with the start that it nests with. If too many are open, the outermost is dropped.
+ */
 static int find_marks(struct html_bytes text, bool vtt, struct marks *marks, struct arena *arena, struct error *err) {
     const char *end = text.start + text.length;
+    size_t open[MOST_OPEN], depth = 0;
     marks->count = 0;
     for (const char *at = text.start; at < end;) {
         struct mark mark;
@@ -259,29 +249,19 @@ static int find_marks(struct html_bytes text, bool vtt, struct marks *marks, str
         if (!all)
             return error_memory(err);
         marks->all = all;
-        all[marks->count++] = mark;
-        at = mark.raw.start + mark.raw.length;
-    }
-
-    /* Pair each end with the start that it nests with. If too many are open, the outermost is dropped. */
-    struct mark *open[MOST_OPEN];
-    size_t depth = 0;
-    for (size_t i = 0; i < marks->count; i++) {
-        struct mark *mark = &marks->all[i];
         size_t top = depth;
-        if (mark->kind == MARK_START) {
+        while (mark.kind == MARK_END && top > 0 && strcasecmp(all[open[top - 1]].name, mark.name) != 0)
+            top--;
+        if (mark.kind == MARK_START) {
             if (depth == MOST_OPEN)
                 memmove(open, open + 1, --depth * sizeof *open);
-            open[depth++] = mark;
+            open[depth++] = marks->count;
+        } else if (mark.kind == MARK_END && top > 0) {
+            depth = top - 1;
+            mark.paired = all[open[depth]].paired = true;
         }
-        if (mark->kind != MARK_END)
-            continue;
-        while (top > 0 && strcasecmp(open[top - 1]->name, mark->name) != 0)
-            top--;
-        if (top == 0)
-            continue;
-        depth = top - 1;
-        mark->paired = open[depth]->paired = true;
+        all[marks->count++] = mark;
+        at = mark.raw.start + mark.raw.length;
     }
     return 0;
 }
@@ -291,27 +271,6 @@ static int find_marks(struct html_bytes text, bool vtt, struct marks *marks, str
 static size_t skip_others(const struct html_marking *marking, const char *at, const char *end) {
     bool arrow = marking->owner != NULL;
     return *at == '`' || *at == ':' || (*at == '<' && (arrow || (end - at > 1 && (at[1] == '!' || at[1] == '?'))));
-}
-
-/* Adds the pieces of a cue's text: tags with an end surround their words, others are units. */
-static int add_text(struct html_builder *builder, struct html_bytes text, bool vtt, struct marks *marks, struct error *err) {
-    const char *at = text.start, *end = at + text.length;
-    const struct html_marking own = {.owner = find_arrow(at, end), .skip = skip_others};
-    if (find_marks(text, vtt, marks, builder->arena, err) != 0)
-        return -1;
-    for (size_t i = 0; i < marks->count; i++) {
-        const struct mark *mark = &marks->all[i];
-        html_add_marked(builder, bytes_between(at, mark->raw.start), &own);
-        if (!mark->paired)
-            html_add_unit(builder, mark->raw);
-        else if (mark->kind == MARK_START)
-            html_add_open(builder, mark->raw);
-        else
-            html_add_close(builder, mark->raw);
-        at = mark->raw.start + mark->raw.length;
-    }
-    html_add_marked(builder, bytes_between(at, end), &own);
-    return 0;
 }
 
 /* SubRip has no references: a space keeps what looks like a mark, or like the arrow between times, from being one. Only the
@@ -343,20 +302,7 @@ struct subtitles {
     struct error *err;
 };
 
-/* The text from its first character on, after tags, quotation marks and the like. */
-static struct html_bytes without_marks(struct html_bytes text) {
-    while (text.length > 0 && strchr("<{\"'", *text.start)) {
-        const char *close = *text.start == '<'   ? memchr(text.start, '>', text.length)
-                            : *text.start == '{' ? memchr(text.start, '}', text.length)
-                                                 : text.start;
-        if (!close)
-            return text;
-        text = bytes_between(close + 1, text.start + text.length);
-    }
-    return text;
-}
-
-/* The same at the end: `going on</i>`. */
+/* The text without tags at its end: `going on</i>`. */
 static struct html_bytes without_last_mark(struct html_bytes text) {
     while (text.length > 0 && text.start[text.length - 1] == '>') {
         const char *open = memrchr(text.start, '<', text.length);
@@ -374,13 +320,6 @@ static size_t count_words(struct html_bytes text) {
     return words;
 }
 
-static struct html_bytes last_word(struct html_bytes text) {
-    const char *begin = text.start + text.length;
-    while (begin > text.start && !strchr(" \t\r\n", begin[-1]))
-        begin--;
-    return bytes_between(begin, text.start + text.length);
-}
-
 /* True for a small letter of an alphabet that has capitals. */
 static bool begins_small(struct html_bytes text) {
     size_t at = 0;
@@ -388,20 +327,23 @@ static bool begins_small(struct html_bytes text) {
     return first >= 0 && character_lower(first) == first && character_upper(first) != first;
 }
 
-/* True for words that do not end a sentence: articles, prepositions, conjunctions. */
-static bool asks_for_more(struct html_bytes word) {
-    static const char words[] =
+/* True if the text continues the sentence of the text before it. Titles and repeated words do not, though no mark ends them. */
+static bool continues(const struct subtitles *subtitles, struct html_bytes text) {
+    static const char *const alone[] = {"-", "\u2013", "\u2014", "\u266a", "\u266b", "[", "("};
+    static const char asking[] = /* words that do not end a sentence: articles, prepositions, conjunctions */
         "a an the of to in on at by for from with and or but my your our their is are was were if when because than into "
         "about between le la les un une des de du et ou mais \u00e0 au aux en dans sur pour par avec que qui est sont mon ma "
         "mes der die das den dem ein eine einen einem einer und oder aber zu im am auf von vom mit f\u00fcr bei nach dass wenn "
         "weil ist sind war mein sein el los las una y o pero con para es son del al il lo gli e di da per che";
-    return bytes_among(word, words);
-}
-
-/* True if the text continues the sentence of the text before it. Titles and repeated words do not, though no mark ends them. */
-static bool continues(const struct subtitles *subtitles, struct html_bytes text) {
-    static const char *const alone[] = {"-", "\u2013", "\u2014", "\u266a", "\u266b", "[", "("};
-    struct html_bytes before = without_last_mark(subtitles->last), now = without_marks(text);
+    struct html_bytes before = without_last_mark(subtitles->last), now = text;
+    while (now.length > 0 && strchr("<{\"'", *now.start)) { /* tags, quotation marks and the like at the begin */
+        const char *close = *now.start == '<'   ? memchr(now.start, '>', now.length)
+                            : *now.start == '{' ? memchr(now.start, '}', now.length)
+                                                : now.start;
+        if (!close)
+            break;
+        now = bytes_between(close + 1, now.start + now.length);
+    }
     size_t words = count_words(before);
     if (subtitles->parts == 0 || subtitles->parts == MOST_PARTS || text_ends_sentence(before.start, before.length) ||
         now.length == 0 || begins_with_one_of(now, alone, sizeof alone / sizeof *alone))
@@ -413,9 +355,12 @@ static bool continues(const struct subtitles *subtitles, struct html_bytes text)
         return false;
     if (begins_small(now))
         return true;
-    struct html_bytes last = last_word(before), end = without_last_mark(text);
-    return (words >= SOME_WORDS && asks_for_more(last)) ||
-           (words >= MANY_WORDS && begins_small(last) && text_ends_sentence(end.start, end.length));
+    const char *last = before.start + before.length;
+    while (last > before.start && !strchr(" \t\r\n", last[-1]))
+        last--;
+    struct html_bytes word = bytes_between(last, before.start + before.length), end = without_last_mark(text);
+    return (words >= SOME_WORDS && bytes_among(word, asking)) ||
+           (words >= MANY_WORDS && begins_small(word) && text_ends_sentence(end.start, end.length));
 }
 
 /* Ends the sentence, and adds what stands before `to`, where the next text begins or the document ends. */
@@ -428,38 +373,37 @@ static void end_sentence(struct subtitles *subtitles, const char *to) {
 }
 
 static int add_part(struct subtitles *subtitles, struct html_bytes text) {
+    struct html_builder *builder = &subtitles->builder;
+    struct marks *marks = &subtitles->marks;
     struct error inner = {0};
     size_t dash = text_bullet(text.start, text.length);
     text = bytes_between(text.start + dash, text.start + text.length);
     if (dash == 0 && continues(subtitles, text))
-        html_end_part(&subtitles->builder, bytes_between(subtitles->at, text.start));
+        html_end_part(builder, bytes_between(subtitles->at, text.start));
     else
         end_sentence(subtitles, text.start);
     subtitles->parts++;
     subtitles->last = text;
     subtitles->at = text.start + text.length;
-    html_add_part(&subtitles->builder);
-    if (add_text(&subtitles->builder, text, subtitles->cues.vtt, &subtitles->marks, &inner) == 0)
-        return 0;
-    return error_set(subtitles->err, inner.code, "cue %zu: %s", subtitles->cues.number, inner.message);
-}
+    html_add_part(builder);
+    if (find_marks(text, subtitles->cues.vtt, marks, builder->arena, &inner) != 0)
+        return error_set(subtitles->err, inner.code, "cue %zu: %s", subtitles->cues.number, inner.message);
 
-/* Each speaker's words are a separate text: as a part of a sentence they might come out empty, and a blank line would end the
- * cue. */
-static int add_dialogue(struct subtitles *subtitles, struct html_bytes text) {
-    const char *end = text.start + text.length;
-    for (const char *at = text.start; at < end;) {
-        struct html_bytes speech = cue_line(text, &at);
-        for (const char *next = at; next < end; at = next) {
-            struct html_bytes line = cue_line(text, &next);
-            if (text_bullet(line.start, line.length) > 0)
-                break;
-            speech = bytes_between(speech.start, line.start + line.length);
-        }
-        end_sentence(subtitles, speech.start);
-        if (add_part(subtitles, speech) != 0)
-            return -1;
+    /* Tags with an end surround their words, others are units. */
+    const char *at = text.start;
+    const struct html_marking own = {.owner = find_arrow(at, subtitles->at), .skip = skip_others};
+    for (size_t i = 0; i < marks->count; i++) {
+        const struct mark *mark = &marks->all[i];
+        html_add_marked(builder, bytes_between(at, mark->raw.start), &own);
+        if (!mark->paired)
+            html_add_unit(builder, mark->raw);
+        else if (mark->kind == MARK_START)
+            html_add_open(builder, mark->raw);
+        else
+            html_add_close(builder, mark->raw);
+        at = mark->raw.start + mark->raw.length;
     }
+    html_add_marked(builder, bytes_between(at, subtitles->at), &own);
     return 0;
 }
 
@@ -476,9 +420,26 @@ int subtitles_read(const struct document *document, struct arena *arena, struct 
                                   .err = err};
     struct cue cue;
     int found;
-    while ((found = next_cue(&subtitles.cues, &cue, err)) == 1)
-        if (cue.lines > 0 && (is_dialogue(&cue) ? add_dialogue(&subtitles, cue.text) : add_part(&subtitles, cue.text)) != 0)
-            return -1;
+    while ((found = next_cue(&subtitles.cues, &cue, err)) == 1) {
+        bool dialogue = is_dialogue(&cue);
+        const char *stop = cue.text.start + cue.text.length;
+        for (const char *at = cue.text.start; at < stop;) {
+            struct html_bytes speech = cue_line(cue.text, &at);
+            for (const char *next = at; next < stop; at = next) {
+                struct html_bytes line = cue_line(cue.text, &next);
+                if (dialogue && text_bullet(line.start, line.length) > 0)
+                    break;
+                speech = bytes_between(speech.start, line.start + line.length);
+            }
+
+            /* Each speaker's words are a separate text: as a part of a sentence they might come out empty, and a blank line would
+             * end the cue. */
+            if (dialogue)
+                end_sentence(&subtitles, speech.start);
+            if (add_part(&subtitles, speech) != 0)
+                return -1;
+        }
+    }
     if (found < 0)
         return -1;
     end_sentence(&subtitles, end);
@@ -521,8 +482,8 @@ static bool is_blank_at(const char *at, const char *end) {
     return at < end && strchr(" \t\r\n\v\f", *at);
 }
 
-/* White space in a tag does not separate words. */
-static int find_words(struct wrapper *wrapper, struct html_bytes text) {
+/* Finds the words of a text; white space in a tag does not separate them. If memory runs out, the arena has failed. */
+static void find_words(struct wrapper *wrapper, struct html_bytes text) {
     const char *end = text.start + text.length;
     wrapper->count = 0;
     for (const char *at = text.start; at < end;) {
@@ -549,11 +510,10 @@ static int find_words(struct wrapper *wrapper, struct html_bytes text) {
         }
         struct piece *pieces = arena_grow(wrapper->arena, wrapper->pieces, wrapper->count, &wrapper->room, 1, sizeof *pieces);
         if (!pieces)
-            return -1;
+            return;
         wrapper->pieces = pieces;
         pieces[wrapper->count++] = (struct piece){word, width};
     }
-    return 0;
 }
 
 /* Returns the number of lines of at most this width (a single word may be wider), and writes them unless line_end is NULL. */
@@ -574,10 +534,9 @@ static size_t fill(struct wrapper *wrapper, size_t width, const char *line_end) 
 }
 
 /* Writes the text in `lines` lines, or in more if it does not fit, which are as narrow as possible. */
-static int wrap(struct wrapper *wrapper, struct html_bytes text, size_t lines, const char *line_end) {
+static void wrap(struct wrapper *wrapper, struct html_bytes text, size_t lines, const char *line_end) {
     size_t widest = 0;
-    if (find_words(wrapper, text) != 0)
-        return -1;
+    find_words(wrapper, text);
     for (size_t i = 0; i < wrapper->count; i++)
         widest = wrapper->pieces[i].width > widest ? wrapper->pieces[i].width : widest;
     size_t low = widest, high = widest > LINE_WIDTH ? widest : LINE_WIDTH, needed = fill(wrapper, high, NULL);
@@ -590,20 +549,6 @@ static int wrap(struct wrapper *wrapper, struct html_bytes text, size_t lines, c
             low = middle + 1;
     }
     fill(wrapper, high, line_end);
-    return 0;
-}
-
-/* Lines of different speakers are kept apart. */
-static int wrap_cue(struct wrapper *wrapper, const struct cue *before, const struct cue *now, const char *line_end) {
-    if (!is_dialogue(before))
-        return wrap(wrapper, now->text, before->lines, line_end);
-    for (const char *at = now->text.start, *begin = at; at < now->text.start + now->text.length;) {
-        if (at > begin)
-            html_put_string(&wrapper->out, line_end);
-        if (wrap(wrapper, cue_line(now->text, &at), 1, line_end) != 0)
-            return -1;
-    }
-    return 0;
 }
 
 /* True if there is more in a cue than tags and white space. */
@@ -628,7 +573,7 @@ char *subtitles_finish(const struct document *document, const char *written, siz
     struct cue_reader cues = {.end = written + written_length, .line.next = written, .vtt = vtt};
     struct cue before, now;
     const char *at = written;
-    while (next_cue(&sources, &before, NULL) == 1 && next_cue(&cues, &now, NULL) == 1) {
+    while (!arena_failed(arena) && next_cue(&sources, &before, NULL) == 1 && next_cue(&cues, &now, NULL) == 1) {
         struct html_bytes source = before.text;
         bool lost = says_something(&before, vtt) && !says_something(&now, vtt);
         if (before.lines == 0 || (now.lines == 0 && !lost) || bytes_same(source, now.text))
@@ -647,10 +592,16 @@ char *subtitles_finish(const struct document *document, const char *written, siz
         if (document->bilingual)
             html_put_string(out, line_end);
         size_t below = out->length;
-        if (find_arrow(now.text.start, at)) /* a line that is broken before it might be a timing line */
+        if (find_arrow(now.text.start, at)) { /* a line that is broken before it might be a timing line */
             html_put(out, now.text.start, now.text.length);
-        else if (wrap_cue(&wrapper, &before, &now, line_end) != 0)
-            break;
+        } else if (!is_dialogue(&before)) {
+            wrap(&wrapper, now.text, before.lines, line_end);
+        } else {
+            for (const char *next = now.text.start; next < at;) { /* lines of different speakers are kept apart */
+                html_put_string(out, next > now.text.start ? line_end : "");
+                wrap(&wrapper, cue_line(now.text, &next), 1, line_end);
+            }
+        }
         if (document->bilingual && !out->failed && bytes_same((struct html_bytes){out->bytes + below, out->length - below}, source))
             out->bytes[out->length = begin + source.length] = '\0'; /* the translation is the same */
     }
