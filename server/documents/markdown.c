@@ -140,36 +140,6 @@ static void parse(struct markdown *markdown, const char *source, size_t length) 
     markdown->document = document;
 }
 
-/* Time is that of cmark, bounded by the budget, which is away during the parse. Returns NULL with ERROR_MEMORY, also if the budget
- * is used up, or ERROR_INPUT if the document needs more memory than it may have. Thread-safe: one parse runs at a time. */
-static struct markdown *markdown_open(const char *source, size_t length, struct budget *budget, struct error *err) {
-    static const char too_many[] = "the document has too many marks";
-    size_t endless = 0; /* cmark searches everything that follows for the end of each "<?" and "<!" */
-    for (size_t i = 0; i + 1 < length; i++)
-        endless += source[i] == '<' && (source[i + 1] == '?' || source[i + 1] == '!');
-    if (endless > MOST_STEPS / (length + 1))
-        return error_set(err, ERROR_INPUT, "%s", too_many), NULL;
-    struct markdown *markdown = calloc(1, sizeof *markdown);
-    if (!markdown)
-        return error_memory(err), NULL;
-    markdown->most = length < (MOST_BYTES - BYTES_LEAST) / BYTES_EACH ? BYTES_LEAST + length * BYTES_EACH : MOST_BYTES;
-    markdown->budget = budget;
-    call_once(&registered, cmark_gfm_core_extensions_ensure_registered);
-    budget_away(budget, true);
-    pthread_mutex_lock(&lock);
-    parse(markdown, source, length);
-    pthread_mutex_unlock(&lock);
-    budget_away(budget, false);
-    if (markdown->document)
-        return markdown;
-    if (markdown->lacked)
-        error_memory(err);
-    else
-        error_set(err, ERROR_INPUT, "%s", too_many);
-    markdown_free(markdown);
-    return NULL;
-}
-
 /* ---- the second walk ---- */
 
 /* A block with inline content. */
@@ -227,18 +197,6 @@ static const struct markdown_kept *kept_at(struct md_reader *reader, const char 
     return reader->next_kept < kept->count && kept->all[reader->next_kept].begin == byte ? &kept->all[reader->next_kept] : NULL;
 }
 
-static void add_kept(struct md_reader *reader, const struct markdown_kept *kept) {
-    reader->covered = reader->text + kept->end;
-    reader->line_ends = kept->kind == MARKDOWN_LINE;
-    struct html_bytes raw = written(reader, reader->text + kept->begin, reader->covered);
-    if (kept->kind == MARKDOWN_LINE)
-        html_add_break(&reader->builder, raw);
-    else if (kept->kind == MARKDOWN_UNIT)
-        html_add_unit(&reader->builder, raw);
-    else
-        html_add_word(&reader->builder, (struct html_bytes){"X", 1}, raw);
-}
-
 /* Adds text [length], which is written from `begin` on. */
 static void add_text(struct md_reader *reader, const char *text, size_t length, const char *begin) {
     struct html_bytes raw = written(reader, begin, reader->at), own = raw;
@@ -270,8 +228,9 @@ static bool take_unit(struct md_reader *reader, const char *after) {
     return true;
 }
 
-/* text: of the node; escapes and references may write it. */
-static bool take_text(struct md_reader *reader, const char *text) {
+/* Escapes and references may write the text of a node. */
+static bool take_text(struct md_reader *reader, cmark_node *node) {
+    const char *text = cmark_node_get_literal(node);
     const char *begin = reader->at, *end = reader->end;
     size_t length = strlen(text), read = 0, first = 0;
     while (read < length) {
@@ -279,7 +238,15 @@ static bool take_text(struct md_reader *reader, const char *text) {
         const struct markdown_kept *kept = at >= reader->covered ? kept_at(reader, at) : NULL;
         if (kept && kept->end > kept->begin) {
             add_text(reader, text + first, read - first, begin);
-            add_kept(reader, kept);
+            struct html_bytes raw = written(reader, reader->text + kept->begin, reader->text + kept->end);
+            reader->covered = reader->text + kept->end;
+            reader->line_ends = kept->kind == MARKDOWN_LINE;
+            if (kept->kind == MARKDOWN_LINE)
+                html_add_break(&reader->builder, raw);
+            else if (kept->kind == MARKDOWN_UNIT)
+                html_add_unit(&reader->builder, raw);
+            else
+                html_add_word(&reader->builder, (struct html_bytes){"X", 1}, raw);
         }
         size_t reference = at < end && *at == '&' ? markdown_reference_length(at, end) : 0;
         if (reference > 0 && isspace((unsigned char)text[read])) { /* white space that cannot be written in another way */
@@ -310,20 +277,24 @@ static bool take_text(struct md_reader *reader, const char *text) {
     return true;
 }
 
-/* A sentence runs over a line end unless one of the lines stands by itself, or is nothing but an HTML tag at an end of the block.
- */
-static bool take_soft_break(struct md_reader *reader, cmark_node *node) {
-    const char *line = reader->at, *after = markdown_skip_line_end(line, reader->end);
+/* A sentence runs over a line end unless that is a hard break, or one of the lines stands by itself, or is nothing but an HTML tag
+ * at an end of the block. */
+static bool take_break(struct md_reader *reader, cmark_node *node) {
+    bool hard = cmark_node_get_type(node) == CMARK_NODE_LINEBREAK;
+    const char *line = reader->at, *end_of_line = line + (hard && line < reader->end && *line == '\\');
+    const char *after = markdown_skip_line_end(end_of_line, reader->end);
     cmark_node *previous = cmark_node_previous(node), *following = cmark_node_next(node);
     if (!after)
         return false;
     reader->at = after;
-    if (line < reader->covered)
+    struct html_bytes raw = written(reader, line, after);
+    if (hard)
+        html_add_break(&reader->builder, raw);
+    if (hard || line < reader->covered)
         return true;
     const struct markdown_kept *end = kept_at(reader, line);
     bool ends = (line == reader->covered && reader->line_ends) || (end && end->kind == MARKDOWN_LINE);
     const struct markdown_kept *next = kept_at(reader, after);
-    struct html_bytes raw = written(reader, line, after);
     bool first = previous && cmark_node_get_type(previous) == CMARK_NODE_HTML_INLINE && !cmark_node_previous(previous);
     bool last = following && cmark_node_get_type(following) == CMARK_NODE_HTML_INLINE && !cmark_node_next(following);
     bool beside_tag = (first || last) && reader->builder.depth == 0;
@@ -334,20 +305,12 @@ static bool take_soft_break(struct md_reader *reader, cmark_node *node) {
     return true;
 }
 
-static bool take_hard_break(struct md_reader *reader) {
-    const char *at = reader->at + (reader->at < reader->end && *reader->at == '\\');
-    const char *after = markdown_skip_line_end(at, reader->end);
-    if (after)
-        html_add_break(&reader->builder, written(reader, reader->at, after));
-    reader->at = after ? after : reader->at;
-    return after != NULL;
-}
-
-static bool take_code(struct md_reader *reader) {
+static bool take_code(struct md_reader *reader, cmark_node *node) {
     const char *open = reader->at, *end = reader->end;
     while (open < end && *open == '`')
         open++;
     size_t marks = (size_t)(open - reader->at);
+    (void)node;
     for (const char *at = open; marks > 0 && at < end;) {
         const char *close = at;
         while (close < end && *close == '`')
@@ -454,23 +417,8 @@ static cmark_node *find_end_tag(const struct md_reader *reader, cmark_node *star
     return NULL;
 }
 
-/* Makes one unit of the pieces between tags whose content is for programs. */
-static void join(struct md_reader *reader, const struct tag *tag) {
-    struct html_builder *builder = &reader->builder;
-    if (builder->failed)
-        return;
-    bool one = builder->html.piece_count == tag->piece + 2 && builder->html.pieces[tag->piece + 1].kind == PIECE_TEXT;
-    struct html_piece text = one ? builder->html.pieces[tag->piece + 1] : (struct html_piece){0};
-    struct html_bytes raw = written(reader, tag->begin, reader->at);
-    builder->html.piece_count = tag->piece;
-    builder->depth = tag->depth;
-    if (one)
-        html_add_word(builder, (struct html_bytes){text.raw, text.length}, raw);
-    else
-        html_add_unit(builder, raw);
-}
-
 static bool take_tag(struct md_reader *reader, cmark_node *node) {
+    struct html_builder *builder = &reader->builder;
     const char *literal = cmark_node_get_literal(node), *begin = reader->at;
     size_t length = strlen(literal);
     if ((size_t)(reader->end - begin) < length || memcmp(begin, literal, length) != 0)
@@ -482,11 +430,23 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
         if (!around->opaque)
             return take_close(reader, after);
         reader->at = after;
-        join(reader, around);
+        if (builder->failed)
+            return true;
+
+        /* The pieces between tags whose content is for programs become one unit. */
+        bool one = builder->html.piece_count == around->piece + 2 && builder->html.pieces[around->piece + 1].kind == PIECE_TEXT;
+        struct html_piece text = one ? builder->html.pieces[around->piece + 1] : (struct html_piece){0};
+        struct html_bytes raw = written(reader, around->begin, after);
+        builder->html.piece_count = around->piece;
+        builder->depth = around->depth;
+        if (one)
+            html_add_word(builder, (struct html_bytes){text.raw, text.length}, raw);
+        else
+            html_add_unit(builder, raw);
         return true;
     }
     if (strncasecmp(literal, "<br", 3) == 0 && !isalnum((unsigned char)literal[3]) && literal[3] != '-') { /* as in HTML */
-        html_add_break(&reader->builder, written(reader, begin, after));
+        html_add_break(builder, written(reader, begin, after));
         reader->at = after;
         return true;
     }
@@ -495,7 +455,7 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
     if (!close || reader->tag_count == HTML_MAX_DEPTH)
         return take_unit(reader, after);
     bool opaque = (html_element(name) & (ELEMENT_OPAQUE | ELEMENT_CODE)) != 0;
-    reader->tags[reader->tag_count++] = (struct tag){close, reader->builder.html.piece_count, reader->builder.depth, begin, opaque};
+    reader->tags[reader->tag_count++] = (struct tag){close, builder->html.piece_count, builder->depth, begin, opaque};
     return take_open(reader, after);
 }
 
@@ -508,22 +468,23 @@ static bool is_of(cmark_node *node, const char *extension) {
 
 /* Enters or leaves a node. *whole: everything in it has been taken, too. */
 static bool take_inline(struct md_reader *reader, cmark_node *node, bool enter, bool *whole) {
+    static const struct {
+        cmark_node_type type;
+        bool (*take)(struct md_reader *reader, cmark_node *node);
+    } leaves[] = {{CMARK_NODE_TEXT, take_text},
+                  {CMARK_NODE_SOFTBREAK, take_break},
+                  {CMARK_NODE_LINEBREAK, take_break},
+                  {CMARK_NODE_CODE, take_code},
+                  {CMARK_NODE_HTML_INLINE, take_tag}};
     cmark_node_type type = cmark_node_get_type(node);
     const char *at = reader->at, *end = reader->end, *after;
     bool image = type == CMARK_NODE_IMAGE, link = type == CMARK_NODE_LINK, strike = is_of(node, "strikethrough");
     bool emphasis = type == CMARK_NODE_EMPH || type == CMARK_NODE_STRONG;
     if (!enter && !image && !link && !strike && !emphasis)
         return true;
-    if (type == CMARK_NODE_TEXT)
-        return take_text(reader, cmark_node_get_literal(node));
-    if (type == CMARK_NODE_SOFTBREAK)
-        return take_soft_break(reader, node);
-    if (type == CMARK_NODE_LINEBREAK)
-        return take_hard_break(reader);
-    if (type == CMARK_NODE_CODE)
-        return take_code(reader);
-    if (type == CMARK_NODE_HTML_INLINE)
-        return take_tag(reader, node);
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++)
+        if (leaves[i].type == type)
+            return leaves[i].take(reader, node);
     if (type == CMARK_NODE_FOOTNOTE_REFERENCE)
         return take_unit(reader, markdown_skip_until(at, end, ']'));
     if (link || image) {
@@ -564,45 +525,6 @@ static bool is_row(cmark_node *block) {
     return links > 1;
 }
 
-/* Where the content of a block begins, after the marks of a heading, a cell or a task. Returns NULL if cmark does not know. */
-static const char *find_content(const struct md_reader *reader, cmark_node *node) {
-    int line = cmark_node_get_start_line(node), column = cmark_node_get_start_column(node);
-    if (line < 1 || (size_t)line > reader->line_count || column < 1)
-        return NULL;
-    const char *begin = reader->text + reader->lines[line - 1];
-    const char *end = (size_t)line < reader->line_count ? reader->text + reader->lines[line] : reader->end;
-    if (column > end - begin)
-        return NULL;
-    const char *at = markdown_skip_space(begin + column - 1, end);
-    char mark = cmark_node_get_type(node) == CMARK_NODE_HEADING ? '#' : '|';
-    if (cmark_node_get_type(node) != CMARK_NODE_PARAGRAPH)
-        while (at < end && *at == mark)
-            at++;
-    at = markdown_skip_space(at, end);
-    bool task = is_of(cmark_node_parent(node), "tasklist") && end - at > 3 && at[0] == '[' && at[2] == ']';
-    return task ? markdown_skip_space(at + 3, end) : at;
-}
-
-/* The place of a block whose content begins here. */
-static struct markdown_place find_place(const struct md_reader *reader, cmark_node *node, const char *begin) {
-    bool paragraph = cmark_node_get_type(node) == CMARK_NODE_PARAGRAPH;
-    size_t first = (size_t)cmark_node_get_start_line(node) - 1, last = first;
-    int end_line = cmark_node_get_end_line(node);
-    if (paragraph && end_line > 0 && (size_t)end_line <= reader->line_count && (size_t)end_line > first)
-        last = (size_t)end_line - 1;
-    const char *end = last + 1 < reader->line_count ? reader->text + reader->lines[last + 1] : reader->end;
-    if (is_of(node, "table_cell")) {
-        const char *after = markdown_skip_until(begin, end, '|');
-        end = after ? after - 1 : end;
-    }
-    struct markdown_place place = {(size_t)(begin - reader->text), (size_t)(end - reader->text), .paragraph = paragraph};
-    for (const char *at = reader->text + reader->lines[first]; at < begin; at++)
-        place.quotes += *at == '>';
-    cmark_node *parent = cmark_node_parent(node);
-    place.quotes_first = parent && cmark_node_get_type(parent) == CMARK_NODE_BLOCK_QUOTE && cmark_node_first_child(parent) == node;
-    return place;
-}
-
 static int compare_blocks(const void *a, const void *b) {
     const struct block *x = a, *y = b;
     return x->place.begin < y->place.begin ? -1 : x->place.begin > y->place.begin;
@@ -613,17 +535,45 @@ static int find_blocks(struct md_reader *reader, cmark_node *document) {
     struct step step = {document, true};
     reader->block_count = 0;
     while (next_step(document, &step)) {
-        cmark_node_type type = cmark_node_get_type(step.node);
-        bool text = type == CMARK_NODE_PARAGRAPH || type == CMARK_NODE_HEADING || is_of(step.node, "table_cell");
-        const char *content = step.enter && text ? find_content(reader, step.node) : NULL;
-        if (!content)
+        cmark_node *node = step.node, *parent = cmark_node_parent(node);
+        cmark_node_type type = cmark_node_get_type(node);
+        bool paragraph = type == CMARK_NODE_PARAGRAPH, cell = is_of(node, "table_cell");
+        int line = cmark_node_get_start_line(node), column = cmark_node_get_start_column(node);
+        if (!step.enter || !(paragraph || cell || type == CMARK_NODE_HEADING))
             continue;
+        if (line < 1 || (size_t)line > reader->line_count || column < 1) /* cmark does not know where it begins */
+            continue;
+        size_t first = (size_t)line - 1, last = first;
+        const char *line_begin = reader->text + reader->lines[first];
+        const char *end = first + 1 < reader->line_count ? reader->text + reader->lines[first + 1] : reader->end;
+        if (column > end - line_begin)
+            continue;
+
+        /* The content begins after the marks of a heading, a cell or a task. */
+        const char *begin = markdown_skip_space(line_begin + column - 1, end);
+        while (!paragraph && begin < end && *begin == (type == CMARK_NODE_HEADING ? '#' : '|'))
+            begin++;
+        begin = markdown_skip_space(begin, end);
+        if (is_of(parent, "tasklist") && end - begin > 3 && begin[0] == '[' && begin[2] == ']')
+            begin = markdown_skip_space(begin + 3, end);
+
+        int end_line = cmark_node_get_end_line(node);
+        if (paragraph && end_line > 0 && (size_t)end_line <= reader->line_count && (size_t)end_line > first)
+            last = (size_t)end_line - 1;
+        end = last + 1 < reader->line_count ? reader->text + reader->lines[last + 1] : reader->end;
+        const char *after = cell ? markdown_skip_until(begin, end, '|') : NULL;
+        end = after ? after - 1 : end;
+        struct markdown_place place = {(size_t)(begin - reader->text), (size_t)(end - reader->text), .paragraph = paragraph};
+        for (const char *at = line_begin; at < begin; at++)
+            place.quotes += *at == '>';
+        place.quotes_first =
+            parent && cmark_node_get_type(parent) == CMARK_NODE_BLOCK_QUOTE && cmark_node_first_child(parent) == node;
         struct block *blocks =
             arena_grow(reader->arena, reader->blocks, reader->block_count, &reader->block_room, 1, sizeof *blocks);
         if (!blocks)
             return -1;
         reader->blocks = blocks;
-        blocks[reader->block_count++] = (struct block){find_place(reader, step.node, content), step.node};
+        blocks[reader->block_count++] = (struct block){place, node};
     }
     if (reader->block_count > 0)
         qsort(reader->blocks, reader->block_count, sizeof *reader->blocks, compare_blocks);
@@ -672,33 +622,6 @@ static void take_block(struct md_reader *reader, const struct block *block) {
 
 /* ---- the whole document ---- */
 
-static int find_lines(struct md_reader *reader) {
-    struct line line = {.next = reader->text};
-    size_t room = 0, *lines = NULL;
-    while (line_next(&line, reader->end)) {
-        lines = arena_grow(reader->arena, lines, reader->line_count, &room, 1, sizeof *lines);
-        if (!lines)
-            return -1;
-        lines[reader->line_count++] = (size_t)(line.begin - reader->text);
-        reader->lines = lines;
-    }
-    return 0;
-}
-
-/* Skips the YAML or TOML between two lines of dashes or of pluses at the begin of the document. */
-static const char *skip_front_matter(const char *source, const char *end) {
-    struct line line = {.next = source};
-    if (!line_next(&line, end))
-        return source;
-    struct html_bytes mark = line_trimmed(&line);
-    if (!bytes_are(mark, "---") && !bytes_are(mark, "+++"))
-        return source;
-    while (line_next(&line, end))
-        if (bytes_same(line_trimmed(&line), mark))
-            return line.next;
-    return source;
-}
-
 /* Finds what is kept in the blocks. If there is something, the reader gets a copy that hides it. Returns -1 if memory runs out. */
 static int hide_kept(struct md_reader *reader) {
     size_t length = (size_t)(reader->end - reader->text), hidden = 0;
@@ -723,18 +646,51 @@ static int hide_kept(struct md_reader *reader) {
     return 0;
 }
 
+/* Time is that of cmark, bounded by the budget, which is away during the parse. Returns NULL with ERROR_MEMORY, also if the budget
+ * is used up, or ERROR_INPUT if the document needs more memory than it may have. Thread-safe: one parse runs at a time. */
 static struct markdown *open_text(struct md_reader *reader, struct error *err) {
-    struct markdown *markdown = markdown_open(reader->text, (size_t)(reader->end - reader->text), reader->arena->budget, err);
-    if (markdown && find_blocks(reader, markdown->document) != 0) {
-        markdown_free(markdown);
+    static const char too_many[] = "the document has too many marks";
+    const char *text = reader->text;
+    struct budget *budget = reader->arena->budget;
+    size_t length = (size_t)(reader->end - text);
+    size_t endless = 0; /* cmark searches everything that follows for the end of each "<?" and "<!" */
+    for (size_t i = 0; i + 1 < length; i++)
+        endless += text[i] == '<' && (text[i + 1] == '?' || text[i + 1] == '!');
+    if (endless > MOST_STEPS / (length + 1))
+        return error_set(err, ERROR_INPUT, "%s", too_many), NULL;
+    struct markdown *markdown = calloc(1, sizeof *markdown);
+    if (!markdown)
+        return error_memory(err), NULL;
+    markdown->most = length < (MOST_BYTES - BYTES_LEAST) / BYTES_EACH ? BYTES_LEAST + length * BYTES_EACH : MOST_BYTES;
+    markdown->budget = budget;
+    call_once(&registered, cmark_gfm_core_extensions_ensure_registered);
+    budget_away(budget, true);
+    pthread_mutex_lock(&lock);
+    parse(markdown, text, length);
+    pthread_mutex_unlock(&lock);
+    budget_away(budget, false);
+    bool bounded = !markdown->document && !markdown->lacked;
+    if (markdown->document && find_blocks(reader, markdown->document) == 0)
+        return markdown;
+    if (bounded)
+        error_set(err, ERROR_INPUT, "%s", too_many);
+    else
         error_memory(err);
-        return NULL;
-    }
-    return markdown;
+    markdown_free(markdown);
+    return NULL;
 }
 
 int md_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    const char *source = document->source, *end = source + document->length, *begin = skip_front_matter(source, end);
+    const char *source = document->source, *end = source + document->length, *begin = source;
+
+    /* Skip the YAML or TOML between two lines of dashes or of pluses at the begin of the document. */
+    struct line line = {.next = source};
+    struct html_bytes mark = line_next(&line, end) ? line_trimmed(&line) : nothing;
+    bool matter = bytes_are(mark, "---") || bytes_are(mark, "+++");
+    while (matter && begin == source && line_next(&line, end))
+        if (bytes_same(line_trimmed(&line), mark))
+            begin = line.next;
+
     struct md_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     char *decoded = arena_alloc(arena, document->length + 1, 1);
     const char **opens = arena_alloc(arena, HTML_MAX_DEPTH, sizeof *opens);
@@ -750,8 +706,14 @@ int md_read(const struct document *document, struct arena *arena, struct html *o
                                  .tags = tags,
                                  .arena = arena};
     html_add_break(&reader->builder, bytes_between(source, begin));
-    if (find_lines(reader) != 0)
-        return error_memory(err);
+    size_t room = 0, *lines = NULL; /* their begins */
+    for (line = (struct line){.next = begin}; line_next(&line, end); reader->line_count++) {
+        lines = arena_grow(arena, lines, reader->line_count, &room, 1, sizeof *lines);
+        if (!lines)
+            return error_memory(err);
+        lines[reader->line_count] = (size_t)(line.begin - begin);
+    }
+    reader->lines = lines;
 
     struct markdown *markdown = open_text(reader, err);
     if (markdown && hide_kept(reader) != 0) {
