@@ -72,25 +72,23 @@ const char *markdown_skip_until(const char *at, const char *end, char mark) {
     return NULL;
 }
 
-/* An address, in which parentheses nest, or which stands in angle brackets. */
-static const char *skip_address(const char *at, const char *end) {
+/* (address "title"); NULL if there is none. In an address parentheses nest, or it stands in angle brackets. */
+static const char *skip_target(const char *at, const char *end) {
     size_t depth = 0;
-    if (at < end && *at == '<')
-        return markdown_skip_until(at + 1, end, '>');
-    for (; at < end && !isspace((unsigned char)*at) && (*at != ')' || depth > 0); at++) {
-        if (*at == '\\' && at + 1 < end)
-            at++;
-        else if (*at == '(')
+    if (at == end || *at != '(')
+        return NULL;
+    const char *address = skip_blanks(at + 1, end);
+    bool angles = address < end && *address == '<';
+    if (angles)
+        address = markdown_skip_until(address + 1, end, '>');
+    for (; !angles && address < end && !isspace((unsigned char)*address) && (*address != ')' || depth > 0); address++) {
+        if (*address == '\\' && address + 1 < end)
+            address++;
+        else if (*address == '(')
             depth++;
-        else if (*at == ')')
+        else if (*address == ')')
             depth--;
     }
-    return at;
-}
-
-/* (address "title"); NULL if there is none. */
-static const char *skip_target(const char *at, const char *end) {
-    const char *address = at < end && *at == '(' ? skip_address(skip_blanks(at + 1, end), end) : NULL;
     if (!address)
         return NULL;
     at = skip_blanks(address, end);
@@ -176,38 +174,6 @@ static const char *find_display(struct keeper *keeper, const char *at) {
     return NULL;
 }
 
-/* Returns the end of [!NOTE] with the signs that other tools allow after it, or NULL. */
-static const char *find_alert(const char *at, const char *end) {
-    if (!bytes_begin(at, end, "[!"))
-        return NULL;
-    const char *c = at + 2;
-    while (c < end && (isalnum((unsigned char)*c) || *c == '-' || *c == '_'))
-        c++;
-    if (c == at + 2 || c == end || *c != ']')
-        return NULL;
-    c++;
-    return c < end && (*c == '+' || *c == '-') ? c + 1 : c;
-}
-
-/* True for directives that name the kind of the lines after them: ":::note", "!!! note". */
-static bool is_directive(const char *at, const char *end) {
-    if (bytes_begin(at, end, ":::"))
-        return true;
-    if (!bytes_begin(at, end, "!!! ") && !bytes_begin(at, end, "??? ") && !bytes_begin(at, end, "???+ "))
-        return false;
-    const char *name = at + strcspn(at, " ") + 1, *c = name;
-    while (c < end && islower((unsigned char)*c))
-        c++;
-    c = c > name ? markdown_skip_space(c, end) : NULL;
-    return c && (c == end || *c == '"');
-}
-
-static bool is_contents(const char *at, const char *end) {
-    while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
-        end--;
-    return bytes_among_any_case(bytes_between(at, end), "[TOC] [[TOC]] [[_TOC_]]");
-}
-
 /* Keeps what a line begins with. Returns the end of that, or `at`. */
 static const char *keep_line(struct keeper *keeper, const char *at) {
     const struct markdown_place *place = keeper->place;
@@ -215,14 +181,33 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
     if (!place->paragraph || at == line)
         return at;
     bool first = at == keeper->begin;
-    const char *alert = first && place->quotes_first ? find_alert(at, line) : NULL;
-    if (alert) {
-        keep(keeper, at, is_blank(alert, line) ? line : alert, MARKDOWN_LINE);
-        return keep(keeper, line, line, MARKDOWN_LINE);
+    if (first && place->quotes_first && bytes_begin(at, line, "[!")) { /* [!NOTE], with the signs that other tools allow after it */
+        const char *c = at + 2;
+        while (c < line && (isalnum((unsigned char)*c) || *c == '-' || *c == '_'))
+            c++;
+        if (c > at + 2 && c < line && *c == ']') {
+            c += c + 1 < line && (c[1] == '+' || c[1] == '-') ? 2 : 1;
+            keep(keeper, at, is_blank(c, line) ? line : c, MARKDOWN_LINE);
+            return keep(keeper, line, line, MARKDOWN_LINE);
+        }
     }
-    if (*at == '$' && bytes_begin(at, line, "$$"))
+
+    /* Directives name the kind of the lines after them: ":::note", "!!! note". */
+    bool directive = bytes_begin(at, line, ":::");
+    if (bytes_begin(at, line, "!!! ") || bytes_begin(at, line, "??? ") || bytes_begin(at, line, "???+ ")) {
+        const char *name = at + strcspn(at, " ") + 1, *c = name;
+        while (c < line && islower((unsigned char)*c))
+            c++;
+        const char *after = markdown_skip_space(c, line);
+        directive = c > name && (after == line || *after == '"');
+    }
+    const char *last = line;
+    while (first && last > at && (last[-1] == ' ' || last[-1] == '\t'))
+        last--;
+    bool contents = first && bytes_among_any_case(bytes_between(at, last), "[TOC] [[TOC]] [[_TOC_]]");
+    if (bytes_begin(at, line, "$$"))
         end = find_display(keeper, at);
-    else if (is_directive(at, line) || (first && is_contents(at, line)))
+    else if (directive || contents)
         end = line;
     else if (*at == ':' && at + 1 < line && (at[1] == ' ' || at[1] == '\t') && !is_blank(at + 1, line))
         end = markdown_skip_space(at + 1, line); /* defines the term in the line before */
@@ -267,16 +252,6 @@ static const char *skip_angle(struct keeper *keeper, const char *at) {
     return close ? close + 1 : at + 1;
 }
 
-/* True for an amount of money with words after it, such as "5 and pay ". */
-static bool is_amount(const char *at, const char *end) {
-    if (at == end || !isdigit((unsigned char)*at))
-        return false;
-    for (; at + 2 < end; at++)
-        if (*at == ' ' && isalpha((unsigned char)at[1]) && isalpha((unsigned char)at[2]))
-            return true;
-    return false;
-}
-
 /* Keeps $formula$, $$formula$$ and $`formula`$, if no word touches them from outside. */
 static const char *keep_formula(struct keeper *keeper, const char *at) {
     const char *stop = keeper->stop, *open = at + 1;
@@ -294,9 +269,12 @@ static const char *keep_formula(struct keeper *keeper, const char *at) {
         close += *close == '\\' && close + 1 < stop ? 2 : 1;
     if (close >= stop || close == open || !markdown_skip_marks(close, stop, '$', marks))
         return open;
-    bool spaced = isspace((unsigned char)*open) || isspace((unsigned char)close[-1]);
     const char *next = close + marks;
-    if ((marks == 1 && (spaced || is_amount(open, close))) || (next < stop && (isalnum((unsigned char)*next) || *next == '$')))
+    bool spaced = isspace((unsigned char)*open) || isspace((unsigned char)close[-1]), amount = false;
+    if (marks == 1 && isdigit((unsigned char)*open)) /* an amount of money with words after it, such as "5 and pay " */
+        for (const char *c = open; c + 2 < close && !amount; c++)
+            amount = *c == ' ' && isalpha((unsigned char)c[1]) && isalpha((unsigned char)c[2]);
+    if ((marks == 1 && (spaced || amount)) || (next < stop && (isalnum((unsigned char)*next) || *next == '$')))
         return open;
     return keep(keeper, at, next, MARKDOWN_NOUN);
 }
@@ -322,25 +300,6 @@ static const char *keep_template(struct keeper *keeper, const char *at) {
     return end ? keep(keeper, at, end + strlen(mark), MARKDOWN_UNIT) : at + 1;
 }
 
-static const char *keep_inline(struct keeper *keeper, const char *at) {
-    switch (*at) {
-    case '\\':
-        return at + 1 < keeper->stop && markdown_is_mark(at[1]) ? at + 2 : at + 1;
-    case '`':
-        return skip_code(keeper, at);
-    case '<':
-        return skip_angle(keeper, at);
-    case '$':
-        return keep_formula(keeper, at);
-    case ':':
-        return keep_shortcode(keeper, at);
-    case '{':
-        return keep_template(keeper, at);
-    default:
-        return at + 1;
-    }
-}
-
 int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place, struct arena *arena,
                        struct markdown_kept_list *list) {
     size_t from = list->count > 0 && list->all[list->count - 1].end > place->begin ? list->all[list->count - 1].end : place->begin;
@@ -356,7 +315,32 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
         at = keep_line(&keeper, at);
     while (at < keeper.stop && !keeper.failed) {
         const char *next = *at == '\n' || *at == '\r' ? markdown_skip_line_end(at, keeper.stop) : NULL;
-        at = next ? keep_line(&keeper, next) : keep_inline(&keeper, at);
+        if (next) {
+            at = keep_line(&keeper, next);
+            continue;
+        }
+        switch (*at) {
+        case '\\':
+            at += at + 1 < keeper.stop && markdown_is_mark(at[1]) ? 2 : 1;
+            break;
+        case '`':
+            at = skip_code(&keeper, at);
+            break;
+        case '<':
+            at = skip_angle(&keeper, at);
+            break;
+        case '$':
+            at = keep_formula(&keeper, at);
+            break;
+        case ':':
+            at = keep_shortcode(&keeper, at);
+            break;
+        case '{':
+            at = keep_template(&keeper, at);
+            break;
+        default:
+            at++;
+        }
     }
     return keeper.failed ? -1 : 0;
 }
@@ -383,17 +367,6 @@ static bool begins_block(const struct html_buffer *out) {
     return at == 0 || out->bytes[at - 1] == '\n' || out->bytes[at - 1] == '\r';
 }
 
-/* The byte of a text that begins a block before which a backslash keeps it from being a list, a heading or a quotation; length if
- * there is none. */
-static size_t block_mark(const char *text, size_t length) {
-    size_t digits = 0;
-    while (digits < length && isdigit((unsigned char)text[digits]))
-        digits++;
-    if (length > 0 && strchr("#>+-=", *text))
-        return 0;
-    return digits > 0 && digits < length && (text[digits] == '.' || text[digits] == ')') ? digits : length;
-}
-
 /* ASCII letters and digits, and all other characters, belong to words. */
 static bool is_of_word(char c) {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
@@ -409,15 +382,6 @@ static bool follows_bracket(const struct html_buffer *out, char c) {
             return false;
     struct html_buffer head = {.bytes = out->bytes, .length = at};
     return c == '(' || begins_block(&head);
-}
-
-/* True if an address without brackets stands right before: a backslash would become part of it. */
-static bool follows_address(const struct html_buffer *out) {
-    size_t end = out->length, at = end;
-    while (at > 0 && end - at < MOST_ADDRESS && !isspace((unsigned char)out->bytes[at - 1]) && !strchr("<>`]", out->bytes[at - 1]))
-        at--;
-    const char *word = out->bytes + at;
-    return end - at > 3 && (memchr(word, '@', end - at) || memmem(word, end - at, "://", 3) || memmem(word, end - at, "www.", 4));
 }
 
 /* True if the byte would be read as notation. before: the byte before the text. */
@@ -445,13 +409,30 @@ static bool is_marked(const char *text, size_t length, size_t at, char before) {
 }
 
 void markdown_escape(struct html_buffer *out, const char *text, size_t length) {
-    size_t first = length > 0 && begins_block(out) ? block_mark(text, length) : length;
+    size_t first = length, bare = 0, digits = 0;
+    if (length > 0 && begins_block(out)) { /* a backslash keeps the text from being a list, a heading or a quotation */
+        while (digits < length && isdigit((unsigned char)text[digits]))
+            digits++;
+        if (strchr("#>+-=", *text))
+            first = 0;
+        else if (digits > 0 && digits < length && (text[digits] == '.' || text[digits] == ')'))
+            first = digits;
+    }
     if (length > 0 && follows_bracket(out, *text))
         first = 0;
-    /* A bracket ends an address without brackets. It stays as it is unless it could open a tag. */
+
+    /* If an address without brackets stands right before, a backslash would become part of it. A bracket ends such an address; it
+     * stays as it is unless it could open a tag. */
     bool closing = length > 0 && *text == '<' && !memchr(text, '>', length);
-    size_t bare =
-        length > 0 && (closing || strchr("*_~&", *text)) && follows_address(out) ? strspn(text, closing ? "<" : "*_~&") : 0;
+    if (length > 0 && (closing || strchr("*_~&", *text))) {
+        size_t end = out->length, at = end;
+        while (at > 0 && end - at < MOST_ADDRESS && !isspace((unsigned char)out->bytes[at - 1]) &&
+               !strchr("<>`]", out->bytes[at - 1]))
+            at--;
+        const char *word = out->bytes + at;
+        if (end - at > 3 && (memchr(word, '@', end - at) || memmem(word, end - at, "://", 3) || memmem(word, end - at, "www.", 4)))
+            bare = strspn(text, closing ? "<" : "*_~&");
+    }
     char before = out->length > 0 ? out->bytes[out->length - 1] : ' ';
     for (size_t at = 0, plain = 0; at <= length; at++) {
         bool marked = at < length && (at == first || (at >= bare && is_marked(text, length, at, before)));
@@ -475,19 +456,6 @@ static void insert(struct html_buffer *out, size_t at, const char *bytes, size_t
     memcpy(out->bytes + at, bytes, length);
 }
 
-/* A link by its own text needs a name if that has changed, except in case. */
-static void close_link(struct html_buffer *out, const struct html_end *end) {
-    bool named = end->replaced != end->written; /* replaced: "][name]" */
-    size_t length = out->length - end->inside;
-    if (!named || (length == end->replaced_length - 3 && strncasecmp(out->bytes + end->inside, end->replaced + 2, length) == 0))
-        html_put(out, end->written, end->written_length);
-    else
-        html_put(out, end->replaced, end->replaced_length);
-    size_t at = end->open;
-    if (!out->failed && at > 0 && out->bytes[at] == '[' && out->bytes[at - 1] == '!' && (at < 2 || out->bytes[at - 2] != '\\'))
-        insert(out, at - 1, "\\", 1); /* otherwise it would be an image */
-}
-
 /* True for punctuation that may also stand outside of the marks. */
 static bool may_leave(int32_t c) {
     static const int32_t leaving[] = {'\'', '"', '.', ',', ':', '?', 0x2019, 0x2018, 0x201c, 0x201d, 0x201e, 0xab, 0xbb};
@@ -501,43 +469,30 @@ static bool is_in_word(int32_t c) {
     return c > 0 && !character_is_space(c) && !character_is_punctuation(c);
 }
 
-/* Leaves bytes at both ends of emphasised text outside, because marks beside white space, or between a word and punctuation, are
- * not read as such. */
-static void trim_emphasis(const char *text, size_t *begin, size_t *end, int32_t before, int32_t next) {
-    while (*begin < *end) {
-        size_t at = *begin;
-        int32_t c = character_next(text, *end, &at);
+static void close_emphasis(struct html_buffer *out, const struct html_end *end) {
+    const char *text = out->bytes;
+    size_t marks = end->inside - end->open, begin = end->inside, stop = out->length, at = end->open;
+    int32_t before = at > 0 ? character_previous(text, &at) : ' ';
+    int32_t next = end->next > 0 ? end->next : ' ';
+
+    /* Bytes at both ends stay outside, because marks beside white space, or between a word and punctuation, are not read as such.
+     */
+    while (begin < stop) {
+        at = begin;
+        int32_t c = character_next(text, stop, &at);
         if (!character_is_space(c) && !(is_in_word(before) && may_leave(c)))
             break;
         before = c;
-        *begin = at;
+        begin = at;
     }
-    while (*end > *begin) {
-        size_t at = *end;
+    while (stop > begin) {
+        at = stop;
         int32_t c = character_previous(text, &at);
         if (!character_is_space(c) && !(is_in_word(next) && may_leave(c)))
             break;
         next = c;
-        *end = at;
+        stop = at;
     }
-}
-
-/* True if words end where the marks stand, and no other marks of the same kind touch these. */
-static bool is_readable(const struct html_buffer *out, const struct html_end *end, size_t begin, size_t stop, int32_t before,
-                        int32_t next) {
-    size_t at = begin, last = stop;
-    int32_t head = character_next(out->bytes, stop, &at), tail = character_previous(out->bytes, &last);
-    char mark = out->bytes[end->open];
-    bool touches = begin == end->inside && !end->first && end->open > 0 && out->bytes[end->open - 1] == mark &&
-                   (end->open < 2 || out->bytes[end->open - 2] != '\\');
-    return !touches && (is_in_word(head) || !is_in_word(before)) && (is_in_word(tail) || !is_in_word(next));
-}
-
-static void close_emphasis(struct html_buffer *out, const struct html_end *end) {
-    size_t marks = end->inside - end->open, begin = end->inside, stop = out->length, at = end->open;
-    int32_t before = at > 0 ? character_previous(out->bytes, &at) : ' ';
-    int32_t next = end->next > 0 ? end->next : ' ';
-    trim_emphasis(out->bytes, &begin, &stop, before, next);
     if (begin == stop) { /* marks around nothing would not be marks */
         memmove(out->bytes + end->open, out->bytes + end->inside, out->length - end->inside);
         out->length -= marks;
@@ -545,18 +500,20 @@ static void close_emphasis(struct html_buffer *out, const struct html_end *end) 
         return;
     }
     size_t head = begin - end->inside;
-    at = begin;
-    before = head > 0 ? character_previous(out->bytes, &at) : before;
-    at = stop;
-    next = stop < out->length ? character_next(out->bytes, out->length, &at) : next;
-    char mark[2] = {out->bytes[end->open], out->bytes[end->open]};
+    char former = text[end->open], mark[2] = {former, former};
     if (mark[0] == '_' && (is_in_word(before) || is_in_word(next)))
         mark[0] = mark[1] = '*';
     else if (mark[0] == '*' && marks == 1 && head == 0 && end->first && before == '*' && next == '*')
         mark[0] = '_'; /* three stars on both sides would be read the other way round */
-    const char *name = mark[0] == '~' ? "del" : marks == 2 ? "strong" : "em";
     char opening[16] = {mark[0], marks == 2 ? mark[1] : '\0'}, closing[16] = {mark[0], opening[1]};
-    if (!is_readable(out, end, begin, stop, before, next)) {
+
+    /* Marks are read as such if words end where they stand, and no other marks of the same kind touch them. */
+    size_t after = begin, last = stop;
+    int32_t first_inside = character_next(text, stop, &after), last_inside = character_previous(text, &last);
+    bool touches = head == 0 && !end->first && end->open > 0 && text[end->open - 1] == former &&
+                   (end->open < 2 || text[end->open - 2] != '\\');
+    if (touches || (!is_in_word(first_inside) && is_in_word(before)) || (!is_in_word(last_inside) && is_in_word(next))) {
+        const char *name = mark[0] == '~' ? "del" : marks == 2 ? "strong" : "em";
         snprintf(opening, sizeof opening, "<%s>", name);
         snprintf(closing, sizeof closing, "</%s>", name);
     }
@@ -567,10 +524,22 @@ static void close_emphasis(struct html_buffer *out, const struct html_end *end) 
 }
 
 void markdown_close(struct html_buffer *out, const struct html_end *end) {
-    if (out->failed || end->inside == end->open || end->inside > out->length)
+    if (out->failed || end->inside == end->open || end->inside > out->length) {
         html_put(out, end->written, end->written_length);
-    else if (strchr("*_~", out->bytes[end->open]))
+        return;
+    }
+    if (strchr("*_~", out->bytes[end->open])) {
         close_emphasis(out, end);
+        return;
+    }
+
+    /* A link by its own text needs a name if that has changed, except in case. */
+    bool named = end->replaced != end->written; /* replaced: "][name]" */
+    size_t length = out->length - end->inside, at = end->open;
+    if (!named || (length == end->replaced_length - 3 && strncasecmp(out->bytes + end->inside, end->replaced + 2, length) == 0))
+        html_put(out, end->written, end->written_length);
     else
-        close_link(out, end);
+        html_put(out, end->replaced, end->replaced_length);
+    if (!out->failed && at > 0 && out->bytes[at] == '[' && out->bytes[at - 1] == '!' && (at < 2 || out->bytes[at - 2] != '\\'))
+        insert(out, at - 1, "\\", 1); /* otherwise it would be an image */
 }
