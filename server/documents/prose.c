@@ -101,25 +101,18 @@ static const char *skip_brackets(const char *at, const char *end, char open, cha
     return at;
 }
 
-static const char *skip_tag(const char *at, const char *end) {
-    const char *c = at + 1;
-    if (c == end || !(is_letter(*c) || is_in(*c, "/!?")))
-        return at;
-    while (c < end && *c != '>' && *c != '<' && c - at < MOST_MASKED)
-        c++;
-    return c < end && *c == '>' ? c + 1 : at;
-}
-
-static const char *skip_entity(const char *at, const char *end) {
-    const char *c = at + 1;
-    while (c < end && (is_letter(*c) || is_digit(*c) || *c == '#') && c - at < 32)
-        c++;
-    return c < end && *c == ';' && c > at + 1 ? c + 1 : at;
-}
-
-/* printf's, and Python's %(name)s. */
-static const char *skip_directive(const char *at, const char *end) {
-    const char *c = at + 1;
+/* Returns the end of a placeholder that begins there: {name}, {{name}}, ${name}, $t(key), printf's %s, Python's %(name)s; or `at`.
+ */
+static const char *skip_placeholder(const char *at, const char *end) {
+    if (*at == '{')
+        return skip_brackets(at, end, '{', '}');
+    const char *open = at, *after = at, *c = at + 1;
+    if (*at == '$' && end - at > 2 && at[1] == '{')
+        after = skip_brackets(open = at + 1, end, '{', '}');
+    if (*at == '$' && end - at > 3 && at[1] == 't' && at[2] == '(')
+        after = skip_brackets(open = at + 2, end, '(', ')');
+    if (*at != '%')
+        return after > open ? after : at;
     if (c < end && *c == '(') {
         c = skip_brackets(c, end, '(', ')');
         if (c == at + 1)
@@ -133,26 +126,21 @@ static const char *skip_directive(const char *at, const char *end) {
     return c < end && (*c == '@' || *c == '%' || (is_in(*c, "diouxXeEfgGaAcspn") && ends_word)) ? c + 1 : at;
 }
 
-/* Returns the end of a placeholder that begins there: {name}, {{name}}, ${name}, $t(key), %s; or `at`. */
-static const char *skip_placeholder(const char *at, const char *end) {
-    if (*at == '{')
-        return skip_brackets(at, end, '{', '}');
-    if (*at == '%')
-        return skip_directive(at, end);
-    const char *open = at, *after = at;
-    if (*at == '$' && end - at > 2 && at[1] == '{')
-        after = skip_brackets(open = at + 1, end, '{', '}');
-    if (*at == '$' && end - at > 3 && at[1] == 't' && at[2] == '(')
-        after = skip_brackets(open = at + 2, end, '(', ')');
-    return after > open ? after : at;
-}
-
 /* Replaces tags and character references by blanks, and placeholders by a number. */
 static struct html_bytes mask(struct html_bytes text, char *out) {
     const char *end = text.start + text.length;
     char *to = out;
     for (const char *at = text.start; at < end;) {
-        const char *markup = *at == '<' ? skip_tag(at, end) : *at == '&' ? skip_entity(at, end) : at;
+        const char *c = at + 1, *markup = at;
+        if (*at == '<' && c < end && (is_letter(*c) || is_in(*c, "/!?"))) {
+            while (c < end && *c != '>' && *c != '<' && c - at < MOST_MASKED)
+                c++;
+            markup = c < end && *c == '>' ? c + 1 : at;
+        } else if (*at == '&') {
+            while (c < end && (is_letter(*c) || is_digit(*c) || *c == '#') && c - at < 32)
+                c++;
+            markup = c < end && *c == ';' && c > at + 1 ? c + 1 : at;
+        }
         const char *after = markup > at ? markup : skip_placeholder(at, end);
         *to++ = markup > at ? ' ' : after > at ? masked : *at;
         at = after > at ? after : at + 1;
@@ -178,28 +166,6 @@ static bool is_other(char c) {
 /* ---- notations of one word ---- */
 
 enum word { WORD_PROGRAM, WORD_DOUBTFUL, WORD_LOWER, WORD_UPPER, WORD_OTHER /* "Save", or of another alphabet */ };
-
-/* Removes punctuation around a word, but not the "()" of a call, nor a dot, colon, hyphen or slash in front, which is a notation.
- */
-static struct html_bytes without_punctuation(struct html_bytes word) {
-    const char *begin = word.start, *end = begin + word.length;
-    bool call = word.length > 2 && ends(word, "()");
-    while (begin < end && is_in(*begin, "\"'([*"))
-        begin++;
-    while (end - begin > 2 && begin[0] == '.' && begin[1] == '.')
-        for (; begin < end && *begin == '.'; begin++)
-            ;
-    while (!call && end > begin && is_in(end[-1], "\"').,:;!?]*"))
-        end--;
-    for (size_t next = 0; begin < end && (unsigned char)*begin >= 0x80; begin += next, next = 0)
-        if (!character_is_punctuation(character_next(begin, (size_t)(end - begin), &next)))
-            break;
-    for (size_t length = (size_t)(end - begin), before = length; length > 0 && (unsigned char)begin[length - 1] >= 0x80;
-         end = begin + before, length = before)
-        if (!character_is_punctuation(character_previous(begin, &before)))
-            break;
-    return bytes_between(begin, end);
-}
 
 static bool is_vowel(char c) {
     return is_in(c, "aeiouyAEIOUY");
@@ -242,7 +208,7 @@ static enum word judge_hyphens(struct html_bytes word) {
     while (next_part(&rest, "-", &part)) {
         if (part.length == 0)
             return WORD_PROGRAM; /* --flag */
-        if (judge_letters(part) == WORD_DOUBTFUL && !all_in(part, is_upper) && part.length > MOST_LETTERS)
+        if (part.length > MOST_LETTERS && !all_in(part, is_upper))
             return WORD_DOUBTFUL;
         first = parts++ == 0 ? part : first;
         lower += all_in(part, is_lower);
@@ -306,13 +272,6 @@ static enum word judge_bars(struct html_bytes word) {
     return WORD_LOWER;
 }
 
-static bool is_ordinal(struct html_bytes word) {
-    const char *at = word.start, *end = at + word.length;
-    while (at < end && is_digit(*at))
-        at++;
-    return at > word.start && bytes_among(bytes_between(at, end), "st nd rd th er re e");
-}
-
 /* "item(s)", as in labels. */
 static bool has_optional_end(struct html_bytes word) {
     const char *open = memchr(word.start, '(', word.length), *end = word.start + word.length;
@@ -323,24 +282,29 @@ static bool has_optional_end(struct html_bytes word) {
 }
 
 static enum word judge_ascii(struct html_bytes word) {
-    bool digit = false, letter = false;
-    char other[2] = "", worst = '\0';
+    bool digit = false, letter = false, sign = false;
+    char other = '\0'; /* ' ': several kinds */
+    size_t digits = 0;
     for (size_t i = 0; i < word.length; i++) {
         char c = word.start[i];
         digit |= is_digit(c);
         letter |= is_letter(c);
         if (is_in(c, "\\@=#$^<>{}~`%[]\"*:?!"))
-            worst = c;
-        else if (!is_letter(c) && !is_digit(c) && (!*other || c != '\''))
-            *other = *other && *other != c && *other != '\'' ? ' ' : c;
+            sign = true;
+        else if (!is_letter(c) && !is_digit(c) && (!other || c != '\''))
+            other = other && other != c && other != '\'' ? ' ' : c;
     }
-    if (!letter || worst)
+    if (!letter || sign)
         return WORD_PROGRAM;
-    if (*other == '(' || *other == ')')
+    if (other == '(' || other == ')')
         return has_optional_end(word) ? WORD_OTHER : WORD_PROGRAM;
+    while (digits < word.length && is_digit(word.start[digits]))
+        digits++;
+    if (digits > 0 && bytes_among(bytes_between(word.start + digits, word.start + word.length), "st nd rd th er re e"))
+        return WORD_OTHER;
     if (digit)
-        return is_ordinal(word) ? WORD_OTHER : *other && *other != '\'' ? WORD_PROGRAM : WORD_DOUBTFUL;
-    switch (*other) {
+        return other && other != '\'' ? WORD_PROGRAM : WORD_DOUBTFUL;
+    switch (other) {
     case '\0':
         return judge_letters(word);
     case '\'':
@@ -361,7 +325,7 @@ static enum word judge_ascii(struct html_bytes word) {
     case '+':
     case ';':
         return WORD_DOUBTFUL;
-    default: /* several kinds */
+    default:
         return memchr(word.start, '_', word.length) || !memchr(word.start, '-', word.length) ||
                        memchr(word.start, '/', word.length) || memchr(word.start, '.', word.length)
                    ? WORD_PROGRAM
@@ -369,28 +333,46 @@ static enum word judge_ascii(struct html_bytes word) {
     }
 }
 
-/* Judges a word with letters beyond ASCII, which may be a path, an address or the name of a file. */
-static enum word judge_other(struct html_bytes word) {
-    bool path = begins(word, "/") || begins(word, "./") || begins(word, "../") || begins(word, "~/") || has(word, "://") ||
-                has(word, "\\") || has(word, "@");
-    if (path || memchr(word.start, '_', word.length))
-        return WORD_PROGRAM;
-    const char *dot = memrchr(word.start, '.', word.length), *end = word.start + word.length;
-    bool file = dot && dot > word.start && end - dot > 1 && judge_dots(bytes_between(dot - 1, end)) == WORD_PROGRAM;
-    return file ? WORD_PROGRAM : WORD_OTHER;
-}
-
 static enum word judge_word(struct html_bytes raw) {
     static const char *const notations[] = {"^", ".", ":", "-", "/", "#", "@", "~", "\\"};
-    struct html_bytes word = without_punctuation(raw);
+    static const char *const paths[] = {"/", "./", "../", "~/"};
+
+    /* Remove punctuation around it, but not the "()" of a call, nor a dot, colon, hyphen or slash in front, which is a notation. */
+    const char *begin = raw.start, *end = begin + raw.length;
+    bool call = raw.length > 2 && ends(raw, "()");
+    while (begin < end && is_in(*begin, "\"'([*"))
+        begin++;
+    while (end - begin > 2 && begin[0] == '.' && begin[1] == '.')
+        for (; begin < end && *begin == '.'; begin++)
+            ;
+    while (!call && end > begin && is_in(end[-1], "\"').,:;!?]*"))
+        end--;
+    for (size_t next = 0; begin < end && (unsigned char)*begin >= 0x80; begin += next, next = 0)
+        if (!character_is_punctuation(character_next(begin, (size_t)(end - begin), &next)))
+            break;
+    for (size_t length = (size_t)(end - begin), before = length; length > 0 && (unsigned char)begin[length - 1] >= 0x80;
+         end = begin + before, length = before)
+        if (!character_is_punctuation(character_previous(begin, &before)))
+            break;
+    struct html_bytes word = bytes_between(begin, end);
     if (!has_letter(word) || ends(raw, ":*"))
         return WORD_PROGRAM;
-    if (any_in(word, is_other))
-        return judge_other(word);
-    for (size_t i = 0; i < sizeof notations / sizeof *notations; i++)
+    bool ascii = !any_in(word, is_other);
+    for (size_t i = 0; ascii && i < sizeof notations / sizeof *notations; i++)
         if (begins(word, notations[i]))
             return WORD_PROGRAM;
-    return judge_ascii(word);
+    if (ascii)
+        return judge_ascii(word);
+
+    /* A word with letters beyond ASCII may be a path, an address or the name of a file. */
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (begins(word, paths[i]))
+            return WORD_PROGRAM;
+    if (has(word, "://") || has(word, "\\") || has(word, "@") || has(word, "_"))
+        return WORD_PROGRAM;
+    const char *dot = memrchr(begin, '.', word.length);
+    bool file = dot && dot > begin && end - dot > 1 && judge_dots(bytes_between(dot - 1, end)) == WORD_PROGRAM;
+    return file ? WORD_PROGRAM : WORD_OTHER;
 }
 
 /* ---- notations of a whole string ---- */
@@ -450,15 +432,6 @@ static const char units[] =
     "px em rem vh vw pt pc cm mm in ex ch fr ms s deg rad dpi B kB KB MB GB TB KiB MiB GiB kbps Mbps Hz kHz MHz GHz "
     "kg g mg km m l ml mL V W kW A K bit bits fps";
 
-/* A number, with or without a unit. */
-static bool is_measure(struct html_bytes word) {
-    size_t at = 0;
-    while (at < word.length && (is_digit(word.start[at]) || is_in(word.start[at], "+-.,")))
-        at++;
-    struct html_bytes unit = bytes_between(word.start + at, word.start + word.length);
-    return at > 0 && is_digit(word.start[at - 1]) && (unit.length == 0 || bytes_among(unit, units));
-}
-
 /* A list of fonts, a length or border, "a=b, c=d", a media query. */
 static bool is_style(struct html_bytes text) {
     static const char keywords[] =
@@ -474,7 +447,11 @@ static bool is_style(struct html_bytes text) {
     for (bool number = false; next_word(&rest, &word); words++) {
         const char *equals = memchr(word.start, '=', word.length);
         bool is_unit = number && bytes_among(word, units);
-        number = is_measure(word);
+        size_t digits = 0;
+        while (digits < word.length && (is_digit(word.start[digits]) || is_in(word.start[digits], "+-.,")))
+            digits++;
+        struct html_bytes unit = bytes_between(word.start + digits, word.start + word.length);
+        number = digits > 0 && is_digit(word.start[digits - 1]) && (unit.length == 0 || bytes_among(unit, units));
         pairs += equals && equals > word.start;
         measures += number || is_unit;
         colours += *word.start == '#';
@@ -651,8 +628,31 @@ static bool is_place(const struct prose_place *place, const char *names) {
 
 /* ---- the whole rule ---- */
 
-static enum prose judge_words(struct html_bytes text, const struct prose_place *place) {
-    struct html_bytes rest = text, word;
+enum prose prose_judge(struct html_bytes text, const struct prose_place *place, char *scratch) {
+    static const struct {
+        bool (*is)(struct html_bytes text);
+        bool signs; /* only text with signs can be one */
+        enum prose means;
+    } notations[] = {
+        {is_date_pattern, false, PROSE_PROGRAM}, {is_code, true, PROSE_PROGRAM},      {is_call, true, PROSE_PROGRAM},
+        {is_declarations, true, PROSE_PROGRAM},  {is_style, true, PROSE_PROGRAM},     {is_drawing, true, PROSE_PROGRAM},
+        {is_mail_date, true, PROSE_PROGRAM},     {is_command, false, PROSE_DOUBTFUL}, {is_classes, true, PROSE_DOUBTFUL}};
+    text = trimmed(text);
+    struct html_bytes plain = trimmed(mask(text, scratch));
+    if (!has_letter(plain))
+        return PROSE_PROGRAM;
+    if (begins(place->name, "@") || begins(place->parent, "@")) /* descriptions of a value in ARB and JSON-LD */
+        return PROSE_DOUBTFUL;
+    bool signs = false;
+    for (size_t i = 0; i < plain.length && !signs; i++)
+        signs = (unsigned char)plain.start[i] < 0x80 && !is_letter(plain.start[i]) && !is_blank(plain.start[i]);
+    if (is_person(text))
+        return PROSE_PROGRAM;
+    for (size_t i = 0; i < sizeof notations / sizeof *notations; i++)
+        if ((signs || !notations[i].signs) && notations[i].is(plain))
+            return notations[i].means;
+
+    struct html_bytes rest = plain, word;
     size_t words = 0, language = 0, doubtful = 0, capitals = 0;
     bool capital = false, lower = false;
     while (next_word(&rest, &word)) {
@@ -666,33 +666,11 @@ static enum prose judge_words(struct html_bytes text, const struct prose_place *
     }
     if (language == 0)
         return doubtful > 0 ? PROSE_DOUBTFUL : PROSE_PROGRAM;
-    bool names_itself = bytes_same_any_case(place->name, text);
+    bool names_itself = bytes_same_any_case(place->name, plain), whole = ends_in(plain, ".!?:");
     bool words_place = is_place(place, names_of_words), code_place = is_place(place, names_of_code);
-    if (words == 1 && !capital && !names_itself && (words_place || code_place) && !ends_in(text, ".!?:"))
-        return PROSE_DOUBTFUL;
-    if (words > 1 && words <= 4 && capitals == words && is_place(place, "author authors contributors maintainers"))
-        return PROSE_DOUBTFUL;
-    if (words > 1 && (lower || !capital) && !is_upper(*text.start) && !any_in(text, is_other) && !ends_in(text, ".!?:") &&
-        code_place)
+    if ((words == 1 && !capital && !names_itself && (words_place || code_place) && !whole) ||
+        (words > 1 && words <= 4 && capitals == words && is_place(place, "author authors contributors maintainers")) ||
+        (words > 1 && (lower || !capital) && !is_upper(*plain.start) && !any_in(plain, is_other) && !whole && code_place))
         return PROSE_DOUBTFUL;
     return PROSE_LANGUAGE;
-}
-
-enum prose prose_judge(struct html_bytes text, const struct prose_place *place, char *scratch) {
-    text = trimmed(text);
-    struct html_bytes plain = trimmed(mask(text, scratch));
-    if (!has_letter(plain))
-        return PROSE_PROGRAM;
-    if (begins(place->name, "@") || begins(place->parent, "@")) /* descriptions of a value in ARB and JSON-LD */
-        return PROSE_DOUBTFUL;
-    bool signs = false;
-    for (size_t i = 0; i < plain.length && !signs; i++)
-        signs = (unsigned char)plain.start[i] < 0x80 && !is_letter(plain.start[i]) && !is_blank(plain.start[i]);
-    if (is_person(text) || is_date_pattern(plain) ||
-        (signs && (is_code(plain) || is_call(plain) || is_declarations(plain) || is_style(plain) || is_drawing(plain) ||
-                   is_mail_date(plain))))
-        return PROSE_PROGRAM;
-    if (is_command(plain) || (signs && is_classes(plain)))
-        return PROSE_DOUBTFUL;
-    return judge_words(plain, place);
 }
