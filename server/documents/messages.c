@@ -240,78 +240,65 @@ static const char *percent_end(const char *at, const char *end) {
     return at[-1] != '%' && isalpha((unsigned char)at[-1]) ? at : NULL; /* %l, %t and the like without another letter */
 }
 
-/* "%1", "%L1", "%n", "%1%": returns its end, or NULL. */
-static const char *qt_end(const char *at, const char *end) {
-    const char *number = skip(at + 1, end, "L"), *after = skip(number, end, "0123456789");
-    if (after > number)
-        return after < end && *after == '%' ? after + 1 : after;
-    return at + 1 < end && (at[1] == 'n' || at[1] == '%') ? at + 2 : NULL;
-}
-
-/* Braces may hold braces: {:{width}}. "{{" and "}}" stand for one. Returns the end, or NULL. */
-static const char *braces_end(const char *at, const char *end) {
-    size_t depth = 0;
-    const char *begin = at;
-    if (end - at > 1 && at[1] == *at)
-        return at + 2;
-    for (; *begin == '{' && at < end && at - begin < MOST_BRACES && *at != '\n'; at++) {
-        depth += *at == '{';
-        depth -= *at == '}';
-        if (depth == 0)
-            return at + 1;
-    }
-    return NULL;
-}
-
-static const char *dollar_end(const char *at, const char *end) {
-    const char *held = skip_held(at + 1, end, "{", "}"), *name = at + 1;
-    while (name < end && (isalnum((unsigned char)*name) || *name == '_'))
-        name++;
-    return held > at + 1 ? held : name > at + 1 ? name : NULL;
-}
-
 size_t directive_at(unsigned notations, const char *at, const char *end) {
-    const char *after = NULL;
+    const char *after = NULL, *name = at + 1;
     if (*at == '%' && notations & DIRECTIVE_PERCENT)
         after = percent_end(at, end);
-    if (*at == '%' && !after && notations & DIRECTIVE_QT)
-        after = qt_end(at, end);
-    if ((*at == '{' || *at == '}') && notations & DIRECTIVE_BRACES)
-        after = braces_end(at, end);
-    if (*at == '$' && notations & DIRECTIVE_DOLLAR)
-        after = dollar_end(at, end);
+    if (*at == '%' && !after && notations & DIRECTIVE_QT) { /* "%1", "%L1", "%n", "%1%" */
+        const char *number = skip(name, end, "L"), *past = skip(number, end, "0123456789");
+        if (past > number)
+            after = past < end && *past == '%' ? past + 1 : past;
+        else if (name < end && (*name == 'n' || *name == '%'))
+            after = name + 1;
+    }
+    if ((*at == '{' || *at == '}') && notations & DIRECTIVE_BRACES) { /* which may hold braces: {:{width}} */
+        size_t depth = 0;
+        if (end - at > 1 && *name == *at) /* "{{" and "}}" stand for one */
+            after = at + 2;
+        for (const char *c = at; *at == '{' && !after && c < end && c - at < MOST_BRACES && *c != '\n'; c++) {
+            depth += *c == '{';
+            depth -= *c == '}';
+            if (depth == 0)
+                after = c + 1;
+        }
+    }
+    if (*at == '$' && notations & DIRECTIVE_DOLLAR) {
+        const char *held = skip_held(name, end, "{", "}"), *past = name;
+        while (past < end && (isalnum((unsigned char)*past) || *past == '_'))
+            past++;
+        after = held > name ? held : past > name ? past : NULL;
+    }
     return after ? (size_t)(after - at) : 0;
 }
 
-/* A run that looks like an address may hold directives, which then count instead. */
-static void find_other(struct directive_scan *scan) {
+bool directive_next(struct directive_scan *scan, struct span *found) {
+    const char *text = scan->text, *stop = text + scan->length;
+
+    /* Find the next placeholder of another kind. A run that looks like an address may hold directives, which then count instead. */
     bool ahead = scan->has_other && scan->other.begin >= scan->at;
     while (!ahead && scan->other_at < scan->length) {
         struct opaque_run run;
         if (scan->other_at < scan->at)
             scan->other_at = scan->at;
-        ahead = opaque_next(OPAQUE_PLACEHOLDERS, scan->text, scan->length, &scan->other_at, &run);
+        ahead = opaque_next(OPAQUE_PLACEHOLDERS, text, scan->length, &scan->other_at, &run);
         if (!ahead)
             continue;
         scan->other = (struct span){run.begin, run.end};
         for (size_t i = run.begin; i < run.end && ahead; i++)
-            ahead = directive_at(scan->notations, scan->text + i, scan->text + scan->length) == 0;
+            ahead = directive_at(scan->notations, text + i, stop) == 0;
     }
     scan->has_other = ahead;
-}
 
-bool directive_next(struct directive_scan *scan, struct span *found) {
-    find_other(scan);
-    size_t end = scan->has_other ? scan->other.begin : scan->length;
+    size_t end = ahead ? scan->other.begin : scan->length;
     for (size_t i = scan->at; i < end; i++) {
-        size_t length = directive_at(scan->notations, scan->text + i, scan->text + scan->length);
+        size_t length = directive_at(scan->notations, text + i, stop);
         if (length == 0)
             continue;
         *found = (struct span){i, i + length};
         scan->at = i + length;
         return true;
     }
-    if (!scan->has_other)
+    if (!ahead)
         return false;
     *found = scan->other;
     scan->at = scan->other.end;

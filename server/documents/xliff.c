@@ -115,22 +115,6 @@ static bool wants_target(const struct xliff *xliff, const struct unit *unit) {
     return bytes_among(state.value, "new needs-translation initial");
 }
 
-/* Finds the children that matter. Returns false if there is nothing to translate. */
-static bool find_children(const struct xliff *xliff, struct unit *unit) {
-    for (size_t i = unit->unit + 1; i < xliff->pieces[unit->unit].pair; i = piece_after(xliff, i)) {
-        const struct html_piece *piece = &xliff->pieces[i];
-        if (is(piece, "source"))
-            unit->source = unit->content = i;
-        else if (is(piece, "seg-source"))
-            unit->content = i;
-        else if (is(piece, "target"))
-            unit->target = i;
-    }
-    const struct html_piece *source = &xliff->pieces[unit->source], *content = &xliff->pieces[unit->content];
-    return unit->source != NONE && source->kind == PIECE_OPEN && !source->opaque && content->kind == PIECE_OPEN &&
-           !content->opaque && messages_can_hold(inside(xliff, unit->content)) && wants_target(xliff, unit);
-}
-
 static int find_units(struct xliff *xliff, size_t root, struct arena *arena, struct error *err) {
     size_t file = root, preserved = 0; /* the end of the outermost element so far that preserves white space */
     for (size_t i = root; i < xliff->piece_count; i++) {
@@ -142,9 +126,20 @@ static int find_units(struct xliff *xliff, size_t root, struct arena *arena, str
             preserved = piece->pair;
         if (is(piece, "file"))
             file = i;
-        if ((!unit.segment && !is(piece, "trans-unit")) || !find_children(xliff, &unit))
+        if (!unit.segment && !is(piece, "trans-unit"))
             continue;
-        const struct html_piece *source = &xliff->pieces[unit.source];
+        for (size_t k = i + 1; k < piece->pair; k = piece_after(xliff, k)) {
+            if (is(&xliff->pieces[k], "source"))
+                unit.source = unit.content = k;
+            else if (is(&xliff->pieces[k], "seg-source"))
+                unit.content = k;
+            else if (is(&xliff->pieces[k], "target"))
+                unit.target = k;
+        }
+        const struct html_piece *source = &xliff->pieces[unit.source], *content = &xliff->pieces[unit.content];
+        if (unit.source == NONE || source->kind != PIECE_OPEN || source->opaque || content->kind != PIECE_OPEN || content->opaque ||
+            !messages_can_hold(inside(xliff, unit.content)) || !wants_target(xliff, &unit))
+            continue;
         bool inherits = !says(source, "xml:space", "default") && !says(piece, "xml:space", "default");
         unit.language = unit.segment ? root : file;
         unit.preserve =
@@ -208,13 +203,6 @@ struct open {
     struct html_bytes key;
 };
 
-struct pairing {
-    const struct xliff *xliff;
-    size_t *other; /* [piece_count] the other end of a piece that begins or ends something; 0: it is a unit */
-    struct open open[MOST_OPEN];
-    size_t depth;
-};
-
 /* The key that both ends of a pair share: rid, or the id, which an end of XLIFF 2 calls startRef. */
 static struct html_bytes key_of(const struct html_piece *piece) {
     static const char *const names[] = {"rid", "startRef", "id"};
@@ -225,55 +213,45 @@ static struct html_bytes key_of(const struct html_piece *piece) {
     return nothing;
 }
 
-static void push(struct pairing *pairing, size_t piece, bool code) {
-    if (pairing->depth < MOST_OPEN)
-        pairing->open[pairing->depth++] = (struct open){piece, code, code ? key_of(&pairing->xliff->pieces[piece]) : nothing};
-}
-
-static void join(struct pairing *pairing, size_t begin, size_t end) {
-    pairing->other[begin] = end;
-    pairing->other[end] = begin;
-}
-
-/* A code ends one within the element that is open, so that all of them nest. */
-static void end_code(struct pairing *pairing, size_t end) {
-    struct html_bytes key = key_of(&pairing->xliff->pieces[end]);
-    for (size_t i = pairing->depth; key.length > 0 && i-- > 0 && pairing->open[i].code;)
-        if (bytes_same(pairing->open[i].key, key)) {
-            join(pairing, pairing->open[i].piece, end);
-            pairing->depth = i;
-            return;
-        }
-}
-
-static void end_element(struct pairing *pairing, size_t end) {
-    while (pairing->depth > 0 && pairing->open[pairing->depth - 1].code)
-        pairing->depth--;
-    if (pairing->depth > 0)
-        join(pairing, pairing->open[--pairing->depth].piece, end);
-}
-
 /* True if the element moves with all that is in it. */
 static bool is_whole(const struct html_piece *piece) {
     return piece->kind == PIECE_OPEN &&
            (is(piece, "bpt ept it ph") || piece->opaque || says(piece, "mtype", "protected") || says(piece, "translate", "no"));
 }
 
-static void find_pairs(struct pairing *pairing, size_t content) {
-    const struct html_piece *pieces = pairing->xliff->pieces;
+/* other [piece_count]: the other end of a piece that begins or ends something; 0: it is a unit. */
+static void find_pairs(const struct xliff *xliff, size_t content, size_t *other) {
+    const struct html_piece *pieces = xliff->pieces;
+    struct open open[MOST_OPEN];
+    size_t depth = 0;
     for (size_t i = content + 1; i < pieces[content].pair;) {
         const struct html_piece *piece = &pieces[i];
-        bool element = piece->kind == PIECE_OPEN;
-        bool whole = is_whole(piece) || (element && pairing->depth == MOST_OPEN);
-        if (is(piece, "bpt bx sc"))
-            push(pairing, i, true);
-        else if (is(piece, "ept ex ec"))
-            end_code(pairing, i);
-        else if (element && !whole)
-            push(pairing, i, false);
-        else if (piece->kind == PIECE_CLOSE)
-            end_element(pairing, i);
-        i = whole ? piece_after(pairing->xliff, i) : i + 1;
+        bool element = piece->kind == PIECE_OPEN, whole = is_whole(piece) || (element && depth == MOST_OPEN);
+        bool code = is(piece, "bpt bx sc"), ends_code = !code && is(piece, "ept ex ec");
+        size_t top = depth;
+        if (code || (element && !whole && !ends_code)) {
+            if (depth < MOST_OPEN)
+                open[depth++] = (struct open){i, code, code ? key_of(piece) : nothing};
+            top = 0;
+        } else if (ends_code) { /* a code ends one within the element that is open, so that all of them nest */
+            struct html_bytes key = key_of(piece);
+            while (top > 0 && open[top - 1].code && !bytes_same(open[top - 1].key, key))
+                top--;
+            if (key.length == 0 || (top > 0 && !open[top - 1].code))
+                top = 0;
+        } else if (piece->kind == PIECE_CLOSE) {
+            while (top > 0 && open[top - 1].code)
+                top--;
+            depth = top;
+        } else {
+            top = 0;
+        }
+        if (top > 0) {
+            depth = top - 1;
+            other[open[depth].piece] = i;
+            other[i] = open[depth].piece;
+        }
+        i = whole ? piece_after(xliff, i) : i + 1;
     }
 }
 
@@ -304,20 +282,6 @@ static void add_words(struct html_builder *builder, struct html_bytes text, stru
         html_add_text(builder, text, raw);
 }
 
-/* by_line: lines are separate texts, if their ends are written as such. */
-static void add_text(struct html_builder *builder, const struct xliff *xliff, size_t i, bool by_line) {
-    struct html_bytes text = {xliff->pieces[i].raw, xliff->pieces[i].length}, raw = written(xliff, i);
-    size_t lines = by_line ? count_lines(raw) : 1;
-    if (lines != count_lines(text))
-        lines = 1;
-    for (; lines > 1; lines--) {
-        struct html_bytes line = take_line(&text), raw_line = take_line(&raw);
-        add_words(builder, line, raw_line);
-        html_add_break(builder, (struct html_bytes){"\n", 1});
-    }
-    add_words(builder, text, raw);
-}
-
 /* True if the source is a single text that is a message in ICU's notation. */
 static bool is_message(const struct xliff *xliff, const struct unit *unit, struct html_bytes *text) {
     const struct html_piece *content = &xliff->pieces[unit->content];
@@ -327,33 +291,42 @@ static bool is_message(const struct xliff *xliff, const struct unit *unit, struc
     return icu_message_is(text->start, text->length);
 }
 
-static void add_content(const struct xliff *xliff, const struct unit *unit, struct pairing *pairing, struct html_builder *builder) {
+static void add_content(const struct xliff *xliff, const struct unit *unit, size_t *others, struct html_builder *builder) {
     struct html_bytes message;
     if (is_message(xliff, unit, &message)) {
         messages_add_icu(builder, message, text_escape_markup);
         return;
     }
-    pairing->depth = 0;
-    find_pairs(pairing, unit->content);
+    find_pairs(xliff, unit->content, others);
     for (size_t i = unit->content + 1, next; i < xliff->pieces[unit->content].pair; i = next) {
         const struct html_piece *piece = &xliff->pieces[i];
-        bool whole = is_whole(piece);
-        size_t other = pairing->other[i], last = whole || other == 0 ? piece_after(xliff, i) - 1 : i;
+        size_t other = others[i], last = is_whole(piece) || other == 0 ? piece_after(xliff, i) - 1 : i;
         struct html_bytes begin = written(xliff, i), end = written(xliff, last);
         struct html_bytes raw = bytes_between(begin.start, end.start + end.length);
         next = last + 1;
-        if (piece->plain)
-            add_text(builder, xliff, i, unit->preserve);
-        else if (other == 0 && last == i + 2 && is(piece, "mrk")) /* a name that is not translated, but is a word */
+        if (piece->plain) {
+            /* If white space counts, lines are separate texts, provided that their ends are written as such. */
+            struct html_bytes text = {piece->raw, piece->length};
+            size_t lines = unit->preserve ? count_lines(text) : 1;
+            if (lines != count_lines(begin))
+                lines = 1;
+            for (; lines > 1; lines--) {
+                struct html_bytes line = take_line(&text), raw_line = take_line(&begin);
+                add_words(builder, line, raw_line);
+                html_add_break(builder, (struct html_bytes){"\n", 1});
+            }
+            add_words(builder, text, begin);
+        } else if (other == 0 && last == i + 2 && is(piece, "mrk")) { /* a name that is not translated, but is a word */
             html_add_code(builder, begin, written(xliff, i + 1), end);
-        else if (other == 0)
+        } else if (other == 0) {
             html_add_unit(builder, raw);
-        else if (says(&xliff->pieces[piece->kind == PIECE_CLOSE ? piece->pair : i], "mtype", "seg"))
+        } else if (says(&xliff->pieces[piece->kind == PIECE_CLOSE ? piece->pair : i], "mtype", "seg")) {
             html_add_break(builder, raw); /* a sentence of a <seg-source> */
-        else if (other > i)
+        } else if (other > i) {
             html_add_open(builder, raw);
-        else
+        } else {
             html_add_close(builder, raw);
+        }
     }
     messages_end(builder);
 }
@@ -368,14 +341,11 @@ int xliff_read(const struct document *document, struct arena *arena, struct html
     struct xliff xliff;
     if (open_xliff(document, arena, &xliff, err) != 0)
         return -1;
-    struct pairing *pairing = arena_zalloc(arena, 1, sizeof *pairing);
-    size_t *other = arena_zalloc(arena, xliff.piece_count, sizeof *other);
-    if (!pairing || !other)
+    size_t *others = arena_zalloc(arena, xliff.piece_count, sizeof *others);
+    if (!others)
         return error_memory(err);
-    pairing->xliff = &xliff;
-    pairing->other = other;
     for (size_t i = 0; i < xliff.count; i++)
-        add_content(&xliff, &xliff.units[i], pairing, &builder);
+        add_content(&xliff, &xliff.units[i], others, &builder);
     return html_build(&builder, mark_translated, out, err);
 }
 
@@ -463,42 +433,6 @@ static void put_namespaces(struct xliff_writer *writer, const struct html_piece 
 
 /* ---- writing targets ---- */
 
-/* Puts a target after the source, on its own line if the source is. */
-static void put_new_target(struct xliff_writer *writer, const struct unit *unit, struct html_bytes message, const char *state) {
-    const struct xliff *xliff = &writer->xliff;
-    const struct html_piece *source = &xliff->pieces[unit->source];
-    struct html_bytes before = is_blank(source - 1) ? written(xliff, unit->source - 1) : nothing;
-    struct html_bytes last = written(xliff, piece_after(xliff, unit->content) - 1);
-    put_until(writer, last.start + last.length);
-    html_put(&writer->out, before.start, before.length);
-    put_new_tag(writer, "<", source);
-    if (!unit->segment)
-        put_attribute(writer, "state", state);
-    put_namespaces(writer, &xliff->pieces[unit->content], NULL);
-    html_put_string(&writer->out, ">");
-    messages_put(&writer->out, message);
-    put_new_tag(writer, "</", source);
-    html_put_string(&writer->out, ">");
-}
-
-/* Fills an existing target; "<target/>" becomes two tags. */
-static void put_target(struct xliff_writer *writer, const struct unit *unit, struct html_bytes message, const char *state) {
-    const struct html_piece *target = &writer->xliff.pieces[unit->target];
-    bool is_void = target->kind == PIECE_UNIT;
-    if (unit->segment)
-        put_until(writer, content_end(target));
-    else
-        put_tag(writer, target, "state", state, NULL);
-    put_namespaces(writer, &writer->xliff.pieces[unit->content], target);
-    html_put_string(&writer->out, ">");
-    messages_put(&writer->out, message);
-    writer->done = is_void ? target->raw + target->length : writer->xliff.pieces[target->pair].raw;
-    if (is_void) {
-        put_new_tag(writer, "</", target);
-        html_put_string(&writer->out, ">");
-    }
-}
-
 /* Makes a message in ICU's notation from its written form, and writes it again. Returns false if it is not translated and stays
  * unchanged. */
 static bool settle(struct xliff_writer *writer, struct html_bytes source, struct html_bytes *message) {
@@ -533,10 +467,32 @@ static void put_unit(struct xliff_writer *writer, const struct unit *unit, struc
         put_tag(writer, &xliff->pieces[unit->unit], "state", "translated", "subState");
     if (unit->segment && !sound)
         put_attribute(writer, "subState", "alignd:needs-review-translation");
-    if (unit->target == NONE)
-        put_new_target(writer, unit, message, state);
-    else
-        put_target(writer, unit, message, state);
+
+    /* A new target follows the source, on its own line if the source is; "<target/>" becomes two tags. */
+    const struct html_piece *own = &xliff->pieces[unit->source], *target = &xliff->pieces[unit->target];
+    bool fresh = unit->target == NONE, is_void = !fresh && target->kind == PIECE_UNIT;
+    if (fresh) {
+        struct html_bytes before = is_blank(own - 1) ? written(xliff, unit->source - 1) : nothing;
+        struct html_bytes last = written(xliff, piece_after(xliff, unit->content) - 1);
+        put_until(writer, last.start + last.length);
+        html_put(&writer->out, before.start, before.length);
+        put_new_tag(writer, "<", own);
+        if (!unit->segment)
+            put_attribute(writer, "state", state);
+    } else if (unit->segment) {
+        put_until(writer, content_end(target));
+    } else {
+        put_tag(writer, target, "state", state, NULL);
+    }
+    put_namespaces(writer, &xliff->pieces[unit->content], fresh ? NULL : target);
+    html_put_string(&writer->out, ">");
+    messages_put(&writer->out, message);
+    if (!fresh)
+        writer->done = is_void ? target->raw + target->length : xliff->pieces[target->pair].raw;
+    if (fresh || is_void) {
+        put_new_tag(writer, "</", fresh ? own : target);
+        html_put_string(&writer->out, ">");
+    }
 }
 
 char *xliff_finish(const struct document *document, const char *written_messages, size_t written_length, struct arena *arena,
