@@ -150,16 +150,6 @@ static bool begins(struct html_bytes name, const char *with) {
     return name.length >= length && strncasecmp(name.start, with, length) == 0;
 }
 
-static bool ends_with_one(struct html_bytes name, const char *list) {
-    for (const char *at = list; *at; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-        if (name.length > length && strncasecmp(name.start + name.length - length, at, length) == 0)
-            return true;
-        at += length;
-    }
-    return false;
-}
-
 /* NULL: the member is not read. */
 static const struct part_rule *find_rule(const struct office_family *family, struct html_bytes name) {
     const char *slash = memrchr(name.start, '/', name.length);
@@ -167,10 +157,16 @@ static const struct part_rule *find_rule(const struct office_family *family, str
     struct html_bytes file = {name.start + folder.length, name.length - folder.length};
     if (family->epub && begins(name, "META-INF/"))
         return NULL;
-    for (const struct part_rule *rule = family->rules; rule->grammar; rule++)
-        if ((!rule->folder || bytes_are_any_case(folder, rule->folder)) && begins(file, rule->begin) &&
-            ends_with_one(file, rule->ends))
-            return rule;
+    for (const struct part_rule *rule = family->rules; rule->grammar; rule++) {
+        if ((rule->folder && !bytes_are_any_case(folder, rule->folder)) || !begins(file, rule->begin))
+            continue;
+        for (const char *end = rule->ends; *end; end += strspn(end, " ")) {
+            size_t length = strcspn(end, " ");
+            if (file.length > length && strncasecmp(file.start + file.length - length, end, length) == 0)
+                return rule;
+            end += length;
+        }
+    }
     return NULL;
 }
 
@@ -197,6 +193,8 @@ struct archive {
     uint64_t bytes;  /* of these parts, unpacked */
     bool right_main; /* one of them with text is the main part of the family */
     struct columns columns;
+    struct html_builder *builder; /* reading; otherwise NULL */
+    struct html_bytes messages;   /* writing: those that are still to come */
     struct office_changes *changes;
     struct arena *arena;
     struct error *err;
@@ -229,35 +227,6 @@ static int compare_parts(const void *a, const void *b) {
     return strncasecmp(x->name.start, y->name.start, x->name.length);
 }
 
-/* Comparing each name with all others would take minutes for ten thousand long ones. */
-static int list_parts(struct archive *archive) {
-    const struct office_family *family = archive->document->family;
-    archive->parts = arena_alloc(archive->arena, archive->zip.count, sizeof *archive->parts);
-    if (!archive->parts)
-        return error_memory(archive->err);
-    for (size_t i = 0; i < archive->zip.count; i++) {
-        const struct zip_member *member = &archive->zip.members[i];
-        const struct part_rule *rule = find_rule(family, member->name);
-        if (rule) {
-            archive->parts[archive->part_count++] = (struct part_name){hash_of(member->name), member->name, rule->text};
-            archive->bytes += member->size > OFFICE_MOST_BYTES ? (uint64_t)OFFICE_MOST_BYTES + 1 : member->size;
-            archive->right_main |= rule->text && begins(member->name, family->main);
-        }
-        if (!budget_step(archive->arena->budget, 1))
-            return error_memory(archive->err);
-    }
-    if (archive->part_count > 0)
-        qsort(archive->parts, archive->part_count, sizeof *archive->parts, compare_parts);
-    return 0;
-}
-
-static const struct part_name *find_part(const struct archive *archive, struct html_bytes name) {
-    const struct part_name asked = {hash_of(name), name, false};
-    if (archive->part_count == 0)
-        return NULL;
-    return bsearch(&asked, archive->parts, archive->part_count, sizeof *archive->parts, compare_parts);
-}
-
 /* Unpacks a member and begins to read it. Returns NULL on failure. */
 static struct xml_scan *scan_member(const struct archive *archive, const struct zip_member *member, bool doctype,
                                     struct html_bytes *bytes, struct error *err) {
@@ -273,59 +242,39 @@ static struct xml_scan *scan_member(const struct archive *archive, const struct 
 
 /* ---- encryption ---- */
 
-/* An EPUB's list of what is encrypted: 1 if that includes a part with text. Fonts may be encrypted. */
-static int encrypts_text(const struct archive *archive, const struct zip_member *member) {
-    struct html_bytes bytes, name;
-    struct xml_scan *scan = scan_member(archive, member, true, &bytes, archive->err);
-    struct xml_token token;
-    struct error inner = {0};
-    int read;
-    if (!scan)
-        return -1;
-    while ((read = xml_next(scan, &token, &inner)) > 0) {
-        bool refers =
-            (token.kind == XML_START || token.kind == XML_EMPTY) && bytes_are(xml_local_name(token.name), "CipherReference");
-        const struct part_name *part = refers && xml_attribute(&token, "URI", &name) ? find_part(archive, name) : NULL;
-        if (part && part->text)
-            return 1;
-    }
-    return read == 0 ? 0 : fail_in(archive, member, &inner);
-}
-
 /* OpenDocument encrypts parts within the archive, and so do shops that sell books. */
 static int check_encryption(const struct archive *archive) {
     const struct zip_member *manifest = zip_find(&archive->zip, "META-INF/manifest.xml");
     const struct zip_member *list = zip_find(&archive->zip, "META-INF/encryption.xml");
     struct arena_mark mark = arena_mark(archive->arena);
     struct html_bytes bytes;
+    struct xml_token token;
+    struct error inner = {0};
+    int read = 0;
     if (manifest) {
         if (zip_unpack(manifest, archive->arena, &bytes, archive->err) != 0)
             return -1;
         if (xml_find(bytes, "encryption-data", archive->arena->budget))
             return error_set(archive->err, ERROR_INPUT, "the file is encrypted with a password: save it without one");
     }
-    int encrypts = list ? encrypts_text(archive, list) : 0;
-    if (encrypts < 0)
+
+    /* Books have a list of what is encrypted, which may be fonts. */
+    struct xml_scan *scan = list ? scan_member(archive, list, true, &bytes, archive->err) : NULL;
+    if (list && !scan)
         return -1;
-    if (encrypts > 0)
-        return error_set(archive->err, ERROR_INPUT, "the book is encrypted (DRM), so its text cannot be read");
+    while (scan && (read = xml_next(scan, &token, &inner)) > 0) {
+        struct part_name asked = {0};
+        if ((token.kind != XML_START && token.kind != XML_EMPTY) || archive->part_count == 0 ||
+            !bytes_are(xml_local_name(token.name), "CipherReference") || !xml_attribute(&token, "URI", &asked.name))
+            continue;
+        asked.hash = hash_of(asked.name);
+        const struct part_name *part = bsearch(&asked, archive->parts, archive->part_count, sizeof *archive->parts, compare_parts);
+        if (part && part->text)
+            return error_set(archive->err, ERROR_INPUT, "the book is encrypted (DRM), so its text cannot be read");
+    }
+    if (read < 0)
+        return fail_in(archive, list, &inner);
     arena_release(archive->arena, mark);
-    return 0;
-}
-
-/* ---- what an archive must not be ---- */
-
-/* Two members of one name would be one part for some programs and the other for others. */
-static int check_parts(const struct archive *archive) {
-    const struct office_family *family = archive->document->family;
-    for (size_t i = 1; i < archive->part_count; i++)
-        if (compare_parts(&archive->parts[i - 1], &archive->parts[i]) == 0)
-            return error_set(archive->err, ERROR_INPUT, "the archive has two members of one name");
-    if (!archive->right_main)
-        return error_set(archive->err, ERROR_INPUT, "the archive is not of the format %s: it has no part %s", family->name,
-                         *family->main ? family->main : "with text");
-    if (archive->bytes > OFFICE_MOST_BYTES)
-        return error_set(archive->err, ERROR_INPUT, "the parts with text are longer than %d MiB unpacked", OFFICE_MOST_BYTES >> 20);
     return 0;
 }
 
@@ -364,16 +313,6 @@ static int read_columns(struct archive *archive, const struct zip_member *member
     return inner.code == ERROR_NONE ? 0 : fail_in(archive, member, &inner);
 }
 
-static int find_columns(struct archive *archive) {
-    for (size_t i = 0; i < archive->zip.count && archive->document->family == &office_xlsx && archive->columns.count < MOST_COLUMNS;
-         i++)
-        if (begins(archive->zip.members[i].name, "xl/tables/") && read_columns(archive, &archive->zip.members[i]) != 0)
-            return -1;
-    if (archive->columns.count > 0)
-        qsort(archive->columns.names, archive->columns.count, sizeof *archive->columns.names, compare_names);
-    return 0;
-}
-
 static bool keeps(const void *owner, const struct paragraph *paragraph) {
     const struct archive *archive = owner;
     const struct columns *columns = &archive->columns;
@@ -385,15 +324,6 @@ static bool keeps(const void *owner, const struct paragraph *paragraph) {
 }
 
 /* ---- signatures ---- */
-
-static bool is_signature(const struct zip_member *member) {
-    static const char *const names[] = {"_xmlsignatures/", "META-INF/documentsignatures.xml", "META-INF/macrosignatures.xml",
-                                        "META-INF/signatures.xml"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (begins(member->name, names[i]))
-            return true;
-    return false;
-}
 
 /* Writes a part without the elements that refer to signatures; one that cannot be read stays. */
 static int drop_references(struct archive *archive, const char *name, const char *mark) {
@@ -423,52 +353,51 @@ static int drop_references(struct archive *archive, const char *name, const char
                                   : zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);
 }
 
-static int drop_signatures(struct archive *archive) {
-    for (size_t i = 0; i < archive->zip.count; i++) {
-        struct zip_member *member = &archive->zip.members[i];
-        member->dropped = is_signature(member);
-        archive->changes->signatures |= member->dropped;
-    }
-    if (!archive->changes->signatures || archive->document->family->odf || archive->document->family->epub)
-        return 0;
-    return drop_references(archive, "_rels/.rels", "/digital-signature/") != 0 ||
-                   drop_references(archive, "[Content_Types].xml", "/_xmlsignatures/") != 0
-               ? -1
-               : 0;
-}
-
 /* ---- parts ---- */
 
 static int open_archive(struct archive *archive, const struct office_document *document, struct arena *arena,
                         struct office_changes *changes, struct error *err) {
+    const struct office_family *family = document->family;
+    struct columns *columns = &archive->columns;
     *archive = (struct archive){.document = document, .arena = arena, .changes = changes, .err = err};
-    if (zip_open(document->bytes, arena, &archive->zip, err) != 0 || list_parts(archive) != 0 || check_encryption(archive) != 0 ||
-        check_parts(archive) != 0)
+    if (zip_open(document->bytes, arena, &archive->zip, err) != 0)
         return -1;
-    return find_columns(archive);
-}
-
-/* Cells of a spreadsheet have their text elsewhere, unless they say so. */
-static bool has_text(struct html_bytes name, struct html_bytes bytes, struct budget *budget) {
-    return !begins(name, "xl/worksheets/") || xml_find(bytes, "inlineStr", budget);
-}
-
-static struct walk_part part_of(const struct archive *archive, const struct part_rule *rule, struct html_bytes bytes) {
-    return (struct walk_part){
-        .bytes = bytes, .grammar = rule->grammar, .language = archive->document->language, .keeps = keeps, .owner = archive};
-}
-
-/* The part is unpacked again when it is written: until then only its text is kept. */
-static int read_part(struct archive *archive, const struct zip_member *member, const struct part_rule *rule,
-                     struct html_builder *builder, struct arena *scratch) {
-    struct html_bytes bytes;
-    struct error inner = {0};
-    if (zip_unpack(member, scratch, &bytes, archive->err) != 0)
+    struct part_name *parts = archive->parts = arena_alloc(arena, archive->zip.count, sizeof *parts);
+    if (!parts)
+        return error_memory(err);
+    for (size_t i = 0; i < archive->zip.count; i++) {
+        const struct zip_member *member = &archive->zip.members[i];
+        const struct part_rule *rule = find_rule(family, member->name);
+        if (rule) {
+            parts[archive->part_count++] = (struct part_name){hash_of(member->name), member->name, rule->text};
+            archive->bytes += member->size > OFFICE_MOST_BYTES ? (uint64_t)OFFICE_MOST_BYTES + 1 : member->size;
+            archive->right_main |= rule->text && begins(member->name, family->main);
+        }
+        if (!budget_step(arena->budget, 1))
+            return error_memory(err);
+    }
+    if (archive->part_count > 0)
+        qsort(parts, archive->part_count, sizeof *parts, compare_parts);
+    if (check_encryption(archive) != 0)
         return -1;
-    if (!has_text(member->name, bytes, scratch->budget))
-        return 0;
-    const struct walk_part part = part_of(archive, rule, bytes);
-    return walk_read(&part, builder, scratch, &inner) == 0 ? 0 : fail_in(archive, member, &inner);
+
+    /* Two members of one name would be one part for some programs and the other for others. Comparing each name with all others
+     * would take minutes for ten thousand long ones. */
+    for (size_t i = 1; i < archive->part_count; i++)
+        if (compare_parts(&parts[i - 1], &parts[i]) == 0)
+            return error_set(err, ERROR_INPUT, "the archive has two members of one name");
+    if (!archive->right_main)
+        return error_set(err, ERROR_INPUT, "the archive is not of the format %s: it has no part %s", family->name,
+                         *family->main ? family->main : "with text");
+    if (archive->bytes > OFFICE_MOST_BYTES)
+        return error_set(err, ERROR_INPUT, "the parts with text are longer than %d MiB unpacked", OFFICE_MOST_BYTES >> 20);
+
+    for (size_t i = 0; i < archive->zip.count && family == &office_xlsx && columns->count < MOST_COLUMNS; i++)
+        if (begins(archive->zip.members[i].name, "xl/tables/") && read_columns(archive, &archive->zip.members[i]) != 0)
+            return -1;
+    if (columns->count > 0)
+        qsort(columns->names, columns->count, sizeof *columns->names, compare_names);
+    return 0;
 }
 
 /* Text of a translation is marked, so that the paragraph is written again. */
@@ -478,32 +407,39 @@ static void mark_translated(struct html_buffer *out, const char *text, size_t le
     html_put(out, text, length);
 }
 
-/* A part that only states the language was not read before; one that cannot be read stays. */
-static int write_part(struct archive *archive, struct zip_member *member, const struct part_rule *rule, struct html_bytes *messages,
-                      struct arena *scratch) {
+/* Reads or writes a part. It is unpacked again when it is written: until then only its text is kept. A part that only states the
+ * language was not read before; one that cannot be read stays. */
+static int take_part(struct archive *archive, struct zip_member *member, const struct part_rule *rule, struct arena *scratch) {
     struct html_buffer out = {.arena = scratch};
     struct html_bytes bytes;
     struct error inner = {0};
-    if (zip_unpack(member, scratch, &bytes, &inner) != 0)
-        return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
-    if (!has_text(member->name, bytes, scratch->budget))
-        return 0;
-    const struct walk_part part = part_of(archive, rule, bytes);
+    if (zip_unpack(member, scratch, &bytes, &inner) != 0) {
+        if (!rule->text && inner.code == ERROR_INPUT)
+            return 0;
+        return inner.code == ERROR_MEMORY ? error_memory(archive->err) : error_set(archive->err, inner.code, "%s", inner.message);
+    }
+    if (begins(member->name, "xl/worksheets/") && !xml_find(bytes, "inlineStr", scratch->budget))
+        return 0; /* cells of a spreadsheet have their text elsewhere, unless they say so */
+    const struct walk_part part = {
+        .bytes = bytes, .grammar = rule->grammar, .language = archive->document->language, .keeps = keeps, .owner = archive};
+    if (archive->builder)
+        return walk_read(&part, archive->builder, scratch, &inner) == 0 ? 0 : fail_in(archive, member, &inner);
+
     out.capacity = bytes.length + bytes.length / 4 + 1; /* so that it seldom grows */
     out.bytes = arena_alloc(scratch, out.capacity, 1);
     if (!out.bytes)
         return error_memory(archive->err);
     html_put(&out, "", 0);
-    if (walk_write(&part, messages, archive->document->bilingual, scratch, &out, &archive->changes->accepted, &inner) != 0)
+    if (walk_write(&part, &archive->messages, archive->document->bilingual, scratch, &out, &archive->changes->accepted, &inner) !=
+        0)
         return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
     if (out.length == bytes.length && memcmp(out.bytes, bytes.start, out.length) == 0)
         return 0;
     return zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);
 }
 
-/* Reads all parts with text or, if `written` is set, writes all parts. What is unpacked and written of one is freed before the
- * next. */
-static int take_parts(struct archive *archive, struct html_builder *builder, struct html_bytes *written) {
+/* Reads all parts with text, or writes all parts. What is unpacked and written of one is freed before the next. */
+static int take_parts(struct archive *archive) {
     struct arena scratch;
     int result = 0;
     arena_init(&scratch, SCRATCH_BLOCK_BYTES);
@@ -511,10 +447,8 @@ static int take_parts(struct archive *archive, struct html_builder *builder, str
     for (size_t i = 0; i < archive->zip.count && result == 0; i++) {
         struct zip_member *member = &archive->zip.members[i];
         const struct part_rule *rule = find_rule(archive->document->family, member->name);
-        if (rule && written)
-            result = write_part(archive, member, rule, written, &scratch);
-        else if (rule && rule->text)
-            result = read_part(archive, member, rule, builder, &scratch);
+        if (rule && (rule->text || !archive->builder))
+            result = take_part(archive, member, rule, &scratch);
         bool slow = arena_bytes(&scratch) > LARGE_SCRATCH_BYTES; /* the kernel frees 5 MB in a millisecond */
         if (slow)
             budget_away(scratch.budget, true);
@@ -530,21 +464,37 @@ int office_read(const struct office_document *document, struct arena *arena, str
                 struct error *err) {
     struct html_builder builder = {.arena = arena, .most = OFFICE_MOST_PIECES};
     struct archive archive;
-    if (open_archive(&archive, document, arena, changes, err) != 0 || take_parts(&archive, &builder, NULL) != 0)
+    if (open_archive(&archive, document, arena, changes, err) != 0)
+        return -1;
+    archive.builder = &builder;
+    if (take_parts(&archive) != 0)
         return -1;
     return html_build(&builder, mark_translated, out, err);
 }
 
 char *office_write(const struct office_document *document, struct html_bytes written, struct arena *arena, size_t *out_length,
                    struct office_changes *changes, struct error *err) {
+    static const char *const signatures[] = {"_xmlsignatures/", "META-INF/documentsignatures.xml", "META-INF/macrosignatures.xml",
+                                             "META-INF/signatures.xml"};
+    const struct office_family *family = document->family;
     struct archive archive;
     if (!memchr(written.start, NOTE_TRANSLATED, written.length)) {
         char *same = arena_copy(arena, document->bytes.start, document->bytes.length);
         *out_length = document->bytes.length;
         return same ? same : (error_memory(err), NULL);
     }
-    if (open_archive(&archive, document, arena, changes, err) != 0 || drop_signatures(&archive) != 0 ||
-        take_parts(&archive, NULL, &written) != 0)
+    if (open_archive(&archive, document, arena, changes, err) != 0)
         return NULL;
-    return zip_write(&archive.zip, arena, out_length, err);
+    archive.messages = written;
+    for (size_t i = 0; i < archive.zip.count; i++) {
+        struct zip_member *member = &archive.zip.members[i];
+        for (size_t k = 0; k < sizeof signatures / sizeof *signatures; k++)
+            member->dropped |= begins(member->name, signatures[k]);
+        changes->signatures |= member->dropped;
+    }
+    if (changes->signatures && !family->odf && !family->epub &&
+        (drop_references(&archive, "_rels/.rels", "/digital-signature/") != 0 ||
+         drop_references(&archive, "[Content_Types].xml", "/_xmlsignatures/") != 0))
+        return NULL;
+    return take_parts(&archive) == 0 ? zip_write(&archive.zip, arena, out_length, err) : NULL;
 }
