@@ -75,117 +75,79 @@ static void group(struct paragraph *paragraph, size_t first, size_t last, enum i
     tokens[first].last = (uint32_t)last;
 }
 
-static void join(struct paragraph *paragraph, size_t open, size_t close) {
-    struct inline_token *tokens = paragraph->tokens;
-    tokens[open].kind = INLINE_OPEN;
-    tokens[close].kind = INLINE_CLOSE;
-    tokens[open].pair = (uint32_t)close;
-    tokens[close].pair = (uint32_t)open;
-}
-
 /* An element, a range or a field that is open; separator: of a field, 0: it was not read yet. */
 struct open {
     size_t token, separator;
 };
 
-static bool is_open_field(const struct paragraph *paragraph, const struct open *open) {
-    return paragraph->tokens[open->token].role == ROLE_FIELD;
-}
-
-/* A field's code, which is not translated, stands before its separator, and its result, which is, after that. */
-static size_t end_field(struct paragraph *paragraph, struct open *open, size_t depth, size_t at) {
-    size_t top = depth;
-    while (top > 0 && paragraph->tokens[open[top - 1].token].role == ROLE_RANGE_START)
-        top--;
-    if (top == 0 || !is_open_field(paragraph, &open[top - 1]))
-        return depth;
-    struct open *field = &open[top - 1];
-    if (field->separator > 0) {
-        group(paragraph, field->token, field->separator, INLINE_OPEN);
-        join(paragraph, field->token, at);
-    } else {
-        group(paragraph, field->token, at, INLINE_UNIT);
-    }
-    return top - 1;
-}
-
-static size_t end_range(struct paragraph *paragraph, const struct open *open, size_t depth, size_t at) {
-    struct inline_token *tokens = paragraph->tokens;
-    if (depth == 0 || tokens[open[depth - 1].token].role != ROLE_RANGE_START ||
-        !bytes_same(tokens[open[depth - 1].token].key, tokens[at].key))
-        return depth;
-    join(paragraph, open[depth - 1].token, at);
-    return depth - 1;
-}
-
-/* Ends the innermost element, and with it what is open within. */
-static size_t end_element(struct paragraph *paragraph, const struct open *open, size_t depth, size_t at) {
-    size_t top = depth;
-    while (top > 0 && paragraph->tokens[open[top - 1].token].kind != INLINE_OPEN)
-        top--;
-    if (top == 0)
-        return depth;
-    join(paragraph, open[top - 1].token, at);
-    return top - 1;
-}
-
 /* Elements nest. Fields and ranges become elements if they do; otherwise, a begin or an end of a field stays where it is between
- * the sentences, because others depend on their order, and those of ranges are units. */
+ * the sentences, because others depend on their order, and those of ranges are units. A field's code, which is not translated,
+ * stands before its separator, and its result, which is, after that. */
 static void find_pairs(struct paragraph *paragraph) {
+    struct inline_token *tokens = paragraph->tokens;
     struct open open[MOST_PAIRS];
     size_t depth = 0;
     for (size_t i = 0; i < paragraph->count; i++) {
-        struct inline_token *token = &paragraph->tokens[i];
-        bool field = token->role == ROLE_FIELD, begins = field && bytes_are(token->key, "begin");
-        if (token->kind == INLINE_CLOSE) {
-            depth = end_element(paragraph, open, depth, i);
-        } else if (field && bytes_are(token->key, "separate")) {
-            size_t top = depth;
-            while (top > 0 && paragraph->tokens[open[top - 1].token].role == ROLE_RANGE_START)
+        const struct inline_token *token = &tokens[i];
+        bool field = token->role == ROLE_FIELD, begins = field && bytes_are(token->key, "begin"), ends = false;
+        size_t top = depth;
+        if (token->kind == INLINE_CLOSE) { /* ends the innermost element, and with it what is open within */
+            while (top > 0 && tokens[open[top - 1].token].kind != INLINE_OPEN)
                 top--;
-            if (top > 0 && is_open_field(paragraph, &open[top - 1])) {
-                open[top - 1].separator = i;
-                depth = top; /* a range that began in the code has no end in it */
-            }
+            ends = top > 0;
         } else if (field && !begins) {
-            depth = end_field(paragraph, open, depth, i);
+            while (top > 0 && tokens[open[top - 1].token].role == ROLE_RANGE_START)
+                top--;
+            ends = top > 0 && tokens[open[top - 1].token].role == ROLE_FIELD;
         } else if (token->role == ROLE_RANGE_END) {
-            depth = end_range(paragraph, open, depth, i);
-        } else if (begins || token->kind == INLINE_OPEN || token->role == ROLE_RANGE_START) {
-            if (depth < MOST_PAIRS)
-                open[depth++] = (struct open){i, 0};
+            const struct inline_token *start = top > 0 ? &tokens[open[top - 1].token] : NULL;
+            ends = start && start->role == ROLE_RANGE_START && bytes_same(start->key, token->key);
+        } else if ((begins || token->kind == INLINE_OPEN || token->role == ROLE_RANGE_START) && depth < MOST_PAIRS) {
+            open[depth++] = (struct open){i, 0};
         }
+        if (!ends)
+            continue;
+        struct open *last = &open[top - 1];
+        if (field && bytes_are(token->key, "separate")) {
+            last->separator = i;
+            depth = top; /* a range that began in the code has no end in it */
+            continue;
+        }
+        depth = top - 1;
+        if (field && last->separator == 0) {
+            group(paragraph, last->token, i, INLINE_UNIT);
+            continue;
+        }
+        if (field)
+            group(paragraph, last->token, last->separator, INLINE_OPEN);
+        tokens[last->token].kind = INLINE_OPEN;
+        tokens[last->token].pair = (uint32_t)i;
+        tokens[i].kind = INLINE_CLOSE;
+        tokens[i].pair = (uint32_t)last->token;
     }
     for (size_t i = 0; i < paragraph->count; i++) {
-        struct inline_token *token = &paragraph->tokens[i];
+        struct inline_token *token = &tokens[i];
         bool alone = token->pair == i, tag = token->kind == INLINE_OPEN || token->kind == INLINE_CLOSE;
         if (alone && !token->grouped && (tag || (token->role == ROLE_FIELD && token->last == i)))
             token->kind = INLINE_BREAK;
     }
 }
 
-/* The text in an element; more than NOTE_MARK_BYTES: it is longer than the mark of a note. */
-static size_t length_within(const struct paragraph *paragraph, size_t open, bool *letters) {
-    size_t length = 0;
-    *letters = false;
-    for (size_t i = open + 1; i < paragraph->tokens[open].pair && length <= NOTE_MARK_BYTES; i++) {
-        const struct inline_token *token = &paragraph->tokens[i];
-        if (token->grouped || (token->kind != INLINE_TEXT && token->kind != INLINE_WORD))
-            continue;
-        length += is_blank(token->text) ? 0 : token->text.length;
-        *letters |= html_has_letters(token->text.start, 0, token->text.length);
-    }
-    return length;
-}
-
 /* Elements without text are units, and so are links to notes, which have a number and no words. */
 static void find_empty(struct paragraph *paragraph) {
     for (size_t i = 0; i < paragraph->count; i++) {
         const struct inline_token *token = &paragraph->tokens[i];
-        bool letters;
+        size_t length = 0, pair = token->pair;
+        bool letters = false;
         if (token->kind != INLINE_OPEN || token->grouped)
             continue;
-        size_t length = length_within(paragraph, i, &letters), pair = token->pair;
+        for (size_t k = i + 1; k < pair && length <= NOTE_MARK_BYTES; k++) {
+            const struct inline_token *within = &paragraph->tokens[k];
+            if (within->grouped || (within->kind != INLINE_TEXT && within->kind != INLINE_WORD))
+                continue;
+            length += is_blank(within->text) ? 0 : within->text.length;
+            letters |= html_has_letters(within->text.start, 0, within->text.length);
+        }
         bool mark = paragraph->grammar->html && (bytes_are(token->name, "a") || bytes_are(token->name, "sup"));
         if (length == 0 || (mark && !letters && length <= NOTE_MARK_BYTES))
             group(paragraph, i, pair, INLINE_UNIT);
@@ -194,15 +156,18 @@ static void find_empty(struct paragraph *paragraph) {
     }
 }
 
-/* The base is the plainest format, by the length of its notation, of those that a fair share of the text has: whatever gets no
- * place of its own, such as a full stop, then looks plain. */
-static void find_base(struct paragraph *paragraph) {
+void paragraph_settle(struct paragraph *paragraph) {
     enum { FAIR_SHARE = 8 };
-    size_t all = 0;
+    struct inline_token *tokens = paragraph->tokens;
+    size_t first = 0, last = paragraph->count, all = 0;
+    find_pairs(paragraph);
+    find_empty(paragraph);
+
+    /* The base is the plainest format, by the length of its notation, of those that a fair share of the text has: whatever gets no
+     * place of its own, such as a full stop, then looks plain. */
     for (size_t i = 0; i < paragraph->count && paragraph->format_count > 0; i++) {
-        const struct inline_token *token = &paragraph->tokens[i];
-        size_t length = token->kind == INLINE_TEXT ? token->text.length : 0;
-        paragraph->formats[token->format].length += length;
+        size_t length = tokens[i].kind == INLINE_TEXT ? tokens[i].text.length : 0;
+        paragraph->formats[tokens[i].format].length += length;
         all += length;
     }
     const struct inline_format *best = NULL;
@@ -216,14 +181,6 @@ static void find_base(struct paragraph *paragraph) {
             paragraph->base = (uint32_t)i;
         }
     }
-}
-
-void paragraph_settle(struct paragraph *paragraph) {
-    struct inline_token *tokens = paragraph->tokens;
-    size_t first = 0, last = paragraph->count;
-    find_pairs(paragraph);
-    find_empty(paragraph);
-    find_base(paragraph);
 
     /* What stands before or after all words stays there. */
     while (first < last && (tokens[first].grouped || tokens[first].kind != INLINE_TEXT || is_blank(tokens[first].text)))
@@ -244,19 +201,12 @@ static struct html_bytes note(char kind, size_t token, struct arena *arena) {
     return copy ? (struct html_bytes){copy, (size_t)length} : nothing;
 }
 
-/* Texts of another format than the base are an element, from the first to the last of them that nothing else stands between. */
-struct reading {
-    const struct paragraph *paragraph;
-    struct html_builder *builder;
-    bool formatted;
-    uint32_t format; /* of the element that is open, if formatted */
-};
-
-static void end_format(struct reading *reading) {
+/* Ends the element that begins with a text and has its format; NULL: none is open. */
+static void end_format(struct html_builder *builder, const struct inline_token **open) {
     static const char back[] = {NOTE_BACK};
-    if (reading->formatted)
-        html_add_close(reading->builder, (struct html_bytes){back, 1});
-    reading->formatted = false;
+    if (*open)
+        html_add_close(builder, (struct html_bytes){back, 1});
+    *open = NULL;
 }
 
 /* A copy in the builder's arena, since the part is not kept. */
@@ -267,35 +217,28 @@ static struct html_bytes keep(struct html_bytes text, struct html_builder *build
     return copy ? (struct html_bytes){copy, text.length} : nothing;
 }
 
-static void read_text(struct reading *reading, size_t i) {
-    const struct paragraph *paragraph = reading->paragraph;
-    const struct inline_token *token = &paragraph->tokens[i];
-    bool base = token->format == paragraph->base || paragraph->format_count < 2;
-    if (!is_blank(token->text)) {
-        if (reading->formatted && (base || reading->format != token->format))
-            end_format(reading);
-        if (!base && !reading->formatted) {
-            reading->formatted = html_add_open(reading->builder, note(NOTE_FORMAT, i, reading->builder->arena));
-            reading->format = token->format;
-        }
-    }
-    struct html_bytes text = keep(token->text, reading->builder);
-    html_add_text(reading->builder, text, text);
-}
-
 void paragraph_read(const struct paragraph *paragraph, struct html_builder *builder) {
-    struct reading reading = {.paragraph = paragraph, .builder = builder};
+    const struct inline_token *open = NULL;
     for (size_t i = 0; i < paragraph->count && builder->failed == ERROR_NONE; i++) {
         const struct inline_token *token = &paragraph->tokens[i];
         if (token->grouped)
             continue;
+
+        /* Texts of another format than the base are an element, from the first to the last of them that nothing else stands
+         * between. */
         if (token->kind == INLINE_TEXT) {
-            read_text(&reading, i);
+            bool base = token->format == paragraph->base || paragraph->format_count < 2, blank = is_blank(token->text);
+            if (!blank && open && (base || open->format != token->format))
+                end_format(builder, &open);
+            if (!blank && !base && !open && html_add_open(builder, note(NOTE_FORMAT, i, builder->arena)))
+                open = token;
+            struct html_bytes text = keep(token->text, builder);
+            html_add_text(builder, text, text);
             continue;
         }
         struct html_bytes raw = note(NOTE_TOKEN, i, builder->arena);
         if (token->kind != INLINE_UNIT && token->kind != INLINE_WORD)
-            end_format(&reading);
+            end_format(builder, &open);
         if (token->kind == INLINE_UNIT)
             html_add_unit(builder, raw);
         else if (token->kind == INLINE_WORD)
@@ -307,7 +250,7 @@ void paragraph_read(const struct paragraph *paragraph, struct html_builder *buil
         else
             html_add_close(builder, raw);
     }
-    end_format(&reading);
+    end_format(builder, &open);
     html_add_break(builder, (struct html_bytes){"", 1}); /* NOTE_MESSAGE */
 }
 
@@ -354,12 +297,12 @@ static void open_run(struct writing *writing, uint32_t format) {
     writing->format = format;
 }
 
-static void write_text(struct writing *writing, const char *text, size_t length) {
+static void write_text(struct writing *writing, uint32_t format, const char *text, size_t length) {
     const struct paragraph *paragraph = writing->paragraph;
     if (length == 0)
         return;
     if (paragraph->format_count > 0) {
-        open_run(writing, writing->depth > 0 ? writing->stack[writing->depth - 1] : paragraph->base);
+        open_run(writing, format);
         if (!writing->text_open)
             put_tag(writing, "<", paragraph->text, paragraph->spaced ? " xml:space=\"preserve\">" : ">");
         writing->text_open = true;
@@ -367,36 +310,29 @@ static void write_text(struct writing *writing, const char *text, size_t length)
     html_put_escaped(writing->to->out, text, length, "&<>");
 }
 
-/* One token as it was. */
-static void write_one(struct writing *writing, const struct inline_token *token) {
-    const char *part = writing->paragraph->part;
-    if (token->kind == INLINE_TEXT) {
-        uint32_t stack = writing->depth < HTML_MAX_DEPTH ? writing->stack[writing->depth] : 0;
-        if (writing->depth == HTML_MAX_DEPTH)
-            return;
-        writing->stack[writing->depth++] = token->format;
-        write_text(writing, token->text.start, token->text.length);
-        writing->stack[--writing->depth] = stack;
-        return;
-    }
-    if (!token->in_run || token->role == ROLE_ALONE)
-        close_run(writing);
-    if (token->in_run)
-        open_run(writing, token->format);
-    close_text(writing);
-    writing->to->put_range(writing->to->owner, part + token->begin, part + token->end, writing->to->out);
-    if (token->role == ROLE_ALONE)
-        close_run(writing);
-}
-
+/* Writes a token, with those that are grouped with it, as they were. */
 static void write_token(struct writing *writing, size_t i, bool copy) {
     const struct paragraph *paragraph = writing->paragraph;
-    const struct inline_token *token = &paragraph->tokens[i];
-    enum role copied = token->kind == INLINE_BREAK ? ROLE_BREAK : ROLE_NONE;
-    if (copy && (token->kind == INLINE_UNIT || paragraph->tokens[token->kind == INLINE_CLOSE ? token->pair : i].role != copied))
+    const struct inline_token *tokens = paragraph->tokens;
+    enum role copied = tokens[i].kind == INLINE_BREAK ? ROLE_BREAK : ROLE_NONE;
+    if (copy && (tokens[i].kind == INLINE_UNIT || tokens[tokens[i].kind == INLINE_CLOSE ? tokens[i].pair : i].role != copied))
         return;
-    for (size_t member = i; member <= token->last; member++)
-        write_one(writing, &paragraph->tokens[member]);
+    for (size_t member = i; member <= tokens[i].last; member++) {
+        const struct inline_token *token = &tokens[member];
+        if (token->kind == INLINE_TEXT) {
+            if (writing->depth < HTML_MAX_DEPTH)
+                write_text(writing, token->format, token->text.start, token->text.length);
+            continue;
+        }
+        if (!token->in_run || token->role == ROLE_ALONE)
+            close_run(writing);
+        if (token->in_run)
+            open_run(writing, token->format);
+        close_text(writing);
+        writing->to->put_range(writing->to->owner, paragraph->part + token->begin, paragraph->part + token->end, writing->to->out);
+        if (token->role == ROLE_ALONE)
+            close_run(writing);
+    }
 }
 
 void paragraph_write(const struct paragraph *paragraph, struct html_bytes message, bool copy, const struct paragraph_writer *to) {
@@ -406,7 +342,7 @@ void paragraph_write(const struct paragraph *paragraph, struct html_bytes messag
         const char *plain = at;
         while (at < end && (unsigned char)*at > NOTE_END)
             at++;
-        write_text(&writing, plain, (size_t)(at - plain));
+        write_text(&writing, writing.depth > 0 ? writing.stack[writing.depth - 1] : paragraph->base, plain, (size_t)(at - plain));
         if (at == end)
             break;
         char kind = *at++;

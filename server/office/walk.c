@@ -107,12 +107,25 @@ static struct html_bytes canonical_name(const struct walk *walk, struct html_byt
 
 /* ---- roles ---- */
 
-static enum role html_role(struct html_bytes name, const struct xml_token *tag) {
+/* Returns the role of an element by its canonical name; tag: for its attributes. */
+static enum role find_role(const struct grammar *grammar, struct html_bytes canonical, const struct xml_token *tag) {
+    if (!grammar->html) {
+        for (const struct role_row *row = grammar->roles; row->names; row++)
+            if (bytes_among(canonical, row->names))
+                return row->role;
+
+        /* A cell of a spreadsheet that is a number, a date or the result of a formula has its text from there. */
+        struct html_bytes value;
+        bool calculated =
+            tag->kind == XML_START && bytes_are(canonical, "table:table-cell") &&
+            (xml_attribute(tag, "formula", &value) || (xml_attribute(tag, "value-type", &value) && !bytes_are(value, "string")));
+        return calculated ? ROLE_OPAQUE : ROLE_NONE;
+    }
     char lower[16] = "";
-    if (name.length >= sizeof lower)
+    if (canonical.length >= sizeof lower)
         return ROLE_CONTAINER;
-    for (size_t i = 0; i < name.length; i++)
-        lower[i] = (char)tolower((unsigned char)name.start[i]);
+    for (size_t i = 0; i < canonical.length; i++)
+        lower[i] = (char)tolower((unsigned char)canonical.start[i]);
     unsigned flags = html_element(lower);
     bool forbids = tag->kind != XML_END && html_attributes_forbid(tag->name.start + tag->name.length, tag->end);
     if (strcmp(lower, "br") == 0)
@@ -122,24 +135,6 @@ static enum role html_role(struct html_bytes name, const struct xml_token *tag) 
     if (flags & ELEMENT_BLOCK)
         return ROLE_BOUNDARY;
     return flags & ELEMENT_VOID ? ROLE_NONE : ROLE_CONTAINER;
-}
-
-/* A cell of a spreadsheet that is a number, a date or the result of a formula has its text from there. */
-static bool is_calculated(struct html_bytes name, const struct xml_token *tag) {
-    struct html_bytes value;
-    if (!bytes_are(name, "table:table-cell"))
-        return false;
-    return xml_attribute(tag, "formula", &value) || (xml_attribute(tag, "value-type", &value) && !bytes_are(value, "string"));
-}
-
-/* Returns the role of an element by its canonical name; tag: for its attributes. */
-static enum role find_role(const struct grammar *grammar, struct html_bytes canonical, const struct xml_token *tag) {
-    if (grammar->html)
-        return html_role(canonical, tag);
-    for (const struct role_row *row = grammar->roles; row->names; row++)
-        if (bytes_among(canonical, row->names))
-            return row->role;
-    return tag->kind == XML_START && is_calculated(canonical, tag) ? ROLE_OPAQUE : ROLE_NONE;
 }
 
 /* ---- patches ---- */
@@ -249,44 +244,38 @@ static int begin_paragraph(struct walk *walk, struct html_bytes name, const char
     return 0;
 }
 
-/* Takes the next message, which is the paragraph's, and puts it in the place of its source if it is translated. */
-static int take_message(struct walk *walk, const struct paragraph *paragraph) {
-    struct html_bytes *messages = walk->messages;
-    const char *end = memchr(messages->start, NOTE_MESSAGE, messages->length);
-    struct html_bytes message = {messages->start, end ? (size_t)(end - messages->start) : messages->length};
-    size_t taken = message.length + (end ? 1 : 0);
-    *messages = (struct html_bytes){messages->start + taken, messages->length - taken};
-    if (!memchr(message.start, NOTE_TRANSLATED, message.length))
-        return 0;
-    walk->accepted |= walk->changes;
-
-    struct html_buffer out = {.arena = walk->arena};
-    const struct paragraph_writer to = {&out, put_range, walk};
-    bool below = walk->bilingual && paragraph->grammar->line_break;
-    html_put(&out, "", 0);
-    if (below) {
-        put_range(walk, paragraph->begin, paragraph->end, &out);
-        paragraph_write_break(paragraph, &to);
-    }
-    paragraph_write(paragraph, message, below, &to);
-    if (out.failed)
-        return error_memory(walk->err);
-    walk->patch_count = patch_from(walk, paragraph->begin);
-    return add_patch(walk, paragraph->begin, paragraph->end, (struct html_bytes){out.bytes, out.length});
-}
-
+/* Ends the paragraph. What it says is read, or takes the place of its source if it is translated. */
 static int end_paragraph(struct walk *walk, const char *end) {
     struct paragraph *paragraph = walk->paragraph;
     int result = 0;
     paragraph->end = end;
     walk->paragraph = paragraph->outer;
     walk->nested--;
-    if (paragraph_has_words(paragraph) && !(walk->part->keeps && walk->part->keeps(walk->part->owner, paragraph))) {
+    bool kept = !paragraph_has_words(paragraph) || (walk->part->keeps && walk->part->keeps(walk->part->owner, paragraph));
+    if (!kept)
         paragraph_settle(paragraph);
-        if (walk->builder)
-            paragraph_read(paragraph, walk->builder);
-        else
-            result = take_message(walk, paragraph);
+    if (!kept && walk->builder) {
+        paragraph_read(paragraph, walk->builder);
+    } else if (!kept) {
+        struct html_bytes *messages = walk->messages;
+        const char *all = messages->start + messages->length, *stop = memchr(messages->start, NOTE_MESSAGE, messages->length);
+        struct html_bytes message = bytes_between(messages->start, stop ? stop : all);
+        *messages = bytes_between(stop ? stop + 1 : all, all);
+        if (memchr(message.start, NOTE_TRANSLATED, message.length)) {
+            struct html_buffer out = {.arena = walk->arena};
+            const struct paragraph_writer to = {&out, put_range, walk};
+            bool below = walk->bilingual && paragraph->grammar->line_break;
+            walk->accepted |= walk->changes;
+            html_put(&out, "", 0);
+            if (below) {
+                put_range(walk, paragraph->begin, end, &out);
+                paragraph_write_break(paragraph, &to);
+            }
+            paragraph_write(paragraph, message, below, &to);
+            walk->patch_count = patch_from(walk, paragraph->begin);
+            result = out.failed ? error_memory(walk->err)
+                                : add_patch(walk, paragraph->begin, end, (struct html_bytes){out.bytes, out.length});
+        }
     }
     if (!walk->paragraph)
         walk->changes = false;
@@ -365,23 +354,6 @@ static int add_whole(struct walk *walk, enum role role, const struct xml_token *
 
 /* ---- formats ---- */
 
-/* Puts a tag of a format without attributes that are not kept. */
-static void put_format_tag(const struct grammar *grammar, const struct xml_token *tag, const char *language,
-                           struct html_buffer *out) {
-    struct xml_attribute attribute;
-    const char *done = tag->begin;
-    for (const char *at = NULL; grammar->unkept && xml_next_attribute(tag, &at, &attribute);) {
-        bool states = grammar->language && bytes_are(attribute.name, grammar->language);
-        if (!states && !bytes_among(attribute.name, grammar->unkept))
-            continue;
-        html_put(out, done, (size_t)((states ? attribute.value.start : attribute.begin) - done));
-        if (states)
-            html_put_escaped(out, language, strlen(language), "&<\"");
-        done = states ? attribute.value.start + attribute.value.length : attribute.end;
-    }
-    html_put(out, done, (size_t)(tag->end - done));
-}
-
 /* A format as it is kept: without what proofing tools note, in this language. Returns -1 with ERROR_MEMORY or ERROR_INPUT. */
 static int clean_format(const struct grammar *grammar, struct html_bytes raw, const char *language, struct arena *arena,
                         struct html_bytes *out, struct error *err) {
@@ -392,6 +364,7 @@ static int clean_format(const struct grammar *grammar, struct html_bytes raw, co
     int read;
     xml_scan_begin(&scan, raw, false, arena->budget);
     while ((read = xml_next(&scan, &token, err)) > 0) {
+        struct xml_attribute attribute;
         bool tag = token.kind == XML_START || token.kind == XML_EMPTY;
         size_t depth = scan.depth + (token.kind == XML_END);
         if (skipped > 0) {
@@ -404,13 +377,21 @@ static int clean_format(const struct grammar *grammar, struct html_bytes raw, co
             continue;
         }
         inner += tag;
-        if (tag && inner == 1) {
-            size_t before = kept.length;
-            put_format_tag(grammar, &token, language, &kept);
-            attributes = kept.length - before > token.name.length + 3;
-        } else {
-            html_put(&kept, token.begin, (size_t)(token.end - token.begin));
+        bool outermost = tag && inner == 1;
+        size_t before = kept.length;
+        const char *done = token.begin;
+        for (const char *at = NULL; outermost && grammar->unkept && xml_next_attribute(&token, &at, &attribute);) {
+            bool states = grammar->language && bytes_are(attribute.name, grammar->language);
+            if (!states && !bytes_among(attribute.name, grammar->unkept))
+                continue;
+            html_put(&kept, done, (size_t)((states ? attribute.value.start : attribute.begin) - done));
+            if (states)
+                html_put_escaped(&kept, language, strlen(language), "&<\"");
+            done = states ? attribute.value.start + attribute.value.length : attribute.end;
         }
+        html_put(&kept, done, (size_t)(token.end - done));
+        if (outermost)
+            attributes = kept.length - before > token.name.length + 3;
     }
     if (read < 0)
         return -1;
@@ -506,51 +487,6 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
     return add_whole(walk, role, tag, tag->begin, tag->end);
 }
 
-/* The end of the element that was skipped as a whole. */
-static int end_skipped(struct walk *walk, const struct element *element, const struct xml_token *end) {
-    struct state *state = &walk->states[walk->nested - 1];
-    enum role role = state->skipped;
-    const struct xml_token start = {XML_START, element->begin, element->inside, {element->begin + 1, end->name.length}};
-    state->skip = 0;
-    if (role == ROLE_FORMAT)
-        return state->run > 0 ? note_format(walk, bytes_between(element->begin, end->end)) : 0;
-    if (role == ROLE_LEAD && walk->paragraph->count == 0)
-        walk->paragraph->begin = end->end;
-    if (role == ROLE_LEAD || role == ROLE_DROPPED)
-        return 0;
-    return add_whole(walk, role, &start, element->begin, end->end);
-}
-
-static int end_inline(struct walk *walk, const struct element *element, const struct xml_token *tag) {
-    struct state *state = &walk->states[walk->nested - 1];
-    size_t depth = walk->scan.depth + 1;
-    if (state->skip > 0)
-        return state->skip == depth ? end_skipped(walk, element, tag) : 0;
-    switch (element->role) {
-    case ROLE_RUN:
-        state->run = state->run == depth ? 0 : state->run;
-        state->format = 0;
-        return 0;
-    case ROLE_TEXT:
-        state->text = state->text == depth ? 0 : state->text;
-        return 0;
-    case ROLE_CONTAINER:
-        return add(walk, INLINE_CLOSE, tag->begin, tag->end) ? 0 : -1;
-    case ROLE_CONTENT:
-        state->close = tag->begin;
-        return 0;
-    case ROLE_WRAP: {
-        const char *close = state->close, *wrap = state->wrap;
-        state->close = state->wrap = NULL;
-        if (close)
-            return add(walk, INLINE_CLOSE, close, tag->end) ? 0 : -1;
-        return wrap ? (add(walk, INLINE_UNIT, wrap, tag->end) ? 0 : -1) : 0;
-    }
-    default:
-        return 0;
-    }
-}
-
 static bool in_token(const struct walk *walk) {
     return walk->paragraph && walk->states[walk->nested - 1].skip > 0;
 }
@@ -603,14 +539,50 @@ static int read_end(struct walk *walk, const struct xml_token *tag) {
         return end_paragraph(walk, tag->begin);
     if (element->role == ROLE_BOUNDARY && !in_token(walk))
         return read_boundary(walk, tag);
-    return end_inline(walk, element, tag);
+    struct state *state = &walk->states[walk->nested - 1];
+    if (state->skip > 0 && state->skip != depth)
+        return 0;
+    if (state->skip > 0) { /* the element was skipped as a whole */
+        enum role role = state->skipped;
+        const struct xml_token start = {XML_START, element->begin, element->inside, {element->begin + 1, tag->name.length}};
+        state->skip = 0;
+        if (role == ROLE_FORMAT)
+            return state->run > 0 ? note_format(walk, bytes_between(element->begin, tag->end)) : 0;
+        if (role == ROLE_LEAD && walk->paragraph->count == 0)
+            walk->paragraph->begin = tag->end;
+        if (role == ROLE_LEAD || role == ROLE_DROPPED)
+            return 0;
+        return add_whole(walk, role, &start, element->begin, tag->end);
+    }
+
+    const char *close = state->close, *wrap = state->wrap;
+    switch (element->role) {
+    case ROLE_RUN:
+        state->run = state->run == depth ? 0 : state->run;
+        state->format = 0;
+        return 0;
+    case ROLE_TEXT:
+        state->text = state->text == depth ? 0 : state->text;
+        return 0;
+    case ROLE_CONTAINER:
+        return add(walk, INLINE_CLOSE, tag->begin, tag->end) ? 0 : -1;
+    case ROLE_CONTENT:
+        state->close = tag->begin;
+        return 0;
+    case ROLE_WRAP:
+        state->close = state->wrap = NULL;
+        if (close)
+            return add(walk, INLINE_CLOSE, close, tag->end) ? 0 : -1;
+        return !wrap || add(walk, INLINE_UNIT, wrap, tag->end) ? 0 : -1;
+    default:
+        return 0;
+    }
 }
 
 static int read_text(struct walk *walk, const struct xml_token *token) {
     const struct element *parent = walk->scan.depth > 0 ? &walk->open[walk->scan.depth - 1] : NULL;
-    if (!walk->builder && parent && parent->role == ROLE_LANGUAGE && walk->opaque == 0) {
+    if (!walk->builder && parent && parent->role == ROLE_LANGUAGE && walk->opaque == 0)
         return add_patch(walk, token->begin, token->end, bytes_of(walk->part->language));
-    }
     if (!walk->paragraph || walk->opaque > 0 || in_token(walk))
         return 0;
     struct html_bytes text;

@@ -219,20 +219,6 @@ struct zip_member *zip_find(const struct zip *zip, const char *name) {
 
 /* ---- data ---- */
 
-static int check_member(const struct zip_member *member, struct error *err) {
-    if (member->flags & FLAG_ENCRYPTED)
-        return refuse(member, "is encrypted: save the file without a password", err);
-    if (member->method != METHOD_STORED && member->method != METHOD_DEFLATE)
-        return refuse(member, "is compressed by a method other than deflate", err);
-    if (member->size > ZIP_MOST_BYTES)
-        return refuse(member, "is longer than 128 MiB unpacked", err);
-    if (member->size > ZIP_FREE_BYTES && member->size / ZIP_MOST_RATIO > member->packed.length)
-        return refuse(member, "is compressed more than 250 times", err);
-    if (member->method == METHOD_STORED && member->size != member->packed.length)
-        return refuse(member, "is damaged: its sizes differ", err);
-    return 0;
-}
-
 static unsigned char *zlib_bytes(const char *at) {
     union {
         const char *from;
@@ -273,8 +259,16 @@ static int inflate_member(const struct zip_member *member, char *out, struct are
 }
 
 int zip_unpack(const struct zip_member *member, struct arena *arena, struct html_bytes *out, struct error *err) {
-    if (check_member(member, err) != 0)
-        return -1;
+    if (member->flags & FLAG_ENCRYPTED)
+        return refuse(member, "is encrypted: save the file without a password", err);
+    if (member->method != METHOD_STORED && member->method != METHOD_DEFLATE)
+        return refuse(member, "is compressed by a method other than deflate", err);
+    if (member->size > ZIP_MOST_BYTES)
+        return refuse(member, "is longer than 128 MiB unpacked", err);
+    if (member->size > ZIP_FREE_BYTES && member->size / ZIP_MOST_RATIO > member->packed.length)
+        return refuse(member, "is compressed more than 250 times", err);
+    if (member->method == METHOD_STORED && member->size != member->packed.length)
+        return refuse(member, "is damaged: its sizes differ", err);
     size_t size = (size_t)member->size;
     char *bytes = arena_alloc(arena, size + 1, 1);
     if (!bytes)
@@ -357,18 +351,6 @@ int zip_pack(struct zip_member *member, struct html_bytes bytes, struct arena *a
 
 /* ---- writing ---- */
 
-/* The extra fields, but for those that state sizes. */
-static void put_extra(struct html_buffer *out, struct html_bytes extra) {
-    for (size_t at = 0; at + 4 <= extra.length;) {
-        size_t length = 4 + (size_t)short_at(extra.start + at + 2);
-        if (length > extra.length - at)
-            return;
-        if (short_at(extra.start + at) != ZIP64_EXTRA)
-            html_put(out, extra.start + at, length);
-        at += length;
-    }
-}
-
 /* The checksum and the sizes stand in the same order in both kinds of headers. */
 static void set_sizes(char *at, const struct zip_member *member) {
     set_number(at, member->new_crc, 4);
@@ -377,47 +359,21 @@ static void set_sizes(char *at, const struct zip_member *member) {
 }
 
 /* Puts a header of so many bytes with its name, and without extra fields that state sizes. extra_at: where it states their length.
- * Returns where it begins. */
-static size_t put_header(struct html_buffer *out, const char *header, size_t bytes, size_t name, size_t extra_at) {
-    size_t begin = out->length, extra = short_at(header + extra_at);
+ */
+static void put_header(struct html_buffer *out, const char *header, size_t bytes, size_t name, size_t extra_at) {
+    const char *extra = header + bytes + name;
+    size_t begin = out->length, all = short_at(header + extra_at), length;
     html_put(out, header, bytes + name);
     size_t before = out->length;
-    put_extra(out, (struct html_bytes){header + bytes + name, extra});
+    for (size_t at = 0; at + 4 <= all; at += length) {
+        length = 4 + (size_t)short_at(extra + at + 2);
+        if (length > all - at)
+            break;
+        if (short_at(extra + at) != ZIP64_EXTRA)
+            html_put(out, extra + at, length);
+    }
     if (!out->failed)
         set_number(out->bytes + begin + extra_at, out->length - before, 2);
-    return begin;
-}
-
-static void put_member(struct html_buffer *out, const struct zip_member *member) {
-    if (!member->replaced) {
-        html_put(out, member->whole.start, member->whole.length);
-        return;
-    }
-    const char *local = member->whole.start;
-    size_t begin = put_header(out, local, LOCAL_BYTES, short_at(local + 26), 28);
-    html_put(out, member->new_packed.start, member->new_packed.length);
-    if (out->failed)
-        return;
-    set_sizes(out->bytes + begin + 14, member);
-    set_number(out->bytes + begin + 6, short_at(local + 6) & ~(unsigned)FLAG_DESCRIPTOR, 2);
-}
-
-static void put_entry(struct html_buffer *out, const struct zip_member *member, size_t offset) {
-    size_t begin = out->length;
-    if (!member->replaced) {
-        html_put(out, member->central.start, member->central.length);
-    } else {
-        const char *entry = member->central.start;
-        size_t comment = short_at(entry + 32);
-        put_header(out, entry, CENTRAL_BYTES, member->name.length, 30);
-        html_put(out, entry + member->central.length - comment, comment);
-        if (out->failed)
-            return;
-        set_sizes(out->bytes + begin + 16, member);
-        set_number(out->bytes + begin + 8, member->flags & ~(unsigned)FLAG_DESCRIPTOR, 2);
-    }
-    if (!out->failed)
-        set_number(out->bytes + begin + 42, offset, 4);
 }
 
 char *zip_write(const struct zip *zip, struct arena *arena, size_t *length, struct error *err) {
@@ -430,18 +386,44 @@ char *zip_write(const struct zip *zip, struct arena *arena, size_t *length, stru
         return error_memory(err), NULL;
     out.bytes = room;
     out.capacity = total;
-    for (size_t i = 0; i < zip->count; i++) {
+    for (size_t i = 0; i < zip->count && !out.failed; i++) {
         const struct zip_member *member = &zip->members[zip->order[i]];
-        offsets[zip->order[i]] = out.length;
-        if (!member->dropped)
-            put_member(&out, member);
+        const char *local = member->whole.start;
+        size_t begin = offsets[zip->order[i]] = out.length;
+        if (member->dropped)
+            continue;
+        if (!member->replaced) {
+            html_put(&out, local, member->whole.length);
+            continue;
+        }
+        put_header(&out, local, LOCAL_BYTES, short_at(local + 26), 28);
+        html_put(&out, member->new_packed.start, member->new_packed.length);
+        if (out.failed)
+            break;
+        set_sizes(out.bytes + begin + 14, member);
+        set_number(out.bytes + begin + 6, short_at(local + 6) & ~(unsigned)FLAG_DESCRIPTOR, 2);
     }
     size_t directory = out.length;
-    for (size_t i = 0; i < zip->count; i++) {
-        if (zip->members[i].dropped)
+    for (size_t i = 0; i < zip->count && !out.failed; i++) {
+        const struct zip_member *member = &zip->members[i];
+        const char *entry = member->central.start;
+        size_t begin = out.length, comment = short_at(entry + 32);
+        if (member->dropped)
             continue;
-        put_entry(&out, &zip->members[i], offsets[i]);
         kept++;
+        if (member->replaced) {
+            put_header(&out, entry, CENTRAL_BYTES, member->name.length, 30);
+            html_put(&out, entry + member->central.length - comment, comment);
+        } else {
+            html_put(&out, entry, member->central.length);
+        }
+        if (out.failed)
+            break;
+        if (member->replaced) {
+            set_sizes(out.bytes + begin + 16, member);
+            set_number(out.bytes + begin + 8, member->flags & ~(unsigned)FLAG_DESCRIPTOR, 2);
+        }
+        set_number(out.bytes + begin + 42, offsets[i], 4);
     }
     size_t end = out.length;
     html_put(&out, zip->tail.start, zip->tail.length);
