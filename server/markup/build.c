@@ -131,24 +131,20 @@ void html_end_part(struct html_builder *builder, struct html_bytes raw) {
     html_add_close(builder, raw);
 }
 
-/* The line of the last piece that is part of the document; 0: there is none. */
-static size_t last_line(const struct html_builder *builder) {
-    const struct html_bytes *document = &builder->document;
-    for (size_t i = builder->html.piece_count; document->start && i-- > 0;) {
-        const struct html_piece *piece = &builder->html.pieces[i];
-        const char *at = piece->plain ? piece->source : piece->raw;
-        if ((uintptr_t)at >= (uintptr_t)document->start && (uintptr_t)at <= (uintptr_t)(document->start + document->length))
-            return utf8_place(document->start, at).line;
-    }
-    return 0;
-}
-
 int html_build(struct html_builder *builder, html_escape *escape, struct html *out, struct error *err) {
+    const struct html_bytes *document = &builder->document;
     if (builder->failed == ERROR_MEMORY)
         return error_memory(err);
     if (builder->failed) {
-        size_t line = builder->line > 0 ? builder->line : last_line(builder);
+        size_t line = builder->line;
         char where[32] = "";
+        for (size_t i = builder->html.piece_count;
+             document->start && line == 0 && i-- > 0;) { /* the last piece that is part of it */
+            const struct html_piece *piece = &builder->html.pieces[i];
+            const char *at = piece->plain ? piece->source : piece->raw;
+            if ((uintptr_t)at >= (uintptr_t)document->start && (uintptr_t)at <= (uintptr_t)(document->start + document->length))
+                line = utf8_place(document->start, at).line;
+        }
         if (line > 0)
             snprintf(where, sizeof where, "line %zu: ", line);
         return error_set(err, ERROR_INPUT, "%sthe document has more than %zu texts and marks", where, most_pieces(builder));
@@ -372,39 +368,35 @@ static const char *find_run(const char *content, const char *end, size_t run) {
     return NULL;
 }
 
-/* The bytes of a `:role:` before a backtick; 0: there is none. */
-static size_t role_length(const char *at, const char *end) {
-    const char *c = at + 1;
-    while (c < end && c - at < NAME_BYTES && (islower((unsigned char)*c) || *c == ':' || *c == '-'))
-        c++;
-    return c - at > 2 && c < end && *c == '`' && c[-1] == ':' ? (size_t)(c - at) : 0;
-}
-
-/* Where " <url>" begins at the end of a link. NULL: it is missing, or no text precedes it. */
-static const char *find_url(const char *content, const char *close) {
-    if (close[-1] != '>')
-        return NULL;
-    const char *open = memrchr(content, '<', (size_t)(close - content));
-    if (!open || open == content || !html_is_space(open[-1]) || open + 2 >= close)
-        return NULL;
-    while (open > content && html_is_space(open[-1]))
-        open--;
-    return open > content ? open : NULL;
-}
-
 /* Backticks surround code, or a link of reStructuredText whose text is prose. */
 static bool take_ticks(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
-    size_t begin = (size_t)(at - scan->text), role = *at == ':' ? role_length(at, end) : 0;
-    if ((*at == ':' && role == 0) || (begin > 0 && at[-1] == '`')) /* the run was examined before */
+    size_t begin = (size_t)(at - scan->text);
+    const char *ticks = at;
+    if (*at == ':') { /* a `:role:` may precede them */
+        for (ticks++; ticks < end && ticks - at < NAME_BYTES && (islower((unsigned char)*ticks) || *ticks == ':' || *ticks == '-');)
+            ticks++;
+        if (ticks - at <= 2 || ticks == end || *ticks != '`' || ticks[-1] != ':')
+            return false;
+    }
+    if (begin > 0 && at[-1] == '`') /* the run was examined before */
         return false;
-    const char *ticks = at + role, *content = skip_run(ticks, end, '`');
+    const char *content = skip_run(ticks, end, '`');
     size_t run = (size_t)(content - ticks);
     const char *close = run == 0 ? NULL : find_run(content, end, run);
     if (!close || is_letter_before(scan, begin) || (run == 1 && (html_is_space(*content) || html_is_space(close[-1]))))
         return false;
-    const char *after = close + run, *lines = skip_run(after, end, '_'), *url = run == 1 ? find_url(content, close) : NULL;
+
+    /* The end of a link may be " <url>". */
+    const char *url = run == 1 && close[-1] == '>' ? memrchr(content, '<', (size_t)(close - content)) : NULL;
+    if (url && (url == content || !html_is_space(url[-1]) || url + 2 >= close))
+        url = NULL;
+    while (url && url > content && html_is_space(url[-1]))
+        url--;
+    if (url == content) /* no text precedes it */
+        url = NULL;
+    const char *after = close + run, *lines = skip_run(after, end, '_');
     bool link = run == 1 && lines > after && lines - after < 3 && !is_letter_after(scan, (size_t)(lines - scan->text));
-    if ((link || role > 0) && (url || role == 0)) {
+    if ((link || ticks > at) && (url || ticks == at)) {
         scan->close_begin = (size_t)((url ? url : close) - scan->text);
         scan->close_end = (size_t)((link ? lines : after) - scan->text);
         return set_mark(scan, begin, content, MARK_OPEN, mark);
@@ -416,30 +408,34 @@ static bool take_ticks(struct html_mark_scan *scan, const char *at, const char *
     return true;
 }
 
-static bool take_mark(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
-    switch (*at) {
-    case '<':
-        return take_other(scan, at, end, mark) || take_tag(scan, at, end, mark);
-    case ']':
-        return take_other(scan, at, end, mark);
-    case '&':
-        return take_tag(scan, at, end, mark) || take_reference(scan, at, end, mark);
-    case '`':
-    case ':':
-        return !scan->quoted && scan->close_end == 0 && take_ticks(scan, at, end, mark);
-    default:
-        return false;
-    }
-}
-
 bool html_next_mark(struct html_mark_scan *scan, struct html_mark *mark) {
     size_t stop = scan->close_end > 0 ? scan->close_begin : scan->length;
     const struct html_marking *marking = scan->marking && scan->marking->skip ? scan->marking : NULL;
     for (const char *at = scan->text + scan->at, *end = scan->text + stop; at < end; at++) {
         size_t skipped = marking ? marking->skip(marking, at, end) : 0;
-        if (skipped > 0)
+        bool found = false;
+        if (skipped > 0) {
             at += skipped - 1;
-        else if (take_mark(scan, at, end, mark))
+            continue;
+        }
+        switch (*at) {
+        case '<':
+            found = take_other(scan, at, end, mark) || take_tag(scan, at, end, mark);
+            break;
+        case ']':
+            found = take_other(scan, at, end, mark);
+            break;
+        case '&':
+            found = take_tag(scan, at, end, mark) || take_reference(scan, at, end, mark);
+            break;
+        case '`':
+        case ':':
+            found = !scan->quoted && scan->close_end == 0 && take_ticks(scan, at, end, mark);
+            break;
+        default:
+            break;
+        }
+        if (found)
             return true;
     }
     if (scan->close_end == 0) {
@@ -481,24 +477,17 @@ static void add_mark(struct html_builder *builder, const struct html_mark *mark,
         html_add_close(builder, raw);
     } else if (mark->kind == MARK_BREAK) {
         html_add_break(builder, raw);
-    } else if (mark->kind == MARK_TAG) {
-        struct html_piece *piece = add(builder, PIECE_UNIT, text);
-        if (!piece)
-            return;
-        set_source(piece, raw);
-        html_note_tag(piece, text.start, text.length, false);
-        builder->tags = true;
-    } else { /* MARK_UNIT or MARK_SPACE */
-        struct html_piece *piece = add(builder, PIECE_UNIT, raw);
-        if (!piece)
-            return;
-        piece->blank = mark->kind == MARK_SPACE;
-        if (piece->blank)
-            shown = (struct html_bytes){" ", 1};
-        if (shown.length == 0)
-            return;
-        piece->source = shown.start;
-        piece->shown_length = (uint8_t)shown.length;
+    } else {
+        struct html_piece *piece = add(builder, PIECE_UNIT, mark->kind == MARK_TAG ? text : raw);
+        if (piece && mark->kind == MARK_TAG) {
+            set_source(piece, raw);
+            html_note_tag(piece, text.start, text.length, false);
+            builder->tags = true;
+        } else if (piece && (shown.length > 0 || mark->kind == MARK_SPACE)) {
+            piece->blank = mark->kind == MARK_SPACE;
+            piece->source = piece->blank ? " " : shown.start;
+            piece->shown_length = piece->blank ? 1 : (uint8_t)shown.length;
+        }
     }
 }
 
@@ -532,29 +521,6 @@ static struct html_bytes name_of(const struct html_piece *piece) {
     return bytes_between(begin, at);
 }
 
-static bool are_partners(const struct html_piece *start, const struct html_piece *end) {
-    struct html_bytes a = name_of(start), b = name_of(end);
-    return *start->raw == *end->raw && bytes_same_any_case(a, b);
-}
-
-static void join(struct html_piece *pieces, size_t first, size_t last, bool empty) {
-    struct html_piece *start = &pieces[first], *end = &pieces[last];
-    struct tag tag;
-    unsigned flags = 0;
-    if (!(start->tag & TAG_QUOTED) && read_tag(start->raw, start->raw + start->length, &tag)) {
-        bool forbids = html_attributes_forbid(tag.attributes, start->raw + start->length), known;
-        flags = find_element(&tag, &known) | (forbids ? (unsigned)ELEMENT_OPAQUE : 0);
-    }
-    bool block = flags & ELEMENT_BLOCK && !(flags & ELEMENT_OPAQUE);
-    start->kind = block ? PIECE_BREAK : PIECE_OPEN;
-    end->kind = block ? PIECE_BREAK : PIECE_CLOSE;
-    start->opaque = !block && (empty || flags & ELEMENT_OPAQUE);
-    start->stands_in = start->opaque && !(flags & ELEMENT_CODE);
-    start->pair = (uint32_t)last;
-    end->pair = (uint32_t)first;
-    start->tag = end->tag = TAG_NONE;
-}
-
 void html_pair_tags(struct html_piece *pieces, size_t count) {
     struct open open[HTML_MAX_DEPTH];
     size_t depth = 0, content = 0;
@@ -570,15 +536,34 @@ void html_pair_tags(struct html_piece *pieces, size_t count) {
         } else if (piece->kind == PIECE_CLOSE) {
             while (depth > 0 && !open[--depth].element)
                 ;
-        } else if (piece->kind == PIECE_UNIT && (piece->tag & TAG_ALONE) == TAG_END) {
-            size_t at = depth;
-            while (at > 0 && !open[at - 1].element && !are_partners(&pieces[open[at - 1].piece], piece))
-                at--;
-            if (at == 0 || open[at - 1].element)
-                continue;
-            depth = at - 1;
-            join(pieces, open[depth].piece, i, content == open[depth].content);
         }
+        if (piece->kind != PIECE_UNIT || (piece->tag & TAG_ALONE) != TAG_END)
+            continue;
+
+        /* The end joins the last start of its name that is written as it is. */
+        size_t at = depth;
+        struct html_bytes name = name_of(piece);
+        while (at > 0 && !open[at - 1].element &&
+               (*pieces[open[at - 1].piece].raw != *piece->raw || !bytes_same_any_case(name_of(&pieces[open[at - 1].piece]), name)))
+            at--;
+        if (at == 0 || open[at - 1].element)
+            continue;
+        depth = at - 1;
+        struct html_piece *start = &pieces[open[depth].piece];
+        struct tag tag;
+        unsigned flags = 0;
+        if (!(start->tag & TAG_QUOTED) && read_tag(start->raw, start->raw + start->length, &tag)) {
+            bool forbids = html_attributes_forbid(tag.attributes, start->raw + start->length), known;
+            flags = find_element(&tag, &known) | (forbids ? (unsigned)ELEMENT_OPAQUE : 0);
+        }
+        bool block = flags & ELEMENT_BLOCK && !(flags & ELEMENT_OPAQUE), empty = content == open[depth].content;
+        start->kind = block ? PIECE_BREAK : PIECE_OPEN;
+        piece->kind = block ? PIECE_BREAK : PIECE_CLOSE;
+        start->opaque = !block && (empty || flags & ELEMENT_OPAQUE);
+        start->stands_in = start->opaque && !(flags & ELEMENT_CODE);
+        start->pair = (uint32_t)i;
+        piece->pair = (uint32_t)open[depth].piece;
+        start->tag = piece->tag = TAG_NONE;
     }
     for (size_t i = 0; i < count; i++) {
         if (pieces[i].kind != PIECE_UNIT || pieces[i].tag == TAG_NONE || pieces[i].tag & TAG_FIRM)

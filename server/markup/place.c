@@ -120,13 +120,40 @@ static size_t add_node(struct placer *placer, size_t piece, size_t end_piece, si
     return placer->count++;
 }
 
-static int find_nodes(struct placer *placer, struct arena *arena) {
+/* Takes the words of the translation, its links and the nodes of the segment. */
+static int prepare(struct placer *placer, struct arena *arena) {
+    const struct html_translation *translation = placer->translation;
     const struct html_segment *segment = placer->segment;
     const struct html_piece *pieces = placer->html->pieces;
     size_t parent = 0;
+    placer->words = translation->words;
+    placer->word_count = translation->word_count;
+    if (!placer->words) {
+        placer->word_count = find_words(translation->text, translation->length, NULL);
+        struct span *words = arena_alloc(arena, placer->word_count, sizeof *words);
+        if (!words)
+            return -1;
+        find_words(translation->text, translation->length, words);
+        placer->words = words;
+    }
+    placer->owner = arena_zalloc(arena, placer->word_count, sizeof *placer->owner);
+    placer->spoken = arena_alloc(arena, placer->word_count, sizeof *placer->spoken);
+    placer->covers = arena_zalloc(arena, translation->length, sizeof *placer->covers);
+    placer->link_word = arena_alloc(arena, translation->link_count, sizeof *placer->link_word);
+    placer->candidates = arena_alloc(arena, translation->link_count, sizeof *placer->candidates);
+    placer->linked = arena_zalloc(arena, placer->word_count + 1, sizeof *placer->linked);
     placer->nodes = arena_alloc(arena, segment->end - segment->first + 1, sizeof *placer->nodes);
-    if (!placer->nodes)
+    if (arena_failed(arena))
         return -1;
+    for (size_t i = 0; i < placer->word_count; i++)
+        placer->spoken[i] = has_word(translation->text, placer->words[i]);
+    if (translation->link_count > 0)
+        qsort(translation->links, translation->link_count, sizeof *translation->links, compare_links);
+    for (size_t i = 0; i < translation->link_count; i++) {
+        placer->link_word[i] = word_at(placer, translation->links[i].target.begin);
+        placer->linked[placer->link_word[i]] = true;
+    }
+
     add_node(placer, segment->first, segment->end, 0, 0, segment->length);
     for (size_t i = segment->first; i < segment->end; i++) {
         const struct html_piece *piece = &pieces[i];
@@ -150,38 +177,6 @@ static int find_nodes(struct placer *placer, struct arena *arena) {
         placer->nodes[node->parent].owed += node->need;
     }
     return 0;
-}
-
-/* Takes the words of the translation, its links and the nodes of the segment. */
-static int prepare(struct placer *placer, struct arena *arena) {
-    const struct html_translation *translation = placer->translation;
-    placer->words = translation->words;
-    placer->word_count = translation->word_count;
-    if (!placer->words) {
-        placer->word_count = find_words(translation->text, translation->length, NULL);
-        struct span *words = arena_alloc(arena, placer->word_count, sizeof *words);
-        if (!words)
-            return -1;
-        find_words(translation->text, translation->length, words);
-        placer->words = words;
-    }
-    placer->owner = arena_zalloc(arena, placer->word_count, sizeof *placer->owner);
-    placer->spoken = arena_alloc(arena, placer->word_count, sizeof *placer->spoken);
-    placer->covers = arena_zalloc(arena, translation->length, sizeof *placer->covers);
-    placer->link_word = arena_alloc(arena, translation->link_count, sizeof *placer->link_word);
-    placer->candidates = arena_alloc(arena, translation->link_count, sizeof *placer->candidates);
-    placer->linked = arena_zalloc(arena, placer->word_count + 1, sizeof *placer->linked);
-    if (arena_failed(arena))
-        return -1;
-    for (size_t i = 0; i < placer->word_count; i++)
-        placer->spoken[i] = has_word(translation->text, placer->words[i]);
-    if (translation->link_count > 0)
-        qsort(translation->links, translation->link_count, sizeof *translation->links, compare_links);
-    for (size_t i = 0; i < translation->link_count; i++) {
-        placer->link_word[i] = word_at(placer, translation->links[i].target.begin);
-        placer->linked[placer->link_word[i]] = true;
-    }
-    return find_nodes(placer, arena);
 }
 
 /* ---- parts ---- */
@@ -209,59 +204,6 @@ static double wanted_end(const struct cutter *cutter, size_t part) {
     return length * (double)placer->nodes[cutter->parts[part]].source.end / source;
 }
 
-/* A cut needs white space between two words; French has it before its tall punctuation marks, too. */
-static bool may_cut(const struct placer *placer, size_t word) {
-    const char *text = placer->translation->text;
-    size_t before = placer->words[word - 1].end, at = placer->words[word].begin;
-    if (before >= at || strchr("?!:;,.%)", text[at]))
-        return false;
-    return character_next(text, placer->translation->length, &at) != 0xbb; /* a closing guillemet */
-}
-
-/* Finds where the words of the translation stood, and where cuts are possible. */
-static int cutter_prepare(struct cutter *cutter, struct arena *arena) {
-    const struct placer *placer = cutter->placer;
-    const struct html_translation *translation = placer->translation;
-    size_t words = placer->word_count, cuts = 0;
-    cutter->part_of = arena_alloc(arena, words, sizeof *cutter->part_of);
-    cutter->open = arena_zalloc(arena, words + 1, sizeof *cutter->open);
-    cutter->cost = arena_alloc(arena, words + 1, sizeof *cutter->cost);
-    cutter->before = arena_alloc(arena, words + 1, sizeof *cutter->before);
-    cutter->back = arena_alloc(arena, cutter->count, (words + 1) * sizeof *cutter->back);
-    if (arena_failed(arena))
-        return -1;
-    for (size_t i = 0; i < words; i++)
-        cutter->part_of[i] = no_part;
-    for (size_t i = 0; i < translation->link_count; i++) {
-        size_t low = 0, high = cutter->count;
-        while (high - low > 1) {
-            size_t middle = (low + high) / 2;
-            if (placer->nodes[cutter->parts[middle]].source.begin <= translation->links[i].source.begin)
-                low = middle;
-            else
-                high = middle;
-        }
-        if (placer->link_word[i] < words)
-            cutter->part_of[placer->link_word[i]] = low;
-    }
-    for (size_t word = 1; word < words; word++) {
-        cutter->open[word] = may_cut(placer, word);
-        cuts += cutter->open[word];
-    }
-    cutter->open[0] = cutter->open[words] = true;
-    cutter->least = cuts + 1 >= cutter->count; /* parts are empty only if there are too few words */
-    return 0;
-}
-
-/* The cost of a cut before this word, at the end of this part. */
-static double cut_cost(const struct cutter *cutter, size_t part, size_t word) {
-    const struct placer *placer = cutter->placer;
-    size_t at = word > 0 ? placer->words[word - 1].end : 0;
-    double off = fabs((double)at - wanted_end(cutter, part)) * (double)cutter->count / ((double)placer->translation->length + 1);
-    bool mark = at > 0 && character_is_punctuation(character_previous(placer->translation->text, &at));
-    return balance * off - (mark ? at_mark : 0);
-}
-
 static double misplaced(const struct cutter *cutter, size_t word, size_t part) {
     size_t own = cutter->part_of[word];
     return own == no_part ? 0 : fabs((double)own - (double)part);
@@ -269,9 +211,10 @@ static double misplaced(const struct cutter *cutter, size_t word, size_t part) {
 
 /* One step of the search for the cheapest cuts: for each possible end of the part, where it best begins. */
 static void add_part(struct cutter *cutter, size_t part) {
-    size_t count = cutter->placer->word_count, best_begin = 0;
+    const struct placer *placer = cutter->placer;
+    size_t count = placer->word_count, best_begin = 0;
     uint32_t *back = cutter->back + part * (count + 1);
-    double best = DBL_MAX, inside = 0, inside_begin = 0;
+    double best = DBL_MAX, inside = 0, inside_begin = 0, wanted = wanted_end(cutter, part);
     for (size_t end = 0, begin = 0; end <= count; end++) {
         inside += end > 0 ? misplaced(cutter, end - 1, part) : 0;
         for (; begin + cutter->least <= end; begin++) {
@@ -282,7 +225,13 @@ static void add_part(struct cutter *cutter, size_t part) {
             inside_begin += begin < count ? misplaced(cutter, begin, part) : 0;
         }
         back[end] = (uint32_t)best_begin;
-        cutter->cost[end] = best < DBL_MAX && cutter->open[end] ? best + inside + cut_cost(cutter, part, end) : DBL_MAX;
+        cutter->cost[end] = DBL_MAX;
+        if (best == DBL_MAX || !cutter->open[end])
+            continue;
+        size_t at = end > 0 ? placer->words[end - 1].end : 0;
+        double off = fabs((double)at - wanted) * (double)cutter->count / ((double)placer->translation->length + 1);
+        bool mark = at > 0 && character_is_punctuation(character_previous(placer->translation->text, &at));
+        cutter->cost[end] = best + inside + (balance * off - (mark ? at_mark : 0));
     }
 }
 
@@ -297,9 +246,43 @@ static void give_part(struct cutter *cutter, size_t part, size_t first, size_t e
 
 /* The cheapest cuts, by dynamic programming. Returns -1 if memory runs out. */
 static int cut_by_links(struct cutter *cutter, struct arena *arena) {
-    size_t words = cutter->placer->word_count;
-    if (cutter_prepare(cutter, arena) != 0)
+    const struct placer *placer = cutter->placer;
+    const struct html_translation *translation = placer->translation;
+    size_t words = placer->word_count, cuts = 0;
+    cutter->part_of = arena_alloc(arena, words, sizeof *cutter->part_of);
+    cutter->open = arena_zalloc(arena, words + 1, sizeof *cutter->open);
+    cutter->cost = arena_alloc(arena, words + 1, sizeof *cutter->cost);
+    cutter->before = arena_alloc(arena, words + 1, sizeof *cutter->before);
+    cutter->back = arena_alloc(arena, cutter->count, (words + 1) * sizeof *cutter->back);
+    if (arena_failed(arena))
         return -1;
+
+    /* Find where the words of the translation stood. */
+    for (size_t i = 0; i < words; i++)
+        cutter->part_of[i] = no_part;
+    for (size_t i = 0; i < translation->link_count; i++) {
+        size_t low = 0, high = cutter->count;
+        while (high - low > 1) {
+            size_t middle = (low + high) / 2;
+            if (placer->nodes[cutter->parts[middle]].source.begin <= translation->links[i].source.begin)
+                low = middle;
+            else
+                high = middle;
+        }
+        if (placer->link_word[i] < words)
+            cutter->part_of[placer->link_word[i]] = low;
+    }
+
+    /* A cut needs white space between two words; French has it before its tall punctuation marks and closing guillemets, too. */
+    for (size_t word = 1; word < words; word++) {
+        size_t before = placer->words[word - 1].end, at = placer->words[word].begin;
+        cutter->open[word] = before < at && !strchr("?!:;,.%)", translation->text[at]) &&
+                             character_next(translation->text, translation->length, &at) != 0xbb;
+        cuts += cutter->open[word];
+    }
+    cutter->open[0] = cutter->open[words] = true;
+    cutter->least = cuts + 1 >= cutter->count; /* parts are empty only if there are too few words */
+
     for (size_t word = 0; word <= words; word++)
         cutter->cost[word] = word == 0 ? 0 : DBL_MAX;
     for (size_t part = 0; part < cutter->count; part++) {
@@ -316,18 +299,6 @@ static int cut_by_links(struct cutter *cutter, struct arena *arena) {
     return 0;
 }
 
-/* For segments with too many parts and words to try all cuts. */
-static void cut_by_length(struct cutter *cutter) {
-    const struct placer *placer = cutter->placer;
-    for (size_t part = 0, first = 0, end = 0; part < cutter->count; part++, first = end) {
-        double wanted = wanted_end(cutter, part);
-        bool last = part + 1 == cutter->count;
-        while (end < placer->word_count && (last || (double)placer->words[end].begin < wanted))
-            end++;
-        give_part(cutter, part, first, end);
-    }
-}
-
 /* The parts of the segment, if it has any, get all words. Returns -1 if memory runs out. */
 static int place_parts(struct placer *placer, struct arena *arena) {
     struct cutter cutter = {.placer = placer, .parts = arena_alloc(arena, placer->count, sizeof *cutter.parts)};
@@ -338,10 +309,15 @@ static int place_parts(struct placer *placer, struct arena *arena) {
             cutter.parts[cutter.count++] = i;
     if (cutter.count == 0)
         return 0;
-    if (cutter.count > MOST_CUTS / (placer->word_count + 1))
-        cut_by_length(&cutter);
-    else if (cut_by_links(&cutter, arena) != 0)
+    bool many = cutter.count > MOST_CUTS / (placer->word_count + 1); /* too many parts and words to try all cuts */
+    if (!many && cut_by_links(&cutter, arena) != 0)
         return -1;
+    for (size_t part = 0, first = 0, last = 0; many && part < cutter.count; part++, first = last) {
+        double wanted = part + 1 < cutter.count ? wanted_end(&cutter, part) : DBL_MAX;
+        while (last < placer->word_count && (double)placer->words[last].begin < wanted)
+            last++;
+        give_part(&cutter, part, first, last);
+    }
 
     /* Parts have all bytes but the white space between them, so that nothing that is not a word (an emoji) is lost. */
     const struct html_translation *translation = placer->translation;
@@ -414,42 +390,29 @@ static int compare_sizes(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The words of the translation that are linked with the node's and still its parent's, in order, each once. */
-static size_t find_candidates(const struct placer *placer, const struct html_node *node) {
+/* The run with the most words of the translation that are linked with the node's and still its parent's, less the words of others
+ * in between. */
+static bool take_run(struct placer *placer, struct html_node *node) {
     const struct html_translation *translation = placer->translation;
-    size_t count = 0, kept = 0;
-    if (node->source.begin == node->source.end) /* a node within a word does not take it */
-        return 0;
+    size_t *candidates = placer->candidates, linked = 0, count = 0, begin = 0, length = node->source.end - node->source.begin;
+    long score = 0, best = 0;
+    if (length == 0) /* a node within a word does not take it */
+        return false;
     for (size_t i = link_after(placer, node->source.begin);
          i < translation->link_count && translation->links[i].source.begin < node->source.end; i++) {
         size_t word = placer->link_word[i];
         if (word < placer->word_count && placer->owner[word] == node->parent)
-            placer->candidates[count++] = word;
+            candidates[linked++] = word;
     }
-    qsort(placer->candidates, count, sizeof *placer->candidates, compare_sizes);
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || placer->candidates[kept - 1] != placer->candidates[i])
-            placer->candidates[kept++] = placer->candidates[i];
-    return kept;
-}
+    qsort(candidates, linked, sizeof *candidates, compare_sizes);
+    for (size_t i = 0; i < linked; i++) /* each once */
+        if (count == 0 || candidates[count - 1] != candidates[i])
+            candidates[count++] = candidates[i];
 
-/* The number of words between two candidates that came from other words; more than MAX_GAP if one is not the parent's. */
-static size_t gap_between(const struct placer *placer, const struct html_node *node, size_t word, size_t next) {
-    size_t others = 0;
-    for (size_t between = word + 1; between < next; between++) {
-        if (placer->owner[between] != node->parent || between - word > 2 * MAX_GAP)
-            return MAX_GAP + 1;
-        others += placer->linked[between];
-    }
-    return others;
-}
-
-/* The run with the most candidates, less the words of others in between. */
-static bool take_run(struct placer *placer, struct html_node *node) {
-    size_t count = find_candidates(placer, node), begin = 0;
-    long score = 0, best = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t gap = i > begin ? gap_between(placer, node, placer->candidates[i - 1], placer->candidates[i]) : 0;
+        size_t gap = 0, before = i > begin ? candidates[i - 1] : candidates[i]; /* a word that is not the parent's ends the run */
+        for (size_t word = before + 1; word < candidates[i] && gap <= MAX_GAP; word++)
+            gap = placer->owner[word] != node->parent || word - before > 2 * MAX_GAP ? MAX_GAP + 1 : gap + placer->linked[word];
         if (i > begin && (gap > MAX_GAP || (long)gap >= score)) {
             begin = i;
             score = 0;
@@ -458,22 +421,17 @@ static bool take_run(struct placer *placer, struct html_node *node) {
         }
         if (++score > best) {
             best = score;
-            node->first = placer->candidates[begin];
-            node->end = placer->candidates[i] + 1;
+            node->first = candidates[begin];
+            node->end = candidates[i] + 1;
         }
     }
-    return best > 0;
-}
 
-/* A mark that is shown in the sentence takes the place of what it became if that is one word, and only "&" takes the place of more
- * than a mark. */
-static bool suits(const struct placer *placer, struct html_node *node) {
-    const char *shown = placer->segment->text + node->source.begin;
-    size_t length = node->source.end - node->source.begin;
-    if (!node->unit || length == 0 || has_word(placer->segment->text, node->source))
-        return true;
+    /* A mark that is shown in the sentence takes the place of what it became if that is one word, and only "&" takes the place of
+     * more than a mark. */
+    if (best == 0 || !node->unit || has_word(placer->segment->text, node->source))
+        return best > 0;
     node->end = node->first + 1;
-    return !placer->spoken[node->first] || (length == 1 && *shown == '&');
+    return !placer->spoken[node->first] || (length == 1 && placer->segment->text[node->source.begin] == '&');
 }
 
 static bool is_letter(int32_t c) {
@@ -540,17 +498,6 @@ static bool take_nearest(const struct placer *placer, struct html_node *node) {
 
 /* ---- which of its words and bytes a node takes ---- */
 
-/* As many words as it needs, but no more than leave its siblings what they need. */
-static void fit(const struct placer *placer, struct html_node *node, size_t most) {
-    size_t count = count_spoken(placer, node->first, node->end);
-    while (count > most && node->end > node->first)
-        count -= placer->spoken[--node->end];
-    while (count < node->need && is_free(placer, node, node->end))
-        count += placer->spoken[node->end++];
-    while (count < node->need && node->first > 0 && is_free(placer, node, node->first - 1))
-        count += placer->spoken[--node->first];
-}
-
 static bool is_quotation_mark(int32_t c) {
     static const int32_t marks[] = {'"', '\'', 0xab, 0xbb, 0x2018, 0x2019, 0x201a, 0x201c, 0x201d, 0x201e, 0x2039, 0x203a};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
@@ -593,34 +540,28 @@ static void take_signs(const struct placer *placer, struct html_node *node) {
     }
 }
 
-/* Part of a word that was copied unchanged: the 2 of H2O, or Tom of Tom's. A whole word is not part of a longer one. */
-static bool set_part_of_word(const struct placer *placer, struct html_node *node) {
-    const struct html_translation *translation = placer->translation;
-    const struct span *word = &placer->words[node->first];
-    size_t length = node->source.end - node->source.begin;
-    const char *text = placer->segment->text, *begin = translation->text + word->begin;
-    const char *found = memmem(begin, word->end - word->begin, text + node->source.begin, length);
-    if (node->end != node->first + 1 || length == 0 || !found)
-        return false;
-    size_t at = word->begin + (size_t)(found - begin);
-    if (cuts_word(translation->text, translation->length, at, at + length) &&
-        !cuts_word(text, placer->segment->length, node->source.begin, node->source.end))
-        return false;
-    node->begin = at;
-    node->past = at + length;
-    return true;
-}
-
 static bool is_punctuation_at(const char *text, size_t length, size_t at) {
     return at < length && character_is_punctuation(character_next(text, length, &at));
 }
 
-/* The bytes of words [first,end), without the punctuation at either end that the node's own words do not have. */
 static void set_bytes(const struct placer *placer, struct html_node *node) {
-    if (set_part_of_word(placer, node))
-        return;
     const char *text = placer->translation->text, *source = placer->segment->text;
-    size_t begin = placer->words[node->first].begin, end = placer->words[node->end - 1].end, at = node->source.end;
+    const struct span *word = &placer->words[node->first];
+    size_t begin = word->begin, end = placer->words[node->end - 1].end, at = node->source.end, whole = placer->translation->length;
+
+    /* Part of a word that was copied unchanged: the 2 of H2O, or Tom of Tom's. A whole word is not part of a longer one. */
+    size_t length = node->source.end - node->source.begin;
+    bool one = node->end == node->first + 1 && length > 0;
+    const char *found = one ? memmem(text + begin, word->end - begin, source + node->source.begin, length) : NULL;
+    size_t part = found ? (size_t)(found - text) : 0;
+    if (found && (!cuts_word(text, whole, part, part + length) ||
+                  cuts_word(source, placer->segment->length, node->source.begin, node->source.end))) {
+        node->begin = part;
+        node->past = part + length;
+        return;
+    }
+
+    /* The bytes of its words, without the punctuation at either end that the node's own words do not have. */
     bool inner_head = !is_punctuation_at(source, node->source.end, node->source.begin);
     bool inner_tail = at > node->source.begin && !character_is_punctuation(character_previous(source, &at));
     while (inner_head && is_punctuation_at(text, end, begin))
@@ -634,33 +575,30 @@ static void set_bytes(const struct placer *placer, struct html_node *node) {
             break;
     }
     bool all = begin >= end; /* there is only punctuation */
-    node->begin = all ? placer->words[node->first].begin : begin;
+    node->begin = all ? word->begin : begin;
     node->past = all ? placer->words[node->end - 1].end : end;
-}
-
-/* The node goes between two words, and touches the one that its source touched. */
-static void take_point(const struct placer *placer, struct html_node *node) {
-    node->first = node->end = find_point(placer, node);
-    size_t before = node->first > 0 ? placer->words[node->first - 1].end : 0;
-    size_t past = node->first < placer->word_count ? placer->words[node->first].begin : placer->translation->length;
-    bool leans_back = !node->space_before && node->source.begin > 0;
-    node->begin = node->past = (leans_back && node->first > 0) || node->first == placer->word_count ? before : past;
 }
 
 /* ---- nodes in their places ---- */
 
 /* Takes the words that the node needs, and their bytes. Returns false if there are none. */
 static bool take(struct placer *placer, struct html_node *node, size_t most) {
-    bool found = take_all(placer, node) || take_copy(placer, node) || (take_run(placer, node) && suits(placer, node));
+    bool found = take_all(placer, node) || take_copy(placer, node) || take_run(placer, node);
     if (!found && (node->need > 0 || node->unit) && take_text(placer, node))
         return true;
     if (!found && node->need > 0)
         found = take_nearest(placer, node);
     if (!found)
         return false;
-    if (node->need > 0) {
-        fit(placer, node, most);
-        if (count_spoken(placer, node->first, node->end) == 0 && !take_nearest(placer, node))
+    if (node->need > 0) { /* as many words as it needs, but no more than leave its siblings what they need */
+        size_t count = count_spoken(placer, node->first, node->end);
+        while (count > most && node->end > node->first)
+            count -= placer->spoken[--node->end];
+        while (count < node->need && is_free(placer, node, node->end))
+            count += placer->spoken[node->end++];
+        while (count < node->need && node->first > 0 && is_free(placer, node, node->first - 1))
+            count += placer->spoken[--node->first];
+        if (count == 0 && !take_nearest(placer, node))
             return false;
         take_signs(placer, node);
     }
@@ -677,7 +615,12 @@ static void place(struct placer *placer, size_t index) {
     parent->owed -= node->need;
     size_t left = parent->free > parent->owed ? parent->free - parent->owed : 0;
     if (!take(placer, node, left > node->need ? left : node->need)) {
-        take_point(placer, node);
+        /* The node goes between two words, and touches the one that its source touched. */
+        size_t point = node->first = node->end = find_point(placer, node);
+        size_t before = point > 0 ? placer->words[point - 1].end : 0;
+        size_t past = point < placer->word_count ? placer->words[point].begin : placer->translation->length;
+        bool leans_back = !node->space_before && node->source.begin > 0;
+        node->begin = node->past = (leans_back && point > 0) || point == placer->word_count ? before : past;
         if (node->need > 0) /* the translation has no word left for it */
             node->unit = node->kept = true;
         return;
