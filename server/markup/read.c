@@ -150,22 +150,6 @@ static bool hide(struct hider *hider, const char *begin, const char *end, const 
     return true;
 }
 
-/* "<!" that begins neither a comment nor a document type, and "<?" that begins no instruction, begin a comment in HTML's standard,
- * but not in all versions of the parser. */
-static bool is_bogus_comment(const char *at, const char *end) {
-    if (at[1] == '?')
-        return end - at < 3 || !(isalpha((unsigned char)at[2]) || at[2] == '_' || at[2] == ':');
-    return at[1] == '!' && (end - at < 9 || strncasecmp(at, "<!doctype", 9) != 0);
-}
-
-/* Hides a comment of that kind. Returns the place after it; NULL if memory runs out. */
-static const char *hide_declaration(struct hider *hider, const char *at, const char *end) {
-    const char *close = memchr(at, '>', (size_t)(end - at));
-    if (!close)
-        return end;
-    return hide(hider, at, close + 1, "<!--" HIDDEN " ", "-->") ? close + 1 : NULL;
-}
-
 /* The start tag at `at` gets the hidden attribute instead of its own. The content of a script or style is hidden, too, since the
  * parser takes "</" at its beginning for an end tag. Returns the place after both; NULL if memory runs out. */
 static const char *hide_tag(struct hider *hider, const char *at, const char *end) {
@@ -207,16 +191,23 @@ static int hide_attributes(const char *before, const char *markup, size_t length
     *hider = (struct hider){.out.arena = arena, .done = markup};
     html_put_string(&hider->out, before);
     while (at && (at = memchr(at, '<', (size_t)(end - at))) != NULL && end - at > 1) {
-        if (isalpha((unsigned char)at[1])) /* before anything else '<' is text, as in HTML's standard */
+        /* "<!" that begins neither a comment nor a document type, and "<?" that begins no instruction, begin a comment in HTML's
+         * standard, but not in all versions of the parser. */
+        bool bogus = (at[1] == '?' && (end - at < 3 || !(isalpha((unsigned char)at[2]) || at[2] == '_' || at[2] == ':'))) ||
+                     (at[1] == '!' && (end - at < 9 || strncasecmp(at, "<!doctype", 9) != 0));
+        if (isalpha((unsigned char)at[1])) { /* before anything else '<' is text, as in HTML's standard */
             at = hide_tag(hider, at, end);
-        else if (bytes_begin(at, end, "<!--"))
+        } else if (bytes_begin(at, end, "<!--")) {
             at = skip_past(at + 4, end, "-->");
-        else if (is_bogus_comment(at, end))
-            at = hide_declaration(hider, at, end);
-        else if (at[1] == '/' && !(end - at > 2 && at[2] && (isalpha((unsigned char)at[2]) || strchr("_:.", at[2]))))
+        } else if (bogus) {
+            const char *close = memchr(at, '>', (size_t)(end - at));
+            bool hidden = !close || hide(hider, at, close + 1, "<!--" HIDDEN " ", "-->");
+            at = !hidden ? NULL : close ? close + 1 : end;
+        } else if (at[1] == '/' && !(end - at > 2 && at[2] && (isalpha((unsigned char)at[2]) || strchr("_:.", at[2])))) {
             at += 2; /* no end tag: the parser goes on here */
-        else
+        } else {
             at = at[1] && strchr("!?/", at[1]) ? skip_past(at, end, ">") : at + 1;
+        }
     }
     html_put(&hider->out, hider->done, (size_t)(end - hider->done));
     return hider->out.failed || arena_failed(arena) ? -1 : 0;
@@ -359,23 +350,19 @@ static void add_strings(struct reader *reader, enum html_kind kind, const char *
 
 /* ---- character data ---- */
 
-static bool is_reference_name(const char *text, size_t length) {
-    size_t at = 0;
-    while (at < length && isalnum((unsigned char)text[at]))
-        at++;
-    return at == length && length < REFERENCE_BYTES;
-}
-
 static void on_characters(void *owner, const xmlChar *characters, int count) {
     struct reader *reader = owner;
     const char *text = (const char *)characters;
     size_t length = (size_t)count;
     enum reference was = reader->reference;
+    size_t letters = 0; /* and digits */
     reader->reference = NO_REFERENCE;
+    while (was == AMPERSAND && letters < length && isalnum((unsigned char)text[letters]))
+        letters++;
     if (length == 1 && *text == '&') {
         reader->reference = AMPERSAND;
         reader->reference_begin = reader->text.length;
-    } else if (was == AMPERSAND && is_reference_name(text, length)) {
+    } else if (was == AMPERSAND && letters == length && length < REFERENCE_BYTES) {
         reader->reference = NAME;
     } else if (was == NAME && *text == ';') {
         /* libxml2 reports "&check;" of HTML 5, which it does not know, as "&", "check" and "; ...": a unit, as it is. */
@@ -686,7 +673,7 @@ static htmlParserCtxtPtr open_parser(struct reader *reader) {
     return parser;
 }
 
-static int run_parser(struct reader *reader, struct error *err) {
+int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err) {
     static once_flag once = ONCE_FLAG_INIT;
     static const htmlSAXHandler handler = {
         .startElement = on_start,
@@ -698,6 +685,20 @@ static int run_parser(struct reader *reader, struct error *err) {
         .processingInstruction = on_instruction,
         .internalSubset = on_doctype,
     };
+    static const char *const roots[] = {"<!doctype", "<html", "<head", "<body"}; /* a whole document has its own root */
+    struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
+    char *whole = arena_copy(arena, markup, length);
+    if (!reader || !whole)
+        return error_memory(err);
+    *reader = (struct reader){.arena = arena, .markup.arena = arena, .text.arena = arena};
+    for (const char *at = whole; !reader->rooted && (at = strchr(at, '<')) != NULL; at++)
+        for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
+            reader->rooted |= strncasecmp(at, roots[i], strlen(roots[i])) == 0;
+    if (hide_attributes(reader->rooted ? "" : "<" ROOT ">", whole, length, arena, &reader->hidden) != 0)
+        return error_memory(err);
+    reader->unread = reader->hidden.out.bytes;
+    reader->unread_length = reader->hidden.out.length;
+
     call_once(&once, set_up);
     if (reserve_fill(err) != 0)
         return -1;
@@ -711,31 +712,8 @@ static int run_parser(struct reader *reader, struct error *err) {
     htmlFreeParserCtxt(reader->parser);
     if (reader->error.code != ERROR_NONE)
         return error_set(err, reader->error.code, "%s", reader->error.message);
-    return lacking || reader->failed ? error_memory(err) : 0;
-}
-
-/* A whole document has its own root. */
-static bool is_document(const char *markup) {
-    static const char *const tags[] = {"<!doctype", "<html", "<head", "<body"};
-    for (const char *at = markup; (at = strchr(at, '<')) != NULL; at++)
-        for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
-            if (strncasecmp(at, tags[i], strlen(tags[i])) == 0)
-                return true;
-    return false;
-}
-
-int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err) {
-    struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
-    char *whole = arena_copy(arena, markup, length);
-    if (!reader || !whole)
+    if (lacking || reader->failed)
         return error_memory(err);
-    *reader = (struct reader){.arena = arena, .markup.arena = arena, .text.arena = arena, .rooted = is_document(whole)};
-    if (hide_attributes(reader->rooted ? "" : "<" ROOT ">", whole, length, arena, &reader->hidden) != 0)
-        return error_memory(err);
-    reader->unread = reader->hidden.out.bytes;
-    reader->unread_length = reader->hidden.out.length;
-    if (run_parser(reader, err) != 0)
-        return -1;
     if (reader->tags)
         html_pair_tags(reader->pieces, reader->count);
     html->pieces = reader->pieces;

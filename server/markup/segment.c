@@ -120,45 +120,33 @@ bool html_has_letters(const char *text, size_t begin, size_t end) {
     return false;
 }
 
-/* True for a name or a command that a sentence may hold as a word. */
-static bool is_word(const struct html_piece *piece) {
-    for (size_t i = 0; i < piece->length; i++)
-        if (html_is_space(piece->raw[i]))
-            return false;
-    return piece->plain && piece->length <= STAND_IN_BYTES;
-}
-
-/* Returns the piece after the unit. */
-static size_t put_unit(struct segment_text *out, struct html_piece *pieces, size_t i) {
-    struct html_piece *unit = &pieces[i];
-    size_t end = unit->kind == PIECE_OPEN ? unit->pair : i;
-    unit->begin = (uint32_t)out->length;
-    if (!unit->blank || (out->length > 0 && !out->space)) {
-        if (unit->shown_length > 0)
-            put_text(out, unit->source, unit->shown_length);
-        if (end == i + 2 && unit->stands_in && is_word(&pieces[i + 1]))
-            put_text(out, pieces[i + 1].raw, pieces[i + 1].length);
-        out->space = unit->blank; /* white space on both sides of a unit counts */
-    }
-    unit->end = (uint32_t)out->length;
-    return end + 1;
-}
-
 /* Writes the text of the pieces [first,end). Returns true if there is something to translate. */
 static bool write_segment(struct html_piece *pieces, size_t first, size_t end, struct segment_text *out) {
     bool letters = false;
     out->space = pieces[first].kind == PIECE_TEXT; /* html_write leaves the white space at both ends as it is */
-    for (size_t i = first; i < end;) {
-        size_t begin = out->length;
-        if (pieces[i].kind == PIECE_UNIT || pieces[i].opaque) {
-            i = put_unit(out, pieces, i);
-            continue;
+    for (size_t i = first, next; i < end; i = next) {
+        struct html_piece *piece = &pieces[i];
+        bool unit = piece->kind == PIECE_UNIT || piece->opaque;
+        next = unit && piece->kind == PIECE_OPEN ? piece->pair + 1 : i + 1;
+        piece->begin = (uint32_t)out->length;
+        if (!unit) {
+            if (piece->kind == PIECE_TEXT)
+                put_text(out, piece->raw, piece->length);
+            letters = letters || html_has_letters(out->text, piece->begin, out->length);
+        } else if (!piece->blank || (out->length > 0 && !out->space)) {
+            if (piece->shown_length > 0)
+                put_text(out, piece->source, piece->shown_length);
+
+            /* A name or a command is a word of the sentence. */
+            const struct html_piece *inner = next == i + 3 && piece->stands_in ? &pieces[i + 1] : NULL;
+            bool word = inner && inner->plain && inner->length <= STAND_IN_BYTES;
+            for (size_t k = 0; word && k < inner->length; k++)
+                word = !html_is_space(inner->raw[k]);
+            if (word)
+                put_text(out, inner->raw, inner->length);
+            out->space = piece->blank; /* white space on both sides of a unit counts */
         }
-        pieces[i].begin = (uint32_t)begin;
-        if (pieces[i].kind == PIECE_TEXT)
-            put_text(out, pieces[i].raw, pieces[i].length);
-        letters = letters || html_has_letters(out->text, begin, out->length);
-        pieces[i++].end = (uint32_t)out->length;
+        piece->end = (uint32_t)out->length;
     }
     struct html_piece *last = &pieces[end - 1];
     if (last->end > last->begin && last->kind == PIECE_TEXT && out->text[out->length - 1] == ' ')
@@ -322,11 +310,20 @@ struct writing {
     bool as_it_was;        /* no value in a tag is rewritten */
 };
 
-/* Writes a tag some of whose values are rewritten. */
-static void write_insets(const struct writing *writing, const struct html_piece *piece) {
+static void write_piece(const struct writing *writing, const struct html_piece *piece) {
     const struct html *html = writing->html;
+    struct html_buffer *out = writing->out;
+    bool insets = !piece->source && piece->inset > 0 && !writing->as_it_was;
     uint32_t done = 0, own = (uint32_t)(piece - html->pieces);
-    for (size_t i = piece->inset - 1; i < html->inset_count && html->insets[i].piece == own; i++) {
+    if (piece->source && piece->shown_length == 0) {
+        html_put(out, piece->source, piece->source_length);
+        return;
+    }
+    if (piece->plain && !insets) {
+        html_put_escaped(out, piece->raw, piece->length, text_marks);
+        return;
+    }
+    for (size_t i = piece->inset - 1; insets && i < html->inset_count && html->insets[i].piece == own; i++) {
         const struct html_inset *inset = &html->insets[i];
         const struct html_translation *translation = inset->language ? NULL : &writing->translations[inset->segment];
         const struct html_bytes stated = {inset->text, inset->length}, from = {html->from, html->from ? strlen(html->from) : 0};
@@ -334,26 +331,14 @@ static void write_insets(const struct writing *writing, const struct html_piece 
                                 : html->language && (inset->root || (html->from && html_same_language(stated, from)));
         if (!anew)
             continue;
-        html_put(writing->out, piece->raw + done, inset->begin - done);
+        html_put(out, piece->raw + done, inset->begin - done);
         if (translation)
-            html_put_escaped(writing->out, translation->text, translation->length, "&<>\"");
+            html_put_escaped(out, translation->text, translation->length, "&<>\"");
         else
-            html_put_string(writing->out, html->language);
+            html_put_string(out, html->language);
         done = inset->end;
     }
-    html_put(writing->out, piece->raw + done, piece->length - done);
-}
-
-static void write_piece(const struct writing *writing, const struct html_piece *piece) {
-    struct html_buffer *out = writing->out;
-    if (piece->source && piece->shown_length == 0)
-        html_put(out, piece->source, piece->source_length);
-    else if (!piece->source && piece->inset > 0 && !writing->as_it_was)
-        write_insets(writing, piece);
-    else if (piece->plain)
-        html_put_escaped(out, piece->raw, piece->length, text_marks);
-    else
-        html_put(out, piece->raw, piece->length);
+    html_put(out, piece->raw + done, piece->length - done);
 }
 
 /* ---- a translation with its nodes ---- */
@@ -480,35 +465,6 @@ static size_t first_child(const struct scribe *scribe, size_t parent) {
     return low;
 }
 
-static void write_nodes(struct scribe *scribe) {
-    const struct html_piece *pieces = scribe->writing->html->pieces;
-    struct frame stack[HTML_MAX_DEPTH + 1] = {{.node = 0, .next = 1, .end = first_child(scribe, 1)}};
-    for (size_t depth = 1; depth > 0 && !scribe->out->failed;) {
-        struct frame *frame = &stack[depth - 1];
-        if (frame->next == frame->end) {
-            write_to(scribe, scribe->nodes[frame->node].past);
-            if (frame->node > 0)
-                write_end(scribe, frame);
-            depth--;
-            continue;
-        }
-        size_t child = scribe->orders[frame->next++].node;
-        const struct html_node *node = &scribe->nodes[child];
-        if (node->unit) {
-            write_unit(scribe, node);
-            continue;
-        }
-        if (pieces[node->piece].part) /* nothing stands between parts */
-            scribe->at = node->begin;
-        else
-            write_to(scribe, node->begin);
-        size_t open = scribe->out->length;
-        write_piece(scribe->writing, &pieces[node->piece]);
-        stack[depth++] =
-            (struct frame){child, first_child(scribe, child), first_child(scribe, child + 1), open, scribe->out->length};
-    }
-}
-
 /* White space at either end of a segment stays as it was in the source. */
 static void write_edge(struct html_buffer *out, const struct html_piece *piece, bool head) {
     size_t blank = 0;
@@ -521,11 +477,11 @@ static void write_edge(struct html_buffer *out, const struct html_piece *piece, 
 
 static void write_translation(const struct writing *writing, const struct html_segment *segment,
                               const struct html_translation *translation) {
-    const struct html *html = writing->html;
+    const struct html_piece *pieces = writing->html->pieces;
     struct html_buffer *out = writing->out;
     struct html_node *nodes;
     struct order *orders = NULL;
-    size_t count = html_place(html, segment, translation, writing->scratch, &nodes);
+    size_t count = html_place(writing->html, segment, translation, writing->scratch, &nodes);
     if (count > 0)
         orders = arena_alloc(writing->scratch, count, sizeof *orders);
     if (!orders) {
@@ -539,10 +495,33 @@ static void write_translation(const struct writing *writing, const struct html_s
 
     struct scribe scribe = {
         .writing = writing, .translation = translation, .nodes = nodes, .orders = orders, .count = count, .out = out};
-    write_edge(out, &html->pieces[segment->first], true);
-    write_nodes(&scribe);
-    if (segment->end - segment->first > 1 || html->pieces[segment->first].begin < html->pieces[segment->first].end)
-        write_edge(out, &html->pieces[segment->end - 1], false);
+    struct frame stack[HTML_MAX_DEPTH + 1] = {{.node = 0, .next = 1, .end = first_child(&scribe, 1)}};
+    write_edge(out, &pieces[segment->first], true);
+    for (size_t depth = 1; depth > 0 && !out->failed;) {
+        struct frame *frame = &stack[depth - 1];
+        if (frame->next == frame->end) {
+            write_to(&scribe, nodes[frame->node].past);
+            if (frame->node > 0)
+                write_end(&scribe, frame);
+            depth--;
+            continue;
+        }
+        size_t child = orders[frame->next++].node;
+        const struct html_node *node = &nodes[child];
+        if (node->unit) {
+            write_unit(&scribe, node);
+            continue;
+        }
+        if (pieces[node->piece].part) /* nothing stands between parts */
+            scribe.at = node->begin;
+        else
+            write_to(&scribe, node->begin);
+        size_t open = out->length;
+        write_piece(writing, &pieces[node->piece]);
+        stack[depth++] = (struct frame){child, first_child(&scribe, child), first_child(&scribe, child + 1), open, out->length};
+    }
+    if (segment->end - segment->first > 1 || pieces[segment->first].begin < pieces[segment->first].end)
+        write_edge(out, &pieces[segment->end - 1], false);
     arena_reset(writing->scratch);
 }
 
@@ -567,30 +546,24 @@ static void write_below(const struct writing *writing, const struct html_segment
         writing->html->below(out, writing->html, segment, true);
 }
 
-/* About as long as the document will be, so that the buffer seldom grows: each time it does, it leaves a copy. */
-static size_t expected_bytes(const struct html *html, const struct html_translation *translations) {
-    size_t bytes = 1;
+char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
+                 struct error *err) {
+    /* About as long as the document will be, so that the buffer seldom grows: each time it does, it leaves a copy. */
+    size_t bytes = 1, segment = 0, segments = html->count - html->values;
     for (size_t i = 0; i < html->piece_count; i++) {
         const struct html_piece *piece = &html->pieces[i];
         bytes += piece->source && piece->shown_length == 0 ? piece->source_length : piece->length;
     }
     for (size_t i = 0; i < html->count; i++) {
-        size_t replaced = html->below ? 0 : html->segments[i].length, length = translations[i].length;
-        bytes += length > replaced ? length - replaced : 0;
+        size_t replaced = html->below ? 0 : html->segments[i].length, own = translations[i].length;
+        bytes += own > replaced ? own - replaced : 0;
     }
-    return bytes;
-}
-
-char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
-                 struct error *err) {
-    struct html_buffer out = {.arena = arena, .capacity = expected_bytes(html, translations)};
+    struct html_buffer out = {.arena = arena, .capacity = bytes, .bytes = arena_alloc(arena, bytes, 1)};
     struct arena scratch;
     const struct writing writing = {html, translations, &out, &scratch, html->below != NULL};
-    out.bytes = arena_alloc(arena, out.capacity, 1);
     out.failed = !out.bytes;
     arena_init(&scratch, SCRATCH_BYTES);
     arena_limit(&scratch, arena->budget);
-    size_t segment = 0, segments = html->count - html->values;
     html_put(&out, "", 0);
     for (size_t i = 0; i < html->piece_count && !out.failed;) {
         const struct html_segment *next = segment < segments ? &html->segments[segment] : NULL;

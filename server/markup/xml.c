@@ -162,30 +162,6 @@ void xml_scan_begin(struct xml_scan *scan, struct html_bytes document, bool doct
         scan->begin = scan->at += 3;
 }
 
-/* The bytes must be UTF-8 without control characters, which XML does not have and the notation of messages uses. */
-static int check_bytes(const struct xml_scan *scan, const char *begin, const char *end, struct error *err) {
-    for (const char *at = begin; at < end;) {
-        size_t left = (size_t)(end - at), checked = utf8_clip(at, left, CHECKED_BYTES);
-        if (checked == 0 || !utf8_valid(at, checked))
-            return error_set(err, ERROR_INPUT, "it is not valid UTF-8");
-        for (const char *c = at; c < at + checked; c++)
-            if ((unsigned char)*c < ' ' && *c != '\n' && *c != '\t' && *c != '\r')
-                return html_error_at(err, scan->begin, begin, "there is a control character");
-        if (!budget_step(scan->budget, checked / STEP_BYTES))
-            return error_memory(err);
-        at += checked;
-    }
-    return 0;
-}
-
-static int check_encoding(const struct xml_scan *scan, const struct xml_token *declaration, struct error *err) {
-    struct html_bytes encoding;
-    if (bytes_begin(declaration->begin, declaration->end, "<?xml ") && xml_attribute(declaration, "encoding", &encoding) &&
-        !bytes_among_any_case(encoding, "utf-8 us-ascii"))
-        return refuse(scan->begin, declaration->begin, "the encoding must be UTF-8, got", encoding, err);
-    return 0;
-}
-
 /* Everything that begins with "<!" or "<?". */
 static int read_other(struct xml_scan *scan, struct xml_token *token, struct error *err) {
     static const char *const others[][2] = {{"<!--", "-->"}, {"<?", "?>"}, {"<![CDATA[", "]]>"}};
@@ -202,9 +178,12 @@ static int read_other(struct xml_scan *scan, struct xml_token *token, struct err
             return html_error_at(err, scan->begin, begin,
                                  i == 2 ? "a CDATA section has no end" : "a comment or an instruction has no end");
         scan->at = token->end = close + strlen(others[i][1]);
-        if (i != 2)
-            return check_encoding(scan, token, err) == 0 ? 1 : -1;
-        *token = (struct xml_token){.kind = XML_CDATA, .begin = content, .end = close};
+        struct html_bytes encoding;
+        if (i == 2)
+            *token = (struct xml_token){.kind = XML_CDATA, .begin = content, .end = close};
+        else if (bytes_begin(begin, token->end, "<?xml ") && xml_attribute(token, "encoding", &encoding) &&
+                 !bytes_among_any_case(encoding, "utf-8 us-ascii"))
+            return refuse(scan->begin, begin, "the encoding must be UTF-8, got", encoding, err);
         return 1;
     }
     bool declares = scan->doctype && !scan->rooted && scan->end - begin > 9 && strncasecmp(begin, "<!doctype", 9) == 0;
@@ -269,8 +248,21 @@ int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err) 
     } else {
         read = read_tag(scan, token, err);
     }
-    if (read < 0 || check_bytes(scan, begin, scan->at, err) != 0)
+    if (read < 0)
         return -1;
+
+    /* The bytes must be UTF-8 without control characters, which XML does not have and the notation of messages uses. */
+    for (const char *at = begin; at < scan->at;) {
+        size_t left = (size_t)(scan->at - at), checked = utf8_clip(at, left, CHECKED_BYTES);
+        if (checked == 0 || !utf8_valid(at, checked))
+            return error_set(err, ERROR_INPUT, "it is not valid UTF-8");
+        for (const char *c = at; c < at + checked; c++)
+            if ((unsigned char)*c < ' ' && *c != '\n' && *c != '\t' && *c != '\r')
+                return html_error_at(err, scan->begin, begin, "there is a control character");
+        if (!budget_step(scan->budget, checked / STEP_BYTES))
+            return error_memory(err);
+        at += checked;
+    }
     return budget_step(scan->budget, 1) ? 1 : error_memory(err);
 }
 
@@ -340,28 +332,25 @@ static int end_text(struct reader *reader) {
 /* ---- character data ---- */
 
 /* An ampersand that begins no reference is a character. */
-static int read_reference(struct reader *reader) {
-    const char *begin = reader->at, *end = begin + 1;
-    char bytes[UTF8_BYTES];
-    int32_t character = '&';
-    while (end < reader->end && end - begin < MOST_REFERENCE && (*end == '#' || isalnum((unsigned char)*end)))
-        end++;
-    bool whole = end > begin + 1 && end < reader->end && *end == ';';
-    reader->at = whole ? end + 1 : begin + 1;
-    if (whole && read_character(begin, reader->at, false, &character) == 0)
-        return end_text(reader) == 0 ? add(reader, PIECE_UNIT, begin, (size_t)(reader->at - begin)) : -1;
-    html_put(&reader->text, bytes, character_put(character, bytes));
-    return 0;
-}
-
 static int read_text(struct reader *reader) {
     while (reader->at < reader->end && *reader->at != '<') {
-        const char *next = reader->at;
-        while (next < reader->end && *next != '<' && *next != '&')
-            next++;
-        html_put(&reader->text, reader->at, (size_t)(next - reader->at));
-        reader->at = next;
-        if (next < reader->end && *next == '&' && read_reference(reader) != 0)
+        const char *begin = reader->at;
+        while (begin < reader->end && *begin != '<' && *begin != '&')
+            begin++;
+        html_put(&reader->text, reader->at, (size_t)(begin - reader->at));
+        reader->at = begin;
+        if (begin == reader->end || *begin != '&')
+            continue;
+        const char *end = begin + 1;
+        char bytes[UTF8_BYTES];
+        int32_t character = '&';
+        while (end < reader->end && end - begin < MOST_REFERENCE && (*end == '#' || isalnum((unsigned char)*end)))
+            end++;
+        bool whole = end > begin + 1 && end < reader->end && *end == ';';
+        reader->at = whole ? end + 1 : begin + 1;
+        if (!whole || read_character(begin, reader->at, false, &character) != 0)
+            html_put(&reader->text, bytes, character_put(character, bytes));
+        else if (end_text(reader) != 0 || add(reader, PIECE_UNIT, begin, (size_t)(reader->at - begin)) != 0)
             return -1;
     }
     return 0;
@@ -468,7 +457,13 @@ static int add_other(struct reader *reader) {
 
 /* ---- the whole markup ---- */
 
-static int read_all(struct reader *reader) {
+int html_read_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *html,
+                  struct error *err) {
+    struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
+    if (!reader)
+        return error_memory(err);
+    *reader = (struct reader){
+        .tags = tags, .begin = markup, .at = markup, .end = markup + length, .arena = arena, .text.arena = arena, .err = err};
     while (reader->at < reader->end) {
         if (read_text(reader) != 0)
             return -1;
@@ -483,20 +478,8 @@ static int read_all(struct reader *reader) {
     }
     if (end_text(reader) != 0)
         return -1;
-    return reader->depth == 0
-               ? 0
-               : refuse(reader->begin, reader->end, "missing end tag:", reader->open[reader->depth - 1].name, reader->err);
-}
-
-int html_read_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *html,
-                  struct error *err) {
-    struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
-    if (!reader)
-        return error_memory(err);
-    *reader = (struct reader){
-        .tags = tags, .begin = markup, .at = markup, .end = markup + length, .arena = arena, .text.arena = arena, .err = err};
-    if (read_all(reader) != 0)
-        return -1;
+    if (reader->depth > 0)
+        return refuse(markup, reader->end, "missing end tag:", reader->open[reader->depth - 1].name, err);
 
     /* Tags end segments if they are listed or, in an outline, if no text stands beside the element. */
     for (size_t i = 0; i < reader->count; i++) {
