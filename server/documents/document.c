@@ -7,6 +7,7 @@
 #include "server/office/office.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <wchar.h>
 
 enum {
     LOOKED_AT = 4096, /* bytes that are checked for the zeros of UTF-16 without a mark */
@@ -510,30 +511,23 @@ struct html_bytes line_trimmed(const struct line *line) {
     return bytes_between(begin, end);
 }
 
-static bool is_one_of(int32_t character, const int32_t *all, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (all[i] == character)
-            return true;
-    return false;
-}
-
 bool text_ends_sentence(const char *text, size_t length) {
-    static const int32_t ends[] = {'.', '!', '?', ':', 0x2026, 0x3002, 0xff01, 0xff1f, 0x203d, 0x61f, 0x6d4, 0x964, 0x266a, 0x266b};
-    static const int32_t closing[] = {'"', '\'', ')', ']', '*', '_', 0xbb, 0x201d, 0x2019, 0x300d};
+    static const wchar_t ends[] = L".!?:\u2026\u3002\uff01\uff1f\u203d\u061f\u06d4\u0964\u266a\u266b";
+    static const wchar_t closing[] = L"\"')]*_\u00bb\u201d\u2019\u300d";
     while (length > 0) {
         int32_t character = character_previous(text, &length);
-        if (is_one_of(character, ends, sizeof ends / sizeof *ends))
+        if (character > 0 && wcschr(ends, character))
             return true;
-        if (!character_is_space(character) && !is_one_of(character, closing, sizeof closing / sizeof *closing))
+        if (!character_is_space(character) && !(character > 0 && wcschr(closing, character)))
             return false;
     }
     return true;
 }
 
 size_t text_bullet(const char *text, size_t length) {
-    static const int32_t bullets[] = {'-', '*', '+', 0x2010, 0x2013, 0x2014, 0x2022, 0xb7};
     size_t at = 0;
-    if (length == 0 || !is_one_of(character_next(text, length, &at), bullets, sizeof bullets / sizeof *bullets))
+    int32_t first = length > 0 ? character_next(text, length, &at) : 0;
+    if (first <= 0 || !wcschr(L"-*+\u2010\u2013\u2014\u2022\u00b7", first))
         return 0;
     size_t after = at;
     while (after < length && (text[after] == ' ' || text[after] == '\t'))

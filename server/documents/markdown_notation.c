@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
+#include <wchar.h>
 
 enum {
     MOST_REFERENCE = 40, /* bytes of a reference */
@@ -458,11 +459,7 @@ static void insert(struct html_buffer *out, size_t at, const char *bytes, size_t
 
 /* True for punctuation that may also stand outside of the marks. */
 static bool may_leave(int32_t c) {
-    static const int32_t leaving[] = {'\'', '"', '.', ',', ':', '?', 0x2019, 0x2018, 0x201c, 0x201d, 0x201e, 0xab, 0xbb};
-    for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
-        if (leaving[i] == c)
-            return true;
-    return false;
+    return c > 0 && wcschr(L"'\".,:?\u2019\u2018\u201c\u201d\u201e\u00ab\u00bb", c);
 }
 
 static bool is_in_word(int32_t c) {

@@ -5,6 +5,7 @@
 #include "server/documents/document.h"
 #include <ctype.h>
 #include <strings.h>
+#include <wchar.h>
 
 enum {
     LINE_SHOWN = 60,  /* bytes of a line in an error */
@@ -170,19 +171,19 @@ static struct html_bytes cue_line(struct html_bytes text, const char **at) {
     return bytes_between(line.begin, line.end);
 }
 
-static bool begins_with_one_of(struct html_bytes text, const char *const *all, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (bytes_begin(text.start, text.start + text.length, all[i]))
-            return true;
-    return false;
+/* The first character; 0: there is none. */
+static int32_t first_of(struct html_bytes text) {
+    size_t at = 0;
+    return text.length > 0 ? character_next(text.start, text.length, &at) : 0;
 }
 
 /* True if several people speak: one of the lines begins with a dash. */
 static bool is_dialogue(const struct cue *cue) {
-    static const char *const dashes[] = {"-", "\u2013", "\u2014", "\u2010"};
-    for (const char *at = cue->text.start; cue->lines > 1 && at < cue->text.start + cue->text.length;)
-        if (begins_with_one_of(cue_line(cue->text, &at), dashes, sizeof dashes / sizeof *dashes))
+    for (const char *at = cue->text.start; cue->lines > 1 && at < cue->text.start + cue->text.length;) {
+        int32_t first = first_of(cue_line(cue->text, &at));
+        if (first > 0 && wcschr(L"-\u2010\u2013\u2014", first))
             return true;
+    }
     return false;
 }
 
@@ -322,14 +323,13 @@ static size_t count_words(struct html_bytes text) {
 
 /* True for a small letter of an alphabet that has capitals. */
 static bool begins_small(struct html_bytes text) {
-    size_t at = 0;
-    int32_t first = text.length > 0 ? character_next(text.start, text.length, &at) : -1;
-    return first >= 0 && character_lower(first) == first && character_upper(first) != first;
+    int32_t first = first_of(text);
+    return first > 0 && character_lower(first) == first && character_upper(first) != first;
 }
 
 /* True if the text continues the sentence of the text before it. Titles and repeated words do not, though no mark ends them. */
 static bool continues(const struct subtitles *subtitles, struct html_bytes text) {
-    static const char *const alone[] = {"-", "\u2013", "\u2014", "\u266a", "\u266b", "[", "("};
+    static const wchar_t alone[] = L"-\u2013\u2014\u266a\u266b[(";
     static const char asking[] = /* words that do not end a sentence: articles, prepositions, conjunctions */
         "a an the of to in on at by for from with and or but my your our their is are was were if when because than into "
         "about between le la les un une des de du et ou mais \u00e0 au aux en dans sur pour par avec que qui est sont mon ma "
@@ -346,7 +346,7 @@ static bool continues(const struct subtitles *subtitles, struct html_bytes text)
     }
     size_t words = count_words(before);
     if (subtitles->parts == 0 || subtitles->parts == MOST_PARTS || text_ends_sentence(before.start, before.length) ||
-        now.length == 0 || begins_with_one_of(now, alone, sizeof alone / sizeof *alone))
+        now.length == 0 || (first_of(now) > 0 && wcschr(alone, first_of(now))))
         return false;
     if (before.start[before.length - 1] == ',')
         return true;
@@ -482,16 +482,35 @@ static bool is_blank_at(const char *at, const char *end) {
     return at < end && strchr(" \t\r\n\v\f", *at);
 }
 
-/* Finds the words of a text; white space in a tag does not separate them. If memory runs out, the arena has failed. */
-static void find_words(struct wrapper *wrapper, struct html_bytes text) {
+/* Returns the number of lines of at most this width (a single word may be wider), and writes them unless line_end is NULL. */
+static size_t fill(struct wrapper *wrapper, size_t width, const char *line_end) {
+    size_t lines = 1, used = 0;
+    for (size_t i = 0; i < wrapper->count; i++) {
+        const struct piece *piece = &wrapper->pieces[i];
+        bool first = i == 0, breaks = !first && used + 1 + piece->width > width;
+        lines += breaks;
+        used = first || breaks ? piece->width : used + 1 + piece->width;
+        if (!line_end)
+            continue;
+        if (!first)
+            html_put_string(&wrapper->out, breaks ? line_end : " ");
+        html_put(&wrapper->out, piece->bytes.start, piece->bytes.length);
+    }
+    return lines;
+}
+
+/* Writes the text in `lines` lines, or in more if it does not fit, which are as narrow as possible. If memory runs out, the arena
+ * has failed. */
+static void wrap(struct wrapper *wrapper, struct html_bytes text, size_t lines, const char *line_end) {
     const char *end = text.start + text.length;
+    size_t widest = 0;
     wrapper->count = 0;
     for (const char *at = text.start; at < end;) {
         while (is_blank_at(at, end))
             at++;
         const char *begin = at;
         size_t width = 0;
-        while (at < end && !is_blank_at(at, end)) {
+        while (at < end && !is_blank_at(at, end)) { /* white space in a tag does not separate words */
             const char *after = mark_end(at, end, wrapper->vtt);
             size_t next = 0;
             width += !after || *at == '&';
@@ -514,29 +533,6 @@ static void find_words(struct wrapper *wrapper, struct html_bytes text) {
         wrapper->pieces = pieces;
         pieces[wrapper->count++] = (struct piece){word, width};
     }
-}
-
-/* Returns the number of lines of at most this width (a single word may be wider), and writes them unless line_end is NULL. */
-static size_t fill(struct wrapper *wrapper, size_t width, const char *line_end) {
-    size_t lines = 1, used = 0;
-    for (size_t i = 0; i < wrapper->count; i++) {
-        const struct piece *piece = &wrapper->pieces[i];
-        bool first = i == 0, breaks = !first && used + 1 + piece->width > width;
-        lines += breaks;
-        used = first || breaks ? piece->width : used + 1 + piece->width;
-        if (!line_end)
-            continue;
-        if (!first)
-            html_put_string(&wrapper->out, breaks ? line_end : " ");
-        html_put(&wrapper->out, piece->bytes.start, piece->bytes.length);
-    }
-    return lines;
-}
-
-/* Writes the text in `lines` lines, or in more if it does not fit, which are as narrow as possible. */
-static void wrap(struct wrapper *wrapper, struct html_bytes text, size_t lines, const char *line_end) {
-    size_t widest = 0;
-    find_words(wrapper, text);
     for (size_t i = 0; i < wrapper->count; i++)
         widest = wrapper->pieces[i].width > widest ? wrapper->pieces[i].width : widest;
     size_t low = widest, high = widest > LINE_WIDTH ? widest : LINE_WIDTH, needed = fill(wrapper, high, NULL);

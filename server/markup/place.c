@@ -12,6 +12,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <wchar.h>
 
 enum {
     MAX_GAP = 8,         /* this many words of others end a run */
@@ -499,11 +500,7 @@ static bool take_nearest(const struct placer *placer, struct html_node *node) {
 /* ---- which of its words and bytes a node takes ---- */
 
 static bool is_quotation_mark(int32_t c) {
-    static const int32_t marks[] = {'"', '\'', 0xab, 0xbb, 0x2018, 0x2019, 0x201a, 0x201c, 0x201d, 0x201e, 0x2039, 0x203a};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (c == marks[i])
-            return true;
-    return false;
+    return c > 0 && wcschr(L"\"'\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a", c);
 }
 
 /* True if the word is free and the same mark as one of the source; quotation marks differ from language to language. */
@@ -606,36 +603,6 @@ static bool take(struct placer *placer, struct html_node *node, size_t most) {
     return true;
 }
 
-static void place(struct placer *placer, size_t index) {
-    struct html_node *node = &placer->nodes[index], *parent = &placer->nodes[node->parent];
-    if (parent->kept) {
-        node->kept = true;
-        return;
-    }
-    parent->owed -= node->need;
-    size_t left = parent->free > parent->owed ? parent->free - parent->owed : 0;
-    if (!take(placer, node, left > node->need ? left : node->need)) {
-        /* The node goes between two words, and touches the one that its source touched. */
-        size_t point = node->first = node->end = find_point(placer, node);
-        size_t before = point > 0 ? placer->words[point - 1].end : 0;
-        size_t past = point < placer->word_count ? placer->words[point].begin : placer->translation->length;
-        bool leans_back = !node->space_before && node->source.begin > 0;
-        node->begin = node->past = (leans_back && point > 0) || point == placer->word_count ? before : past;
-        if (node->need > 0) /* the translation has no word left for it */
-            node->unit = node->kept = true;
-        return;
-    }
-    for (size_t word = node->first; word < node->end; word++) {
-        if (placer->owner[word] != node->parent) /* a part of the word is a sibling's */
-            continue;
-        placer->owner[word] = index;
-        node->free += placer->spoken[word];
-        parent->free -= placer->spoken[word];
-    }
-    for (size_t at = node->begin; at < node->past; at++)
-        placer->covers[at] = (uint32_t)index;
-}
-
 size_t html_place(const struct html *html, const struct html_segment *segment, const struct html_translation *translation,
                   struct arena *arena, struct html_node **nodes) {
     struct placer placer = {.html = html, .segment = segment, .translation = translation};
@@ -643,17 +610,39 @@ size_t html_place(const struct html *html, const struct html_segment *segment, c
         return 0;
     struct html_node *all = &placer.nodes[0];
     all->end = placer.word_count;
-    all->past = placer.translation->length;
+    all->past = translation->length;
     all->free = count_spoken(&placer, 0, placer.word_count);
     if (place_parts(&placer, arena) != 0)
         return 0;
     for (size_t i = 1; i < placer.count; i++) {
-        struct html_node *node = &placer.nodes[i];
-        if (!node->part) {
-            place(&placer, i);
+        struct html_node *node = &placer.nodes[i], *parent = &placer.nodes[node->parent];
+        if (node->part) {
+            node->free = count_spoken(&placer, node->first, node->end);
+        } else if (parent->kept) {
+            node->kept = true;
             continue;
+        } else {
+            parent->owed -= node->need;
+            size_t left = parent->free > parent->owed ? parent->free - parent->owed : 0;
+            if (!take(&placer, node, left > node->need ? left : node->need)) {
+                /* The node goes between two words, and touches the one that its source touched. */
+                size_t point = node->first = node->end = find_point(&placer, node);
+                size_t before = point > 0 ? placer.words[point - 1].end : 0;
+                size_t past = point < placer.word_count ? placer.words[point].begin : translation->length;
+                bool leans_back = !node->space_before && node->source.begin > 0;
+                node->begin = node->past = (leans_back && point > 0) || point == placer.word_count ? before : past;
+                if (node->need > 0) /* the translation has no word left for it */
+                    node->unit = node->kept = true;
+                continue;
+            }
         }
-        node->free = count_spoken(&placer, node->first, node->end);
+        for (size_t word = node->first; word < node->end && !node->part; word++) {
+            if (placer.owner[word] != node->parent) /* a part of the word is a sibling's */
+                continue;
+            placer.owner[word] = i;
+            node->free += placer.spoken[word];
+            parent->free -= placer.spoken[word];
+        }
         for (size_t at = node->begin; at < node->past; at++)
             placer.covers[at] = (uint32_t)i;
     }

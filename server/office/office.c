@@ -420,20 +420,26 @@ static int take_part(struct archive *archive, struct zip_member *member, const s
     }
     if (begins(member->name, "xl/worksheets/") && !xml_find(bytes, "inlineStr", scratch->budget))
         return 0; /* cells of a spreadsheet have their text elsewhere, unless they say so */
-    const struct walk_part part = {
-        .bytes = bytes, .grammar = rule->grammar, .language = archive->document->language, .keeps = keeps, .owner = archive};
-    if (archive->builder)
-        return walk_read(&part, archive->builder, scratch, &inner) == 0 ? 0 : fail_in(archive, member, &inner);
-
-    out.capacity = bytes.length + bytes.length / 4 + 1; /* so that it seldom grows */
-    out.bytes = arena_alloc(scratch, out.capacity, 1);
-    if (!out.bytes)
-        return error_memory(archive->err);
-    html_put(&out, "", 0);
-    if (walk_write(&part, &archive->messages, archive->document->bilingual, scratch, &out, &archive->changes->accepted, &inner) !=
-        0)
+    if (!archive->builder) {
+        out.capacity = bytes.length + bytes.length / 4 + 1; /* so that it seldom grows */
+        out.bytes = arena_alloc(scratch, out.capacity, 1);
+        if (!out.bytes)
+            return error_memory(archive->err);
+        html_put(&out, "", 0);
+    }
+    const struct walk_part part = {.bytes = bytes,
+                                   .grammar = rule->grammar,
+                                   .language = archive->document->language,
+                                   .keeps = keeps,
+                                   .owner = archive,
+                                   .builder = archive->builder,
+                                   .messages = &archive->messages,
+                                   .bilingual = archive->document->bilingual,
+                                   .out = &out,
+                                   .accepted = &archive->changes->accepted};
+    if (walk(&part, scratch, &inner) != 0)
         return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
-    if (out.length == bytes.length && memcmp(out.bytes, bytes.start, out.length) == 0)
+    if (archive->builder || (out.length == bytes.length && memcmp(out.bytes, bytes.start, out.length) == 0))
         return 0;
     return zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);
 }

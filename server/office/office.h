@@ -250,10 +250,9 @@ struct paragraph_writer {
     void (*put_range)(void *owner, const char *begin, const char *end, struct html_buffer *out);
     void *owner;
 };
-/* Puts the content of the paragraph as the message says. copy: only text, formats and links, as below its source. */
+/* Puts the content of the paragraph as the message says. copy: only text, formats and links, after a line break, as below its
+ * source. */
 void paragraph_write(const struct paragraph *paragraph, struct html_bytes message, bool copy, const struct paragraph_writer *to);
-/* Puts a line break between the source and its translation below it. */
-void paragraph_write_break(const struct paragraph *paragraph, const struct paragraph_writer *to);
 
 /* ---- all paragraphs of a part (walk.c) ----
  *
@@ -265,17 +264,20 @@ struct walk_part {
     struct html_bytes bytes; /* unpacked */
     const struct grammar *grammar;
     const char *language; /* of the translation, a BCP 47 code */
-    /* True for the text of a paragraph that others refer to by its words. NULL: there is none. */
+    /* True for the text of a paragraph that others refer to by its words. */
     bool (*keeps)(const void *owner, const struct paragraph *paragraph);
     const void *owner;
+    struct html_builder *builder; /* reading: it gets the messages; NULL: writing */
+
+    /* writing */
+    struct html_bytes *messages; /* those of the part and of later ones, taken as they are read */
+    bool bilingual;              /* a translation stands below its source */
+    struct html_buffer *out;     /* gets the part with its translations */
+    bool *accepted;              /* set if tracked changes were accepted */
 };
 
-/* Adds the messages of a part, which need not outlive the call. Returns -1 with ERROR_INPUT, whose message names line and column,
- * or ERROR_MEMORY. */
-int walk_read(const struct walk_part *part, struct html_builder *builder, struct arena *scratch, struct error *err);
-/* Puts the part with its translations. messages: those of the part and of later ones, taken as they are read. bilingual: a
- * translation stands below its source. *accepted is set if tracked changes were accepted. Fails like walk_read. */
-int walk_write(const struct walk_part *part, struct html_bytes *messages, bool bilingual, struct arena *arena,
-               struct html_buffer *out, bool *accepted, struct error *err);
+/* Reads or writes a part, which need not outlive the call. Returns -1 with ERROR_INPUT, whose message names line and column, or
+ * ERROR_MEMORY. */
+int walk(const struct walk_part *part, struct arena *scratch, struct error *err);
 
 #endif

@@ -338,6 +338,15 @@ static void write_token(struct writing *writing, size_t i, bool copy) {
 void paragraph_write(const struct paragraph *paragraph, struct html_bytes message, bool copy, const struct paragraph_writer *to) {
     struct writing writing = {.paragraph = paragraph, .to = to};
     const char *at = message.start, *end = at + message.length;
+    if (copy) { /* which stands in a line of its own */
+        const char *colon = memchr(paragraph->name.start, ':', paragraph->name.length);
+        struct html_bytes prefix = colon ? bytes_between(paragraph->name.start, colon + 1) : nothing;
+        if (paragraph->format_count > 0)
+            open_run(&writing, paragraph->base);
+        put_tag(&writing, "<", prefix, paragraph->grammar->line_break);
+        html_put_string(to->out, "/>");
+        close_run(&writing);
+    }
     while (at < end && !to->out->failed) {
         const char *plain = at;
         while (at < end && (unsigned char)*at > NOTE_END)
@@ -360,16 +369,5 @@ void paragraph_write(const struct paragraph *paragraph, struct html_bytes messag
         else if (writing.depth < HTML_MAX_DEPTH)
             writing.stack[writing.depth++] = paragraph->tokens[token].format;
     }
-    close_run(&writing);
-}
-
-void paragraph_write_break(const struct paragraph *paragraph, const struct paragraph_writer *to) {
-    struct writing writing = {.paragraph = paragraph, .to = to};
-    const char *colon = memchr(paragraph->name.start, ':', paragraph->name.length);
-    struct html_bytes prefix = colon ? bytes_between(paragraph->name.start, colon + 1) : nothing;
-    if (paragraph->format_count > 0)
-        open_run(&writing, paragraph->base);
-    put_tag(&writing, "<", prefix, paragraph->grammar->line_break);
-    html_put_string(to->out, "/>");
     close_run(&writing);
 }

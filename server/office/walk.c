@@ -57,11 +57,8 @@ struct walk {
     size_t nested;                 /* so many paragraphs are open */
     struct paragraph *unused;      /* with the memory of earlier ones */
 
-    struct html_builder *builder; /* reading; otherwise NULL */
-
-    struct html_bytes *messages; /* writing */
-    bool bilingual, accepted;
     bool changes;          /* the current paragraph has tracked changes */
+    bool accepted;         /* a paragraph with tracked changes was written */
     struct patch *patches; /* [patch_count] */
     size_t patch_count, patch_room;
     struct html_bytes root_language;
@@ -251,26 +248,24 @@ static int end_paragraph(struct walk *walk, const char *end) {
     paragraph->end = end;
     walk->paragraph = paragraph->outer;
     walk->nested--;
-    bool kept = !paragraph_has_words(paragraph) || (walk->part->keeps && walk->part->keeps(walk->part->owner, paragraph));
+    bool kept = !paragraph_has_words(paragraph) || walk->part->keeps(walk->part->owner, paragraph);
     if (!kept)
         paragraph_settle(paragraph);
-    if (!kept && walk->builder) {
-        paragraph_read(paragraph, walk->builder);
+    if (!kept && walk->part->builder) {
+        paragraph_read(paragraph, walk->part->builder);
     } else if (!kept) {
-        struct html_bytes *messages = walk->messages;
+        struct html_bytes *messages = walk->part->messages;
         const char *all = messages->start + messages->length, *stop = memchr(messages->start, NOTE_MESSAGE, messages->length);
         struct html_bytes message = bytes_between(messages->start, stop ? stop : all);
         *messages = bytes_between(stop ? stop + 1 : all, all);
         if (memchr(message.start, NOTE_TRANSLATED, message.length)) {
             struct html_buffer out = {.arena = walk->arena};
             const struct paragraph_writer to = {&out, put_range, walk};
-            bool below = walk->bilingual && paragraph->grammar->line_break;
+            bool below = walk->part->bilingual && paragraph->grammar->line_break;
             walk->accepted |= walk->changes;
             html_put(&out, "", 0);
-            if (below) {
+            if (below)
                 put_range(walk, paragraph->begin, end, &out);
-                paragraph_write_break(paragraph, &to);
-            }
             paragraph_write(paragraph, message, below, &to);
             walk->patch_count = patch_from(walk, paragraph->begin);
             result = out.failed ? error_memory(walk->err)
@@ -508,7 +503,7 @@ static int read_start(struct walk *walk, const struct xml_token *tag) {
     size_t depth = walk->scan.depth;
     if (!empty)
         walk->open[depth - 1] = (struct element){(uint8_t)role, tag->begin, tag->end};
-    if (!walk->builder && set_languages(walk, tag, canonical, root) != 0)
+    if (!walk->part->builder && set_languages(walk, tag, canonical, root) != 0)
         return -1;
     if (walk->opaque > 0)
         return 0;
@@ -581,7 +576,7 @@ static int read_end(struct walk *walk, const struct xml_token *tag) {
 
 static int read_text(struct walk *walk, const struct xml_token *token) {
     const struct element *parent = walk->scan.depth > 0 ? &walk->open[walk->scan.depth - 1] : NULL;
-    if (!walk->builder && parent && parent->role == ROLE_LANGUAGE && walk->opaque == 0)
+    if (!walk->part->builder && parent && parent->role == ROLE_LANGUAGE && walk->opaque == 0)
         return add_patch(walk, token->begin, token->end, bytes_of(walk->part->language));
     if (!walk->paragraph || walk->opaque > 0 || in_token(walk))
         return 0;
@@ -595,23 +590,33 @@ static int read_text(struct walk *walk, const struct xml_token *token) {
     return add_text(walk, token->begin, token->end, text);
 }
 
-static int walk_all(struct walk *walk) {
+int walk(const struct walk_part *part, struct arena *scratch, struct error *err) {
+    const struct grammar *grammar = part->grammar;
+    struct walk *walk = arena_zalloc(scratch, 1, sizeof *walk);
     struct xml_token token;
-    const char *root = walk->part->grammar->root;
     bool first = true;
     int read;
-    xml_scan_begin(&walk->scan, walk->part->bytes, walk->part->grammar->doctype, walk->arena->budget);
-    while ((read = xml_next(&walk->scan, &token, walk->err)) > 0) {
+    if (!walk)
+        return error_memory(err);
+    walk->part = part;
+    walk->arena = scratch;
+    walk->err = err;
+    walk->root_language = nothing;
+    xml_scan_begin(&walk->scan, part->bytes, grammar->doctype, scratch->budget);
+    while ((read = xml_next(&walk->scan, &token, err)) > 0) {
         bool start = token.kind == XML_START || token.kind == XML_EMPTY;
-        if (start && first && root && !bytes_are(xml_local_name(token.name), root))
-            return 0;
+        int result = 0;
+        if (start && first && grammar->root && !bytes_are(xml_local_name(token.name), grammar->root))
+            break;
         first &= !start;
-        int result = start                     ? read_start(walk, &token)
-                     : token.kind == XML_END   ? read_end(walk, &token)
-                     : token.kind != XML_OTHER ? read_text(walk, &token)
-                     : walk->part->grammar->html && walk->paragraph && !in_token(walk) && walk->opaque == 0
-                         ? (add(walk, INLINE_UNIT, token.begin, token.end) ? 0 : -1)
-                         : 0;
+        if (start)
+            result = read_start(walk, &token);
+        else if (token.kind == XML_END)
+            result = read_end(walk, &token);
+        else if (token.kind != XML_OTHER)
+            result = read_text(walk, &token);
+        else if (grammar->html && walk->paragraph && !in_token(walk) && walk->opaque == 0)
+            result = add(walk, INLINE_UNIT, token.begin, token.end) ? 0 : -1;
         if (result != 0)
             return -1;
     }
@@ -620,38 +625,9 @@ static int walk_all(struct walk *walk) {
     while (walk->paragraph) /* after the last block */
         if (end_paragraph(walk, walk->scan.end) != 0)
             return -1;
-    return 0;
-}
-
-static struct walk *new_walk(const struct walk_part *part, struct arena *arena, struct error *err) {
-    struct walk *walk = arena_zalloc(arena, 1, sizeof *walk);
-    if (!walk)
-        return error_memory(err), NULL;
-    walk->part = part;
-    walk->arena = arena;
-    walk->err = err;
-    walk->root_language = nothing;
-    return walk;
-}
-
-int walk_read(const struct walk_part *part, struct html_builder *builder, struct arena *scratch, struct error *err) {
-    struct walk *walk = new_walk(part, scratch, err);
-    if (!walk)
-        return -1;
-    walk->builder = builder;
-    return walk_all(walk);
-}
-
-int walk_write(const struct walk_part *part, struct html_bytes *messages, bool bilingual, struct arena *arena,
-               struct html_buffer *out, bool *accepted, struct error *err) {
-    struct walk *walk = new_walk(part, arena, err);
-    if (!walk)
-        return -1;
-    walk->messages = messages;
-    walk->bilingual = bilingual;
-    if (walk_all(walk) != 0)
-        return -1;
-    *accepted |= walk->accepted;
-    put_range(walk, part->bytes.start, part->bytes.start + part->bytes.length, out);
-    return out->failed ? error_memory(err) : 0;
+    if (part->builder)
+        return 0;
+    *part->accepted |= walk->accepted;
+    put_range(walk, part->bytes.start, part->bytes.start + part->bytes.length, part->out);
+    return part->out->failed ? error_memory(err) : 0;
 }

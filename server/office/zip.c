@@ -61,16 +61,6 @@ static int refuse(const struct zip_member *member, const char *why, struct error
 
 /* ---- the directory ---- */
 
-/* The end record: the last place where one fits with its comment. */
-static const char *find_end(struct html_bytes bytes) {
-    const char *end = bytes.start + bytes.length;
-    size_t most = bytes.length < END_BYTES + COMMENT_BYTES ? bytes.length : END_BYTES + COMMENT_BYTES;
-    for (size_t back = END_BYTES; back <= most; back++)
-        if (has_signature(end - back, end, SIGNATURE_END) && short_at(end - back + 20) == back - END_BYTES)
-            return end - back;
-    return NULL;
-}
-
 /* Sizes beyond 32 bits are in an extra field. Some programs write one for small members, too. */
 static bool read_zip64(struct html_bytes extra, uint64_t *size, uint64_t *packed, uint64_t *offset) {
     uint64_t *const fields[] = {size, packed, offset};
@@ -171,7 +161,11 @@ static int find_order(struct zip *zip, const char *directory, struct arena *aren
 int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, struct error *err) {
     static const char compound[] = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
     struct zip zip = {.bytes = bytes};
-    const char *end = bytes.length >= END_BYTES ? find_end(bytes) : NULL;
+    const char *stop = bytes.start + bytes.length, *end = NULL; /* the end record: the last place where one fits with its comment */
+    size_t most = bytes.length < END_BYTES + COMMENT_BYTES ? bytes.length : END_BYTES + COMMENT_BYTES;
+    for (size_t back = END_BYTES; back <= most && !end; back++)
+        if (has_signature(stop - back, stop, SIGNATURE_END) && short_at(stop - back + 20) == back - END_BYTES)
+            end = stop - back;
     if (bytes.length >= 8 && memcmp(bytes.start, compound, 8) == 0)
         return error_set(err, ERROR_INPUT,
                          "the file is encrypted with a password, or of an older version of Office (doc, xls, ppt): "
@@ -193,7 +187,7 @@ int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, stru
         return damaged(err, "its directory is not where its end says");
     zip.count = total;
     zip.members = arena_alloc(arena, total, sizeof *zip.members);
-    zip.tail = bytes_between(end, bytes.start + bytes.length);
+    zip.tail = bytes_between(end, stop);
     if (!zip.members)
         return error_memory(err);
     const char *directory = bytes.start + offset, *at = directory;
