@@ -24,32 +24,27 @@ static const char *skip_blank(const char *at, const char *end) {
     return at;
 }
 
-/* True for an argument's name, a comma, and a kind that has branches. */
-static bool has_branches(const char *at, const char *end) {
-    static const char *const kinds[] = {"plural", "selectordinal", "select", "choice"};
-    const char *name = skip_blank(at, end);
-    for (at = name; at < end && !strchr(" \t\r\n,{}'", *at);)
-        at++;
-    const char *comma = skip_blank(at, end);
-    if (at == name || comma == end || *comma != ',')
-        return false;
-    at = skip_blank(comma + 1, end);
-    for (const char *kind : kinds) {
-        size_t length = strlen(kind);
-        if (static_cast<size_t>(end - at) < length || memcmp(at, kind, length) != 0)
-            continue;
-        const char *rest = skip_blank(at + length, end);
-        if (rest < end && *rest == ',')
-            return true;
-    }
-    return false;
-}
-
+/* Looks for an argument's name, a comma, and a kind that has branches. */
 bool icu_message_is(const char *text, size_t length) {
+    static const char *const kinds[] = {"plural", "selectordinal", "select", "choice"};
     const char *end = text + length;
-    for (const char *at = text; (at = static_cast<const char *>(memchr(at, '{', static_cast<size_t>(end - at)))) != nullptr; at++)
-        if (has_branches(at + 1, end))
-            return true;
+    for (const char *open = text;
+         (open = static_cast<const char *>(memchr(open, '{', static_cast<size_t>(end - open)))) != nullptr;) {
+        const char *name = skip_blank(++open, end), *at = name;
+        while (at < end && !strchr(" \t\r\n,{}'", *at))
+            at++;
+        const char *comma = skip_blank(at, end);
+        if (at == name || comma == end || *comma != ',')
+            continue;
+        at = skip_blank(comma + 1, end);
+        for (const char *kind : kinds) {
+            size_t bytes = strlen(kind);
+            bool same = static_cast<size_t>(end - at) >= bytes && memcmp(at, kind, bytes) == 0;
+            const char *rest = same ? skip_blank(at + bytes, end) : end;
+            if (rest < end && *rest == ',')
+                return true;
+        }
+    }
     return false;
 }
 
@@ -135,24 +130,6 @@ static void add_parts(struct reader *reader, const icu::MessagePattern &pattern)
     add(reader, ICU_TEXT, reader->length, false);
 }
 
-/* Quoted text with braces becomes an argument, together with the apostrophes around it. */
-static void join_literals(const char *text, struct icu_message *out) {
-    size_t kept = 0;
-    for (size_t i = 0; i < out->count; i++) {
-        struct icu_part part = out->parts[i];
-        bool braces = false;
-        for (size_t at = part.begin; at < part.end && part.kind == ICU_TEXT; at++)
-            braces |= strchr("{}#|", text[at]) != nullptr;
-        if (braces && i + 1 < out->count && kept > 0 && out->parts[kept - 1].kind == ICU_QUOTE &&
-            out->parts[i + 1].kind == ICU_QUOTE) {
-            part = {out->parts[--kept].begin, out->parts[i + 1].end, ICU_ARGUMENT, false};
-            i++;
-        }
-        out->parts[kept++] = part;
-    }
-    out->count = kept;
-}
-
 /* ---- whole sentences in branches ---- */
 
 /* Bounds of what moving text into branches may produce. */
@@ -216,21 +193,16 @@ static bool has_letters(const icu::UnicodeString &text, const struct item &item)
     return false;
 }
 
-/* True if a sentence ends at this unit of a text and another may begin: after a mark that ends it, or at the end of a line. */
-static bool is_boundary(const icu::UnicodeString &text, const struct item &item, int32_t i, bool colon) {
-    char16_t before = i > item.begin ? text.charAt(i - 1) : u' ';
-    bool mark = before == u'.' || before == u'!' || before == u'?' || (colon && before == u':');
-    return text.charAt(i) == u'\n' || (mark && u_isWhitespace(text.charAt(i)));
-}
-
-/* Returns the last, or the first, boundary outside of simple arguments, or -1. */
+/* Returns the last, or the first, place outside of simple arguments where a sentence ends and another may begin: after a mark that
+ * ends it, or at the end of a line; -1 if there is none. */
 static int32_t find_boundary(const icu::UnicodeString &text, const struct item &item, bool last) {
     int32_t depth = 0, found = -1;
     for (int32_t i = item.begin; i < item.end && (last || found < 0); i++) {
-        char16_t c = text.charAt(i);
+        char16_t c = text.charAt(i), before = i > item.begin ? text.charAt(i - 1) : u' ';
+        bool mark = before == u'.' || before == u'!' || before == u'?' || (last && before == u':');
         depth += c == u'{';
         depth -= c == u'}' && depth > 0;
-        if (depth == 0 && is_boundary(text, item, i, last))
+        if (depth == 0 && (c == u'\n' || (mark && u_isWhitespace(c))))
             found = i;
     }
     bool ends = !last && found < 0 && item.end > item.begin && u_isWhitespace(text.charAt(item.end - 1)) == 0 &&
@@ -391,7 +363,22 @@ int icu_message_read(const char *text, size_t length, struct arena *arena, struc
     add_parts(&reader, parsed.pattern);
     if (reader.failed)
         return error_memory(err);
-    join_literals(text, out);
+
+    /* Quoted text with braces becomes an argument, together with the apostrophes around it. */
+    size_t kept = 0;
+    for (size_t i = 0; i < out->count; i++) {
+        struct icu_part part = out->parts[i];
+        bool braces = false;
+        for (size_t at = part.begin; at < part.end && part.kind == ICU_TEXT; at++)
+            braces |= strchr("{}#|", text[at]) != nullptr;
+        if (braces && i + 1 < out->count && kept > 0 && out->parts[kept - 1].kind == ICU_QUOTE &&
+            out->parts[i + 1].kind == ICU_QUOTE) {
+            part = {out->parts[--kept].begin, out->parts[i + 1].end, ICU_ARGUMENT, false};
+            i++;
+        }
+        out->parts[kept++] = part;
+    }
+    out->count = kept;
     return 0;
 }
 
@@ -430,22 +417,19 @@ int icu_message_expand(const char *text, size_t length, struct arena *arena, con
 
 /* ---- comparison ---- */
 
-/* Hashes are added, so that the arguments of a branch may stand in any order. */
-static uint64_t hash(const char *text, const struct icu_part &part) {
-    uint64_t value = 1469598103934665603u + part.kind;
-    for (size_t i = part.begin; i < part.end; i++)
-        value = (value ^ static_cast<unsigned char>(text[i])) * 1099511628211u;
-    return value;
-}
-
-/* Returns the next syntax at or after *at, and moves *at past it; NULL at the end. *sum: the hashes of the arguments before it. */
+/* Returns the next syntax at or after *at, and moves *at past it; NULL at the end. *sum: the hashes of the arguments before it,
+ * added so that those of a branch may stand in any order. */
 static const struct icu_part *next_branch(const char *text, const struct icu_message *message, size_t *at, uint64_t *sum) {
     for (*sum = 0; *at < message->count;) {
         const struct icu_part *part = &message->parts[(*at)++];
+        uint64_t hash = 1469598103934665603u + part->kind;
         if (part->kind == ICU_SYNTAX)
             return part;
-        if (part->kind == ICU_ARGUMENT || part->kind == ICU_NUMBER)
-            *sum += hash(text, *part);
+        if (part->kind != ICU_ARGUMENT && part->kind != ICU_NUMBER)
+            continue;
+        for (size_t i = part->begin; i < part->end; i++)
+            hash = (hash ^ static_cast<unsigned char>(text[i])) * 1099511628211u;
+        *sum += hash;
     }
     return nullptr;
 }

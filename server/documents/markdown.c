@@ -508,23 +508,6 @@ static bool take_inline(struct md_reader *reader, cmark_node *node, bool enter, 
     return enter ? take_open(reader, after) : take_close(reader, after);
 }
 
-/* True for links and images, at least two, with only marks and white space between them. */
-static bool is_row(cmark_node *block) {
-    size_t links = 0;
-    for (cmark_node *node = cmark_node_first_child(block); node; node = cmark_node_next(node)) {
-        cmark_node_type type = cmark_node_get_type(node);
-        bool link = type == CMARK_NODE_LINK || type == CMARK_NODE_IMAGE;
-        const char *text = type == CMARK_NODE_TEXT ? cmark_node_get_literal(node) : "";
-        for (; *text; text++)
-            if (isalnum((unsigned char)*text))
-                return false;
-        links += link;
-        if (!link && type != CMARK_NODE_TEXT && type != CMARK_NODE_SOFTBREAK && type != CMARK_NODE_LINEBREAK)
-            return false;
-    }
-    return links > 1;
-}
-
 static int compare_blocks(const void *a, const void *b) {
     const struct block *x = a, *y = b;
     return x->place.begin < y->place.begin ? -1 : x->place.begin > y->place.begin;
@@ -585,8 +568,21 @@ static bool take_block_from(struct md_reader *reader, const struct block *block,
     html_add_break(&reader->builder, written(reader, reader->done, begin));
     reader->at = reader->covered = begin;
     reader->line_ends = false;
-    reader->row = is_row(block->node);
     reader->tag_count = 0;
+
+    /* Links and images, at least two, with only marks and white space between them, are a row. */
+    size_t links = 0;
+    reader->row = true;
+    for (cmark_node *node = cmark_node_first_child(block->node); node && reader->row; node = cmark_node_next(node)) {
+        cmark_node_type type = cmark_node_get_type(node);
+        bool link = type == CMARK_NODE_LINK || type == CMARK_NODE_IMAGE;
+        const char *text = type == CMARK_NODE_TEXT ? cmark_node_get_literal(node) : "";
+        reader->row = link || type == CMARK_NODE_TEXT || type == CMARK_NODE_SOFTBREAK || type == CMARK_NODE_LINEBREAK;
+        for (; *text && reader->row; text++)
+            reader->row = !isalnum((unsigned char)*text);
+        links += link;
+    }
+    reader->row = reader->row && links > 1;
     for (struct step step = {block->node, true}; next_step(block->node, &step);) {
         bool whole = false;
         if (!take_inline(reader, step.node, step.enter, &whole))

@@ -414,23 +414,6 @@ static void put_new_tag(struct xliff_writer *writer, const char *mark, const str
     html_put_string(&writer->out, "target");
 }
 
-/* Puts the prefixes that the source declares and the tag of the target (NULL: a new one) does not, because the content may use
- * them. */
-static void put_namespaces(struct xliff_writer *writer, const struct html_piece *source, const struct html_piece *target) {
-    struct xml_attribute attribute, there;
-    for (const char *at = NULL; next_attribute(source, &at, &attribute);) {
-        struct html_bytes name = attribute.name;
-        bool declares = name.length >= 5 && memcmp(name.start, "xmlns", 5) == 0 && (name.length == 5 || name.start[5] == ':');
-        bool declared = false;
-        for (const char *other = NULL; declares && target && !declared && next_attribute(target, &other, &there);)
-            declared = bytes_same(there.name, name);
-        if (!declares || declared)
-            continue;
-        html_put_string(&writer->out, " ");
-        html_put(&writer->out, name.start, (size_t)(attribute.end - name.start));
-    }
-}
-
 /* ---- writing targets ---- */
 
 /* Makes a message in ICU's notation from its written form, and writes it again. Returns false if it is not translated and stays
@@ -484,7 +467,20 @@ static void put_unit(struct xliff_writer *writer, const struct unit *unit, struc
     } else {
         put_tag(writer, target, "state", state, NULL);
     }
-    put_namespaces(writer, &xliff->pieces[unit->content], fresh ? NULL : target);
+
+    /* Put the prefixes that the source declares and the tag of the target does not, because the content may use them. */
+    struct xml_attribute attribute, there;
+    for (const char *at = NULL; next_attribute(&xliff->pieces[unit->content], &at, &attribute);) {
+        struct html_bytes prefix = attribute.name;
+        bool declares =
+            prefix.length >= 5 && memcmp(prefix.start, "xmlns", 5) == 0 && (prefix.length == 5 || prefix.start[5] == ':');
+        for (const char *other = NULL; declares && !fresh && next_attribute(target, &other, &there);)
+            declares = !bytes_same(there.name, prefix);
+        if (!declares)
+            continue;
+        html_put_string(&writer->out, " ");
+        html_put(&writer->out, prefix.start, (size_t)(attribute.end - prefix.start));
+    }
     html_put_string(&writer->out, ">");
     messages_put(&writer->out, message);
     if (!fresh)

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
     NAME_BYTES = 32,
@@ -159,21 +160,6 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
 
 /* ---- references ---- */
 
-/* The character of "233" or "xe9"; -1 if the number is invalid. */
-static int32_t numbered(const char *digits, const char *end) {
-    bool hexadecimal = digits < end && (*digits | 0x20) == 'x';
-    int32_t value = 0;
-    for (digits += hexadecimal; digits < end; digits++) {
-        if (hexadecimal ? !isxdigit((unsigned char)*digits) : !isdigit((unsigned char)*digits))
-            return -1;
-        value = value * (hexadecimal ? 16 : 10) + (isdigit((unsigned char)*digits) ? *digits - '0' : (*digits | 0x20) - 'a' + 10);
-        if (value > 0x10ffff)
-            return -1;
-    }
-    bool control = value < 0x20 && value != '\t' && value != '\n' && value != '\r';
-    return control || (value >= 0xd800 && value < 0xe000) ? -1 : value;
-}
-
 size_t html_reference(const char *at, const char *end, int32_t *character) {
     const char *begin = at + 1, *c = begin;
     char name[MOST_REFERENCE + 1] = "";
@@ -186,7 +172,16 @@ size_t html_reference(const char *at, const char *end, int32_t *character) {
     if (c == end || *c != ';' || c - begin < 2 || (!number && !isalpha((unsigned char)*begin)))
         return 0;
     memcpy(name, begin, (size_t)(c - begin));
-    *character = number ? numbered(begin + 1, c) : strcmp(name, "apos") == 0 ? '\'' : html_entity(name);
+    if (number) { /* "#233" or "#xe9" */
+        bool hexadecimal = (name[1] | 0x20) == 'x';
+        const char *digits = name + 1 + hexadecimal;
+        unsigned long value = strtoul(digits, NULL, hexadecimal ? 16 : 10);
+        bool valid = digits[strspn(digits, hexadecimal ? "0123456789abcdefABCDEF" : "0123456789")] == '\0' && value <= 0x10ffff &&
+                     (value >= 0x20 || value == '\t' || value == '\n' || value == '\r') && (value < 0xd800 || value >= 0xe000);
+        *character = valid ? (int32_t)value : -1;
+    } else {
+        *character = strcmp(name, "apos") == 0 ? '\'' : html_entity(name);
+    }
     return (size_t)(c + 1 - at);
 }
 

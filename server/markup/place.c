@@ -355,18 +355,6 @@ static bool is_free(const struct placer *placer, const struct html_node *node, s
     return word >= parent->first && word < parent->end && placer->owner[word] == node->parent;
 }
 
-/* An element around all that its parent holds. */
-static bool take_all(const struct placer *placer, struct html_node *node) {
-    const struct html_node *parent = &placer->nodes[node->parent];
-    if (node->unit || node->source.begin != parent->source.begin || node->source.end != parent->source.end ||
-        parent->first == parent->end || placer->owner[parent->first] != node->parent ||
-        placer->owner[parent->end - 1] != node->parent)
-        return false;
-    node->first = parent->first;
-    node->end = parent->end;
-    return true;
-}
-
 /* The word that represents a unit, if it was copied unchanged. */
 static bool take_copy(const struct placer *placer, struct html_node *node) {
     const struct html_node *parent = &placer->nodes[node->parent];
@@ -580,7 +568,15 @@ static void set_bytes(const struct placer *placer, struct html_node *node) {
 
 /* Takes the words that the node needs, and their bytes. Returns false if there are none. */
 static bool take(struct placer *placer, struct html_node *node, size_t most) {
-    bool found = take_all(placer, node) || take_copy(placer, node) || take_run(placer, node);
+    const struct html_node *parent = &placer->nodes[node->parent];
+    bool found = !node->unit && node->source.begin == parent->source.begin && node->source.end == parent->source.end &&
+                 parent->first < parent->end && placer->owner[parent->first] == node->parent &&
+                 placer->owner[parent->end - 1] == node->parent;
+    if (found) { /* an element around all that its parent holds */
+        node->first = parent->first;
+        node->end = parent->end;
+    }
+    found = found || take_copy(placer, node) || take_run(placer, node);
     if (!found && (node->need > 0 || node->unit) && take_text(placer, node))
         return true;
     if (!found && node->need > 0)

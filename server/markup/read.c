@@ -93,23 +93,20 @@ bool html_next_attribute(const char **at, const char *end, struct html_attribute
     return true;
 }
 
-static bool has_word(struct html_bytes text, const char *word) {
-    for (size_t at = 0; at < text.length; at++) {
-        size_t begin = at;
-        while (at < text.length && !html_is_space(text.start[at]))
-            at++;
-        if (bytes_are_any_case((struct html_bytes){text.start + begin, at - begin}, word))
-            return true;
-    }
-    return false;
-}
-
 bool html_attributes_forbid(const char *at, const char *end) {
     struct html_attribute attribute;
-    while (html_next_attribute(&at, end, &attribute))
-        if ((bytes_are_any_case(attribute.name, "translate") && bytes_are_any_case(attribute.value, "no")) ||
-            (bytes_are_any_case(attribute.name, "class") && has_word(attribute.value, "notranslate")))
+    while (html_next_attribute(&at, end, &attribute)) {
+        struct html_bytes value = attribute.value;
+        if (bytes_are_any_case(attribute.name, "translate") && bytes_are_any_case(value, "no"))
             return true;
+        for (size_t i = 0; bytes_are_any_case(attribute.name, "class") && i < value.length; i++) {
+            size_t begin = i;
+            while (i < value.length && !html_is_space(value.start[i]))
+                i++;
+            if (bytes_are_any_case((struct html_bytes){value.start + begin, i - begin}, "notranslate"))
+                return true;
+        }
+    }
     return false;
 }
 

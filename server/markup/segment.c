@@ -186,31 +186,14 @@ static void cut_run(struct cutter *cutter, size_t first, size_t end) {
 
 /* ---- footnotes ---- */
 
-/* "[1]", "[a]", "(12)", "*", or nothing but signs: marks of footnotes, which models would change. */
-static bool is_note(const char *text, size_t length, bool raised) {
-    size_t digits = 0, letters = 0, marks = 0;
-    for (size_t at = 0; at < length;) {
-        int32_t c = character_next(text, length, &at);
-        if (character_is_space(c))
-            return false;
-        digits += c >= '0' && c <= '9';
-        marks += character_is_punctuation(c);
-        letters += !character_is_punctuation(c) && !(c >= '0' && c <= '9');
-    }
-    bool brackets = length > 2 && ((*text == '[' && text[length - 1] == ']') || (*text == '(' && text[length - 1] == ')'));
-    if (letters + digits == 0)
-        return marks > 0;
-    return (brackets && letters < 2 && marks == 2) || (raised && letters == 0 && marks == 0);
-}
-
 static bool is_name(const struct html_piece *piece, const char *name) {
     size_t length = strlen(name);
     return piece->kind == PIECE_OPEN && piece->length > length + 1 && memcmp(piece->raw + 1, name, length) == 0 &&
            (html_is_space(piece->raw[length + 1]) || piece->raw[length + 1] == '>');
 }
 
-/* Makes units of elements that hold the mark of a footnote and no words. Numbers in <sup> are such marks if they are links. False:
- * the budget is used up. */
+/* Makes units of elements that hold the mark of a footnote and no words, which models would change: "[1]", "[a]", "(12)", "*", or
+ * nothing but signs. Numbers in <sup> are such marks if they are links. False: the budget is used up. */
 static bool hide_notes(struct html_piece *pieces, size_t count, struct budget *budget) {
     for (size_t i = 0; i < count; i++) {
         if (i % PIECES_OF_STEP == 0 && !budget_step(budget, 1))
@@ -232,7 +215,21 @@ static bool hide_notes(struct html_piece *pieces, size_t count, struct budget *b
             link |= is_name(inner, "a");
             raised |= is_name(inner, "sup");
         }
-        if (at == end && is_note(text, length, link && raised)) {
+        if (at < end)
+            continue;
+
+        size_t digits = 0, letters = 0, marks = 0, spaces = 0;
+        for (size_t byte = 0; byte < length;) {
+            int32_t c = character_next(text, length, &byte);
+            bool digit = c >= '0' && c <= '9', mark = character_is_punctuation(c);
+            spaces += character_is_space(c);
+            digits += digit;
+            marks += mark;
+            letters += !mark && !digit;
+        }
+        bool brackets = length > 2 && ((*text == '[' && text[length - 1] == ']') || (*text == '(' && text[length - 1] == ')'));
+        bool number = (brackets && letters < 2 && marks == 2) || (link && raised && letters == 0 && marks == 0);
+        if (spaces == 0 && (letters + digits == 0 ? marks > 0 : number)) {
             piece->opaque = true;
             i = end;
         }

@@ -133,35 +133,30 @@ static void find_pairs(struct paragraph *paragraph) {
     }
 }
 
-/* Elements without text are units, and so are links to notes, which have a number and no words. */
-static void find_empty(struct paragraph *paragraph) {
-    for (size_t i = 0; i < paragraph->count; i++) {
-        const struct inline_token *token = &paragraph->tokens[i];
-        size_t length = 0, pair = token->pair;
-        bool letters = false;
-        if (token->kind != INLINE_OPEN || token->grouped)
-            continue;
-        for (size_t k = i + 1; k < pair && length <= NOTE_MARK_BYTES; k++) {
-            const struct inline_token *within = &paragraph->tokens[k];
-            if (within->grouped || (within->kind != INLINE_TEXT && within->kind != INLINE_WORD))
-                continue;
-            length += is_blank(within->text) ? 0 : within->text.length;
-            letters |= html_has_letters(within->text.start, 0, within->text.length);
-        }
-        bool mark = paragraph->grammar->html && (bytes_are(token->name, "a") || bytes_are(token->name, "sup"));
-        if (length == 0 || (mark && !letters && length <= NOTE_MARK_BYTES))
-            group(paragraph, i, pair, INLINE_UNIT);
-        if (paragraph->tokens[i].kind == INLINE_UNIT)
-            i = pair;
-    }
-}
-
 void paragraph_settle(struct paragraph *paragraph) {
     enum { FAIR_SHARE = 8 };
     struct inline_token *tokens = paragraph->tokens;
     size_t first = 0, last = paragraph->count, all = 0;
     find_pairs(paragraph);
-    find_empty(paragraph);
+
+    /* Elements without text are units, and so are links to notes, which have a number and no words. */
+    for (size_t i = 0; i < paragraph->count; i++) {
+        size_t length = 0, pair = tokens[i].pair;
+        bool letters = false;
+        if (tokens[i].kind != INLINE_OPEN || tokens[i].grouped)
+            continue;
+        for (size_t k = i + 1; k < pair && length <= NOTE_MARK_BYTES; k++) {
+            if (tokens[k].grouped || (tokens[k].kind != INLINE_TEXT && tokens[k].kind != INLINE_WORD))
+                continue;
+            length += is_blank(tokens[k].text) ? 0 : tokens[k].text.length;
+            letters |= html_has_letters(tokens[k].text.start, 0, tokens[k].text.length);
+        }
+        bool mark = paragraph->grammar->html && (bytes_are(tokens[i].name, "a") || bytes_are(tokens[i].name, "sup"));
+        if (length == 0 || (mark && !letters && length <= NOTE_MARK_BYTES))
+            group(paragraph, i, pair, INLINE_UNIT);
+        if (tokens[i].kind == INLINE_UNIT)
+            i = pair;
+    }
 
     /* The base is the plainest format, by the length of its notation, of those that a fair share of the text has: whatever gets no
      * place of its own, such as a full stop, then looks plain. */

@@ -172,45 +172,29 @@ static void put_range(void *owner, const char *begin, const char *end, struct ht
 
 /* ---- the language ---- */
 
-static bool is_one_of(const char *language, const char *list) {
-    return bytes_among((struct html_bytes){language, strcspn(language, "-_")}, list);
-}
-
-/* The value of an attribute that states the target language; length 0 if it has none. */
-static struct html_bytes language_of(const char *language, enum language_part part) {
-    size_t primary = strcspn(language, "-_");
-    const char *region = language[primary] ? language + primary + 1 : "none";
-    bool is_region = strlen(region) == 2 || strlen(region) == 4;
-    switch (part) {
-    case LANGUAGE_PRIMARY:
-        return (struct html_bytes){language, primary};
-    case LANGUAGE_REGION:
-        return bytes_of(is_region ? region : "none");
-    case LANGUAGE_EAST:
-        return is_one_of(language, "zh ja ko") ? bytes_of(language) : nothing;
-    case LANGUAGE_COMPLEX:
-        return is_one_of(language, "ar he fa ur yi") ? bytes_of(language) : nothing;
-    default:
-        return bytes_of(language);
-    }
-}
-
 /* Values of "lang" in any element are set at the root, and where the language is that of the root. */
 static int set_languages(struct walk *walk, const struct xml_token *tag, struct html_bytes canonical, bool root) {
+    const char *language = walk->part->language;
+    struct html_bytes primary = {language, strcspn(language, "-_")};
+    const char *region = language[primary.length] ? language + primary.length + 1 : "none";
     struct xml_attribute attribute;
     for (const char *at = NULL; xml_next_attribute(tag, &at, &attribute);)
         for (const struct language_row *row = walk->part->grammar->languages; row && row->attribute; row++) {
             if ((row->names && !bytes_among(canonical, row->names)) || !bytes_are(xml_local_name(attribute.name), row->attribute))
                 continue;
-            struct html_bytes value = language_of(walk->part->language, row->part);
+            struct html_bytes value = bytes_of(language), stated = attribute.value;
+            if (row->part == LANGUAGE_PRIMARY)
+                value = primary;
+            else if (row->part == LANGUAGE_REGION)
+                value = bytes_of(strlen(region) == 2 || strlen(region) == 4 ? region : "none");
             if (!row->names && root)
-                walk->root_language = attribute.value;
-            bool other = !row->names && !html_same_language(attribute.value, walk->root_language);
-            if (value.length == 0 || other || attribute.value.length == 0 || bytes_are(attribute.value, "zxx") ||
-                (row->part == LANGUAGE_PRIMARY && bytes_are(attribute.value, "none")))
+                walk->root_language = stated;
+            if ((row->part == LANGUAGE_EAST && !bytes_among(primary, "zh ja ko")) ||
+                (row->part == LANGUAGE_COMPLEX && !bytes_among(primary, "ar he fa ur yi")) || value.length == 0 ||
+                (!row->names && !html_same_language(stated, walk->root_language)) || stated.length == 0 ||
+                bytes_are(stated, "zxx") || (row->part == LANGUAGE_PRIMARY && bytes_are(stated, "none")))
                 continue;
-            const char *begin = attribute.value.start;
-            if (add_patch(walk, begin, begin + attribute.value.length, value) != 0)
+            if (add_patch(walk, stated.start, stated.start + stated.length, value) != 0)
                 return -1;
         }
     return 0;
