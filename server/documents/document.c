@@ -552,9 +552,9 @@ void text_add_lines(struct html_builder *builder, struct html_bytes text, text_l
                      character_lower(letter) == letter && !character_is_wide(letter); /* as the middle of a sentence begins */
         bool continues = parts > 0 && parts < MOST_LINES && small && bullet == 0 && !text_ends_sentence(last.start, last.length);
         if (continues) {
-            html_end_part(builder, bytes_between(added, says.start));
+            html_add_close(builder, bytes_between(added, says.start));
         } else if (parts > 0) {
-            html_end_part(builder, nothing);
+            html_add_close(builder, nothing);
             parts = 0;
         }
         if (says.length == 0)

@@ -262,12 +262,8 @@ void messages_put(struct html_buffer *out, struct html_bytes message);
  *
  * Separators between texts, and escapes that make text read as text. */
 
-/* True for an ASCII character that a backslash before it makes plain. */
-bool markdown_is_mark(char c);
 /* The bytes of the "&name;" that begins there, or 0. */
 size_t markdown_reference_length(const char *at, const char *end);
-/* True if a reference of this many bytes stands for "&". */
-bool markdown_is_ampersand(const char *reference, size_t bytes);
 
 /* Each of these returns the end of what it skips from `at` on, at most `end`. */
 

@@ -353,21 +353,6 @@ static void add_words(const struct html_marking *marking, struct html_builder *b
     }
 }
 
-/* Skips what Laravel has before an alternative: {0} and [2,*]. */
-static size_t skip_range(struct html_bytes text, size_t at) {
-    size_t begin = at;
-    while (at < text.length && text.start[at] == ' ')
-        at++;
-    char close = at < text.length && text.start[at] == '{' ? '}' : ']';
-    if (at == text.length || !strchr("{[", text.start[at]))
-        return begin;
-    at++;
-    size_t after = at;
-    while (after < text.length && strchr(close == ']' ? "0123456789,*-Inf" : "0123456789", text.start[after]))
-        after++;
-    return after > at && after < text.length && text.start[after] == close ? after + 1 : begin;
-}
-
 /* Adds the sentences of a line: each of the alternatives between bars, as vue-i18n's plurals are written. */
 static void add_alternatives(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
     struct string_owner own = {reader, string};
@@ -382,8 +367,18 @@ static void add_alternatives(struct json_reader *reader, struct json_string *str
         if (c != '|' || (depth > 0 && at < end))
             continue;
         alternatives |= at < end;
-        if (alternatives)
-            begin = skip_range((struct html_bytes){text, at}, begin);
+
+        /* Skip what Laravel has before an alternative: {0} and [2,*]. */
+        size_t open = begin, after;
+        while (open < at && text[open] == ' ')
+            open++;
+        bool braces = open < at && text[open] == '{';
+        for (after = open + 1; after < at && strchr(braces ? "0123456789" : "0123456789,*-Inf", text[after]);)
+            after++;
+        bool range =
+            (braces || (open < at && text[open] == '[')) && after > open + 1 && after < at && text[after] == (braces ? '}' : ']');
+        if (alternatives && range)
+            begin = after + 1;
         if (begin < at) {
             const char *from = raw_of(string, begin);
             html_add_break(&reader->builder, bytes_between(reader->done, from));

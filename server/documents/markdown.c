@@ -256,13 +256,16 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
             first = ++read;
             continue;
         }
-        if (reference > 0 && (text[read] != '&' || markdown_is_ampersand(at, reference))) {
+        int32_t character = 0;
+        if (reference > 0 && text[read] == '&')
+            html_reference(at, at + reference, &character);
+        if (reference > 0 && (text[read] != '&' || character == '&' || bytes_begin(at, at + reference, "&AMP;"))) {
             reader->at += reference;
             for (read++; ((unsigned char)text[read] & 0xc0) == 0x80;)
                 read++;
             continue;
         }
-        bool escaped = at + 1 < end && *at == '\\' && markdown_is_mark(at[1]) && at[1] == text[read];
+        bool escaped = at + 1 < end && *at == '\\' && ispunct((unsigned char)at[1]) && at[1] == text[read];
         at += escaped;
         if (at == end || *at != text[read])
             return false;
@@ -402,21 +405,6 @@ static bool tag_name(cmark_node *node, bool end, char name[MOST_NAME]) {
     return bytes > 0 && bytes < MOST_NAME - 1 && (html_element(name) & ELEMENT_VOID) == 0;
 }
 
-/* Finds the end tag beside a start tag, before that of the tag around it. Returns NULL if there is none. */
-static cmark_node *find_end_tag(const struct md_reader *reader, cmark_node *start, const char *name) {
-    cmark_node *last = reader->tag_count > 0 ? reader->tags[reader->tag_count - 1].close : NULL;
-    size_t depth = 1, seen = 0;
-    char other[MOST_NAME];
-    for (cmark_node *node = cmark_node_next(start); node && node != last && seen < MOST_SIBLINGS;
-         node = cmark_node_next(node), seen++) {
-        if (tag_name(node, false, other) && strcmp(other, name) == 0)
-            depth++;
-        else if (tag_name(node, true, other) && strcmp(other, name) == 0 && --depth == 0)
-            return node;
-    }
-    return NULL;
-}
-
 static bool take_tag(struct md_reader *reader, cmark_node *node) {
     struct html_builder *builder = &reader->builder;
     const char *literal = cmark_node_get_literal(node), *begin = reader->at;
@@ -450,9 +438,18 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
         reader->at = after;
         return true;
     }
-    char name[MOST_NAME];
-    cmark_node *close = tag_name(node, false, name) ? find_end_tag(reader, node, name) : NULL;
-    if (!close || reader->tag_count == HTML_MAX_DEPTH)
+
+    /* Find the end tag of a start tag, before that of the tag around it. */
+    char name[MOST_NAME], other[MOST_NAME];
+    size_t depth = tag_name(node, false, name) ? 1 : 0, seen = 0;
+    cmark_node *close = depth > 0 ? cmark_node_next(node) : NULL, *last = around ? around->close : NULL;
+    for (; close && close != last && seen < MOST_SIBLINGS; close = cmark_node_next(close), seen++) {
+        if (tag_name(close, false, other) && strcmp(other, name) == 0)
+            depth++;
+        else if (tag_name(close, true, other) && strcmp(other, name) == 0 && --depth == 0)
+            break;
+    }
+    if (!close || depth > 0 || reader->tag_count == HTML_MAX_DEPTH)
         return take_unit(reader, after);
     bool opaque = (html_element(name) & (ELEMENT_OPAQUE | ELEMENT_CODE)) != 0;
     reader->tags[reader->tag_count++] = (struct tag){close, builder->html.piece_count, builder->depth, begin, opaque};

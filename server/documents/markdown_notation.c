@@ -17,21 +17,11 @@ enum {
 
 /* ---- notation that is skipped ---- */
 
-bool markdown_is_mark(char c) {
-    return ispunct((unsigned char)c) != 0;
-}
-
 size_t markdown_reference_length(const char *at, const char *end) {
     const char *c = at + 1;
     while (c < end && c - at < MOST_REFERENCE && (isalnum((unsigned char)*c) || *c == '#'))
         c++;
     return c < end && *c == ';' && c > at + 1 ? (size_t)(c + 1 - at) : 0;
-}
-
-bool markdown_is_ampersand(const char *reference, size_t bytes) {
-    int32_t character;
-    html_reference(reference, reference + bytes, &character);
-    return character == '&' || bytes_are((struct html_bytes){reference, bytes}, "&AMP;");
 }
 
 const char *markdown_skip_marks(const char *at, const char *end, char mark, size_t count) {
@@ -322,7 +312,7 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
         }
         switch (*at) {
         case '\\':
-            at += at + 1 < keeper.stop && markdown_is_mark(at[1]) ? 2 : 1;
+            at += at + 1 < keeper.stop && ispunct((unsigned char)at[1]) ? 2 : 1;
             break;
         case '`':
             at = skip_code(&keeper, at);

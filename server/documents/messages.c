@@ -41,42 +41,38 @@ static void add_lines(const struct html_marking *marking, struct html_builder *b
     }
 }
 
-/* {name} represents itself in the sentence; a short word represents any other argument. */
-static struct html_bytes argument_word(struct html_bytes argument, struct arena *arena) {
-    size_t begin = 1, end;
-    while (begin < argument.length && argument.start[begin] == ' ')
-        begin++;
-    end = begin;
-    while (end < argument.length && (isalnum((unsigned char)argument.start[end]) || argument.start[end] == '_'))
-        end++;
-    bool named = end > begin && end - begin < MOST_NAME && *argument.start == '{';
-    char *word = named ? arena_alloc(arena, end - begin + 2, 1) : NULL;
-    if (!word)
-        return (struct html_bytes){"{0}", 3};
-    word[0] = '{';
-    memcpy(word + 1, argument.start + begin, end - begin);
-    word[end - begin + 1] = '}';
-    return (struct html_bytes){word, end - begin + 2};
-}
-
 void icu_source_add(struct html_builder *builder, const struct icu_source *source, const struct html_marking *written) {
     const struct html_marking own = {.owner = written, .written = write_as_asked, .add_text = add_lines};
     for (size_t i = 0; i < source->message.count && !builder->failed; i++) {
         const struct icu_part *part = &source->message.parts[i];
-        struct html_bytes says = {source->text.start + part->begin, part->end - part->begin};
+        struct html_bytes says = {source->text.start + part->begin, part->end - part->begin}, word = {"{0}", 3};
         if (part->kind == ICU_TEXT) {
             html_add_marked(builder, says, &own);
             continue;
         }
         struct html_bytes raw = write_as_asked(&own, says, builder->arena);
-        if (part->kind == ICU_SYNTAX)
+        if (part->kind == ICU_SYNTAX) {
             html_add_break(builder, raw);
-        else if (part->kind == ICU_QUOTE)
+        } else if (part->kind == ICU_QUOTE) {
             html_add_text(builder, nothing, raw);
-        else if (part->kind == ICU_ARGUMENT)
-            html_add_word(builder, argument_word(says, builder->arena), raw);
-        else
+        } else if (part->kind == ICU_NUMBER) {
             html_add_word(builder, (struct html_bytes){part->one ? "1" : "5", 1}, raw);
+        } else { /* {name} represents itself in the sentence; a short word represents any other argument */
+            size_t begin = 1, end;
+            while (begin < says.length && says.start[begin] == ' ')
+                begin++;
+            for (end = begin; end < says.length && (isalnum((unsigned char)says.start[end]) || says.start[end] == '_');)
+                end++;
+            size_t length = end - begin;
+            char *name = length > 0 && length < MOST_NAME && *says.start == '{' ? arena_alloc(builder->arena, length + 2, 1) : NULL;
+            if (name) {
+                memcpy(name + 1, says.start + begin, length);
+                name[0] = '{';
+                name[length + 1] = '}';
+                word = (struct html_bytes){name, length + 2};
+            }
+            html_add_word(builder, word, raw);
+        }
     }
 }
 

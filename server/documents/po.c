@@ -333,29 +333,25 @@ static size_t count_forms(struct html_bytes header) {
     return forms <= MOST_FORMS ? forms : 0;
 }
 
-/* True if two rules differ only in white space, brackets and semicolons. */
-static bool is_same_rule(struct html_bytes a, const char *b) {
-    static const char ignored[] = " \t();";
-    for (size_t i = 0;; i++, b++) {
-        while (i < a.length && strchr(ignored, a.start[i]))
-            i++;
-        b += strspn(b, ignored);
-        if (i == a.length || !*b)
-            return i == a.length && !*b;
-        if (a.start[i] != *b)
-            return false;
-    }
-}
-
 /* True if the header has a rule that holds for the language. A header that names no language may have been copied from a file in
- * another: its rule holds if it is the rule of this language. */
+ * another: its rule holds if it is the rule of this language, but for white space, brackets and semicolons. */
 static bool has_rule(struct html_bytes header, const char *language) {
-    struct html_bytes field = find_field(header, language_field);
+    static const char ignored[] = " \t();";
+    struct html_bytes field = find_field(header, language_field), rule = find_field(header, plural_field);
+    const char *own = plurals_of(language)->rule;
     if (count_forms(header) == 0)
         return false;
     if (field.length > 0)
         return html_same_language(field, bytes_of(language));
-    return is_same_rule(find_field(header, plural_field), plurals_of(language)->rule);
+    for (size_t i = 0;; i++, own++) {
+        while (i < rule.length && strchr(ignored, rule.start[i]))
+            i++;
+        own += strspn(own, ignored);
+        if (i == rule.length || !*own)
+            return i == rule.length && !*own;
+        if (rule.start[i] != *own)
+            return false;
+    }
 }
 
 static void put_field(struct html_buffer *out, const char *name, const char *value) {

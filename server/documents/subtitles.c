@@ -366,7 +366,7 @@ static bool continues(const struct subtitles *subtitles, struct html_bytes text)
 /* Ends the sentence, and adds what stands before `to`, where the next text begins or the document ends. */
 static void end_sentence(struct subtitles *subtitles, const char *to) {
     if (subtitles->parts > 0)
-        html_end_part(&subtitles->builder, (struct html_bytes){"", 0});
+        html_add_close(&subtitles->builder, (struct html_bytes){"", 0});
     subtitles->parts = 0;
     html_add_break(&subtitles->builder, bytes_between(subtitles->at, to));
     subtitles->at = to;
@@ -379,7 +379,7 @@ static int add_part(struct subtitles *subtitles, struct html_bytes text) {
     size_t dash = text_bullet(text.start, text.length);
     text = bytes_between(text.start + dash, text.start + text.length);
     if (dash == 0 && continues(subtitles, text))
-        html_end_part(builder, bytes_between(subtitles->at, text.start));
+        html_add_close(builder, bytes_between(subtitles->at, text.start));
     else
         end_sentence(subtitles, text.start);
     subtitles->parts++;

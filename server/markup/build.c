@@ -128,10 +128,6 @@ void html_add_part(struct html_builder *builder) {
         builder->html.pieces[builder->html.piece_count - 1].part = true;
 }
 
-void html_end_part(struct html_builder *builder, struct html_bytes raw) {
-    html_add_close(builder, raw);
-}
-
 int html_build(struct html_builder *builder, html_escape *escape, struct html *out, struct error *err) {
     const struct html_bytes *document = &builder->document;
     if (builder->failed == ERROR_MEMORY)
@@ -195,10 +191,6 @@ struct tag {
     const char *attributes, *end;    /* where the attributes begin; after the tag */
 };
 
-static bool is_name_character(char c) {
-    return isalnum((unsigned char)c) || (c && strchr("-_.:", c));
-}
-
 /* The '>' of a tag. NULL: there is none, or another tag begins before it. */
 static const char *find_close(const char *at, const char *end, bool escaped) {
     char quote = 0;
@@ -227,7 +219,7 @@ static bool read_tag(const char *at, const char *end, struct tag *tag) {
     if (name == end || !isalnum((unsigned char)*name))
         return false;
     bool number = isdigit((unsigned char)*name);
-    while (name + length < end && (number ? isdigit((unsigned char)name[length]) : is_name_character(name[length])))
+    while (name + length < end && (number ? isdigit((unsigned char)name[length]) : html_is_of_name(name[length])))
         length++;
     if (length >= NAME_BYTES || name + length == end || !(html_is_space(name[length]) || strchr("/>&", name[length])))
         return false;
@@ -511,7 +503,7 @@ static struct html_bytes name_of(const struct html_piece *piece) {
     const char *at = piece->raw + (*piece->raw == '<' ? 1 : 4), *end = piece->raw + piece->length;
     at += at < end && *at == '/';
     const char *begin = at;
-    while (at < end && is_name_character(*at))
+    while (at < end && html_is_of_name(*at))
         at++;
     return bytes_between(begin, at);
 }

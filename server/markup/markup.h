@@ -214,10 +214,10 @@ bool html_add_open(struct html_builder *builder, struct html_bytes raw);
 bool html_add_close(struct html_builder *builder, struct html_bytes raw);
 /* An end that html.close writes as `replaced` if the words have changed. */
 bool html_add_close_or(struct html_builder *builder, struct html_bytes raw, struct html_bytes replaced);
-/* The start and the end of a part, such as a cue of subtitles or a line. Adjacent parts share a segment of their own, and its
- * translation is cut among them in their order, each word where its own words stood. `raw` separates the part from the next. */
+/* The start of a part, such as a cue of subtitles or a line, which html_add_close ends. Adjacent parts share a segment of their
+ * own, and its translation is cut among them in their order, each word where its own words stood. The end's raw bytes separate the
+ * part from the next. */
 void html_add_part(struct html_builder *builder);
-void html_end_part(struct html_builder *builder, struct html_bytes raw);
 
 /* Cuts segments from what was added; every element must have been closed. escape NULL: translations are written as they are. Like
  * html_parse. */
@@ -226,19 +226,8 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
 /* ---- marks in text (build.c) ----
  *
  * Text may hold marks: parts of a sentence that are meant for browsers and programs and not for people, though the text itself is
- * no HTML document. Strings of interfaces (PO, XLIFF, JSON), subtitles and pasted text have them. The rule, which
- * server/documents/FORMATS.md describes:
- *
- *   <b>, </b>, <a href="x">, <0>, </0>   tags, if a start and an end of one name nest; a name begins with a letter or is a number
- *   <br>, <img ...>, <x/>                tags without an end: void elements of HTML, and tags that end in "/>"
- *   <p>, </b>, <file>                    tags without a partner: HTML names whose attributes all have values, and other names
- *                                        without attributes
- *   <!-- -->, <![CDATA[ ]]>, <? ?>       comments and the like
- *   &amp;, &#233;, &brandName;           references of at least two letters; &lt;b&gt; is a tag that is written with references
- *   `code`, ``code``                     code
- *   `text <url>`_, `text`_, :ref:`a <b>` links of reStructuredText, whose text is prose
- *
- * Everything else is text: "a < b", "<3", "5 > 3", "AT&T", "R&D &c.". */
+ * no HTML document. Strings of interfaces (PO, XLIFF, JSON), subtitles and pasted text have them. server/documents/FORMATS.md has
+ * the rule ("Marks in text"). */
 
 enum html_mark_kind {
     MARK_TAG,   /* html_pair_tags decides what it becomes */

@@ -4,6 +4,7 @@
 #define ALIGND_MARKUP_PIECE_H
 
 #include "server/markup/markup.h"
+#include <ctype.h>
 
 enum html_kind {
     PIECE_BREAK, /* ends a segment: a block's tag, a line break, a declaration */
@@ -112,6 +113,10 @@ size_t html_place(const struct html *html, const struct html_segment *segment, c
 /* HTML's white space. */
 static inline bool html_is_space(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+/* A character of a tag's name. */
+static inline bool html_is_of_name(char c) {
+    return isalnum((unsigned char)c) || (c && strchr("-_.:", c));
 }
 /* True if a character stands at this byte that Unicode calls white space. */
 static inline bool html_is_space_at(const char *text, size_t length, size_t at) {

@@ -500,31 +500,6 @@ static bool is_sign(const struct placer *placer, const struct html_node *node, s
     return at == placer->words[word].end && (c == sign || (is_quotation_mark(c) && is_quotation_mark(sign)));
 }
 
-/* Marks at both ends of an element stay in it: the # of a hashtag, brackets, a final exclamation mark. */
-static void take_signs(const struct placer *placer, struct html_node *node) {
-    const char *source = placer->segment->text;
-    int32_t head[MAX_SIGNS], tail[MAX_SIGNS];
-    size_t heads = 0, tails = 0;
-    for (size_t at = node->source.begin; at < node->source.end && heads < MAX_SIGNS; heads++) {
-        head[heads] = character_next(source, node->source.end, &at);
-        if (!character_is_punctuation(head[heads]))
-            break;
-    }
-    for (size_t at = node->source.end; at > node->source.begin && tails < MAX_SIGNS; tails++) {
-        tail[tails] = character_previous(source, &at);
-        if (!character_is_punctuation(tail[tails]))
-            break;
-    }
-    while (heads > 0 && node->first > 0 && is_sign(placer, node, node->first - 1, head[heads - 1])) {
-        node->first--;
-        heads--;
-    }
-    while (tails > 0 && is_sign(placer, node, node->end, tail[tails - 1])) {
-        node->end++;
-        tails--;
-    }
-}
-
 static bool is_punctuation_at(const char *text, size_t length, size_t at) {
     return at < length && character_is_punctuation(character_next(text, length, &at));
 }
@@ -579,22 +554,42 @@ static bool take(struct placer *placer, struct html_node *node, size_t most) {
     found = found || take_copy(placer, node) || take_run(placer, node);
     if (!found && (node->need > 0 || node->unit) && take_text(placer, node))
         return true;
-    if (!found && node->need > 0)
-        found = take_nearest(placer, node);
-    if (!found)
+    if (!found && (node->need == 0 || !take_nearest(placer, node)))
         return false;
-    if (node->need > 0) { /* as many words as it needs, but no more than leave its siblings what they need */
-        size_t count = count_spoken(placer, node->first, node->end);
-        while (count > most && node->end > node->first)
-            count -= placer->spoken[--node->end];
-        while (count < node->need && is_free(placer, node, node->end))
-            count += placer->spoken[node->end++];
-        while (count < node->need && node->first > 0 && is_free(placer, node, node->first - 1))
-            count += placer->spoken[--node->first];
-        if (count == 0 && !take_nearest(placer, node))
-            return false;
-        take_signs(placer, node);
+    if (node->need == 0) {
+        set_bytes(placer, node);
+        return true;
     }
+
+    /* As many words as it needs, but no more than leave its siblings what they need. */
+    size_t count = count_spoken(placer, node->first, node->end);
+    while (count > most && node->end > node->first)
+        count -= placer->spoken[--node->end];
+    while (count < node->need && is_free(placer, node, node->end))
+        count += placer->spoken[node->end++];
+    while (count < node->need && node->first > 0 && is_free(placer, node, node->first - 1))
+        count += placer->spoken[--node->first];
+    if (count == 0 && !take_nearest(placer, node))
+        return false;
+
+    /* Marks at both ends of an element stay in it: the # of a hashtag, brackets, a final exclamation mark. */
+    const char *source = placer->segment->text;
+    int32_t head[MAX_SIGNS], tail[MAX_SIGNS];
+    size_t heads = 0, tails = 0;
+    for (size_t at = node->source.begin; at < node->source.end && heads < MAX_SIGNS; heads++) {
+        head[heads] = character_next(source, node->source.end, &at);
+        if (!character_is_punctuation(head[heads]))
+            break;
+    }
+    for (size_t at = node->source.end; at > node->source.begin && tails < MAX_SIGNS; tails++) {
+        tail[tails] = character_previous(source, &at);
+        if (!character_is_punctuation(tail[tails]))
+            break;
+    }
+    for (; heads > 0 && node->first > 0 && is_sign(placer, node, node->first - 1, head[heads - 1]); heads--)
+        node->first--;
+    for (; tails > 0 && is_sign(placer, node, node->end, tail[tails - 1]); tails--)
+        node->end++;
     set_bytes(placer, node);
     return true;
 }

@@ -125,11 +125,6 @@ static const char *skip_past(const char *at, const char *end, const char *mark) 
     return found ? found + strlen(mark) : end;
 }
 
-/* Returns whether the parser takes the character for a part of a tag's name. */
-static bool is_of_name(char c) {
-    return isalnum((unsigned char)c) || (c && strchr(":-_.", c));
-}
-
 /* Replaces a part of the markup by its number between two texts. Returns false if memory runs out. */
 static bool hide(struct hider *hider, const char *begin, const char *end, const char *before, const char *after) {
     char number[24];
@@ -153,7 +148,7 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
     struct html_attribute attribute;
     size_t length = 0;
     const char *name = at + 1;
-    while (length < NAME_BYTES && name + length < end && is_of_name(name[length]))
+    while (length < NAME_BYTES && name + length < end && html_is_of_name(name[length]))
         length++;
     const char *begin = name + length, *close = begin, *last = begin;
     while (html_next_attribute(&close, end, &attribute))
@@ -174,7 +169,7 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
     const char *content = close + 1;
     for (at = content; (at = memmem(at, (size_t)(end - at), "</", 2)) != NULL; at += 2) {
         size_t left = (size_t)(end - at) - 2;
-        if (left >= length && strncasecmp(at + 2, name, length) == 0 && (left == length || !is_of_name(at[2 + length])))
+        if (left >= length && strncasecmp(at + 2, name, length) == 0 && (left == length || !html_is_of_name(at[2 + length])))
             break; /* </scripts> ends no script */
     }
     if (!at)

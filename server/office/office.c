@@ -190,8 +190,6 @@ struct archive {
     struct zip zip;
     struct part_name *parts; /* [part_count], sorted: members that have a rule */
     size_t part_count;
-    uint64_t bytes;  /* of these parts, unpacked */
-    bool right_main; /* one of them with text is the main part of the family */
     struct columns columns;
     struct html_builder *builder; /* reading; otherwise NULL */
     struct html_bytes messages;   /* writing: those that are still to come */
@@ -359,6 +357,8 @@ static int open_archive(struct archive *archive, const struct office_document *d
                         struct office_changes *changes, struct error *err) {
     const struct office_family *family = document->family;
     struct columns *columns = &archive->columns;
+    uint64_t bytes = 0;      /* of the parts with a rule, unpacked */
+    bool right_main = false; /* one of them with text is the main part of the family */
     *archive = (struct archive){.document = document, .arena = arena, .changes = changes, .err = err};
     if (zip_open(document->bytes, arena, &archive->zip, err) != 0)
         return -1;
@@ -370,8 +370,8 @@ static int open_archive(struct archive *archive, const struct office_document *d
         const struct part_rule *rule = find_rule(family, member->name);
         if (rule) {
             parts[archive->part_count++] = (struct part_name){hash_of(member->name), member->name, rule->text};
-            archive->bytes += member->size > OFFICE_MOST_BYTES ? (uint64_t)OFFICE_MOST_BYTES + 1 : member->size;
-            archive->right_main |= rule->text && begins(member->name, family->main);
+            bytes += member->size > OFFICE_MOST_BYTES ? (uint64_t)OFFICE_MOST_BYTES + 1 : member->size;
+            right_main |= rule->text && begins(member->name, family->main);
         }
         if (!budget_step(arena->budget, 1))
             return error_memory(err);
@@ -386,10 +386,10 @@ static int open_archive(struct archive *archive, const struct office_document *d
     for (size_t i = 1; i < archive->part_count; i++)
         if (compare_parts(&parts[i - 1], &parts[i]) == 0)
             return error_set(err, ERROR_INPUT, "the archive has two members of one name");
-    if (!archive->right_main)
+    if (!right_main)
         return error_set(err, ERROR_INPUT, "the archive is not of the format %s: it has no part %s", family->name,
                          *family->main ? family->main : "with text");
-    if (archive->bytes > OFFICE_MOST_BYTES)
+    if (bytes > OFFICE_MOST_BYTES)
         return error_set(err, ERROR_INPUT, "the parts with text are longer than %d MiB unpacked", OFFICE_MOST_BYTES >> 20);
 
     for (size_t i = 0; i < archive->zip.count && family == &office_xlsx && columns->count < MOST_COLUMNS; i++)

@@ -66,24 +66,6 @@ struct walk {
 
 /* ---- names ---- */
 
-static void read_prefixes(struct walk *walk, const struct xml_token *root) {
-    struct xml_attribute attribute;
-    for (const char *at = NULL; walk->prefix_count < MOST_PREFIXES && xml_next_attribute(root, &at, &attribute);) {
-        struct html_bytes name = attribute.name, value = attribute.value;
-        if (name.length < 5 || memcmp(name.start, "xmlns", 5) != 0 || (name.length > 5 && name.start[5] != ':'))
-            continue;
-        for (const struct space_row *space = walk->part->grammar->spaces; space && space->prefix; space++) {
-            size_t ends = strlen(space->ends);
-            if (value.length < ends || memcmp(value.start + value.length - ends, space->ends, ends) != 0 ||
-                !memmem(value.start, value.length, space->holds, strlen(space->holds)))
-                continue;
-            struct html_bytes prefix = name.length > 5 ? bytes_between(name.start + 6, name.start + name.length) : nothing;
-            walk->prefixes[walk->prefix_count++] = (struct prefix){prefix, space->prefix};
-            break;
-        }
-    }
-}
-
 /* Writes the name with the prefix that the grammar uses. A prefix that the root does not bind is taken for that, too. */
 static struct html_bytes canonical_name(const struct walk *walk, struct html_bytes name, char out[NAME_BYTES]) {
     struct html_bytes local = xml_local_name(name);
@@ -480,8 +462,21 @@ static int read_boundary(struct walk *walk, const struct xml_token *tag) {
 static int read_start(struct walk *walk, const struct xml_token *tag) {
     char buffer[NAME_BYTES];
     bool root = walk->scan.depth == (tag->kind == XML_START ? 1 : 0), empty = tag->kind == XML_EMPTY;
-    if (root)
-        read_prefixes(walk, tag);
+    struct xml_attribute attribute;
+    for (const char *at = NULL; root && walk->prefix_count < MOST_PREFIXES && xml_next_attribute(tag, &at, &attribute);) {
+        struct html_bytes name = attribute.name, value = attribute.value;
+        if (name.length < 5 || memcmp(name.start, "xmlns", 5) != 0 || (name.length > 5 && name.start[5] != ':'))
+            continue;
+        for (const struct space_row *space = walk->part->grammar->spaces; space && space->prefix; space++) {
+            size_t ends = strlen(space->ends);
+            if (value.length < ends || memcmp(value.start + value.length - ends, space->ends, ends) != 0 ||
+                !memmem(value.start, value.length, space->holds, strlen(space->holds)))
+                continue;
+            struct html_bytes prefix = name.length > 5 ? bytes_between(name.start + 6, name.start + name.length) : nothing;
+            walk->prefixes[walk->prefix_count++] = (struct prefix){prefix, space->prefix};
+            break;
+        }
+    }
     struct html_bytes canonical = canonical_name(walk, tag->name, buffer);
     enum role role = find_role(walk->part->grammar, canonical, tag);
     size_t depth = walk->scan.depth;

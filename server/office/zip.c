@@ -20,8 +20,8 @@ enum {
     RAW_DEFLATE = -15
 };
 
-static const char *const signatures[] = {"PK\3\4", "PK\1\2", "PK\5\6", "PK\7\10"};
-enum signature { SIGNATURE_LOCAL, SIGNATURE_CENTRAL, SIGNATURE_END, SIGNATURE_DESCRIPTOR };
+/* Marks of the records. */
+static const char local_mark[] = "PK\3\4", central_mark[] = "PK\1\2", end_mark[] = "PK\5\6", descriptor_mark[] = "PK\7\10";
 
 /* ---- numbers ---- */
 
@@ -43,10 +43,6 @@ static uint32_t long_at(const char *at) {
 static void set_number(char *at, uint64_t number, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
         at[i] = (char)(unsigned char)(number >> 8 * i);
-}
-
-static bool has_signature(const char *at, const char *end, enum signature signature) {
-    return end - at >= 4 && memcmp(at, signatures[signature], 4) == 0;
 }
 
 static int damaged(struct error *err, const char *what) {
@@ -81,23 +77,10 @@ static bool read_zip64(struct html_bytes extra, uint64_t *size, uint64_t *packed
     return true;
 }
 
-static bool is_sound_name(struct html_bytes name) {
-    if (name.length == 0 || name.length > ZIP_MOST_NAME || name.start[0] == '/' || memchr(name.start, '\0', name.length))
-        return false;
-    for (size_t at = 0; at < name.length;) {
-        const char *slash = memchr(name.start + at, '/', name.length - at);
-        size_t part = slash ? (size_t)(slash - name.start) - at : name.length - at;
-        if (part == 2 && memcmp(name.start + at, "..", 2) == 0)
-            return false;
-        at += part + 1;
-    }
-    return true;
-}
-
 /* Reads the entry at `at` and the header that it points to. Returns the end of the entry, or NULL with an error. */
 static const char *read_member(const struct zip *zip, const char *at, const char *directory, const char *end,
                                struct zip_member *member, struct error *err) {
-    if (end - at < CENTRAL_BYTES || !has_signature(at, end, SIGNATURE_CENTRAL))
+    if (end - at < CENTRAL_BYTES || !bytes_begin(at, end, central_mark))
         return damaged(err, "its directory is not complete"), NULL;
     size_t name = short_at(at + 28), extra = short_at(at + 30), comment = short_at(at + 32);
     size_t length = CENTRAL_BYTES + name + extra + comment;
@@ -109,12 +92,18 @@ static const char *read_member(const struct zip *zip, const char *at, const char
                                   .flags = short_at(at + 8),
                                   .method = short_at(at + 10),
                                   .crc = long_at(at + 16)};
-    const char *begin = zip->bytes.start;
+    const char *begin = zip->bytes.start, *named = member->name.start;
     uint64_t most = (uint64_t)(directory - begin);
-    if (!is_sound_name(member->name))
+    bool leads_out = name == 0 || name > ZIP_MOST_NAME || *named == '/' || memchr(named, '\0', name);
+    for (size_t first = 0, last; first < name && !leads_out; first = last + 1) {
+        for (last = first; last < name && named[last] != '/';)
+            last++;
+        leads_out = last - first == 2 && memcmp(named + first, "..", 2) == 0;
+    }
+    if (leads_out)
         return damaged(err, "a member has a name that is empty, too long, or leads out of the archive"), NULL;
     bool sound = read_zip64((struct html_bytes){at + CENTRAL_BYTES + name, extra}, &size, &packed, &offset) && offset < most &&
-                 most - offset >= LOCAL_BYTES && has_signature(begin + offset, directory, SIGNATURE_LOCAL);
+                 most - offset >= LOCAL_BYTES && bytes_begin(begin + offset, directory, local_mark);
     size_t header = sound ? (size_t)LOCAL_BYTES + short_at(begin + offset + 26) + short_at(begin + offset + 28) : 0;
     if (!sound || header > most - offset || packed > most - offset - header || long_at(at + 42) == UINT32_MAX)
         return refuse(member, "is not where the directory says: the file is damaged or incomplete", err), NULL;
@@ -152,7 +141,7 @@ static int find_order(struct zip *zip, const char *directory, struct arena *aren
             return refuse(member, "overlaps another: the file is damaged", err);
         size_t gap = (size_t)(next - end);
         if (gap > DESCRIPTOR_BYTES)
-            gap = !(member->flags & FLAG_DESCRIPTOR) ? 0 : has_signature(end, next, SIGNATURE_DESCRIPTOR) ? 16 : 12;
+            gap = !(member->flags & FLAG_DESCRIPTOR) ? 0 : bytes_begin(end, next, descriptor_mark) ? 16 : 12;
         member->whole.length += gap;
     }
     return 0;
@@ -164,7 +153,7 @@ int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, stru
     const char *stop = bytes.start + bytes.length, *end = NULL; /* the end record: the last place where one fits with its comment */
     size_t most = bytes.length < END_BYTES + COMMENT_BYTES ? bytes.length : END_BYTES + COMMENT_BYTES;
     for (size_t back = END_BYTES; back <= most && !end; back++)
-        if (has_signature(stop - back, stop, SIGNATURE_END) && short_at(stop - back + 20) == back - END_BYTES)
+        if (bytes_begin(stop - back, stop, end_mark) && short_at(stop - back + 20) == back - END_BYTES)
             end = stop - back;
     if (bytes.length >= 8 && memcmp(bytes.start, compound, 8) == 0)
         return error_set(err, ERROR_INPUT,
