@@ -615,7 +615,7 @@ char *json_finish(const struct document *document, const char *written, size_t w
             html_put(&out, at, (size_t)(now.start - at));
             at = now.start + now.length;
 
-            /* The translation of a message, or the source if the translation does not have its arguments. */
+            /* Put the translation of a message, or the source if the translation does not have its arguments. */
             struct json_string from = decode(&room, before), translated = decode(&room, now);
             struct html_bytes settled = translated.text;
             struct icu_source message;

@@ -63,7 +63,7 @@ const char *markdown_skip_until(const char *at, const char *end, char mark) {
     return NULL;
 }
 
-/* (address "title"); NULL if there is none. In an address parentheses nest, or it stands in angle brackets. */
+/* Skips (address "title"); returns NULL if there is none. In an address parentheses nest, or it stands in angle brackets. */
 static const char *skip_target(const char *at, const char *end) {
     size_t depth = 0;
     if (at == end || *at != '(')

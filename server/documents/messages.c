@@ -20,10 +20,9 @@ int icu_source_open(struct html_bytes text, struct arena *arena, struct icu_sour
     return icu_message_read(out->text.start, out->text.length, arena, &out->message, err);
 }
 
-/* Writes with the caller's marking, which is the owner. */
-static struct html_bytes write_as_asked(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
-    const struct html_marking *asked = marking->owner;
-    return asked->written ? asked->written(asked, mark, arena) : mark;
+/* Returns how these bytes are written in the document. */
+static struct html_bytes write_part(const struct html_marking *marking, struct html_bytes part, struct arena *arena) {
+    return marking->written ? marking->written(marking, part, arena) : part;
 }
 
 /* The end of a line separates sentences. */
@@ -33,7 +32,7 @@ static void add_lines(const struct html_marking *marking, struct html_builder *b
         for (end = begin; end < text.length && ((unsigned char)text.start[end] < ' ') == control;)
             end++;
         struct html_bytes line = {text.start + begin, end - begin};
-        struct html_bytes raw = write_as_asked(marking, line, builder->arena);
+        struct html_bytes raw = write_part(marking, line, builder->arena);
         if (control)
             html_add_break(builder, raw);
         else
@@ -42,7 +41,7 @@ static void add_lines(const struct html_marking *marking, struct html_builder *b
 }
 
 void icu_source_add(struct html_builder *builder, const struct icu_source *source, const struct html_marking *written) {
-    const struct html_marking own = {.owner = written, .written = write_as_asked, .add_text = add_lines};
+    const struct html_marking own = {.owner = written->owner, .written = written->written, .add_text = add_lines};
     for (size_t i = 0; i < source->message.count && !builder->failed; i++) {
         const struct icu_part *part = &source->message.parts[i];
         struct html_bytes says = {source->text.start + part->begin, part->end - part->begin}, word = {"{0}", 3};
@@ -50,7 +49,7 @@ void icu_source_add(struct html_builder *builder, const struct icu_source *sourc
             html_add_marked(builder, says, &own);
             continue;
         }
-        struct html_bytes raw = write_as_asked(&own, says, builder->arena);
+        struct html_bytes raw = write_part(&own, says, builder->arena);
         if (part->kind == ICU_SYNTAX) {
             html_add_break(builder, raw);
         } else if (part->kind == ICU_QUOTE) {

@@ -704,7 +704,7 @@ static int next_form(struct po_writer *writer, struct html_bytes source, struct 
     bool ordered = true;
     *out = (struct form){0};
 
-    /* As it was made, and with a number in each directive that takes the next argument. */
+    /* Write it as it was made, and with a number in each directive that takes the next argument. */
     html_put(&plain, "", 0);
     html_put(&numbered, "", 0);
     for (const char *at = message.start, *end = at + message.length; at < end;) {

@@ -337,7 +337,8 @@ static enum word judge_word(struct html_bytes raw) {
     static const char *const notations[] = {"^", ".", ":", "-", "/", "#", "@", "~", "\\"};
     static const char *const paths[] = {"/", "./", "../", "~/"};
 
-    /* Remove punctuation around it, but not the "()" of a call, nor a dot, colon, hyphen or slash in front, which is a notation. */
+    /* Remove the punctuation around the word, but not the "()" of a call, nor a dot, colon, hyphen or slash in front, which is a
+     * notation. */
     const char *begin = raw.start, *end = begin + raw.length;
     bool call = raw.length > 2 && ends(raw, "()");
     while (begin < end && is_in(*begin, "\"'([*"))

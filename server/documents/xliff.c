@@ -219,7 +219,7 @@ static bool is_whole(const struct html_piece *piece) {
            (is(piece, "bpt ept it ph") || piece->opaque || says(piece, "mtype", "protected") || says(piece, "translate", "no"));
 }
 
-/* other [piece_count]: the other end of a piece that begins or ends something; 0: it is a unit. */
+/* Finds the pairs of a content. other [piece_count]: the other end of a piece that begins or ends something; 0: it is a unit. */
 static void find_pairs(const struct xliff *xliff, size_t content, size_t *other) {
     const struct html_piece *pieces = xliff->pieces;
     struct open open[MOST_OPEN];

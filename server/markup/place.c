@@ -509,7 +509,8 @@ static void set_bytes(const struct placer *placer, struct html_node *node) {
     const struct span *word = &placer->words[node->first];
     size_t begin = word->begin, end = placer->words[node->end - 1].end, at = node->source.end, whole = placer->translation->length;
 
-    /* Part of a word that was copied unchanged: the 2 of H2O, or Tom of Tom's. A whole word is not part of a longer one. */
+    /* It may be part of a word that was copied unchanged: the 2 of H2O, or Tom of Tom's. A whole word is not part of a longer one.
+     */
     size_t length = node->source.end - node->source.begin;
     bool one = node->end == node->first + 1 && length > 0;
     const char *found = one ? memmem(text + begin, word->end - begin, source + node->source.begin, length) : NULL;
@@ -521,7 +522,7 @@ static void set_bytes(const struct placer *placer, struct html_node *node) {
         return;
     }
 
-    /* The bytes of its words, without the punctuation at either end that the node's own words do not have. */
+    /* It gets the bytes of its words, without the punctuation at either end that the node's own words do not have. */
     bool inner_head = !is_punctuation_at(source, node->source.end, node->source.begin);
     bool inner_tail = at > node->source.begin && !character_is_punctuation(character_previous(source, &at));
     while (inner_head && is_punctuation_at(text, end, begin))
@@ -561,7 +562,7 @@ static bool take(struct placer *placer, struct html_node *node, size_t most) {
         return true;
     }
 
-    /* As many words as it needs, but no more than leave its siblings what they need. */
+    /* It gets as many words as it needs, but no more than leave its siblings what they need. */
     size_t count = count_spoken(placer, node->first, node->end);
     while (count > most && node->end > node->first)
         count -= placer->spoken[--node->end];

@@ -545,7 +545,7 @@ static void write_below(const struct writing *writing, const struct html_segment
 
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err) {
-    /* About as long as the document will be, so that the buffer seldom grows: each time it does, it leaves a copy. */
+    /* The buffer is about as long as the document will be, so that it seldom grows: each time it does, it leaves a copy. */
     size_t bytes = 1, segment = 0, segments = html->count - html->values;
     for (size_t i = 0; i < html->piece_count; i++) {
         const struct html_piece *piece = &html->pieces[i];

@@ -207,7 +207,7 @@ static int begin_paragraph(struct walk *walk, struct html_bytes name, const char
     return 0;
 }
 
-/* Ends the paragraph. What it says is read, or takes the place of its source if it is translated. */
+/* Ends the paragraph: its text is read, or its translation, if it has one, takes the place of its source. */
 static int end_paragraph(struct walk *walk, const char *end) {
     struct paragraph *paragraph = walk->paragraph;
     int result = 0;

@@ -20,7 +20,7 @@ enum {
     RAW_DEFLATE = -15
 };
 
-/* Marks of the records. */
+/* Each record begins with one of these. */
 static const char local_mark[] = "PK\3\4", central_mark[] = "PK\1\2", end_mark[] = "PK\5\6", descriptor_mark[] = "PK\7\10";
 
 /* ---- numbers ---- */
