@@ -175,7 +175,6 @@ struct md_reader {
     const char **opens;  /* [HTML_MAX_DEPTH] where the text of each open element begins */
     struct tag *tags;    /* [tag_count], at most HTML_MAX_DEPTH */
     size_t tag_count;
-    struct arena *arena;
 };
 
 /* The bytes of the document where cmark reads these. */
@@ -352,7 +351,7 @@ static bool take_link_end(struct md_reader *reader) {
     if (!after || !by_text || depth == 0)
         return take_close(reader, after);
     const char *begin = reader->opens[depth - 1];
-    char *name = arena_alloc(reader->arena, (size_t)(reader->at - begin) + 4, 1);
+    char *name = arena_alloc(reader->builder.arena, (size_t)(reader->at - begin) + 4, 1);
     if (!name)
         return false;
     name[length++] = ']';
@@ -549,7 +548,7 @@ static int find_blocks(struct md_reader *reader, cmark_node *document) {
         place.quotes_first =
             parent && cmark_node_get_type(parent) == CMARK_NODE_BLOCK_QUOTE && cmark_node_first_child(parent) == node;
         struct block *blocks =
-            arena_grow(reader->arena, reader->blocks, reader->block_count, &reader->block_room, 1, sizeof *blocks);
+            arena_grow(reader->builder.arena, reader->blocks, reader->block_count, &reader->block_room, 1, sizeof *blocks);
         if (!blocks)
             return -1;
         reader->blocks = blocks;
@@ -621,10 +620,10 @@ static int hide_kept(struct md_reader *reader) {
     char *copy = NULL;
     for (size_t i = 0; i < reader->block_count; i++) {
         const struct markdown_place *place = &reader->blocks[i].place;
-        if (markdown_find_kept(reader->source, length, place, reader->arena, &reader->kept) != 0)
+        if (markdown_find_kept(reader->source, length, place, reader->builder.arena, &reader->kept) != 0)
             return -1;
         if (reader->kept.count > 0 && !copy) {
-            copy = arena_alloc(reader->arena, length + 1, 1);
+            copy = arena_alloc(reader->builder.arena, length + 1, 1);
             if (!copy)
                 return -1;
             memcpy(copy, reader->source, length);
@@ -644,7 +643,7 @@ static int hide_kept(struct md_reader *reader) {
 static struct markdown *open_text(struct md_reader *reader, struct error *err) {
     static const char too_many[] = "the document has too many marks";
     const char *text = reader->text;
-    struct budget *budget = reader->arena->budget;
+    struct budget *budget = reader->builder.arena->budget;
     size_t length = (size_t)(reader->end - text);
     size_t endless = 0; /* cmark searches everything that follows for the end of each "<?" and "<!" */
     for (size_t i = 0; i + 1 < length; i++)
@@ -696,8 +695,7 @@ int md_read(const struct document *document, struct arena *arena, struct html *o
                                  .end = end,
                                  .decoded = decoded,
                                  .opens = opens,
-                                 .tags = tags,
-                                 .arena = arena};
+                                 .tags = tags};
     html_add_break(&reader->builder, bytes_between(source, begin));
     size_t room = 0, *lines = NULL; /* their begins */
     for (line = (struct line){.next = begin}; line_next(&line, end); reader->line_count++) {

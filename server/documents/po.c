@@ -574,7 +574,6 @@ struct po_writer {
     struct html_bytes written; /* the messages that are still to come */
     const char *done;          /* the document up to here is in the output */
     const char *line_end;
-    struct arena *arena;
     struct html_buffer out;
 };
 
@@ -627,7 +626,7 @@ static void put_fields(struct po_writer *writer, struct html_bytes former) {
         {plural_field, plurals_of(language)->rule, !has_rule(former, language)},
     };
     const size_t count = sizeof fields / sizeof *fields;
-    struct html_buffer header = {.arena = writer->arena};
+    struct html_buffer header = {.arena = writer->out.arena};
     struct line line = {.next = former.start};
     while (line_next(&line, former.start + former.length)) {
         size_t i = 0;
@@ -696,7 +695,7 @@ struct form {
 
 /* Takes the next form from what was written. Returns -1 if memory runs out. */
 static int next_form(struct po_writer *writer, struct html_bytes source, struct form *out) {
-    struct arena *arena = writer->arena;
+    struct arena *arena = writer->out.arena;
     unsigned notations = writer->file.notations;
     struct html_bytes message = messages_next(&writer->written);
     struct html_buffer plain = {.arena = arena}, numbered = {.arena = arena};
@@ -780,7 +779,7 @@ static int put_wanted(struct po_writer *writer) {
 
 char *po_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                 size_t *out_length, struct error *err) {
-    struct po_writer writer = {.written = {written, written_length}, .done = document->source, .arena = arena, .out.arena = arena};
+    struct po_writer writer = {.written = {written, written_length}, .done = document->source, .out.arena = arena};
     struct po_file ahead = {.document = document, .at = document->source, .line = 1};
     const struct po_file *file = &writer.file;
     const struct po_message *message = &file->message;

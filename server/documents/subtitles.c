@@ -458,7 +458,6 @@ struct wrapper {
     struct piece *pieces; /* [count] */
     size_t count, room;
     struct html_buffer out;
-    struct arena *arena;
     bool vtt;
 };
 
@@ -527,7 +526,7 @@ static void wrap(struct wrapper *wrapper, struct html_bytes text, size_t lines, 
             last->width += 1 + width;
             continue;
         }
-        struct piece *pieces = arena_grow(wrapper->arena, wrapper->pieces, wrapper->count, &wrapper->room, 1, sizeof *pieces);
+        struct piece *pieces = arena_grow(wrapper->out.arena, wrapper->pieces, wrapper->count, &wrapper->room, 1, sizeof *pieces);
         if (!pieces)
             return;
         wrapper->pieces = pieces;
@@ -563,7 +562,7 @@ static bool says_something(const struct cue *cue, bool vtt) {
 char *subtitles_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                        size_t *out_length, struct error *err) {
     bool vtt = is_vtt(document);
-    struct wrapper wrapper = {.out.arena = arena, .arena = arena, .vtt = vtt};
+    struct wrapper wrapper = {.out.arena = arena, .vtt = vtt};
     struct html_buffer *out = &wrapper.out;
     struct cue_reader sources = {.end = document->source + document->length, .line.next = document->source, .vtt = vtt};
     struct cue_reader cues = {.end = written + written_length, .line.next = written, .vtt = vtt};
