@@ -407,12 +407,8 @@ static int add_part(struct subtitles *subtitles, struct html_bytes text) {
     return 0;
 }
 
-static bool is_vtt(const struct document *document) {
-    return strcmp(document->format->name, "vtt") == 0;
-}
-
 int subtitles_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    bool vtt = is_vtt(document);
+    bool vtt = strcmp(document->format->name, "vtt") == 0;
     const char *source = document->source, *end = source + document->length;
     struct subtitles subtitles = {.builder = document_builder(document, arena),
                                   .cues = {.end = end, .line.next = source, .vtt = vtt},
@@ -561,7 +557,7 @@ static bool says_something(const struct cue *cue, bool vtt) {
 
 char *subtitles_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                        size_t *out_length, struct error *err) {
-    bool vtt = is_vtt(document);
+    bool vtt = strcmp(document->format->name, "vtt") == 0;
     struct wrapper wrapper = {.out.arena = arena, .vtt = vtt};
     struct html_buffer *out = &wrapper.out;
     struct cue_reader sources = {.end = document->source + document->length, .line.next = document->source, .vtt = vtt};
