@@ -527,7 +527,7 @@ void html_pair_tags(struct html_piece *pieces, size_t count) {
         if (piece->kind != PIECE_UNIT || (piece->tag & TAG_ALONE) != TAG_END)
             continue;
 
-        /* The end joins the last start of its name that is written as it is. */
+        /* The end joins the last start of its name that is written in the same way: with '<', or with a reference. */
         size_t at = depth;
         struct html_bytes name = name_of(piece);
         while (at > 0 && !open[at - 1].element &&
