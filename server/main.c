@@ -32,7 +32,7 @@ static struct {
     sigset_t awaited;
     sem_t arrived;              /* signals that there is something to do */
     atomic_int stop;            /* the first SIGTERM or SIGINT */
-    atomic_bool reload, ending; /* SIGHUP has arrived; signals_stop was called */
+    atomic_bool reload, ending; /* SIGHUP has arrived; the daemon has stopped */
 } signals;
 
 static void *signals_run(void *unused) {
@@ -52,8 +52,8 @@ static void *signals_run(void *unused) {
     return NULL;
 }
 
-/* Call this before any thread starts, because threads inherit the blocked signals. Until signals_stop the second SIGTERM or SIGINT
- * ends the process at once, with EXIT_FAILURE. SIGUSR1 and SIGUSR2 do nothing. */
+/* Call this before any thread starts, because threads inherit the blocked signals. Until the thread has been joined, the second
+ * SIGTERM or SIGINT ends the process at once, with EXIT_FAILURE. SIGUSR1 and SIGUSR2 do nothing. */
 static int signals_start(struct error *err) {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
     sem_init(&signals.arrived, 0, 0);
@@ -64,12 +64,6 @@ static int signals_start(struct error *err) {
     if (pthread_create(&signals.thread, NULL, signals_run, NULL) != 0)
         return error_set(err, ERROR_MEMORY, "cannot start the thread that waits for signals");
     return 0;
-}
-
-static void signals_stop(void) {
-    atomic_store(&signals.ending, true);
-    pthread_kill(signals.thread, SIGUSR1); /* wakes the thread */
-    pthread_join(signals.thread, NULL);
 }
 
 /* Waits for SIGHUP, several of which count as one, or the first SIGTERM or SIGINT, which it returns from then on. */
@@ -164,8 +158,55 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
 
 /* ---- starting ---- */
 
-static struct http_options http_options(const struct options *options) {
-    return (struct http_options){
+/* Logs the addresses, and warns of those on which anybody may translate. Returns the first one for users; NULL: there are none. */
+static const char *tell_addresses(const struct daemon *daemon, const struct http *http) {
+    static const char *const of_this_machine[] = {"127.", "[::1]", "localhost:", "unix:"};
+    const char *address, *first = NULL;
+    bool admin;
+    for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++) {
+        log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", log_text("address", address));
+        bool anybody = !admin && !daemon->service->keys;
+        for (size_t j = 0; j < sizeof of_this_machine / sizeof *of_this_machine; j++)
+            anybody &= strncmp(address, of_this_machine[j], strlen(of_this_machine[j])) != 0;
+        if (anybody)
+            log_event(LOG_WARN, "open_to_everybody", log_text("address", address),
+                      log_text("reason", "anybody may translate: --api-keys is not set"));
+        if (!admin && !first)
+            first = address;
+    }
+    return first;
+}
+
+/* Logs that requests are answered. On a terminal, whose user may be new to alignd, a greeting follows. */
+static void tell_ready(const struct daemon *daemon, const char *address) {
+    struct model_set *models = catalog_acquire(daemon->service->catalog);
+    log_event(LOG_INFO, "ready", log_count("models", models->count), log_count("workers", daemon->options->workers));
+    if (isatty(STDERR_FILENO) && strcmp(daemon->options->log_format, "text") == 0 && address) {
+        const char **names = calloc(models->count + 1, sizeof *names);
+        const struct greeting greeting = {.address = address,
+                                          .tls = daemon->options->tls_cert != NULL,
+                                          .keys = daemon->service->keys != NULL,
+                                          .directory = daemon->directory,
+                                          .gets = daemon->gets,
+                                          .usual = daemon->options->default_model,
+                                          .models = names,
+                                          .model_count = models->count};
+        for (size_t i = 0; names && i < models->count; i++)
+            names[i] = models->all[i]->info.name;
+        char *text = names ? greeting_text(&greeting) : NULL;
+        for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
+            log_message(line);
+        free(text);
+        free(names);
+    }
+    model_set_release(models);
+}
+
+/* /health answers while the models are still loading. */
+static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct error *err) {
+    const struct options *options = daemon->options;
+    struct service *service = daemon->service;
+    const struct http_options with = {
         .connections = {.most = options->connections,
                         .requests = options->queue + options->workers * options->rows,
                         .most_per_peer = options->connections_per_address,
@@ -180,64 +221,6 @@ static struct http_options http_options(const struct options *options) {
         .tls_cert = options->tls_cert,
         .tls_key = options->tls_key,
     };
-}
-
-/* Prints a greeting on a terminal, whose user may be new to alignd. */
-static void greet(const struct daemon *daemon, const char *address, const struct model_set *models) {
-    const char **names = calloc(models->count + 1, sizeof *names);
-    const struct greeting greeting = {.address = address,
-                                      .tls = daemon->options->tls_cert != NULL,
-                                      .keys = daemon->service->keys != NULL,
-                                      .directory = daemon->directory,
-                                      .gets = daemon->gets,
-                                      .usual = daemon->options->default_model,
-                                      .models = names,
-                                      .model_count = models->count};
-    for (size_t i = 0; names && i < models->count; i++)
-        names[i] = models->all[i]->info.name;
-    char *text = names ? greeting_text(&greeting) : NULL;
-    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
-        log_message(line);
-    free(text);
-    free(names);
-}
-
-static void tell_ready(const struct daemon *daemon, const char *address) {
-    struct model_set *models = catalog_acquire(daemon->service->catalog);
-    log_event(LOG_INFO, "ready", log_count("models", models->count), log_count("workers", daemon->options->workers));
-    if (isatty(STDERR_FILENO) && strcmp(daemon->options->log_format, "text") == 0 && address)
-        greet(daemon, address, models);
-    model_set_release(models);
-}
-
-static bool is_of_this_machine(const char *address) {
-    static const char *const own[] = {"127.", "[::1]", "localhost:", "unix:"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strncmp(address, own[i], strlen(own[i])) == 0)
-            return true;
-    return false;
-}
-
-/* Logs the addresses, and warns of those on which anybody may translate. Returns the first one for users; NULL: there are none. */
-static const char *tell_addresses(const struct daemon *daemon, const struct http *http) {
-    const char *address, *first = NULL;
-    bool admin;
-    for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++) {
-        log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", log_text("address", address));
-        if (!admin && !daemon->service->keys && !is_of_this_machine(address))
-            log_event(LOG_WARN, "open_to_everybody", log_text("address", address),
-                      log_text("reason", "anybody may translate: --api-keys is not set"));
-        if (!admin && !first)
-            first = address;
-    }
-    return first;
-}
-
-/* /health answers while the models are still loading. */
-static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct error *err) {
-    const struct options *options = daemon->options;
-    struct service *service = daemon->service;
-    const struct http_options with = http_options(options);
     struct http *http = http_start(service, &with, err);
     if (!http)
         return -1;
@@ -389,15 +372,6 @@ static int make_key(const struct options *options, struct error *err) {
     return 0;
 }
 
-static int run_offline(struct options *options, int *status, struct error *err) {
-    size_t skipped = 0;
-    int result = named_models_find(options, err);
-    if (result == 0)
-        result = offline_run(options, &skipped, err);
-    *status = result == 0 && skipped > 0 ? EXIT_SKIPPED : EXIT_SUCCESS;
-    return result;
-}
-
 /* Serves the models that came with alignd, and those that were downloaded. The first one answers requests that name neither a model
  * nor languages. */
 static int serve_shipped(struct options *options, struct shipped *shipped, struct error *err) {
@@ -433,7 +407,9 @@ static int run_daemon(struct options *options, int *status, struct error *err) {
         result = signals_start(err);
     if (result == 0) {
         result = serve(options, &shipped, &clean, err);
-        signals_stop();
+        atomic_store(&signals.ending, true);
+        pthread_kill(signals.thread, SIGUSR1); /* wakes the thread */
+        pthread_join(signals.thread, NULL);
     }
     shipped_done(&shipped);
     if (result == 0)
@@ -468,26 +444,10 @@ static int run_command(struct options *options, int *status, struct error *err) 
     case COMMAND_ATTENTION:
         break;
     }
-    return run_offline(options, status, err);
-}
-
-static int main_run(struct options *options) {
-    struct error error = {0};
-    int status = EXIT_SUCCESS;
-    if (options->log_level)
-        log_set_level(options->log_level);
-    if (options->log_format)
-        log_set_format(options->log_format);
-    int result = run_command(options, &status, &error);
-    if (result != 0 && options->log_format && strcmp(options->log_format, "json") == 0)
-        log_event(LOG_ERROR, "failed", log_text("message", error.message));
-    else if (result != 0) {
-        char line[sizeof error.message + 16];
-        snprintf(line, sizeof line, "alignd: %s", error.message);
-        log_message(line);
-    }
-    log_stop();
-    return result == 0 || status != EXIT_SUCCESS ? status : EXIT_FAILURE;
+    size_t skipped = 0;
+    int result = named_models_find(options, err) == 0 ? offline_run(options, &skipped, err) : -1;
+    *status = result == 0 && skipped > 0 ? EXIT_SKIPPED : EXIT_SUCCESS;
+    return result;
 }
 
 static int print(const char *text) {
@@ -515,7 +475,22 @@ int main(int argc, char **argv) {
     } else if (options.version) {
         status = print("alignd " ALIGND_VERSION "\n");
     } else {
-        status = main_run(&options);
+        status = EXIT_SUCCESS;
+        if (options.log_level)
+            log_set_level(options.log_level);
+        if (options.log_format)
+            log_set_format(options.log_format);
+        int result = run_command(&options, &status, &error);
+        if (result != 0 && options.log_format && strcmp(options.log_format, "json") == 0) {
+            log_event(LOG_ERROR, "failed", log_text("message", error.message));
+        } else if (result != 0) {
+            char line[sizeof error.message + 16];
+            snprintf(line, sizeof line, "alignd: %s", error.message);
+            log_message(line);
+        }
+        log_stop();
+        if (result != 0 && status == EXIT_SUCCESS)
+            status = EXIT_FAILURE;
     }
     options_done(&options);
     return status;

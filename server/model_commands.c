@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 enum { BAR = 24, DRAW_US = 100 * 1000, LINE_US = 10 * 1000 * 1000, RATE_US = 500 * 1000, EXIT_ABSENT = 3 };
-/* Import packs models from this size on: smaller ones load at once anyway. */
+/* Import packs models from this size on: smaller ones load at once anyway. Blocks of MAPPED_BYTES go back to the system when they
+ * are freed, so that packing does not take its memory besides theirs. */
 enum { PACKED_PARAMETERS = 30 * 1000 * 1000, MAPPED_BYTES = 128 * 1024 };
 
 static atomic_bool interrupted; /* lock-free, as a handler needs */
@@ -37,11 +38,6 @@ static void watch_signals(void) {
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaction(numbers[i], &action, NULL);
-}
-
-/* Makes large blocks go back to the system when they are freed, so that packing does not take its memory besides theirs. */
-static void return_memory(void) {
-    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 }
 
 static int check_written(struct error *err) {
@@ -64,15 +60,6 @@ static void clear(struct view *view) {
     view->drawn = false;
 }
 
-static void put_time(char text[32], double seconds) {
-    if (seconds < 90)
-        snprintf(text, 32, "%.0f s", seconds);
-    else if (seconds < 5400)
-        snprintf(text, 32, "%.0f min", seconds / 60);
-    else
-        snprintf(text, 32, "%.1f h", seconds / 3600);
-}
-
 static void show_progress(struct view *view, const struct get_event *event) {
     int64_t now_us = clock_us();
     if (view->began_us == 0) {
@@ -90,10 +77,15 @@ static void show_progress(struct view *view, const struct get_event *event) {
     if (now_us - view->shown_us < (view->terminal ? DRAW_US : LINE_US) && !(last && view->terminal))
         return;
     view->shown_us = now_us;
-    char left[48] = "", time[32];
+    char left[48] = "";
     if (view->rate > 0 && event->total > event->bytes) {
-        put_time(time, (double)(event->total - event->bytes) / view->rate);
-        snprintf(left, sizeof left, ", %s left", time);
+        double seconds = (double)(event->total - event->bytes) / view->rate;
+        if (seconds < 90)
+            snprintf(left, sizeof left, ", %.0f s left", seconds);
+        else if (seconds < 5400)
+            snprintf(left, sizeof left, ", %.0f min left", seconds / 60);
+        else
+            snprintf(left, sizeof left, ", %.1f h left", seconds / 3600);
     }
     double share = event->total > 0 ? (double)event->bytes / (double)event->total : 0;
     if (!view->terminal) {
@@ -162,20 +154,7 @@ static int list(const struct options *options, const char *into, int *status, st
     return got == GET_DONE ? check_written(err) : -1;
 }
 
-/* The summary at the end, on stdout. */
-static void report(enum get_status status, const struct got *got) {
-    if (status == GET_PRESENT && *got->newer)
-        printf("%s: is there already, version %s; %s is newer: alignd get --update\n", got->folder, got->origin.version,
-               got->newer);
-    else if (status == GET_PRESENT)
-        printf("%s: is there already%s%s\n", got->folder, *got->origin.version ? ", version " : "", got->origin.version);
-    else
-        printf("%s: %s-%s%s%s, %.1f MB, licence: %s%s%s\n", got->folder, got->source, got->target, *got->origin.version ? " " : "",
-               got->origin.version, (double)got->unpacked / 1e6, *got->origin.licence ? got->origin.licence : "see its README.md",
-               *got->origin.attribution ? ", by " : "", got->origin.attribution);
-}
-
-/* old: the model that it may replace, whose name it gets; NULL: none. */
+/* Prints a summary on stdout. old: the model that it may replace, whose name it gets; NULL: none. */
 static enum get_status get_one(const struct options *options, const char *into, const char *asked, const struct installed *old,
                                struct error *err) {
     struct view view = {.terminal = isatty(STDERR_FILENO)};
@@ -189,8 +168,14 @@ static enum get_status get_one(const struct options *options, const char *into, 
     }
     enum get_status status = get_model(&with, asked, &got, err);
     clear(&view);
-    if (status == GET_DONE || status == GET_PRESENT)
-        report(status, &got);
+    if (status == GET_PRESENT && *got.newer)
+        printf("%s: is there already, version %s; %s is newer: alignd get --update\n", got.folder, got.origin.version, got.newer);
+    else if (status == GET_PRESENT)
+        printf("%s: is there already%s%s\n", got.folder, *got.origin.version ? ", version " : "", got.origin.version);
+    else if (status == GET_DONE)
+        printf("%s: %s-%s%s%s, %.1f MB, licence: %s%s%s\n", got.folder, got.source, got.target, *got.origin.version ? " " : "",
+               got.origin.version, (double)got.unpacked / 1e6, *got.origin.licence ? got.origin.licence : "see its README.md",
+               *got.origin.attribution ? ", by " : "", got.origin.attribution);
     return status;
 }
 
@@ -340,7 +325,7 @@ int pack_command(const struct options *options, struct error *err) {
     const struct translator_options choices = {.compute = options->compute, .shortlist = options->shortlist, .pack = true};
     struct integrity *integrity = integrity_create();
     int result = integrity ? 0 : error_memory(err);
-    return_memory();
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
     for (size_t i = 0; result == 0 && i < options->models.count; i++) {
         const char *folder = options->models.names[i];
         struct error inner = {0};
@@ -352,26 +337,6 @@ int pack_command(const struct options *options, struct error *err) {
 }
 
 /* ---- alignd import ---- */
-
-/* Paths that are URLs are downloaded. */
-static int import_paths(const struct options *options, const struct import_options *asked, char **said, int *status,
-                        struct error *err) {
-    struct view view = {.terminal = isatty(STDERR_FILENO)};
-    const struct get_options with = get_options_of(options, asked->into, &view);
-    bool urls = false;
-    *status = EXIT_FAILURE;
-    for (size_t i = 0; i < asked->path_count; i++)
-        urls |= get_is_url(asked->paths[i]);
-    if (!urls)
-        return import_run(asked, said, err);
-    if (downloads_begin(err) != 0)
-        return -1;
-    enum get_status got = get_import(&with, asked, said, err);
-    clear(&view);
-    downloads_end();
-    *status = get_exit_status(got);
-    return got == GET_DONE ? 0 : -1;
-}
 
 int import_command(const struct options *options, int *status, struct error *err) {
     struct import_made made;
@@ -394,10 +359,28 @@ int import_command(const struct options *options, int *status, struct error *err
                                          .stop = &interrupted,
                                          .made = &made};
     char *said;
-    return_memory();
+    bool urls = false; /* which are downloaded */
+    *status = EXIT_FAILURE;
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
     watch_signals();
-    if (import_paths(options, &asked, &said, status, err) != 0)
+    for (size_t i = 0; i < asked.path_count; i++)
+        urls |= get_is_url(asked.paths[i]);
+    if (urls) {
+        struct view view = {.terminal = isatty(STDERR_FILENO)};
+        const struct get_options with = get_options_of(options, asked.into, &view);
+        if (downloads_begin(err) != 0)
+            return -1;
+        enum get_status got = get_import(&with, &asked, &said, err);
+        clear(&view);
+        downloads_end();
+        if (got != GET_DONE) {
+            *status = get_exit_status(got);
+            return -1;
+        }
+    } else if (import_run(&asked, &said, err) != 0) {
         return -1;
+    }
+
     *status = EXIT_SUCCESS;
     fputs(said, stdout);
     free(said);
@@ -445,23 +428,7 @@ static size_t whole_of(const struct text *text, bool last) {
     return end;
 }
 
-/* Counts the first bytes of the text, line by line. */
-static int count_lines(struct pieces *pieces, struct text *text, size_t whole, struct error *err) {
-    for (size_t at = 0; at < whole;) {
-        const char *line = text->bytes + at, *end = memchr(line, '\n', whole - at);
-        size_t length = end ? (size_t)(end - line) : whole - at;
-        struct error inner = {0};
-        if (!utf8_valid(line, length))
-            return error_set(err, ERROR_INPUT, "%.150s, line %zu: is not UTF-8", text->name, text->line);
-        if (pieces_count(pieces, line, length, &inner) != 0)
-            return error_set(err, inner.code, "%.150s, line %zu: %s", text->name, text->line, inner.message);
-        text->line += end != NULL;
-        at += length + (end != NULL);
-    }
-    return 0;
-}
-
-/* Counts the text of an open file to its end. */
+/* Counts the text of an open file to its end, line by line. */
 static int count_text(struct pieces *pieces, struct text *text, struct error *err) {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     bool begins = true;
@@ -478,8 +445,17 @@ static int count_text(struct pieces *pieces, struct text *text, struct error *er
         memmove(text->bytes, text->bytes + mark, text->filled);
 
         size_t whole = whole_of(text, got == 0);
-        if (count_lines(pieces, text, whole, err) != 0)
-            return -1;
+        for (size_t at = 0; at < whole;) {
+            const char *line = text->bytes + at, *end = memchr(line, '\n', whole - at);
+            size_t length = end ? (size_t)(end - line) : whole - at;
+            struct error inner = {0};
+            if (!utf8_valid(line, length))
+                return error_set(err, ERROR_INPUT, "%.150s, line %zu: is not UTF-8", text->name, text->line);
+            if (pieces_count(pieces, line, length, &inner) != 0)
+                return error_set(err, inner.code, "%.150s, line %zu: %s", text->name, text->line, inner.message);
+            text->line += end != NULL;
+            at += length + (end != NULL);
+        }
         text->filled -= whole;
         memmove(text->bytes, text->bytes + whole, text->filled);
     }
@@ -502,81 +478,66 @@ static int count_file(struct pieces *pieces, const char *path, struct error *err
     return result;
 }
 
-/* Other processes that give the folder a list wait until the descriptor is closed. -1: an error. */
+/* Locks a folder whose files match its manifest. Other processes that give it a list wait until the descriptor is closed; the files
+ * are checked under the lock, because others may have written a file and not yet its entry. -1: an error. */
 static int lock_folder(const char *folder, struct error *err) {
     int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = lock;
     while (lock >= 0 && (result = flock(lock, LOCK_EX)) != 0 && errno == EINTR)
         ;
+    if (result < 0) {
+        error_set(err, ERROR_FILE, "cannot be %s: %s", lock < 0 ? "opened" : "locked", strerror(errno));
+    } else {
+        struct integrity *integrity = integrity_create();
+        struct integrity_found found;
+        result = integrity ? integrity_check(integrity, folder, INTEGRITY_QUICK, &found, err) : error_memory(err);
+        integrity_free(integrity);
+    }
     if (result >= 0)
         return lock;
-    error_set(err, ERROR_FILE, "cannot be %s: %s", lock < 0 ? "opened" : "locked", strerror(errno));
     if (lock >= 0)
         close(lock);
     return -1;
 }
 
-/* Requires the lock, because others may have written a file and not yet its entry. */
-static int check_folder(const char *folder, struct error *err) {
-    struct integrity *integrity = integrity_create();
-    struct integrity_found found;
-    int result = integrity ? integrity_check(integrity, folder, INTEGRITY_QUICK, &found, err) : error_memory(err);
-    integrity_free(integrity);
-    return result;
-}
-
-static struct pieces *open_pieces(const char *folder, const char *language, struct error *err) {
-    int lock = lock_folder(folder, err);
-    struct pieces *pieces = lock >= 0 && check_folder(folder, err) == 0 ? pieces_open(folder, language, err) : NULL;
-    if (lock >= 0)
-        close(lock);
-    return pieces;
-}
-
-static int put_list(const char *folder, const struct pieces *pieces, const struct pieces_list *list, struct error *err) {
+int shortlist_command(const struct options *options, struct error *err) {
     static const char *const changed[] = {"config.json", "shortlist.safetensors"};
-    int lock = lock_folder(folder, err), result = lock >= 0 ? check_folder(folder, err) : -1;
-    if (result == 0)
-        result = lists_put(folder, pieces_language(pieces), list->ids, list->count, err);
-    if (result == 0)
-        result = manifest_update(folder, changed, sizeof changed / sizeof *changed, err);
-    if (lock >= 0)
-        close(lock);
-    return result;
-}
-
-static int make_list(const struct options *options, struct pieces *pieces, struct error *err) {
     const char *folder = options->models.names[0];
     const struct pieces_wanted wanted = {options->share, options->count};
-    struct pieces_list list;
     struct error inner = {0};
-    if (options->paths.count == 0 && count_file(pieces, NULL, err) != 0)
-        return -1;
-    for (size_t i = 0; i < options->paths.count; i++)
-        if (count_file(pieces, options->paths.names[i], err) != 0)
-            return -1;
-    if (pieces_choose(pieces, &wanted, &list, err) != 0)
-        return -1;
-    int result = put_list(folder, pieces, &list, &inner);
-    free(list.ids);
-    if (result != 0)
-        return error_set(err, inner.code, "%s: %s", folder, inner.message);
-    const char *code = pieces_language(pieces);
-    printf("%s: list.%s has %zu pieces: %zu by their counts and %zu to spell other words with; they make up %.4f %% of the %" PRIu64
-           " in the text\n",
-           folder, code, list.count, list.counted, list.count - list.counted, 100 * (double)list.covered / (double)list.tokens,
-           list.tokens);
-    if (!pieces_used(pieces))
-        printf("%s: lists are used with --shortlist; defaults.shortlist of config.json is false\n", folder);
-    return check_written(err);
-}
-
-int shortlist_command(const struct options *options, struct error *err) {
-    const char *folder = options->models.names[0];
-    struct error inner = {0};
-    struct pieces *pieces = open_pieces(folder, options->to, &inner);
+    int lock = lock_folder(folder, &inner);
+    struct pieces *pieces = lock >= 0 ? pieces_open(folder, options->to, &inner) : NULL;
+    if (lock >= 0)
+        close(lock);
     if (!pieces)
         return error_set(err, inner.code, "%s: %s", folder, inner.message);
-    int result = make_list(options, pieces, err);
+
+    struct pieces_list list = {0};
+    const char *code = pieces_language(pieces);
+    int result = 0;
+    for (size_t i = 0; result == 0 && (i < options->paths.count || i == 0); i++)
+        result = count_file(pieces, options->paths.count > 0 ? options->paths.names[i] : NULL, err);
+    if (result == 0)
+        result = pieces_choose(pieces, &wanted, &list, err);
+    if (result == 0) {
+        lock = lock_folder(folder, &inner);
+        result = lock >= 0 ? lists_put(folder, code, list.ids, list.count, &inner) : -1;
+        if (result == 0)
+            result = manifest_update(folder, changed, sizeof changed / sizeof *changed, &inner);
+        if (lock >= 0)
+            close(lock);
+        free(list.ids);
+        if (result != 0)
+            error_set(err, inner.code, "%s: %s", folder, inner.message);
+    }
+    if (result == 0) {
+        printf("%s: list.%s has %zu pieces: %zu by their counts and %zu to spell other words with; they make up %.4f %% of the "
+               "%" PRIu64 " in the text\n",
+               folder, code, list.count, list.counted, list.count - list.counted, 100 * (double)list.covered / (double)list.tokens,
+               list.tokens);
+        if (!pieces_used(pieces))
+            printf("%s: lists are used with --shortlist; defaults.shortlist of config.json is false\n", folder);
+        result = check_written(err);
+    }
     pieces_free(pieces);
     return result;
 }

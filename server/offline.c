@@ -107,7 +107,9 @@ static void stream_fail(struct stream *stream, const struct error *error) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-static void end_direction(struct direction *direction) {
+/* Called by the worker that decoded the last sentence, or if there is nothing to decode. */
+static void end_direction(struct request *request) {
+    const struct direction *direction = request->owner;
     struct batch_line *line = direction->line;
     struct stream *stream = line->stream;
     pthread_mutex_lock(&stream->lock);
@@ -115,11 +117,6 @@ static void end_direction(struct direction *direction) {
     if (line->pending == 0 && line == &stream->lines[stream->written % stream->window])
         pthread_cond_signal(&stream->ready);
     pthread_mutex_unlock(&stream->lock);
-}
-
-/* Called by the worker that decoded the last sentence. */
-static void direction_finish(struct request *request) {
-    end_direction(request->owner);
 }
 
 static void release_line(struct batch_line *line) {
@@ -143,65 +140,49 @@ static int read_text(FILE *file, size_t number, char **text, size_t *length, str
     return utf8_valid(*text, *length) ? 1 : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
 }
 
-static int read_texts(struct stream *stream, struct batch_line *line, struct error *err) {
-    size_t number = stream->read + 1;
-    int source = read_text(stream->in, number, &line->source, &line->source_length, err);
-    line->source_bytes = line->source_length + (source == 1 && !feof(stream->in));
-    if (source < 0 || !stream->run->target)
-        return source;
-    int target = read_text(stream->run->target, number, &line->target, &line->target_length, err);
-    if (target >= 0 && source != target)
-        return error_set(err, ERROR_INPUT, "%s has %s lines than the source", stream->run->options->target,
-                         source ? "fewer" : "more");
-    return target;
-}
-
-/* A line that is too long for the model is wrapped instead of refused, unless it has a target or, in a model that copies, a part
- * that cannot be split. */
-static int direction_prepare(struct direction *direction, struct error *err) {
-    struct request *request = &direction->request;
-    const struct stream *stream = direction->line->stream;
-    const struct options *options = stream->run->options;
-    enum request_input input;
-    struct error refused = {0};
-    if (options->command == COMMAND_ATTENTION) {
-        request->aligns = true;
-        request->search = (struct search_options){.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
-    } else {
-        ask_translation(stream->run, request);
-        request->split = options->split_sentences;
-    }
-    if (request_prepare(request, request->loaded->translator, &input, &refused) == 0)
-        return 0;
-    if (refused.code == ERROR_LENGTH && !request->split && !direction->text.target) {
-        request->split = true;
-        return request_prepare(request, request->loaded->translator, &input, err);
-    }
-    return error_set(err, refused.code, "line %zu: %s", stream->read + 1, refused.message);
-}
-
+/* Prepares the requests of a line that has been read. A line that is too long for the model is wrapped instead of refused, unless
+ * it has a target or, in a model that copies, a part that cannot be split. */
 static int prepare_line(struct batch_line *line, struct error *err) {
     const struct stream *stream = line->stream;
+    const struct options *options = stream->run->options;
     line->pending = stream->run->directions;
     for (size_t i = 0; i < stream->run->directions; i++) {
         struct direction *direction = &line->directions[i];
         struct request *request = &direction->request;
+        struct loaded_model *model = stream->run->models[i];
         bool there = i == 0;
         direction->line = line;
         direction->text = (struct text){.source = there ? line->source : line->target,
                                         .source_length = there ? line->source_length : line->target_length,
                                         .target = there ? line->target : line->source,
                                         .target_length = there ? line->target_length : line->source_length};
-        request->loaded = loaded_model_acquire(stream->run->models[i]);
-        request->variant = variant_of(stream->run->options, &stream->run->models[i]->info);
-        request->language = variant_source(&stream->run->models[i]->info, stream->run->options->from);
+        request->loaded = loaded_model_acquire(model);
+        request->variant = variant_of(options, &model->info);
+        request->language = variant_source(&model->info, options->from);
         request->number = (uint32_t)stream->read;
         request->texts = &direction->text;
         request->text_count = 1;
         request->target_name = "target";
-        request->finish = direction_finish;
+        request->finish = end_direction;
         request->owner = direction;
-        if (direction_prepare(direction, err) != 0)
+        if (options->command == COMMAND_ATTENTION) {
+            request->aligns = true;
+            request->search = (struct search_options){.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
+        } else {
+            ask_translation(stream->run, request);
+            request->split = options->split_sentences;
+        }
+
+        enum request_input input;
+        struct error refused = {0};
+        int result = request_prepare(request, model->translator, &input, &refused);
+        if (result != 0 && refused.code == ERROR_LENGTH && !request->split && !direction->text.target) {
+            request->split = true;
+            result = request_prepare(request, model->translator, &input, err);
+        } else if (result != 0) {
+            error_set(err, refused.code, "line %zu: %s", stream->read + 1, refused.message);
+        }
+        if (result != 0)
             return -1;
     }
     return 0;
@@ -209,11 +190,22 @@ static int prepare_line(struct batch_line *line, struct error *err) {
 
 /* Returns 1 if the line can be decoded, 0 if the input has ended, or -1. A line that the model does not accept is skipped alone. */
 static int read_line(struct stream *stream, struct batch_line *line, struct error *err) {
+    FILE *target = stream->run->target;
+    size_t number = stream->read + 1;
     memset(line, 0, sizeof *line);
     line->stream = stream;
     for (size_t i = 0; i < stream->run->directions; i++)
         request_init(&line->directions[i].request);
-    int result = read_texts(stream, line, err);
+    int result = read_text(stream->in, number, &line->source, &line->source_length, err);
+    line->source_bytes = line->source_length + (result == 1 && !feof(stream->in));
+    if (result >= 0 && target) {
+        int other = read_text(target, number, &line->target, &line->target_length, err);
+        if (other >= 0 && result != other)
+            other = error_set(err, ERROR_INPUT, "%s has %s lines than the source", stream->run->options->target,
+                              result ? "fewer" : "more");
+        result = other;
+    }
+
     struct error refused = {0};
     if (result == 1 && prepare_line(line, &refused) != 0) {
         if (refused.code == ERROR_LENGTH) {
@@ -252,7 +244,7 @@ static void read_all(struct stream *stream) {
         size_t directions = line->skipped ? 1 : stream->run->directions; /* after the last one the line may be freed */
         for (size_t i = 0; i < directions; i++) {
             if (line->directions[i].request.job_count == 0 || line->skipped)
-                end_direction(&line->directions[i]);
+                end_direction(&line->directions[i].request);
             else
                 submit(stream->run, &line->directions[i].request);
         }
@@ -274,47 +266,14 @@ static bool must_wait(const struct stream *stream) {
     return stream->lines[stream->written % stream->window].pending > 0;
 }
 
-/* Returns the next line in order once it has ended, or NULL after the last. Before it waits it flushes what was printed, so that
- * the reader of a pipe need not wait for a full buffer. */
-static struct batch_line *next_line(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    if (must_wait(stream)) {
-        pthread_mutex_unlock(&stream->lock);
-        fflush(stream->out);
-        pthread_mutex_lock(&stream->lock);
-    }
-    while (must_wait(stream))
-        pthread_cond_wait(&stream->ready, &stream->lock);
-    struct batch_line *line = stream->written < stream->read ? &stream->lines[stream->written % stream->window] : NULL;
-    pthread_mutex_unlock(&stream->lock);
-    return line;
-}
-
-/* Prints the answer to a line, without a line feed. */
-static int print_answer(struct batch_line *line, FILE *out, struct error *err) {
-    const struct stream *stream = line->stream;
-    struct links_direction directions[DIRECTIONS];
-    struct direction *first = &line->directions[0];
-    if (stream->run->options->command != COMMAND_ATTENTION) {
-        struct rendered rendered;
-        if (render_text(&first->text, &first->request.arena, &rendered, err) != 0)
-            return -1;
-        fwrite(rendered.text, 1, rendered.length, out);
-        return 0;
-    }
-    for (size_t i = 0; i < stream->run->directions; i++) {
-        struct direction *direction = &line->directions[i];
-        if (direction->text.count == 0)
-            return 0; /* a blank side has no links */
-        directions[i] = (struct links_direction){&direction->text.sentences[0], &direction->request.arena};
-    }
-    return links_print(stream->links, directions, stream->run->directions, out, err);
-}
-
-/* Prints the line, unless one of its sentences failed, and counts it. */
+/* Prints the answer to a line, unless one of its sentences failed, and counts it. A line with a blank side has no links. */
 static int write_line(struct stream *stream, struct batch_line *line, struct error *err) {
-    for (size_t i = 0; !line->skipped && i < stream->run->directions; i++) {
-        const struct request *request = &line->directions[i].request;
+    struct direction *directions = line->directions;
+    struct links_direction linked[DIRECTIONS];
+    size_t count = line->skipped ? 0 : stream->run->directions;
+    bool links = count > 0 && stream->run->options->command == COMMAND_ATTENTION;
+    for (size_t i = 0; i < count; i++) {
+        const struct request *request = &directions[i].request;
         for (size_t j = 0; j < request->job_count; j++) {
             const struct sentence *sentence = request->jobs[j].sentence;
             if (sentence->error)
@@ -322,9 +281,17 @@ static int write_line(struct stream *stream, struct batch_line *line, struct err
             stream->sentences++;
             stream->target_tokens += sentence->hypotheses[0].length + sentence->hypotheses[0].ended;
         }
+        links &= directions[i].text.count > 0;
+        linked[i] = (struct links_direction){directions[i].text.sentences, &directions[i].request.arena};
     }
-    if (!line->skipped && print_answer(line, stream->out, err) != 0)
+    if (links && links_print(stream->links, linked, count, stream->out, err) != 0)
         return -1;
+    if (count > 0 && stream->run->options->command != COMMAND_ATTENTION) {
+        struct rendered rendered;
+        if (render_text(&directions[0].text, &directions[0].request.arena, &rendered, err) != 0)
+            return -1;
+        fwrite(rendered.text, 1, rendered.length, stream->out);
+    }
     putc('\n', stream->out);
     if (ferror(stream->out))
         return error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
@@ -376,11 +343,26 @@ static void show_progress(struct stream *stream, bool last) {
     fprintf(stderr, "\r%-60s%s", text, last ? "\n" : "");
 }
 
-/* The writer's thread. After an error it only releases lines, until the workers have returned all of them. */
+/* The writer's thread prints the lines in order, once each has ended. Before it waits it flushes what was printed, so that the
+ * reader of a pipe need not wait for a full buffer. After an error it only releases lines, until the workers have returned all of
+ * them. */
 static void *write_all(void *argument) {
     struct stream *stream = argument;
     struct error error = {0};
-    for (struct batch_line *line; (line = next_line(stream)) != NULL;) {
+    for (;;) {
+        pthread_mutex_lock(&stream->lock);
+        if (must_wait(stream)) {
+            pthread_mutex_unlock(&stream->lock);
+            fflush(stream->out);
+            pthread_mutex_lock(&stream->lock);
+        }
+        while (must_wait(stream))
+            pthread_cond_wait(&stream->ready, &stream->lock);
+        struct batch_line *line = stream->written < stream->read ? &stream->lines[stream->written % stream->window] : NULL;
+        pthread_mutex_unlock(&stream->lock);
+        if (!line)
+            break;
+
         if (error.code == ERROR_NONE && write_line(stream, line, &error) != 0)
             stream_fail(stream, &error);
         release_line(line);
@@ -400,34 +382,6 @@ static void *write_all(void *argument) {
 
 /* ---- all lines ---- */
 
-/* How much of the input there is to read, if it is a file; otherwise 0. */
-static uint64_t input_bytes(FILE *in) {
-    struct stat status;
-    off_t at = ftello(in);
-    bool file = at >= 0 && fstat(fileno(in), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > at;
-    return file ? (uint64_t)(status.st_size - at) : 0;
-}
-
-static int run_stream(struct stream *stream, struct error *err) {
-    const struct offline *run = stream->run;
-    pthread_t writer;
-    stream->began_us = clock_us();
-    if (pthread_create(&writer, NULL, write_all, stream) != 0)
-        return error_set(err, ERROR_MEMORY, "cannot start the writer thread");
-    read_all(stream);
-    pthread_join(writer, NULL);
-    if (stream->error.code != ERROR_NONE)
-        return error_set(err, stream->error.code, "%s", stream->error.message);
-    if (run->skipped > 0)
-        fprintf(stderr, "alignd: %zu of %zu lines were skipped\n", run->skipped, stream->read);
-    if (run->options->stats) {
-        double seconds = (double)(clock_us() - stream->began_us) / 1e6;
-        fprintf(stderr, "sentences=%zu target_tokens=%zu seconds=%.3f tokens_per_second=%.1f\n", stream->sentences,
-                stream->target_tokens, seconds, (double)stream->target_tokens / seconds);
-    }
-    return 0;
-}
-
 static int run_lines(struct offline *run, struct error *err) {
     const struct options *options = run->options;
     size_t window = WINDOW_FACTOR * options->workers * options->rows;
@@ -436,13 +390,34 @@ static int run_lines(struct offline *run, struct error *err) {
                             .links = options->links ? links_kind_find(options->links) : NULL,
                             .in = stdin,
                             .out = run->out,
-                            .headway.of_bytes = input_bytes(stdin),
                             .shown = isatty(STDERR_FILENO) && !isatty(fileno(run->out))};
+    struct stat status;
+    off_t at = ftello(stdin);
+    if (at >= 0 && fstat(fileno(stdin), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > at)
+        stream.headway.of_bytes = (uint64_t)(status.st_size - at);
     pthread_mutex_init(&stream.lock, NULL);
     pthread_cond_init(&stream.room, NULL);
     pthread_cond_init(&stream.ready, NULL);
     stream.lines = calloc(stream.window, sizeof *stream.lines);
-    int result = stream.lines ? run_stream(&stream, err) : error_memory(err);
+    stream.began_us = clock_us();
+
+    pthread_t writer;
+    int result = stream.lines ? 0 : error_memory(err);
+    if (result == 0 && pthread_create(&writer, NULL, write_all, &stream) != 0)
+        result = error_set(err, ERROR_MEMORY, "cannot start the writer thread");
+    if (result == 0) {
+        read_all(&stream);
+        pthread_join(writer, NULL);
+        if (stream.error.code != ERROR_NONE)
+            result = error_set(err, stream.error.code, "%s", stream.error.message);
+    }
+    if (result == 0 && run->skipped > 0)
+        fprintf(stderr, "alignd: %zu of %zu lines were skipped\n", run->skipped, stream.read);
+    if (result == 0 && options->stats) {
+        double seconds = (double)(clock_us() - stream.began_us) / 1e6;
+        fprintf(stderr, "sentences=%zu target_tokens=%zu seconds=%.3f tokens_per_second=%.1f\n", stream.sentences,
+                stream.target_tokens, seconds, (double)stream.target_tokens / seconds);
+    }
     free(stream.lines);
     pthread_cond_destroy(&stream.ready);
     pthread_cond_destroy(&stream.room);
@@ -519,9 +494,19 @@ static int read_document(struct work *work, struct error *err) {
     return result;
 }
 
-static int parse_document(struct work *work, const struct translator_info *info, struct error *err) {
-    struct error inner = {0};
+static void document_finish(struct request *request) {
+    struct work *work = request->owner;
+    sem_post(&work->done);
+}
+
+/* Translates the document that has been read: its parts are the texts of one request. */
+static int decode_document(struct work *work, struct offline *run, struct error *err) {
+    struct request *request = &work->request;
+    struct loaded_model *model = run->models[0];
+    const struct translator_info *info = &model->info;
     const char *variant = variant_of(work->options, info);
+    enum request_input input;
+    struct error inner = {0};
     variant_code(variant ? variant : info->target, work->language);
     work->document = (struct document){.format = work->document.format,
                                        .source = work->bytes,
@@ -530,27 +515,15 @@ static int parse_document(struct work *work, const struct translator_info *info,
                                        .bilingual = work->options->bilingual != NULL,
                                        .keys = work->keys,
                                        .notes = &work->notes};
-    if (document_decode(&work->document, info->source, &work->request.arena, &inner) == 0 &&
-        document_read(&work->document, &work->request.arena, &work->html, &inner) == 0) {
-        work->html.language = work->language;
-        work->html.from = info->source;
-        return 0;
-    }
-    return error_set(err, inner.code, "%s: %s", work->name, inner.message);
-}
+    if (document_decode(&work->document, info->source, &request->arena, &inner) != 0 ||
+        document_read(&work->document, &request->arena, &work->html, &inner) != 0)
+        return error_set(err, inner.code, "%s: %s", work->name, inner.message);
+    work->html.language = work->language;
+    work->html.from = info->source;
 
-static void document_finish(struct request *request) {
-    struct work *work = request->owner;
-    sem_post(&work->done);
-}
-
-static int decode_document(struct work *work, struct offline *run, struct error *err) {
-    struct request *request = &work->request;
-    struct loaded_model *model = run->models[0];
-    enum request_input input;
     request->loaded = loaded_model_acquire(model);
-    request->variant = variant_of(work->options, &model->info);
-    request->language = variant_source(&model->info, work->options->from);
+    request->variant = variant;
+    request->language = variant_source(info, work->options->from);
     ask_translation(run, request);
     request->split = request->aligns = request->lean = true;
     request->texts = arena_zalloc(&request->arena, work->html.count, sizeof *request->texts);
@@ -603,8 +576,7 @@ static int run_document(struct offline *run, struct error *err) {
     sem_init(&work.done, 0, 0);
     request_init(&work.request);
     work.notes.arena = &work.request.arena;
-    int result = find_format(&work, err) == 0 && read_document(&work, err) == 0 &&
-                         parse_document(&work, &run->models[0]->info, err) == 0 && decode_document(&work, run, err) == 0
+    int result = find_format(&work, err) == 0 && read_document(&work, err) == 0 && decode_document(&work, run, err) == 0
                      ? print_document(&work, run->out, err)
                      : -1;
     request_done(&work.request);
@@ -644,20 +616,6 @@ static int check_models(const struct offline *run, struct error *err) {
     return 0;
 }
 
-static int run_with_workers(struct offline *run, struct metrics *metrics, struct error *err) {
-    struct worker_options options = {
-        /* step_us is not set: nobody waits for a single token, so no step is too long */
-        .workers = run->options->workers, .rows = run->options->rows, .bytes = run->options->decode_memory,
-        .scheduler = run->scheduler,      .metrics = metrics,
-    };
-    struct workers *workers = workers_start(&options, err);
-    bool document = run->options->file || run->options->format;
-    int result = !workers ? -1 : document ? run_document(run, err) : run_lines(run, err);
-    scheduler_close(run->scheduler);
-    workers_free(workers);
-    return result;
-}
-
 static int run_with_models(struct offline *run, struct metrics *metrics, struct error *err) {
     atomic_size_t taken = 0;
     struct integrity *integrity = integrity_create();
@@ -683,8 +641,18 @@ static int run_with_models(struct offline *run, struct metrics *metrics, struct 
     }
     if (result == 0)
         result = check_models(run, err);
-    if (result == 0)
-        result = run_with_workers(run, metrics, err);
+    if (result == 0) {
+        const struct worker_options options = {
+            /* step_us is not set: nobody waits for a single token, so no step is too long */
+            .workers = run->options->workers, .rows = run->options->rows, .bytes = run->options->decode_memory,
+            .scheduler = run->scheduler,      .metrics = metrics,
+        };
+        struct workers *workers = workers_start(&options, err);
+        bool document = run->options->file || run->options->format;
+        result = !workers ? -1 : document ? run_document(run, err) : run_lines(run, err);
+        scheduler_close(run->scheduler);
+        workers_free(workers);
+    }
     for (size_t i = 0; i < run->directions; i++)
         loaded_model_release(run->models[i]);
     integrity_free(integrity);
@@ -692,16 +660,6 @@ static int run_with_models(struct offline *run, struct metrics *metrics, struct 
 }
 
 /* ---- the run ---- */
-
-static int open_files(struct offline *run, struct error *err) {
-    const struct options *options = run->options;
-    if (options->target && !(run->target = fopen(options->target, "re")))
-        return error_set(err, ERROR_FILE, "cannot open %s: %s", options->target, strerror(errno));
-    if (options->output && outfile_open(&run->output, options->output, err) != 0)
-        return -1;
-    run->out = options->output ? run->output.file : stdout;
-    return 0;
-}
 
 static int make_protection(struct offline *run, struct arena *arena, struct error *err) {
     const struct name_list *strings = &run->options->protect, *patterns = &run->options->protect_patterns;
@@ -734,7 +692,12 @@ int offline_run(const struct options *options, size_t *skipped, struct error *er
     struct metrics *metrics = metrics_create(labels, 1, err); /* nothing reads them */
     struct arena arena;
     arena_init(&arena, ARENA_BLOCK_BYTES);
-    int result = metrics && make_protection(&run, &arena, err) == 0 ? open_files(&run, err) : -1;
+    int result = metrics ? make_protection(&run, &arena, err) : -1;
+    if (result == 0 && options->target && !(run.target = fopen(options->target, "re")))
+        result = error_set(err, ERROR_FILE, "cannot open %s: %s", options->target, strerror(errno));
+    if (result == 0 && options->output)
+        result = outfile_open(&run.output, options->output, err);
+    run.out = options->output ? run.output.file : stdout;
     if (result == 0 && !(run.scheduler = scheduler_create(&(struct scheduler_limits){SIZE_MAX, SIZE_MAX})))
         result = error_memory(err);
     if (result == 0)
@@ -874,6 +837,7 @@ static int copy_into_place(const struct outfile *output, int from) {
     return close(to) == 0 ? result : -1;
 }
 
+/* Gives the new content its final name. */
 static int put_in_place(struct outfile *output) {
     int descriptor = fileno(output->file);
     if (fsync(descriptor) != 0)
@@ -912,5 +876,3 @@ int outfile_close(struct outfile *output, bool keep, struct error *err) {
     *output = (struct outfile){.file = NULL};
     return result;
 }
-
-/* ---- requests ---- */

@@ -25,8 +25,7 @@ static const char PARAMETERS_HERE[] = "";
 static const struct option rows[] = {
     {"config", "FILE", NULL,
      "file of options, one FLAG = VALUE per line, with # before comments; variables and flags override it, and options of other "
-     "modes "
-     "are ignored",
+     "modes are ignored",
      OPTION_EVERY, TEXT(config)},
     {"model", "MODEL", NULL,
      "model folder, or the name of a model that came with alignd; may be given several times, of models for the same languages the "
@@ -57,8 +56,7 @@ static const struct option rows[] = {
      COMMAND_SERVE, TEXT(pivot)},
     {"fetch", "SOURCES", NULL,
      "download a model when a request asks for languages that no model is for: mozilla, opus, or both separated by ','; until it "
-     "is "
-     "there requests wait, and at their deadline get 503 (default: nothing is downloaded)",
+     "is there requests wait, and at their deadline get 503 (default: nothing is downloaded)",
      COMMAND_SERVE, TEXT(fetch)},
     {"fetch-pairs", "GLOBS", NULL,
      "pairs of languages that --fetch may download, separated by ',', such as en-*,*-en (default: all)", COMMAND_SERVE,
@@ -91,8 +89,7 @@ static const struct option rows[] = {
      COMMAND_SERVE, PLAIN(ADDRESSES, listen)},
     {"admin-listen", "ADDRESS", NULL,
      "the same for administrators: only /health, /ready, /metrics and calls that change the models, with connections reserved for "
-     "them; "
-     "its Unix socket needs no key",
+     "them; its Unix socket needs no key",
      COMMAND_SERVE, PLAIN(ADDRESSES, admin_listen)},
     {"socket-mode", "OCTAL", "0660", "permissions of Unix sockets", COMMAND_SERVE, PLAIN(MODE, socket_mode)},
     {"api-keys", "FILE", NULL, "file of API keys, made by alignd key (default: no key is required); read again on SIGHUP",
@@ -159,8 +156,7 @@ static const struct option rows[] = {
     {.flag = PARAMETERS_HERE},
     {"format", "FORMAT", NULL,
      "translate the document FILE, or the input, as txt, srt, vtt, json, md, html, po, xliff, docx, pptx, xlsx, odt, odp, ods or "
-     "epub "
-     "(default: as FILE's name says)",
+     "epub (default: as FILE's name says)",
      COMMAND_TRANSLATE, TEXT(format)},
     {"keys", "GLOBS", NULL,
      "in a JSON document, translate only the values whose path matches one of these globs, such as menu.*.label; a glob after ! "
@@ -557,6 +553,7 @@ static int set_real(const struct option *option, const char *name, const char *v
     return 0;
 }
 
+/* Web origins are checked as browsers send them: SCHEME://HOST[:PORT], without a path. */
 static int set_list(const struct option *option, const char *name, const char *value, struct name_list *list, struct error *err) {
     static const struct {
         const char *separator, *what;
@@ -568,7 +565,7 @@ static int set_list(const struct option *option, const char *name, const char *v
         [OPTION_GLOSSARIES] = {",", "NAME=FILE", MOST_GLOSSARIES},
         [OPTION_TEXTS] = {"", "a text that is not empty", MOST_TEXTS},
     };
-    for (const char *at = value;;) {
+    for (const char *at = value, *end = at + strlen(at); at <= end;) {
         size_t length = strcspn(at, lists[option->kind].separator), most = lists[option->kind].most;
         if (length == 0)
             return error_set(err, ERROR_INPUT, "%s needs %s", name, lists[option->kind].what);
@@ -576,19 +573,10 @@ static int set_list(const struct option *option, const char *name, const char *v
             return error_set(err, ERROR_INPUT, "%s must be given at most %zu times", name, most);
         if (name_list_add(list, at, length) != 0)
             return error_memory(err);
-        if (at[length] == '\0')
-            return 0;
         at += length + 1;
     }
-}
-
-/* Origins as browsers send them: SCHEME://HOST[:PORT], without a path. An empty value allows no origin. */
-static int set_origins(const struct option *option, const char *name, const char *value, struct name_list *list,
-                       struct error *err) {
-    if (*value == '\0')
+    if (option->kind != OPTION_ORIGINS)
         return 0;
-    if (set_list(option, name, value, list, err) != 0)
-        return -1;
     bool any = name_list_has(list, "*");
     if (any && list->count > 1)
         return error_set(err, ERROR_INPUT, "%s must be either * or a list of origins, got \"%.60s\"", name, value);
@@ -653,8 +641,8 @@ int option_set(const struct option *option, const char *name, const char *value,
             *(enum translator_shortlist *)field = on ? SHORTLIST_ON : off ? SHORTLIST_OFF : SHORTLIST_OF_MODEL;
         return 0;
     }
-    case OPTION_ORIGINS:
-        return set_origins(option, name, value, field, err);
+    case OPTION_ORIGINS: /* an empty value allows no origin */
+        return *value != '\0' ? set_list(option, name, value, field, err) : 0;
     case OPTION_FOLDERS:
     case OPTION_ADDRESSES:
     case OPTION_GLOSSARIES:

@@ -23,35 +23,6 @@ static int set_once(struct options *options, const struct option *option, const 
     return option_set(option, name, value, options, err);
 }
 
-static int set_defaults(struct options *options, const struct option_table *table, struct error *err) {
-    char cores[32];
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    snprintf(cores, sizeof cores, "%ld", online < 1 ? 1 : online > 1024 ? 1024 : online);
-    for (size_t i = 0; i < table->count; i++) {
-        const struct option *option = &table->options[i];
-        if (!option->fallback || !(option->commands & (int)options->command))
-            continue;
-        const char *value = strcmp(option->fallback, "cores") == 0 ? cores : option->fallback;
-        if (option_set(option, option->flag, value, options, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* An empty variable usually counts as unset, because compose files produce them. */
-static int set_from_environment(struct options *options, const struct option_table *table, struct error *err) {
-    for (size_t i = 0; i < table->count; i++) {
-        const struct option *option = &table->options[i];
-        char name[OPTION_NAME_BYTES];
-        bool seen = false;
-        option_variable(option, name);
-        const char *value = option->commands & (int)options->command ? getenv(name) : NULL;
-        if (value && (*value != '\0' || option_may_be_empty(option)) && set_once(options, option, name, value, &seen, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* ---- the file ---- */
 
 static char *trim(char *text) {
@@ -132,27 +103,24 @@ struct arguments {
     struct name_list paths; /* files of the model to import, or of a text to count */
 };
 
-static int refuse_flag(const struct option_table *table, const char *argument, enum command command, struct error *err) {
-    char flag[OPTION_NAME_BYTES], asked[OPTION_NAME_BYTES];
-    snprintf(asked, sizeof asked, "%.*s", (int)strcspn(argument, "="), argument);
-    const struct option *elsewhere = option_find(table, asked, ~0);
-    if (elsewhere && (elsewhere->commands & COMMAND_SERVE))
-        return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": it is an option of the daemon", asked);
-    if (elsewhere)
-        return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": it is an option of alignd %s", asked,
-                         option_command_word(elsewhere->commands));
-    const struct option *near = option_suggest(table, asked, (int)command);
-    if (!near)
-        return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\"", asked);
-    option_flag(near, flag);
-    return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": did you mean %s?", asked, flag);
-}
-
 static int read_flag(const struct options *options, struct arguments *arguments, struct error *err) {
     const char *argument = arguments->values[arguments->next++];
     const struct option *option = option_find(&arguments->table, argument, (int)options->command);
-    if (!option)
-        return refuse_flag(&arguments->table, argument, options->command, err);
+    if (!option) {
+        char flag[OPTION_NAME_BYTES], asked[OPTION_NAME_BYTES];
+        snprintf(asked, sizeof asked, "%.*s", (int)strcspn(argument, "="), argument);
+        const struct option *elsewhere = option_find(&arguments->table, asked, ~0);
+        if (elsewhere && (elsewhere->commands & COMMAND_SERVE))
+            return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": it is an option of the daemon", asked);
+        if (elsewhere)
+            return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": it is an option of alignd %s", asked,
+                             option_command_word(elsewhere->commands));
+        const struct option *near = option_suggest(&arguments->table, asked, (int)options->command);
+        if (!near)
+            return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\"", asked);
+        option_flag(near, flag);
+        return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": did you mean %s?", asked, flag);
+    }
     const char *equals = strchr(argument, '='), *value = equals ? equals + 1 : NULL;
     if (option->metavar && !value) {
         if (arguments->next == arguments->count)
@@ -180,52 +148,13 @@ static int read_word(const struct options *options, struct arguments *arguments,
     return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\"", word);
 }
 
-static int set_given(struct options *options, struct arguments *arguments, struct error *err) {
-    bool seen[OPTIONS_MOST] = {false};
-    for (size_t i = 0; i < arguments->given_count; i++) {
-        const struct given *given = &arguments->given[i];
-        char name[OPTION_NAME_BYTES];
-        option_flag(given->option, name);
-        if (set_once(options, given->option, name, given->value, &seen[given->option - arguments->table.options], err) != 0)
-            return -1;
-    }
-    options->paths = arguments->paths;
-    arguments->paths = (struct name_list){0};
-    options->file = arguments->file ? strdup(arguments->file) : NULL;
-    return arguments->file && !options->file ? error_memory(err) : 0;
-}
-
 /* ---- options that depend on each other ---- */
-
-static int check_kept(const struct options *options, struct error *err) {
-    if (options->command == COMMAND_REMOVE && options->paths.count == 0)
-        return error_set(err, ERROR_INPUT, "NAME is missing: alignd models lists them");
-    if (options->command == COMMAND_GET && options->paths.count == 0 && !options->list && !options->update)
-        return error_set(err, ERROR_INPUT, "PAIR is missing, such as en-fr: alignd get --list shows what there is");
-    if (options->command == COMMAND_GET && options->list && options->update)
-        return error_set(err, ERROR_INPUT, "--list and --update cannot be given together");
-    if (options->name && options->paths.count != 1)
-        return error_set(err, ERROR_INPUT, "--name is for one model, and %zu are named", options->paths.count);
-    return 0;
-}
-
-static int check_fetch(const struct options *options, struct error *err) {
-    const char *mirror = options->mirror;
-    if (mirror && strncasecmp(mirror, "http://", 7) != 0 && strncasecmp(mirror, "https://", 8) != 0)
-        return error_set(err, ERROR_INPUT, "--mirror must begin with http:// or https://, got \"%.60s\"", mirror);
-    if (options->fetch && fetch_check_sources(options->fetch, err) != 0)
-        return -1;
-    if (options->fetch_pairs && !options->fetch)
-        return error_set(err, ERROR_INPUT, "--fetch-pairs needs --fetch");
-    if (options->fetch && options->offline)
-        return error_set(err, ERROR_INPUT, "--fetch and --offline cannot be given together");
-    return 0;
-}
 
 /* Fields of other commands are zero and therefore valid. */
 static int check(const struct options *options, struct error *err) {
     enum command command = options->command;
     const struct search_options *search = &options->search;
+    const char *mirror = options->mirror;
     if (command == COMMAND_KEY)
         return options->name ? 0 : error_set(err, ERROR_INPUT, "--name NAME is missing");
     if (command == COMMAND_HEALTH)
@@ -238,10 +167,25 @@ static int check(const struct options *options, struct error *err) {
         return error_set(err, ERROR_INPUT, "--model MODEL %s", options->models.count == 0 ? "is missing" : "must be given once");
     if (command == COMMAND_SHORTLIST)
         return options->to ? 0 : error_set(err, ERROR_INPUT, "--to CODE is missing: the language of the text");
-    if (check_fetch(options, err) != 0)
+    if (mirror && strncasecmp(mirror, "http://", 7) != 0 && strncasecmp(mirror, "https://", 8) != 0)
+        return error_set(err, ERROR_INPUT, "--mirror must begin with http:// or https://, got \"%.60s\"", mirror);
+    if (options->fetch && fetch_check_sources(options->fetch, err) != 0)
         return -1;
+    if (options->fetch_pairs && !options->fetch)
+        return error_set(err, ERROR_INPUT, "--fetch-pairs needs --fetch");
+    if (options->fetch && options->offline)
+        return error_set(err, ERROR_INPUT, "--fetch and --offline cannot be given together");
+    if (command == COMMAND_REMOVE && options->paths.count == 0)
+        return error_set(err, ERROR_INPUT, "NAME is missing: alignd models lists them");
+    if (command == COMMAND_GET && options->paths.count == 0 && !options->list && !options->update)
+        return error_set(err, ERROR_INPUT, "PAIR is missing, such as en-fr: alignd get --list shows what there is");
+    if (command == COMMAND_GET && options->list && options->update)
+        return error_set(err, ERROR_INPUT, "--list and --update cannot be given together");
+    if (options->name && options->paths.count != 1)
+        return error_set(err, ERROR_INPUT, "--name is for one model, and %zu are named", options->paths.count);
     if ((int)command & OPTION_KEPT)
-        return check_kept(options, err);
+        return 0;
+
     if (!options->from != !options->to)
         return error_set(err, ERROR_INPUT, "--from and --to must be given together");
     if (options->models.count == 0 && command == COMMAND_PACK)
@@ -285,8 +229,12 @@ enum command options_command(int argc, char *const *argv) {
     return COMMAND_SERVE;
 }
 
-/* Reads the command line first, because it may name the file; then sets the options in order of increasing precedence. */
+/* Reads the command line first, because it may name the file; then sets the options in order of increasing precedence: defaults,
+ * the file, the environment, the command line. An empty variable usually counts as unset, because compose files produce them. */
 static int set_options(struct options *options, struct arguments *arguments, struct error *err) {
+    const struct option_table *table = &arguments->table;
+    char name[OPTION_NAME_BYTES], cores[32];
+    bool seen[OPTIONS_MOST] = {false};
     while (arguments->next < arguments->count) {
         const char *word = arguments->values[arguments->next];
         bool ending = options->command == COMMAND_GET && word[0] == '-' && word[1] != '-'; /* of pairs: -en */
@@ -298,12 +246,38 @@ static int set_options(struct options *options, struct arguments *arguments, str
     for (size_t i = 0; i < arguments->given_count; i++)
         if (strcmp(arguments->given[i].option->flag, "config") == 0)
             config = arguments->given[i].value;
-    if (set_defaults(options, &arguments->table, err) != 0)
+
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    snprintf(cores, sizeof cores, "%ld", online < 1 ? 1 : online > 1024 ? 1024 : online);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct option *option = &table->options[i];
+        const char *fallback = option->commands & (int)options->command ? option->fallback : NULL;
+        if (fallback && strcmp(fallback, "cores") == 0)
+            fallback = cores;
+        if (fallback && option_set(option, option->flag, fallback, options, err) != 0)
+            return -1;
+    }
+    if (config && *config && read_file(options, table, config, err) != 0)
         return -1;
-    if (config && *config && read_file(options, &arguments->table, config, err) != 0)
-        return -1;
-    if (set_from_environment(options, &arguments->table, err) != 0 || set_given(options, arguments, err) != 0)
-        return -1;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct option *option = &table->options[i];
+        bool set = false;
+        option_variable(option, name);
+        const char *value = option->commands & (int)options->command ? getenv(name) : NULL;
+        if (value && (*value != '\0' || option_may_be_empty(option)) && set_once(options, option, name, value, &set, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        const struct given *given = &arguments->given[i];
+        option_flag(given->option, name);
+        if (set_once(options, given->option, name, given->value, &seen[given->option - table->options], err) != 0)
+            return -1;
+    }
+    options->paths = arguments->paths;
+    arguments->paths = (struct name_list){0};
+    options->file = arguments->file ? strdup(arguments->file) : NULL;
+    if (arguments->file && !options->file)
+        return error_memory(err);
     return check(options, err);
 }
 

@@ -189,25 +189,20 @@ static int find_pair(const struct shipped *place, const char *from, const char *
     return 0;
 }
 
-/* The folder of the model with this name. A folder with the same name is tried first, because it usually has that model. */
-static const char *find_name(const struct shipped *place, const char *name) {
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < place->folders.count; i++) {
-            const char *folder = place->folders.names[i];
-            if ((strcmp(name_of(folder), name) == 0) != (pass == 0))
-                continue;
-            struct translator_card *card = translator_card_read(folder, NULL);
-            bool same = card && strcmp(translator_card_info(card).name, name) == 0;
-            translator_card_free(card);
-            if (same)
-                return folder;
-        }
-    return NULL;
-}
-
-/* Replaces a name by its folder. "en-fr" may also be a pair of languages, separated at any of the dashes. */
+/* Replaces a model's name by its folder. A folder with the same name is tried first, because it usually has that model. "en-fr" may
+ * also be a pair of languages, separated at any of the dashes. */
 static int find_named(const struct shipped *place, char **name, struct error *err) {
-    const char *folder = find_name(place, *name);
+    const char *folder = NULL;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; !folder && i < place->folders.count; i++) {
+            const char *candidate = place->folders.names[i];
+            if ((strcmp(name_of(candidate), *name) == 0) != (pass == 0))
+                continue;
+            struct translator_card *card = translator_card_read(candidate, NULL);
+            if (card && strcmp(translator_card_info(card).name, *name) == 0)
+                folder = candidate;
+            translator_card_free(card);
+        }
     for (const char *dash = strchr(*name, '-'); !folder && dash; dash = strchr(dash + 1, '-')) {
         char from[CODE_BYTES];
         snprintf(from, sizeof from, "%.*s", (int)(dash - *name), *name);
