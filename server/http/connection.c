@@ -22,7 +22,7 @@ enum { SWEEP_US = 100000, SCARCE_IDLE_US = 1000000, SCARCE_BODY_US = 5000000 };
 enum { OTHER_FILES = 128, MORE_CONNECTIONS = 1024, LEAST_CONNECTIONS = 16, ADMIN_CONNECTIONS = 16 };
 
 /* Versions that refuse malformed heads themselves. The library may be newer at run time than at compile time. */
-#define TRUSTS_LIBRARY (MHD_VERSION >= 0x01000000)
+enum { TRUSTS_LIBRARY = MHD_VERSION >= 0x01000000 };
 
 /* libmicrohttpd has 32 KiB for a connection: an argument takes 64 bytes, and the rest of the head needs at least 4096. */
 enum { CONNECTION_BYTES = 32 * 1024, ARGUMENT_BYTES = 64, OTHER_BYTES = 4096 };
@@ -41,6 +41,7 @@ struct cutoff {
     bool stopped;
 };
 
+/* Requires the lock. */
 static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason) {
     shutdown(timed->fd, SHUT_RDWR);
     metrics_count(cutoff->metrics, reason);
@@ -48,34 +49,29 @@ static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_
     timed->silent = false;
 }
 
-/* Cuts the connections that have taken too long. While places are scarce, idle connections have little time. While every place is
- * taken, so do heads and bodies that have not arrived, because they keep all other clients out. Requires the lock. */
-static void sweep(struct cutoff *cutoff) {
-    int64_t now_us = clock_us();
-    for (struct timed *timed = cutoff->first; timed; timed = timed->next) {
-        const struct crowd *crowd = timed->crowd;
-        int64_t most_us = timed->timeout_us, scarce_us = INT64_MAX;
-        if (timed->reason == SLOW_IDLE && crowd->count >= crowd->most - crowd->most / 4)
-            scarce_us = SCARCE_IDLE_US;
-        else if (timed->reason == SLOW_REQUEST && crowd->count >= crowd->most)
-            scarce_us = timed->silent ? SCARCE_IDLE_US : SCARCE_BODY_US;
-        if (scarce_us < most_us)
-            most_us = scarce_us;
-        if (timed->timeout_us != INT64_MAX && now_us - timed->since_us >= most_us)
-            cutoff_cut(cutoff, timed, timed->silent && most_us < timed->timeout_us ? SLOW_SILENT : timed->reason);
-    }
-}
-
+/* Cuts the connections that have taken too long, ten times a second. While places are scarce, idle connections have little time.
+ * While every place is taken, so do heads and bodies that have not arrived, because they keep all other clients out. */
 static void *cutoff_run(void *argument) {
     struct cutoff *cutoff = argument;
     pthread_mutex_lock(&cutoff->lock);
     while (!cutoff->stopped) {
-        if (!cutoff->first) {
-            pthread_cond_wait(&cutoff->wake, &cutoff->lock);
-            continue;
+        int64_t now_us = clock_us();
+        for (struct timed *timed = cutoff->first; timed; timed = timed->next) {
+            const struct crowd *crowd = timed->crowd;
+            int64_t most_us = timed->timeout_us, scarce_us = INT64_MAX;
+            if (timed->reason == SLOW_IDLE && crowd->count >= crowd->most - crowd->most / 4)
+                scarce_us = SCARCE_IDLE_US;
+            else if (timed->reason == SLOW_REQUEST && crowd->count >= crowd->most)
+                scarce_us = timed->silent ? SCARCE_IDLE_US : SCARCE_BODY_US;
+            if (scarce_us < most_us)
+                most_us = scarce_us;
+            if (timed->timeout_us != INT64_MAX && now_us - timed->since_us >= most_us)
+                cutoff_cut(cutoff, timed, timed->silent && most_us < timed->timeout_us ? SLOW_SILENT : timed->reason);
         }
-        sweep(cutoff);
-        clock_wait(&cutoff->wake, &cutoff->lock, clock_us() + SWEEP_US);
+        if (cutoff->first)
+            clock_wait(&cutoff->wake, &cutoff->lock, clock_us() + SWEEP_US);
+        else
+            pthread_cond_wait(&cutoff->wake, &cutoff->lock);
     }
     pthread_mutex_unlock(&cutoff->lock);
     return NULL;
@@ -115,17 +111,6 @@ void cutoff_free(struct cutoff *cutoff) {
     cutoff_release(cutoff);
 }
 
-/* Cuts the connection that has been silent for the longest time, but not the newest, which may be about to send. Requires the
- * lock. */
-static void cutoff_make_room(struct cutoff *cutoff, const struct timed *newest) {
-    struct timed *longest = NULL;
-    for (struct timed *timed = cutoff->last; timed != newest; timed = timed->previous)
-        if (timed->silent && timed->crowd == newest->crowd && (!longest || timed->since_us < longest->since_us))
-            longest = timed;
-    if (longest)
-        cutoff_cut(cutoff, longest, SLOW_SILENT);
-}
-
 void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd *crowd, int64_t timeout_us) {
     pthread_mutex_lock(&cutoff->lock);
     *timed = (struct timed){.fd = fd,
@@ -142,8 +127,15 @@ void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd
     if (!cutoff->last)
         cutoff->last = timed;
     cutoff->first = timed;
-    if (++crowd->count >= crowd->most)
-        cutoff_make_room(cutoff, timed);
+    if (++crowd->count >= crowd->most) {
+        /* The connection that has been silent for the longest time makes room, but not the newest, which may be about to send. */
+        struct timed *longest = NULL;
+        for (struct timed *other = cutoff->last; other != timed; other = other->previous)
+            if (other->silent && other->crowd == crowd && (!longest || other->since_us < longest->since_us))
+                longest = other;
+        if (longest)
+            cutoff_cut(cutoff, longest, SLOW_SILENT);
+    }
     pthread_mutex_unlock(&cutoff->lock);
 }
 
@@ -173,7 +165,7 @@ void cutoff_listen(struct cutoff *cutoff, struct timed *timed, bool silent) {
  *
  * This section, the next one and the last are workarounds for libmicrohttpd 0.9.75 (Debian 12): it accepts heads that a proxy may
  * read differently, and answers invalid requests itself, in HTML. Each workaround states its reason and the version with which it
- * can be removed; those for old versions are not compiled for libmicrohttpd 1.0 and later. */
+ * can be removed; those for old versions are constant conditions, which are false with libmicrohttpd 1.0 and later. */
 
 struct line {
     const char *version; /* where the version should begin; NULL: there was no URI */
@@ -202,17 +194,6 @@ static void line_begin(struct line *line, const char *uri) {
         query[1] = '\0';
 }
 
-static int check_line(const struct line *line, const char *version, struct reply *reply) {
-    bool apart = !TRUSTS_LIBRARY && line->version != version; /* 0.9.75 skips additional spaces */
-    if (line->odd || apart)
-        return refuse(reply, NULL, "the request line must be METHOD URI HTTP/1.1, with no spaces or control characters in the URI");
-    if (line->arguments > CONNECTION_ARGUMENTS)
-        return refuse(reply, NULL, "the query string must have at most %d fields, got %zu", CONNECTION_ARGUMENTS, line->arguments);
-    if (line->crowded)
-        return refuse(reply, NULL, "the query string is too long");
-    return 0;
-}
-
 /* libmicrohttpd would end a path at %00, in every version. Two bytes that are never part of UTF-8 replace it: no path contains
  * them, and a field with them is refused. */
 static size_t unescape(void *closure, struct MHD_Connection *connection, char *text) {
@@ -233,82 +214,34 @@ struct walk {
     size_t hosts, encodings;
 };
 
-#if !TRUSTS_LIBRARY
 /* 0.9.75 ends fields at zero bytes and bare line feeds, joins folded lines to the name before them, and takes a blank before a
  * colon for a part of the name. It splits the head in place and replaces colons and both bytes of line ends by zero bytes, so the
  * fields can be compared with the bytes that were sent. From 0.9.76 on, in strict mode, it refuses all this. */
 static bool splits_in_place(void) {
-    return strverscmp(MHD_get_version(), "0.9.76") < 0;
-}
-
-static bool is_token(const char *name, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)name[i]) && !(name[i] && strchr("!#$%&'*+-.^_`|~", name[i])))
-            return false;
-    return length > 0;
-}
-
-static bool is_value(const char *value, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        if (((unsigned char)value[i] < ' ' && value[i] != '\t') || value[i] == 0x7f)
-            return false;
-    return true;
+    return !TRUSTS_LIBRARY && strverscmp(MHD_get_version(), "0.9.76") < 0;
 }
 
 /* Checks that the field's line begins where the last one ended and contains nothing else. */
-static void compare_field(struct walk *walk, const char *name, size_t name_length, const char *value, size_t length) {
-    bool here = true;
-    if (walk->at) {
-        const char *after = name + name_length + 1;
-        here = name == walk->at && (after += strspn(after, " \t"), value == after) && walk->end - value >= (ptrdiff_t)length + 4 &&
-               value[length] == '\0' && value[length + 1] == '\0';
-    }
-    walk->clean = walk->clean && here && is_token(name, name_length) && is_value(value, length);
-    if (walk->at && walk->clean)
-        walk->at = value + length + 2;
-}
-#endif
-
 static enum MHD_Result note_field(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
                                   size_t length) {
     (void)kind;
     struct walk *walk = closure;
-#if !TRUSTS_LIBRARY
-    compare_field(walk, name, name_length, value, length);
-#else
-    (void)name_length;
-    (void)value;
-    (void)length;
-#endif
+    if (!TRUSTS_LIBRARY) {
+        const char *after = name + name_length + 1;
+        walk->clean = walk->clean && name_length > 0;
+        if (walk->at)
+            walk->clean = walk->clean && name == walk->at && value == after + strspn(after, " \t") &&
+                          walk->end - value >= (ptrdiff_t)length + 4 && value[length] == '\0' && value[length + 1] == '\0';
+        for (size_t i = 0; walk->clean && i < name_length; i++)
+            walk->clean = isalnum((unsigned char)name[i]) || (name[i] && strchr("!#$%&'*+-.^_`|~", name[i]));
+        for (size_t i = 0; walk->clean && i < length; i++)
+            walk->clean = ((unsigned char)value[i] >= ' ' || value[i] == '\t') && value[i] != 0x7f;
+        if (walk->at && walk->clean)
+            walk->at = value + length + 2;
+    }
     walk->hosts += strcasecmp(name, "Host") == 0;
     walk->encodings += strcasecmp(name, "Transfer-Encoding") == 0;
     return MHD_YES;
-}
-
-static struct walk walk_fields(struct MHD_Connection *connection, const char *method, const char *version) {
-    struct walk walk = {.clean = true};
-#if !TRUSTS_LIBRARY
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    if (info && splits_in_place()) {
-        walk.at = version + strlen(version) + 2;
-        walk.end = method + info->header_size;
-    }
-#else
-    (void)method;
-    (void)version;
-#endif
-    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_field, &walk);
-    walk.clean = walk.clean && (!walk.end || walk.end - walk.at == 2);
-    return walk;
-}
-
-/* The value of MHD_OPTION_STRICT_FOR_CLIENT. */
-static int strictness(void) {
-#if !TRUSTS_LIBRARY
-    return splits_in_place() ? 0 : 1; /* 0.9.75 ignores it */
-#else
-    return 1;
-#endif
 }
 
 /* ---- a connection ---- */
@@ -331,15 +264,33 @@ const struct gate *connection_gate(struct MHD_Connection *connection) {
 }
 
 int connection_check(struct MHD_Connection *connection, const char *method, const char *version, struct reply *reply) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     const struct peer *peer = peer_of(connection);
-    struct walk walk = walk_fields(connection, method, version);
+    const struct line none = {.version = version}, *line = peer ? &peer->line : &none;
+    struct walk walk = {.clean = true};
+    if (info && splits_in_place()) {
+        walk.at = version + strlen(version) + 2;
+        walk.end = method + info->header_size;
+    }
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_field, &walk);
+    walk.clean = walk.clean && (!walk.end || walk.end - walk.at == 2);
+
+    bool apart = !TRUSTS_LIBRARY && line->version != version; /* 0.9.75 skips additional spaces */
     bool old = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
-    int result = peer ? check_line(&peer->line, version, reply) : 0;
-    if (result == 0 && !walk.clean)
+    int result = 0;
+    if (line->odd || apart)
+        result =
+            refuse(reply, NULL, "the request line must be METHOD URI HTTP/1.1, with no spaces or control characters in the URI");
+    else if (line->arguments > CONNECTION_ARGUMENTS)
+        result =
+            refuse(reply, NULL, "the query string must have at most %d fields, got %zu", CONNECTION_ARGUMENTS, line->arguments);
+    else if (line->crowded)
+        result = refuse(reply, NULL, "the query string is too long");
+    else if (!walk.clean)
         result = refuse(reply, NULL, "each header must be a single line NAME: VALUE without control characters");
-    if (result == 0 && (walk.hosts > 1 || (walk.hosts == 0 && !old)))
+    else if (walk.hosts > 1 || (walk.hosts == 0 && !old))
         result = refuse(reply, "Host", "there must be exactly one Host header, got %zu", walk.hosts);
-    if (result == 0 && old && walk.encodings > 0)
+    else if (old && walk.encodings > 0)
         result = refuse(reply, "Transfer-Encoding", "HTTP/1.0 does not support Transfer-Encoding");
     reply->close |= result != 0;
     return result;
@@ -408,20 +359,17 @@ static void *request_began(void *closure, const char *uri, struct MHD_Connection
 
 /* ---- all connections ---- */
 
-/* Raises the limit of open files to what the system allows, and returns the limit. */
-static size_t raise_file_limit(void) {
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-        return LEAST_CONNECTIONS + OTHER_FILES;
-    files.rlim_cur = files.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &files) != 0)
-        getrlimit(RLIMIT_NOFILE, &files);
-    return files.rlim_cur;
-}
-
 int connections_start(struct connections *connections, const struct connections_options *options, struct metrics *metrics,
                       struct error *err) {
-    size_t files = raise_file_limit(), others = files / 2 < OTHER_FILES ? files / 2 : OTHER_FILES, most = files - others;
+    struct rlimit allowed;
+    size_t files = LEAST_CONNECTIONS + OTHER_FILES;
+    if (getrlimit(RLIMIT_NOFILE, &allowed) == 0) {
+        allowed.rlim_cur = allowed.rlim_max; /* as many as the system allows */
+        if (setrlimit(RLIMIT_NOFILE, &allowed) != 0)
+            getrlimit(RLIMIT_NOFILE, &allowed);
+        files = allowed.rlim_cur;
+    }
+    size_t others = files / 2 < OTHER_FILES ? files / 2 : OTHER_FILES, most = files - others;
     size_t wanted = options->most > 0 ? options->most : options->requests + MORE_CONNECTIONS;
     if (wanted > most)
         log_event(LOG_WARN, "few_files", log_count("connections", most), log_count("wanted", wanted), log_count("files", files));
@@ -453,7 +401,7 @@ void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)opened_or_closed, gate},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)request_began, connections},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL},
-        {MHD_OPTION_STRICT_FOR_CLIENT, strictness(), NULL},
+        {MHD_OPTION_STRICT_FOR_CLIENT, splits_in_place() ? 0 : 1, NULL}, /* 0.9.75 ignores it */
         {MHD_OPTION_END, 0, NULL},
     };
     memcpy(items, all, sizeof all);
@@ -591,36 +539,19 @@ bool connection_queue(struct MHD_Connection *connection, unsigned status, struct
     return function(connection, status, response) == MHD_YES;
 }
 
-/* Explains why libmicrohttpd refused a request. If memory is out, the reply has no body. */
-static void fill_reply(unsigned status, struct reply *reply) {
-    if (status == STATUS_INTERNAL) /* our handler accepts everything: only a chunk extension longer than the buffer leads here */
-        api_fail(reply, STATUS_INVALID, NULL, "a chunk extension is too long");
-    else if (status == STATUS_URI_TOO_LONG)
-        api_fail_coded(reply, status, "too_large", NULL, "the request line is too long");
-    else if (status == STATUS_HEAD_TOO_LARGE)
-        api_fail_coded(reply, status, "too_large", NULL, "the request headers are too long");
-    else if (status == STATUS_TOO_LARGE)
-        api_fail(reply, status, NULL, "the body is too long");
-    else if (status == STATUS_VERSION)
-        api_fail_coded(reply, status, "invalid_request", NULL, "the version must be HTTP/1.0 or HTTP/1.1");
-    else
-        api_fail_coded(reply, status, "invalid_request", NULL, "the request is not HTTP");
-}
+/* Why libmicrohttpd refuses requests; other statuses mean that a request is not HTTP. */
+static const struct {
+    unsigned refused, status;
+    const char *code, *message;
+} refusals[] = {
+    /* Our handler accepts everything: only a chunk extension longer than the buffer leads here. */
+    {STATUS_INTERNAL, STATUS_INVALID, "invalid_request", "a chunk extension is too long"},
+    {STATUS_URI_TOO_LONG, STATUS_URI_TOO_LONG, "too_large", "the request line is too long"},
+    {STATUS_HEAD_TOO_LARGE, STATUS_HEAD_TOO_LARGE, "too_large", "the request headers are too long"},
+    {STATUS_TOO_LARGE, STATUS_TOO_LARGE, "too_large", "the body is too long"},
+    {STATUS_VERSION, STATUS_VERSION, "invalid_request", "the version must be HTTP/1.0 or HTTP/1.1"},
+};
 
-static struct MHD_Response *make_response(struct reply *reply) {
-    struct MHD_Response *response = MHD_create_response_from_buffer(reply->length, reply->body, MHD_RESPMEM_MUST_FREE);
-    if (!response) {
-        free(reply->body);
-        return NULL;
-    }
-    if (MHD_add_response_header(response, "Content-Type", reply->content_type) == MHD_YES &&
-        MHD_add_response_header(response, "X-Content-Type-Options", "nosniff") == MHD_YES)
-        return response;
-    MHD_destroy_response(response);
-    return NULL;
-}
-
-#if !TRUSTS_LIBRARY
 /* 0.9.75 continues after it has refused a Content-Length and begins the same reply again. So the reply is written directly to the
  * socket, and the library then closes the connection. An HTTPS connection is closed without a reply. This can be removed with
  * 0.9.76. */
@@ -639,22 +570,31 @@ static bool send_past(struct MHD_Connection *connection, const struct reply *rep
         send(info->connect_fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT); /* the connection closes, so the rest is lost */
     return true;
 }
-#endif
 
 /* Replaces libmicrohttpd's function of this name, which the library itself calls through the linker: its own replies are HTML, with
- * status 500 if a chunk extension is too long, and clients expect JSON. No version of the library has an interface for this. */
+ * status 500 if a chunk extension is too long, and clients expect JSON. No version of the library has an interface for this. If
+ * memory is out, the library's reply is sent. */
 enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response) {
     struct reply reply = {0};
-    if (status >= STATUS_INVALID)
-        fill_reply(status, &reply);
-#if !TRUSTS_LIBRARY
-    if (reply.body && send_past(connection, &reply)) {
+    if (status >= STATUS_INVALID) {
+        size_t i = 0, count = sizeof refusals / sizeof *refusals;
+        while (i < count && refusals[i].refused != status)
+            i++;
+        if (i < count)
+            api_fail_coded(&reply, refusals[i].status, refusals[i].code, NULL, refusals[i].message);
+        else
+            api_fail_coded(&reply, status, "invalid_request", NULL, "the request is not HTTP");
+    }
+    if (!TRUSTS_LIBRARY && reply.body && send_past(connection, &reply)) {
         free(reply.body);
         return MHD_NO;
     }
-#endif
-    struct MHD_Response *own = reply.body ? make_response(&reply) : NULL;
-    bool queued = connection_queue(connection, own ? reply.status : status, own ? own : response);
+    struct MHD_Response *own = reply.body ? MHD_create_response_from_buffer(reply.length, reply.body, MHD_RESPMEM_MUST_FREE) : NULL;
+    if (!own)
+        free(reply.body);
+    bool made = own && MHD_add_response_header(own, "Content-Type", reply.content_type) == MHD_YES &&
+                MHD_add_response_header(own, "X-Content-Type-Options", "nosniff") == MHD_YES;
+    bool queued = made ? connection_queue(connection, reply.status, own) : connection_queue(connection, status, response);
     if (own)
         MHD_destroy_response(own);
     return queued ? MHD_YES : MHD_NO;

@@ -120,21 +120,6 @@ static void release_body(struct exchange *exchange) {
     body_done(&exchange->body);
 }
 
-/* Counts the memory that the body will take with so many bytes more, if it is larger than any request may send, until release_body.
- * Returns false if it does not fit beside others. */
-static bool hold_body(struct exchange *exchange, size_t count) {
-    const struct service_options *options = &exchange->http->service->options;
-    size_t room = body_room(&exchange->body, count), more = room > exchange->large ? room - exchange->large : 0;
-    if (exchange->body.length + count <= options->max_body_bytes || more == 0)
-        return true;
-    if (atomic_fetch_add(&exchange->http->read, more) + more <= options->request_memory) {
-        exchange->large += more;
-        return true;
-    }
-    atomic_fetch_sub(&exchange->http->read, more);
-    return false;
-}
-
 /* The most bytes that the body may have. */
 static size_t most_bytes(const struct exchange *exchange) {
     const struct service_options *options = &exchange->http->service->options;
@@ -142,13 +127,22 @@ static size_t most_bytes(const struct exchange *exchange) {
     return more ? options->document_bytes : options->max_body_bytes;
 }
 
-/* Keeps a piece of the body, unless the body is too large. Returns -1 if the connection should close. */
+/* Keeps a piece of the body, unless the body is too large. A body that is larger than any request may send counts until
+ * release_body, and is discarded if it does not fit beside others. Returns -1 if the connection should close. */
 static int receive(struct exchange *exchange, const char *bytes, size_t count) {
+    const struct service_options *options = &exchange->http->service->options;
+    atomic_size_t *taken = &exchange->http->read;
     struct body *body = &exchange->body;
     size_t most = most_bytes(exchange);
     if (body->discarded == 0 && count <= most - body->length) {
-        if (hold_body(exchange, count))
+        size_t room = body_room(body, count), more = room > exchange->large ? room - exchange->large : 0;
+        if (body->length + count <= options->max_body_bytes)
+            more = 0;
+        if (more == 0 || atomic_fetch_add(taken, more) + more <= options->request_memory) {
+            exchange->large += more;
             return body_append(body, bytes, count);
+        }
+        atomic_fetch_sub(taken, more);
         exchange->crowded = true;
     }
     release_body(exchange);
@@ -216,7 +210,13 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     return exchange;
 }
 
-static void count_in_flight(struct exchange *exchange);
+/* Called when the request is complete. */
+static void count_in_flight(struct exchange *exchange) {
+    pthread_mutex_lock(&exchange->http->lock);
+    exchange->http->in_flight++;
+    pthread_mutex_unlock(&exchange->http->lock);
+    exchange->whole = true;
+}
 
 /* Makes another exchange for the same client and connection, with an empty request and this reply, which it takes over. NULL:
  * memory is out. */
@@ -224,16 +224,16 @@ static struct exchange *exchange_fork(const struct exchange *exchange, const str
     struct exchange *fork = calloc(1, sizeof *fork);
     if (!fork)
         return NULL;
+    *fork = (struct exchange){.http = exchange->http,
+                              .connection = exchange->connection,
+                              .began_us = exchange->began_us,
+                              .path = exchange->path,
+                              .method = exchange->method,
+                              .route = exchange->route,
+                              .endpoint = exchange->endpoint,
+                              .gzip = exchange->gzip,
+                              .reply = *reply};
     request_init(&fork->request);
-    fork->http = exchange->http;
-    fork->connection = exchange->connection;
-    fork->began_us = exchange->began_us;
-    fork->path = exchange->path;
-    fork->method = exchange->method;
-    fork->route = exchange->route;
-    fork->endpoint = exchange->endpoint;
-    fork->gzip = exchange->gzip;
-    fork->reply = *reply;
     memcpy(fork->id, exchange->id, sizeof fork->id);
     memcpy(fork->trace, exchange->trace, sizeof fork->trace);
     memcpy(fork->key_name, exchange->key_name, sizeof fork->key_name);
@@ -241,14 +241,6 @@ static struct exchange *exchange_fork(const struct exchange *exchange, const str
     metrics_add(fork->http->service->metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     count_in_flight(fork);
     return fork;
-}
-
-/* Called when the request is complete. */
-static void count_in_flight(struct exchange *exchange) {
-    pthread_mutex_lock(&exchange->http->lock);
-    exchange->http->in_flight++;
-    pthread_mutex_unlock(&exchange->http->lock);
-    exchange->whole = true;
 }
 
 /* Notes what the request used, before request_done. */
@@ -630,35 +622,11 @@ static enum MHD_Result add_length(void *closure, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
-/* Returns true if the connection is suspended. */
-static bool call_route(struct exchange *exchange) {
-    const struct service_options *options = &exchange->http->service->options;
-    bool reads = exchange->route->method[0] == 'P' /* POST, PUT, PATCH */ || exchange->route->finish;
-    size_t deadline_ms, most_ms = api_is_lasting(exchange->route) ? options->document_ms : options->deadline_ms;
-    if (reads) {
-        if (sent_deadline(exchange->connection, most_ms, &deadline_ms, &exchange->reply) != 0)
-            return false;
-        exchange->request.deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;
-        if (sent_priority(exchange->connection, &exchange->request.priority, &exchange->reply) != 0)
-            return false;
-    }
-    if (service_state(exchange->http->service) == SERVICE_READY) {
-        size_t bytes = exchange->body.length;
-        MHD_get_connection_values_n(exchange->connection, MHD_GET_ARGUMENT_KIND, add_length, &bytes);
-        if (api_writes(exchange->route) || (reads && bytes > SMALL_BYTES)) {
-            exchange->request.accepted = true;
-            watch(exchange);
-            suspend(exchange);
-            prepare_beside(exchange);
-            return true;
-        }
-    }
-    prepare(exchange);
-    return go_on(exchange, false);
-}
-
 /* The request is complete. Returns true if the connection is suspended, and false if the reply can be sent. */
 static bool work_begin(struct exchange *exchange) {
+    struct MHD_Connection *connection = exchange->connection;
+    const struct service *service = exchange->http->service;
+    struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
     if (!exchange->route) {
         api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
@@ -669,13 +637,37 @@ static bool work_begin(struct exchange *exchange) {
         api_allowed(exchange->route, methods);
         api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
     } else if (exchange->crowded) {
-        api_fail_crowded(exchange->http->service, reply);
+        api_fail_crowded(service, reply);
     } else if (exchange->body.discarded > 0) {
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes", most_bytes(exchange));
-    } else if (sent_as_it_is(exchange->connection, reply) == 0) {
-        return call_route(exchange);
+    } else {
+        sent_as_it_is(connection, reply);
     }
-    return false;
+    if (reply->status != 0)
+        return false;
+
+    bool reads = exchange->route->method[0] == 'P' /* POST, PUT, PATCH */ || exchange->route->finish;
+    if (reads) {
+        size_t deadline_ms, most_ms = api_is_lasting(exchange->route) ? service->options.document_ms : service->options.deadline_ms;
+        if (sent_deadline(connection, most_ms, &deadline_ms, reply) != 0)
+            return false;
+        request->deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;
+        if (sent_priority(connection, &request->priority, reply) != 0)
+            return false;
+    }
+    if (service_state(service) == SERVICE_READY) {
+        size_t bytes = exchange->body.length;
+        MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_length, &bytes);
+        if (api_writes(exchange->route) || (reads && bytes > SMALL_BYTES)) {
+            request->accepted = true;
+            watch(exchange);
+            suspend(exchange);
+            prepare_beside(exchange);
+            return true;
+        }
+    }
+    prepare(exchange);
+    return go_on(exchange, false);
 }
 
 /* Called before respond, on the connection's thread. A prepared request that is answered before it is decoded (api_detaches) goes
@@ -825,24 +817,6 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
 
 /* ---- start and stop ---- */
 
-static int start_all(struct http *http, const struct http_options *options, struct error *err) {
-    const struct service *service = http->service;
-    http->watch = watch_start(service->options.heartbeat_ms, err);
-    if (!http->watch)
-        return -1;
-    /* a quarter as many threads as decode: reading and writing is much less work */
-    http->chores = chores_start(
-        &(struct chores_options){(service->options.workers + 3) / 4, service->options.queue, WAITING_BYTES, service->metrics}, err);
-    if (!http->chores || connections_start(&http->connections, &options->connections, service->metrics, err) != 0)
-        return -1;
-    if (options->tls_cert && !(http->tls = tls_open(options->tls_cert, options->tls_key, err)))
-        return -1;
-    http->connections.tls = http->tls;
-    const struct http_callbacks callbacks = {handle, completed, http, &http->connections};
-    http->listeners = http_listeners_start(&options->listeners, http->tls != NULL, &callbacks, err);
-    return http->listeners ? 0 : -1;
-}
-
 struct http *http_start(struct service *service, const struct http_options *options, struct error *err) {
     struct http *http = calloc(1, sizeof *http);
     if (!http) {
@@ -854,7 +828,20 @@ struct http *http_start(struct service *service, const struct http_options *opti
         http->id_prefix = (uint32_t)clock_us(); /* ids only distinguish requests */
     pthread_mutex_init(&http->lock, NULL);
     clock_condition_init(&http->idle);
-    if (start_all(http, options, err) == 0)
+
+    /* a quarter as many chores as decode: reading and writing is much less work */
+    const struct chores_options chores = {(service->options.workers + 3) / 4, service->options.queue, WAITING_BYTES,
+                                          service->metrics};
+    const struct http_callbacks callbacks = {handle, completed, http, &http->connections};
+    http->watch = watch_start(service->options.heartbeat_ms, err);
+    if (http->watch)
+        http->chores = chores_start(&chores, err);
+    if (http->chores && connections_start(&http->connections, &options->connections, service->metrics, err) == 0 &&
+        (!options->tls_cert || (http->tls = tls_open(options->tls_cert, options->tls_key, err)))) {
+        http->connections.tls = http->tls;
+        http->listeners = http_listeners_start(&options->listeners, http->tls != NULL, &callbacks, err);
+    }
+    if (http->listeners)
         return http;
     http_stop(http);
     return NULL;

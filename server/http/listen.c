@@ -46,20 +46,6 @@ int listen_split(const char *where, char host[LISTEN_HOST_BYTES], const char **p
     return 0;
 }
 
-static int open_socket(const struct addrinfo *info) {
-    int fd = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, info->ai_protocol);
-    if (fd < 0)
-        return -1;
-    int on = 1; /* so that a restart need not wait for connections of the last run to time out */
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (info->ai_family == AF_INET6) /* so that one can listen on both 0.0.0.0 and [::] */
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    close_quietly(fd);
-    return -1;
-}
-
 static int open_tcp(const char *where, struct error *err) {
     char host[LISTEN_HOST_BYTES];
     const char *port;
@@ -70,8 +56,19 @@ static int open_tcp(const char *where, struct error *err) {
     if (code != 0)
         return error_set(err, ERROR_INPUT, "cannot listen on %.100s: %s", where, gai_strerror(code));
     int fd = -1;
-    for (const struct addrinfo *info = infos; info && fd < 0; info = info->ai_next)
-        fd = open_socket(info);
+    for (const struct addrinfo *info = infos; info && fd < 0; info = info->ai_next) {
+        int opened = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, info->ai_protocol);
+        if (opened < 0)
+            continue;
+        int on = 1; /* so that a restart need not wait for connections of the last run to time out */
+        setsockopt(opened, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (info->ai_family == AF_INET6) /* so that one can listen on both 0.0.0.0 and [::] */
+            setsockopt(opened, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+        if (bind(opened, info->ai_addr, info->ai_addrlen) == 0 && listen(opened, BACKLOG) == 0)
+            fd = opened;
+        else
+            close_quietly(opened);
+    }
     if (fd < 0)
         error_set(err, ERROR_FILE, "cannot listen on %.100s: %s", where, strerror(errno));
     freeaddrinfo(infos);
@@ -93,20 +90,6 @@ static bool remove_dead(const struct sockaddr_un *address) {
     return dead && unlink(address->sun_path) == 0;
 }
 
-/* Sets the permissions by the umask instead of chmod, so that others cannot connect at any moment. */
-static int bind_file(int fd, const struct sockaddr_un *address, mode_t mode) {
-    mode_t before = umask(0777 & ~mode);
-    int result = bind(fd, (const struct sockaddr *)address, sizeof *address);
-    if (result != 0 && errno == EADDRINUSE) {
-        if (remove_dead(address))
-            result = bind(fd, (const struct sockaddr *)address, sizeof *address);
-        else
-            errno = EADDRINUSE;
-    }
-    umask(before);
-    return result;
-}
-
 static int open_unix(const char *path, mode_t mode, struct listener *listener, struct error *err) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (*path == '\0' || strlen(path) >= sizeof address.sun_path)
@@ -114,9 +97,20 @@ static int open_unix(const char *path, mode_t mode, struct listener *listener, s
                          sizeof address.sun_path - 1, path);
     strcpy(address.sun_path, path);
     snprintf(listener->address, LISTEN_ADDRESS_BYTES, UNIX_PREFIX "%s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), bound = -1;
+    if (fd >= 0) { /* the umask sets the permissions instead of chmod, so that others cannot connect at any moment */
+        mode_t before = umask(0777 & ~mode);
+        bound = bind(fd, (const struct sockaddr *)&address, sizeof address);
+        if (bound != 0 && errno == EADDRINUSE) {
+            if (remove_dead(&address))
+                bound = bind(fd, (const struct sockaddr *)&address, sizeof address);
+            else
+                errno = EADDRINUSE;
+        }
+        umask(before);
+    }
     struct stat file;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && bind_file(fd, &address, mode) == 0 && lstat(path, &file) == 0) {
+    if (bound == 0 && lstat(path, &file) == 0) {
         listener->made = true;
         listener->device = file.st_dev;
         listener->inode = file.st_ino;
@@ -200,8 +194,20 @@ struct http_listeners {
     size_t count;
 };
 
-/* Takes over the sockets passed by systemd (LISTEN_FDS), and removes the variables. */
-static int inherit_sockets(struct http_listeners *listeners, struct error *err) {
+static int open_address(struct http_listeners *listeners, const char *address, mode_t mode, bool admin, struct error *err) {
+    struct door *door = &listeners->doors[listeners->count];
+    if (listeners->count == LISTEN_MAX)
+        return error_set(err, ERROR_INPUT, "at most %d listen addresses are allowed", LISTEN_MAX);
+    if (listen_open(address, mode, &door->listener, err) != 0)
+        return -1;
+    door->gate.admin = admin;
+    listeners->count++;
+    return 0;
+}
+
+/* Takes over the sockets passed by systemd (LISTEN_FDS), removes the variables, and opens all addresses. */
+static int open_sockets(struct http_listeners *listeners, const struct listeners_options *options, struct error *err) {
+    mode_t mode = (mode_t)options->socket_mode;
     int count = sd_listen_fds(1);
     if (count < 0)
         return error_set(err, ERROR_FILE, "cannot receive the sockets passed by systemd: %s", strerror(-count));
@@ -217,24 +223,7 @@ static int inherit_sockets(struct http_listeners *listeners, struct error *err) 
         if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || write_address(fd, listener) != 0)
             return error_set(err, ERROR_FILE, "cannot use descriptor %d, passed by systemd: %s", fd, strerror(errno));
     }
-    return 0;
-}
 
-static int open_address(struct http_listeners *listeners, const char *address, mode_t mode, bool admin, struct error *err) {
-    struct door *door = &listeners->doors[listeners->count];
-    if (listeners->count == LISTEN_MAX)
-        return error_set(err, ERROR_INPUT, "at most %d listen addresses are allowed", LISTEN_MAX);
-    if (listen_open(address, mode, &door->listener, err) != 0)
-        return -1;
-    door->gate.admin = admin;
-    listeners->count++;
-    return 0;
-}
-
-static int open_sockets(struct http_listeners *listeners, const struct listeners_options *options, struct error *err) {
-    mode_t mode = (mode_t)options->socket_mode;
-    if (inherit_sockets(listeners, err) != 0)
-        return -1;
     if (options->listen->count == 0 && listeners->count == 0 && open_address(listeners, options->standard, mode, false, err) != 0)
         return -1;
     for (int admin = 0; admin < 2; admin++) {
@@ -244,20 +233,6 @@ static int open_sockets(struct http_listeners *listeners, const struct listeners
                 return -1;
     }
     return 0;
-}
-
-/* Divides the connections: each socket has room for one connection and for the next one. */
-static void share_out(struct http_listeners *listeners, struct connections *connections) {
-    size_t admins = 0;
-    for (size_t i = 0; i < listeners->count; i++)
-        admins += listeners->doors[i].gate.admin;
-    for (size_t i = 0; i < listeners->count; i++) {
-        struct gate *gate = &listeners->doors[i].gate;
-        size_t share = gate->admin ? connections->most_admin / admins : connections->most / (listeners->count - admins);
-        gate->connections = connections;
-        gate->local = listeners->doors[i].listener.local;
-        gate->crowd.most = share < LEAST_SHARE ? LEAST_SHARE : share;
-    }
 }
 
 /* Starts the door's daemon under SCHED_BATCH, which libmicrohttpd's thread inherits. Then it does not preempt a worker in the
@@ -290,10 +265,19 @@ struct http_listeners *http_listeners_start(const struct listeners_options *opti
         return NULL;
     }
     int result = open_sockets(listeners, options, err);
-    if (result == 0)
-        share_out(listeners, callbacks->connections);
-    for (size_t i = 0; i < listeners->count && result == 0; i++)
-        result = start_daemon(&listeners->doors[i], https && !listeners->doors[i].listener.local, callbacks, err);
+    size_t admins = 0;
+    for (size_t i = 0; i < listeners->count; i++)
+        admins += listeners->doors[i].gate.admin;
+    for (size_t i = 0; i < listeners->count && result == 0; i++) {
+        /* The connections are divided: each socket has room for one connection and for the next one. */
+        struct connections *connections = callbacks->connections;
+        struct door *door = &listeners->doors[i];
+        size_t share = door->gate.admin ? connections->most_admin / admins : connections->most / (listeners->count - admins);
+        door->gate.connections = connections;
+        door->gate.local = door->listener.local;
+        door->gate.crowd.most = share < LEAST_SHARE ? LEAST_SHARE : share;
+        result = start_daemon(door, https && !door->listener.local, callbacks, err);
+    }
     if (result == 0)
         return listeners;
     http_listeners_stop(listeners);
@@ -378,15 +362,6 @@ static int connect_socket(const struct sockaddr *address, socklen_t size, int64_
     return -1;
 }
 
-static int connect_unix(const char *path, int64_t until_us, struct error *err) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (*path == '\0' || strlen(path) >= sizeof address.sun_path)
-        return error_set(err, ERROR_INPUT, "\"%.120s\" is not the path of a socket", path);
-    strcpy(address.sun_path, path);
-    int fd = connect_socket((const struct sockaddr *)&address, sizeof address, until_us);
-    return fd >= 0 ? fd : error_set(err, ERROR_FILE, "cannot connect: %s", strerror(errno));
-}
-
 static int connect_tcp(const char *address, int64_t until_us, struct error *err) {
     char host[LISTEN_HOST_BYTES];
     const char *port;
@@ -427,11 +402,17 @@ static int open_connection(struct connection *to, const char *addresses, bool ht
         return error_set(err, ERROR_INPUT, "\"%.100s\" is not HOST:PORT", addresses);
     memcpy(address, addresses, length);
     address[length] = '\0';
-    bool local = strncmp(address, UNIX_PREFIX, prefix) == 0;
-    to->fd = local ? connect_unix(address + prefix, to->until_us, err) : connect_tcp(address, to->until_us, err);
-    if (to->fd < 0)
-        return -1;
-    return https && !local ? start_tls(to, err) : 0;
+    if (strncmp(address, UNIX_PREFIX, prefix) != 0) {
+        to->fd = connect_tcp(address, to->until_us, err);
+        return to->fd < 0 ? -1 : https ? start_tls(to, err) : 0;
+    }
+    const char *path = address + prefix;
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    if (*path == '\0' || strlen(path) >= sizeof local.sun_path)
+        return error_set(err, ERROR_INPUT, "\"%.120s\" is not the path of a socket", path);
+    strcpy(local.sun_path, path);
+    to->fd = connect_socket((const struct sockaddr *)&local, sizeof local, to->until_us);
+    return to->fd >= 0 ? 0 : error_set(err, ERROR_FILE, "cannot connect: %s", strerror(errno));
 }
 
 /* code: a count of bytes, or GnuTLS's error, which becomes -1 with errno. EPROTO: the server does not speak TLS. */
@@ -441,31 +422,29 @@ static ssize_t with_errno(ssize_t code) {
     return code < 0 ? -1 : code;
 }
 
-static int send_request(const struct connection *to, const char *path, struct error *err) {
-    char request[REQUEST_BYTES];
+/* Sends the request and reads the status line; the rest of the reply is ignored. */
+static int ask(const struct connection *server, const char *path, int *status, struct error *err) {
+    char request[REQUEST_BYTES], line[STATUS_LINE_BYTES] = "";
     int length = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
     if (length < 0 || (size_t)length >= sizeof request)
         return error_set(err, ERROR_INPUT, "the path is too long");
-    ssize_t sent = to->tls ? with_errno(gnutls_record_send(to->tls, request, (size_t)length))
-                           : send(to->fd, request, (size_t)length, MSG_NOSIGNAL); /* an empty socket buffer takes it at once */
-    return sent == length ? 0 : error_set(err, ERROR_FILE, "cannot send: %s", strerror(errno));
-}
+    ssize_t sent = server->tls ? with_errno(gnutls_record_send(server->tls, request, (size_t)length))
+                               : send(server->fd, request, (size_t)length, MSG_NOSIGNAL);
+    if (sent != length) /* an empty socket buffer takes it at once */
+        return error_set(err, ERROR_FILE, "cannot send: %s", strerror(errno));
 
-/* Reads the status line and ignores the rest. */
-static int read_status(const struct connection *from, int *status, struct error *err) {
-    char line[STATUS_LINE_BYTES] = "";
-    for (size_t length = 0; length < sizeof line - 1 && !strchr(line, '\n');) {
-        char *at = line + length;
-        size_t room = sizeof line - 1 - length;
-        ssize_t count = from->tls ? with_errno(gnutls_record_recv(from->tls, at, room)) : recv(from->fd, at, room, 0);
-        if (count < 0 && errno == EAGAIN && await(from->fd, POLLIN, from->until_us) == 0)
+    for (size_t got = 0; got < sizeof line - 1 && !strchr(line, '\n');) {
+        char *at = line + got;
+        size_t room = sizeof line - 1 - got;
+        ssize_t count = server->tls ? with_errno(gnutls_record_recv(server->tls, at, room)) : recv(server->fd, at, room, 0);
+        if (count < 0 && errno == EAGAIN && await(server->fd, POLLIN, server->until_us) == 0)
             continue;
         if (count < 0)
             return error_set(err, ERROR_FILE, "no reply: %s", strerror(errno));
         if (count == 0)
             break;
-        length += (size_t)count;
-        line[length] = '\0';
+        got += (size_t)count;
+        line[got] = '\0';
     }
     if (sscanf(line, "HTTP/1.%*1[01] %3d", status) != 1)
         return error_set(err, ERROR_FILE, "the reply is not HTTP");
@@ -475,9 +454,9 @@ static int read_status(const struct connection *from, int *status, struct error 
 int health_ask(const char *addresses, const char *path, bool https, int timeout_ms, struct error *err) {
     struct connection server = {.fd = -1, .until_us = clock_us() + (int64_t)timeout_ms * 1000};
     int status = 0, result = open_connection(&server, addresses, https, err);
-    if (result == 0 && (send_request(&server, path, err) != 0 || read_status(&server, &status, err) != 0))
-        result = -1;
-    else if (result == 0 && status != 200)
+    if (result == 0)
+        result = ask(&server, path, &status, err);
+    if (result == 0 && status != 200)
         result = error_set(err, ERROR_FILE, "%.100s answered with status %d", path, status);
     if (server.tls)
         gnutls_deinit(server.tls);

@@ -296,32 +296,6 @@ static char *decode(struct bytes text, struct arena *arena, size_t *length) {
     return out;
 }
 
-/* Blank lines after the form do not belong to it. */
-static struct bytes without_line_end(struct bytes text) {
-    while (text.length > 0 && strchr("\r\n", text.start[text.length - 1]) && text.start[text.length - 1])
-        text.length--;
-    return text;
-}
-
-static int parse_urlencoded(struct form_fields *fields, struct bytes body, struct error *err) {
-    struct bytes rest = without_line_end(body);
-    while (rest.length > 0) {
-        const char *amper = memchr(rest.start, '&', rest.length);
-        struct bytes field = {rest.start, amper ? (size_t)(amper - rest.start) : rest.length};
-        rest = bytes_skip(rest, amper ? field.length + 1 : field.length);
-        if (field.length == 0)
-            continue;
-        const char *equals = memchr(field.start, '=', field.length);
-        struct bytes name = {field.start, equals ? (size_t)(equals - field.start) : field.length};
-        size_t name_length, length;
-        char *copy = decode(name, fields->arena, &name_length);
-        char *value = decode(bytes_skip(field, equals ? name.length + 1 : name.length), fields->arena, &length);
-        if (form_add(fields, copy, name_length, value, length, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* The value of a parameter of a header's value: ; name=value or ; name="value". Bytes NULL: the parameter is missing. */
 static struct bytes parameter(struct bytes header, const char *name) {
     for (struct bytes at = header;;) {
@@ -354,30 +328,15 @@ struct delimiter {
     size_t length;
 };
 
-static int make_delimiter(const char *content_type, struct delimiter *delimiter, struct error *err) {
-    struct bytes boundary = parameter((struct bytes){content_type, strlen(content_type)}, "boundary");
-    if (boundary.length < 1 || boundary.length > FORM_MOST_BOUNDARY)
-        return error_set(err, ERROR_INPUT, "the content type " MULTIPART " must have a boundary of 1 to %d characters",
-                         FORM_MOST_BOUNDARY);
-    memcpy(delimiter->text, "\r\n--", 4);
-    memcpy(delimiter->text + 4, boundary.start, boundary.length);
-    delimiter->length = boundary.length + 4;
-    return 0;
-}
-
-/* Skips the rest of a delimiter's line: blanks, or "--" after the last part. */
-static bool ends_line(struct bytes rest) {
-    return begins(skip_blanks(rest), "\r\n");
-}
-
-/* Splits the body at the next delimiter. False: there is no delimiter. after: the bytes after it. */
+/* Splits the body at the next delimiter, which is followed by "--" or by the end of its line. False: there is no delimiter. after:
+ * the bytes after it. */
 static bool form_split(struct bytes body, const struct delimiter *delimiter, struct bytes *before, struct bytes *after) {
     for (struct bytes at = body;;) {
         const char *found = memmem(at.start, at.length, delimiter->text, delimiter->length);
         if (!found)
             return false;
         at = bytes_skip(at, (size_t)(found - at.start) + delimiter->length);
-        if (begins(at, "--") || ends_line(at)) {
+        if (begins(at, "--") || begins(skip_blanks(at), "\r\n")) {
             *before = (struct bytes){body.start, (size_t)(found - body.start)};
             *after = at;
             return true;
@@ -397,31 +356,13 @@ static struct bytes header_of(struct bytes headers, const char *name) {
     return (struct bytes){0};
 }
 
-static const char *copy_bytes(struct bytes bytes, struct arena *arena) {
+static char *copy_bytes(struct bytes bytes, struct arena *arena) {
     return bytes.start ? arena_copy(arena, bytes.start, bytes.length) : NULL;
-}
-
-static struct bytes media_type(struct bytes headers) {
-    static const char name[] = "Content-Type:";
-    struct bytes line = header_of(headers, name);
-    return line.start ? skip_blanks(bytes_skip(line, strlen(name))) : line;
-}
-
-/* Decodes UTF-8\'\'%e2%82%ac.txt (RFC 8187), which some clients use for names that are not ASCII. NULL: the value does not have
- * this form. */
-static const char *encoded_name(struct bytes value, struct arena *arena) {
-    static const char begin[] = "UTF-8\'\'";
-    if (!value.start || value.length < strlen(begin) || strncasecmp(value.start, begin, strlen(begin)) != 0)
-        return NULL;
-    struct bytes name = bytes_skip(value, strlen(begin));
-    char *out = arena_alloc(arena, name.length + 1, 1);
-    if (out)
-        percent_decode(name.start, name.length, out);
-    return out;
 }
 
 /* part: the end of the delimiter's line, then headers, an empty line, and the value. */
 static int add_part(struct form_fields *fields, struct bytes part, struct error *err) {
+    static const char media_type[] = "Content-Type:", encoding[] = "UTF-8\'\'";
     const char *end = memmem(part.start, part.length, "\r\n\r\n", 4);
     if (!end)
         return error_set(err, ERROR_INPUT, "a part of the form has no empty line after its headers");
@@ -430,24 +371,39 @@ static int add_part(struct form_fields *fields, struct bytes part, struct error 
     struct bytes name = disposition.start ? parameter(disposition, "name") : disposition;
     if (!name.start)
         return error_set(err, ERROR_INPUT, "a part of the form has no name");
-    const char *file_name = encoded_name(parameter(disposition, "filename*"), fields->arena);
+
+    /* Some clients send names that are not ASCII as UTF-8\'\'%e2%82%ac.txt (RFC 8187). */
+    struct bytes encoded = parameter(disposition, "filename*");
+    char *file_name = NULL;
+    if (encoded.start && begins(encoded, encoding)) {
+        encoded = bytes_skip(encoded, strlen(encoding));
+        file_name = arena_alloc(fields->arena, encoded.length + 1, 1);
+        if (file_name)
+            percent_decode(encoded.start, encoded.length, file_name);
+    }
     if (!file_name)
         file_name = copy_bytes(parameter(disposition, "filename"), fields->arena);
-    const char *type = copy_bytes(media_type(headers), fields->arena);
+    struct bytes type = header_of(headers, media_type);
+    if (type.start)
+        type = skip_blanks(bytes_skip(type, strlen(media_type)));
+    const char *type_name = copy_bytes(type, fields->arena);
     if (form_add(fields, arena_copy(fields->arena, name.start, name.length), name.length,
                  arena_copy(fields->arena, value.start, value.length), value.length, err) != 0)
         return -1;
     fields->all[fields->count - 1].file_name = file_name;
-    fields->all[fields->count - 1].media_type = type;
+    fields->all[fields->count - 1].media_type = type_name;
     return 0;
 }
 
 /* Bytes before the first delimiter and after the last are ignored. */
 static int parse_multipart(struct form_fields *fields, const char *content_type, struct bytes body, struct error *err) {
-    struct delimiter delimiter = {0}, first;
+    struct bytes boundary = parameter((struct bytes){content_type, strlen(content_type)}, "boundary");
+    struct delimiter delimiter = {"\r\n--", boundary.length + 4}, first;
     struct bytes before, rest;
-    if (make_delimiter(content_type, &delimiter, err) != 0)
-        return -1;
+    if (boundary.length < 1 || boundary.length > FORM_MOST_BOUNDARY)
+        return error_set(err, ERROR_INPUT, "the content type " MULTIPART " must have a boundary of 1 to %d characters",
+                         FORM_MOST_BOUNDARY);
+    memcpy(delimiter.text + 4, boundary.start, boundary.length);
     first.length = delimiter.length - 2; /* at the beginning of the body, no line end precedes the delimiter */
     memcpy(first.text, delimiter.text + 2, first.length);
     if (!(form_split(body, &first, &before, &rest) && before.length == 0) && !form_split(body, &delimiter, &before, &rest))
@@ -463,9 +419,26 @@ static int parse_multipart(struct form_fields *fields, const char *content_type,
 }
 
 int form_parse(struct form_fields *fields, const char *content_type, const char *body, size_t length, struct error *err) {
-    struct bytes whole = {body, length};
-    return is_type(content_type, MULTIPART) ? parse_multipart(fields, content_type, whole, err)
-                                            : parse_urlencoded(fields, whole, err);
+    struct bytes rest = {body, length};
+    if (is_type(content_type, MULTIPART))
+        return parse_multipart(fields, content_type, rest, err);
+    while (rest.length > 0 && memchr("\r\n", rest.start[rest.length - 1], 2)) /* blank lines after a form do not belong to it */
+        rest.length--;
+    while (rest.length > 0) {
+        const char *amper = memchr(rest.start, '&', rest.length);
+        struct bytes field = {rest.start, amper ? (size_t)(amper - rest.start) : rest.length};
+        rest = bytes_skip(rest, amper ? field.length + 1 : field.length);
+        if (field.length == 0)
+            continue;
+        const char *equals = memchr(field.start, '=', field.length);
+        struct bytes name = {field.start, equals ? (size_t)(equals - field.start) : field.length};
+        size_t name_length, value_length;
+        char *copy = decode(name, fields->arena, &name_length);
+        char *value = decode(bytes_skip(field, equals ? name.length + 1 : name.length), fields->arena, &value_length);
+        if (form_add(fields, copy, name_length, value, value_length, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* ---- the fields of a request ---- */
@@ -569,16 +542,6 @@ static void add_file_name(struct headed *headed, const char *name) {
     add_header(headed, "Content-Disposition", disposition);
 }
 
-/* Replies that may need a key, and files of clients, are private: no cache may keep them. Caches keep replies to GET only. NULL: no
- * header. */
-static const char *cache_control(const struct heading *heading) {
-    bool asks = strcmp(heading->method, "GET") == 0 || strcmp(heading->method, "HEAD") == 0;
-    bool own = *heading->reply->file_name || (heading->route && heading->route->access != ACCESS_OPEN);
-    if (asks && own)
-        return "no-store";
-    return heading->reply->streamed || heading->reply->etag ? "no-cache" : NULL;
-}
-
 int headers_add(const struct heading *heading, struct MHD_Response *response) {
     struct headed headed = {.response = response};
     const struct reply *reply = heading->reply;
@@ -589,9 +552,12 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
         snprintf(seconds, sizeof seconds, "%u", reply->retry_after_s);
         add_header(&headed, "Retry-After", seconds);
     }
-    const char *caching = cache_control(heading);
-    if (caching)
-        add_header(&headed, "Cache-Control", caching);
+    /* Replies that may need a key, and files of clients, are private: no cache may keep them. Caches keep replies to GET only. */
+    bool asks = strcmp(heading->method, "GET") == 0 || strcmp(heading->method, "HEAD") == 0;
+    if (asks && (*reply->file_name || (heading->route && heading->route->access != ACCESS_OPEN)))
+        add_header(&headed, "Cache-Control", "no-store");
+    else if (reply->streamed || reply->etag)
+        add_header(&headed, "Cache-Control", "no-cache");
     if (reply->streamed)
         add_header(&headed, "X-Accel-Buffering", "no"); /* tells nginx not to buffer */
     if (*reply->file_name)
