@@ -161,18 +161,6 @@ static bool could_fit(const struct catalog *catalog, size_t bytes) {
     return most == 0 || (bytes <= most && rest <= most - bytes);
 }
 
-static bool make_room(struct catalog *catalog, size_t bytes, struct loaded_model **gone) {
-    size_t most = catalog->options.most_bytes, taken = atomic_load(&catalog->taken);
-    struct served_model *model;
-    if (!could_fit(catalog, bytes))
-        return false;
-    while (most > 0 && taken + bytes > most && (model = find_oldest(catalog)) != NULL) {
-        taken -= model->loaded->bytes;
-        unload(catalog, model, "room", gone);
-    }
-    return true;
-}
-
 static bool is_over(const struct catalog *catalog) {
     return catalog->options.most_bytes > 0 && atomic_load(&catalog->taken) > catalog->options.most_bytes;
 }
@@ -316,16 +304,22 @@ struct model_view catalog_view(struct catalog *catalog, struct served_model *mod
 
 /* ---- the loader ---- */
 
-/* Takes the first order that can be handled now. If *fits is false, err has the reason. Requires the lock. */
+/* Takes the first order that can be handled now, and makes room for it. If *fits is false, err has the reason. Requires the lock.
+ */
 static struct served_model *take_order(struct catalog *catalog, bool *fits, struct loaded_model **gone, struct error *err) {
     size_t most = catalog->options.most_bytes;
     int64_t now_us = clock_us();
     for (struct served_model **link = &catalog->orders; *link; link = &(*link)->next) {
-        struct served_model *model = *link;
+        struct served_model *model = *link, *oldest;
         bool never = most > 0 && model->bytes > most;
-        *fits = make_room(catalog, model->bytes, gone);
+        *fits = could_fit(catalog, model->bytes);
         if (!*fits && !never && now_us - model->changed_us < ROOM_US)
             continue;
+        size_t taken = atomic_load(&catalog->taken);
+        while (*fits && most > 0 && taken + model->bytes > most && (oldest = find_oldest(catalog)) != NULL) {
+            taken -= oldest->loaded->bytes;
+            unload(catalog, oldest, "room", gone);
+        }
         *link = model->next;
         if (never)
             error_set(err, ERROR_MEMORY, "it needs about %zu bytes, which is more than --model-memory (%zu)", model->bytes, most);
@@ -338,49 +332,44 @@ static struct served_model *take_order(struct catalog *catalog, bool *fits, stru
     return NULL;
 }
 
-/* Requires the lock, which it releases in between. It releases the order's reference. */
-static void load_ordered(struct catalog *catalog, struct served_model *model, bool fits, struct loaded_model *gone,
-                         struct error *error) {
-    struct loaded_model *loaded = NULL;
-    bool later = !fits && model->bytes <= catalog->options.most_bytes; /* it may fit later */
-    pthread_mutex_unlock(&catalog->lock);
-    free_gone(gone);
-    if (fits)
-        loaded = load_model(catalog, model, INTEGRITY_QUICK, error);
-    pthread_mutex_lock(&catalog->lock);
-    if (loaded)
-        set_loaded(model, loaded);
-    else if (later)
-        model->state = MODEL_COLD;
-    else
-        set_failed(model, error);
-    if (loaded && !model->left)
-        keep(catalog, model);
-    struct model_wait *waits = take_waits(catalog, model);
-    set_outcome(waits, loaded, loaded ? &(struct error){0} : later ? error : &model->error);
-    pthread_cond_broadcast(&catalog->changed);
-    pthread_mutex_unlock(&catalog->lock);
-    metrics_count(catalog->metrics, loaded ? LOAD_DONE : LOAD_FAILED);
-    if (!loaded)
-        log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name), log_text("reason", error->message));
-    finish_waits(catalog, waits);
-    served_model_release(model);
-    pthread_mutex_lock(&catalog->lock);
-}
-
 static void *loader_run(void *argument) {
     struct catalog *catalog = argument;
     setpriority(PRIO_PROCESS, 0, LOADER_NICE); /* on Linux this affects only this thread: decoding has priority over loading */
     pthread_mutex_lock(&catalog->lock);
     while (!catalog->closed) {
-        struct loaded_model *gone = NULL;
+        struct loaded_model *loaded = NULL, *gone = NULL;
         struct error error = {0};
         bool fits;
-        struct served_model *model = take_order(catalog, &fits, &gone, &error);
-        if (model)
-            load_ordered(catalog, model, fits, gone, &error);
-        else
+        struct served_model *model = take_order(catalog, &fits, &gone, &error); /* with the order's reference */
+        if (!model) {
             sleep_until(catalog, catalog->orders ? clock_us() + LOOK_US : INT64_MAX);
+            continue;
+        }
+        bool later = !fits && model->bytes <= catalog->options.most_bytes; /* it may fit later */
+        pthread_mutex_unlock(&catalog->lock);
+        free_gone(gone);
+        if (fits)
+            loaded = load_model(catalog, model, INTEGRITY_QUICK, &error);
+
+        pthread_mutex_lock(&catalog->lock);
+        if (loaded)
+            set_loaded(model, loaded);
+        else if (later)
+            model->state = MODEL_COLD;
+        else
+            set_failed(model, &error);
+        if (loaded && !model->left)
+            keep(catalog, model);
+        struct model_wait *waits = take_waits(catalog, model);
+        set_outcome(waits, loaded, loaded ? &(struct error){0} : later ? &error : &model->error);
+        pthread_cond_broadcast(&catalog->changed);
+        pthread_mutex_unlock(&catalog->lock);
+        metrics_count(catalog->metrics, loaded ? LOAD_DONE : LOAD_FAILED);
+        if (!loaded)
+            log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name), log_text("reason", error.message));
+        finish_waits(catalog, waits);
+        served_model_release(model);
+        pthread_mutex_lock(&catalog->lock);
     }
     pthread_mutex_unlock(&catalog->lock);
     return NULL;
@@ -388,19 +377,10 @@ static void *loader_run(void *argument) {
 
 /* ---- the keeper ---- */
 
-/* Returns the time of the next check; INT64_MAX: when something changes. */
-static int64_t next_look_us(const struct catalog *catalog) {
-    int64_t now_us = clock_us(), pause_us = catalog->options.idle_us / 4;
-    if (catalog->waiting || (catalog->kept && is_over(catalog)))
-        return now_us + LOOK_US;
-    if (pause_us == 0 || !catalog->kept)
-        return INT64_MAX;
-    return now_us + (pause_us > MOST_LOOK_US ? MOST_LOOK_US : pause_us < LOOK_US ? LOOK_US : pause_us);
-}
-
 static void *keeper_run(void *argument) {
     struct catalog *catalog = argument;
-    int64_t idle_us = catalog->options.idle_us;
+    int64_t idle_us = catalog->options.idle_us, pause_us = idle_us / 4;
+    pause_us = pause_us > MOST_LOOK_US ? MOST_LOOK_US : pause_us < LOOK_US ? LOOK_US : pause_us;
     pthread_mutex_lock(&catalog->lock);
     while (!catalog->closed) {
         struct loaded_model *gone = NULL;
@@ -416,8 +396,9 @@ static void *keeper_run(void *argument) {
         struct served_model *excess = !gone && is_over(catalog) ? find_oldest(catalog) : NULL;
         if (excess)
             unload(catalog, excess, "room", &gone);
-        if (!over && !gone) {
-            sleep_until(catalog, next_look_us(catalog));
+        if (!over && !gone) { /* sleeps until the next check, or until something changes */
+            bool soon = catalog->waiting || (catalog->kept && is_over(catalog)), idles = idle_us > 0 && catalog->kept;
+            sleep_until(catalog, soon ? clock_us() + LOOK_US : idles ? clock_us() + pause_us : INT64_MAX);
             continue;
         }
         pthread_mutex_unlock(&catalog->lock);
@@ -452,25 +433,20 @@ static int add_folders(const struct catalog *catalog, struct model_set *models, 
     return 0;
 }
 
-/* True if a model that was downloaded is for the same languages, or has the same name. */
-static bool is_replaced(const struct model_set *models, const struct served_model *model) {
-    for (size_t i = 0; i < models->count; i++) {
-        const struct served_model *with = models->all[i];
-        if (strcmp(with->info.name, model->info.name) == 0 || (with->card && served_model_same(with, model)))
-            return true;
-    }
-    return false;
-}
-
-/* Adds the models of the folders that the downloaded ones in the set do not replace. */
+/* Adds the models of the folders, except those whose name or languages a downloaded model in the set has. */
 static int add_others(const struct catalog *catalog, struct model_set *models, const struct name_list *folders, struct error *err) {
     struct model_set *downloaded = model_set_create(0, NULL);
     int result = downloaded ? model_set_add_all(downloaded, models, NULL, err) : error_memory(err);
     for (size_t i = 0; result == 0 && i < folders->count; i++) {
         struct served_model *model = served_model_read(folders->names[i], false, &catalog->loading, catalog->metrics, err);
+        bool replaced = false;
+        for (size_t j = 0; model && !replaced && j < downloaded->count; j++) {
+            const struct served_model *with = downloaded->all[j];
+            replaced = strcmp(with->info.name, model->info.name) == 0 || (with->card && served_model_same(with, model));
+        }
         if (!model) {
             result = -1;
-        } else if (is_replaced(downloaded, model)) {
+        } else if (replaced) {
             log_event(LOG_INFO, "model_replaced", log_text("model", model->info.name), log_text("by", "a downloaded one"));
             served_model_release(model);
         } else {
@@ -479,19 +455,6 @@ static int add_others(const struct catalog *catalog, struct model_set *models, c
     }
     model_set_release(downloaded);
     return result;
-}
-
-/* At the start, the models of --model are loaded as far as there is room (given); later, those that are in memory. */
-static bool wants_loading(struct catalog *catalog, const struct model_set *former, struct served_model *model, bool given) {
-    const struct served_model *old = former ? model_set_find_folder(former, model->folder) : NULL;
-    pthread_mutex_lock(&catalog->lock);
-    bool wanted = former ? old && old->state == MODEL_READY : given && could_fit(catalog, model->bytes);
-    if (old)
-        model->asked_us = old->asked_us;
-    if (old && catalog->loading.compute && strcmp(catalog->loading.compute, "auto") == 0)
-        model->compute = old->compute; /* measured once */
-    pthread_mutex_unlock(&catalog->lock);
-    return wanted;
 }
 
 /* Returns the next set with a reference. former: NULL at the start. An error names the folder. */
@@ -520,11 +483,20 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     if (result == 0 && !former && options->usual && !model_set_find_name(models, options->usual))
         result = error_set(err, ERROR_INPUT, "--default-model: model \"%.60s\" is not among the served models", options->usual);
 
-    /* At the start, larger files are compared while the model is already in use; a reload can wait for that. */
+    /* At the start, the models of --model are loaded as far as there is room, and larger files are compared while the model is
+     * already in use. A reload loads the models that are in memory, and can wait for the comparison. */
     enum integrity_extent extent = former ? INTEGRITY_WHOLE : INTEGRITY_QUICK;
     for (size_t i = 0; result == 0 && i < models->count; i++) {
         struct served_model *model = models->all[i];
-        if (!wants_loading(catalog, former, model, i >= given_first && i < given))
+        const struct served_model *old = former ? model_set_find_folder(former, model->folder) : NULL;
+        pthread_mutex_lock(&catalog->lock);
+        bool wanted = former ? old && old->state == MODEL_READY : i >= given_first && i < given && could_fit(catalog, model->bytes);
+        if (old)
+            model->asked_us = old->asked_us;
+        if (old && catalog->loading.compute && strcmp(catalog->loading.compute, "auto") == 0)
+            model->compute = old->compute; /* measured once */
+        pthread_mutex_unlock(&catalog->lock);
+        if (!wanted)
             continue;
         struct error inner = {0};
         struct loaded_model *loaded = model->card ? load_model(catalog, model, extent, &inner) : NULL;
@@ -619,18 +591,6 @@ enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, st
     return CATALOG_DONE;
 }
 
-/* The model in service whose place this one takes. NULL: none. */
-static const struct served_model *find_replaced(const struct catalog *catalog, const struct model_set *models,
-                                                const struct served_model *with) {
-    const struct served_model *found = model_set_find_name(models, with->info.name);
-    for (size_t i = 0; !found && catalog->options.downloads && i < models->count; i++) {
-        const struct served_model *model = models->all[i];
-        if (name_list_has(catalog->options.folders, model->folder) && served_model_same(model, with))
-            found = model;
-    }
-    return found;
-}
-
 int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err) {
     if (!begin_change(catalog, true))
         return error_set(err, ERROR_FILE, "the daemon stops");
@@ -639,7 +599,11 @@ int catalog_take_in(struct catalog *catalog, const char *folder, struct error *e
     const char *directory = catalog->options.directory;
     size_t length = directory ? strlen(directory) : 0;
     bool listed = length > 0 && strncmp(folder, directory, length) == 0 && folder[length] == '/'; /* a reload finds it */
-    int result = model && former ? change_set(catalog, find_replaced(catalog, former, model), model, !listed, err) : -1;
+    const struct served_model *replaced = model && former ? model_set_find_name(former, model->info.name) : NULL;
+    for (size_t i = 0; model && former && !replaced && catalog->options.downloads && i < former->count; i++)
+        if (name_list_has(catalog->options.folders, former->all[i]->folder) && served_model_same(former->all[i], model))
+            replaced = former->all[i];
+    int result = model && former ? change_set(catalog, replaced, model, !listed, err) : -1;
     end_change(catalog);
     if (result == 0)
         log_event(LOG_INFO, "model_added", log_text("model", model->info.name), log_text("folder", model->folder));

@@ -25,6 +25,7 @@ enum {
     READ_BYTES = 1 << 16,
     SMALL_BYTES = 1 << 20, /* such a file is read in a few milliseconds */
     MOST_DEPTH = 16,
+    IDENTITY_BYTES = 160, /* seven numbers of up to 20 digits */
     MOST_HOME = 4000
 };
 
@@ -197,98 +198,32 @@ int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], 
     return 0;
 }
 
-/* These change with a file's content. */
-struct identity {
-    dev_t device;
-    ino_t inode;
-    off_t bytes;
-    struct timespec modified, changed;
-};
-
-struct known {
-    char *path;
-    struct identity identity;
-    unsigned char sha256[SHA256_BYTES];
-    struct known *next;
-};
-
 struct integrity {
     atomic_bool stopped;
     pthread_mutex_t lock; /* protects known */
-    struct known *known;
+    json_t *known;        /* by path: numbers that change with the file's content, and its digest */
 };
 
 struct integrity *integrity_create(void) {
     struct integrity *integrity = calloc(1, sizeof *integrity);
-    if (integrity)
-        pthread_mutex_init(&integrity->lock, NULL);
+    if (!integrity || !(integrity->known = json_object())) {
+        free(integrity);
+        return NULL;
+    }
+    pthread_mutex_init(&integrity->lock, NULL);
     return integrity;
 }
 
 void integrity_free(struct integrity *integrity) {
     if (!integrity)
         return;
-    for (struct known *known = integrity->known, *next; known; known = next) {
-        next = known->next;
-        free(known->path);
-        free(known);
-    }
+    json_decref(integrity->known);
     pthread_mutex_destroy(&integrity->lock);
     free(integrity);
 }
 
 void integrity_stop(struct integrity *integrity) {
     atomic_store(&integrity->stopped, true);
-}
-
-static bool same_time(const struct timespec *a, const struct timespec *b) {
-    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-static bool same_identity(const struct identity *a, const struct identity *b) {
-    return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes && same_time(&a->modified, &b->modified) &&
-           same_time(&a->changed, &b->changed);
-}
-
-/* Requires the lock. */
-static struct known *find_known(const struct integrity *integrity, const char *path) {
-    struct known *known = integrity->known;
-    while (known && strcmp(known->path, path) != 0)
-        known = known->next;
-    return known;
-}
-
-static bool recall(struct integrity *integrity, const char *path, const struct identity *identity,
-                   unsigned char sha256[SHA256_BYTES]) {
-    pthread_mutex_lock(&integrity->lock);
-    const struct known *known = find_known(integrity, path);
-    bool found = known && same_identity(&known->identity, identity);
-    if (found)
-        memcpy(sha256, known->sha256, SHA256_BYTES);
-    pthread_mutex_unlock(&integrity->lock);
-    return found;
-}
-
-/* If memory is out, the digest is computed again the next time. */
-static void remember(struct integrity *integrity, const char *path, const struct identity *identity,
-                     const unsigned char sha256[SHA256_BYTES]) {
-    pthread_mutex_lock(&integrity->lock);
-    struct known *known = find_known(integrity, path);
-    if (!known && (known = calloc(1, sizeof *known)) != NULL) {
-        known->path = strdup(path);
-        if (known->path) {
-            known->next = integrity->known;
-            integrity->known = known;
-        } else {
-            free(known);
-            known = NULL;
-        }
-    }
-    if (known) {
-        known->identity = *identity;
-        memcpy(known->sha256, sha256, SHA256_BYTES);
-    }
-    pthread_mutex_unlock(&integrity->lock);
 }
 
 /* ---- the comparison ---- */
@@ -342,16 +277,26 @@ static int check_file(struct integrity *integrity, const char *folder, const cha
         return -1;
     if (stat(path, &status) != 0)
         return error_set(err, ERROR_FORMAT, "%.100s is listed in manifest.json but cannot be read: %s", name, strerror(errno));
-    const struct identity identity = {status.st_dev, status.st_ino, status.st_size, status.st_mtim, status.st_ctim};
+    char identity[IDENTITY_BYTES + SHA256_DIGITS + 1];
+    size_t length = (size_t)snprintf(identity, IDENTITY_BYTES, "%ju %ju %jd %jd.%09ld %jd.%09ld ", (uintmax_t)status.st_dev,
+                                     (uintmax_t)status.st_ino, (intmax_t)status.st_size, (intmax_t)status.st_mtim.tv_sec,
+                                     status.st_mtim.tv_nsec, (intmax_t)status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+    pthread_mutex_lock(&integrity->lock);
+    const char *known = json_string_value(json_object_get(integrity->known, path));
+    bool recalled = known && strncmp(known, identity, length) == 0 && hex_parse(known + length, sha256, SHA256_BYTES);
+    pthread_mutex_unlock(&integrity->lock);
     bool same = status.st_size == json_integer_value(bytes);
-    if (same && !recall(integrity, path, &identity, sha256)) {
+    if (same && !recalled) {
         if (extent == INTEGRITY_QUICK && status.st_size > SMALL_BYTES) {
             found->checked = false;
             return 0;
         }
         if (digest_path(path, &integrity->stopped, sha256, err) != 0)
             return -1;
-        remember(integrity, path, &identity, sha256);
+        hex_print(sha256, SHA256_BYTES, identity + length);
+        pthread_mutex_lock(&integrity->lock); /* if memory is out, the digest is computed again the next time */
+        json_object_set_new_nocheck(integrity->known, path, json_string_nocheck(identity));
+        pthread_mutex_unlock(&integrity->lock);
     }
     if (same && memcmp(sha256, listed, SHA256_BYTES) == 0)
         return 0;

@@ -36,24 +36,6 @@ static int warm_up(const struct translator *translator, struct error *err) {
     return result;
 }
 
-static int make_batches(struct loaded_model *model, const struct loading *loading, struct error *err) {
-    model->batches = calloc(loading->workers, sizeof *model->batches);
-    if (!model->batches)
-        return error_memory(err);
-    model->workers = loading->workers;
-    for (size_t i = 0; i < model->workers; i++) {
-        struct worker_batch *slot = &model->batches[i];
-        slot->batch = batch_create(model->translator, loading->rows, err);
-        if (!slot->batch)
-            return -1;
-        slot->state = calloc(1, loading->state_bytes + 1); /* not NULL if that is 0 */
-        if (!slot->state)
-            return error_memory(err);
-        model->bytes += batch_bytes(slot->batch);
-    }
-    return 0;
-}
-
 static void loaded_model_free(struct loaded_model *model) {
     for (size_t i = 0; i < model->workers; i++) {
         batch_free(model->batches[i].batch);
@@ -80,8 +62,22 @@ static int model_load(struct loaded_model *model, const char *folder, const char
         return -1;
     model->info = translator_info(model->translator);
     size_t bytes = translator_bytes(model->translator);
-    if (warm_up(model->translator, err) != 0 || make_batches(model, loading, err) != 0)
+    if (warm_up(model->translator, err) != 0)
         return -1;
+    model->batches = calloc(loading->workers, sizeof *model->batches);
+    if (!model->batches)
+        return error_memory(err);
+    model->workers = loading->workers;
+    for (size_t i = 0; i < model->workers; i++) {
+        struct worker_batch *slot = &model->batches[i];
+        slot->batch = batch_create(model->translator, loading->rows, err);
+        if (!slot->batch)
+            return -1;
+        slot->state = calloc(1, loading->state_bytes + 1); /* not NULL if that is 0 */
+        if (!slot->state)
+            return error_memory(err);
+        model->bytes += batch_bytes(slot->batch);
+    }
     model->metrics = metrics_model(loading->metrics, model->info.name, err);
     if (!model->metrics)
         return -1;
