@@ -293,24 +293,6 @@ bool chores_wait(struct chores *chores, enum metrics_chore kind, size_t timeout_
 
 /* ---- the threads ---- */
 
-/* Runs a chore without the lock, which is held before and after. run may free the chore. */
-static void perform(struct chores *chores, struct chore *chore) {
-    enum metrics_chore kind = chore->kind;
-    size_t place = chore->place;
-    bool waits = chore->waits;
-    pthread_mutex_unlock(&chores->lock);
-    int64_t began_us = chore->slice_us = clock_us();
-    chore->run(chore->owner);
-    metrics_chore(chores->options.metrics, kind, clock_us() - began_us);
-    pthread_mutex_lock(&chores->lock);
-    chores->places[place].taken = false;
-    chores->running -= !waits;
-    chores->idle++;
-    if (--chores->pending[kind] == 0)
-        pthread_cond_broadcast(&chores->ended);
-    dispatch(chores);
-}
-
 static void *chores_run(void *argument) {
     struct chores *chores = argument;
     pthread_setname_np(pthread_self(), "chore"); /* shown by ps and top */
@@ -320,7 +302,22 @@ static void *chores_run(void *argument) {
             struct chore *chore = list_take(&chores->handed);
             chores->handed_count--;
             chores->idle--;
-            perform(chores, chore);
+
+            /* The chore runs without the lock, and may free itself. */
+            enum metrics_chore kind = chore->kind;
+            size_t place = chore->place;
+            bool waits = chore->waits;
+            pthread_mutex_unlock(&chores->lock);
+            int64_t began_us = chore->slice_us = clock_us();
+            chore->run(chore->owner);
+            metrics_chore(chores->options.metrics, kind, clock_us() - began_us);
+            pthread_mutex_lock(&chores->lock);
+            chores->places[place].taken = false;
+            chores->running -= !waits;
+            chores->idle++;
+            if (--chores->pending[kind] == 0)
+                pthread_cond_broadcast(&chores->ended);
+            dispatch(chores);
         } else if (chores->tidy) {
             chores->tidy = false;
             pthread_mutex_unlock(&chores->lock);

@@ -63,32 +63,27 @@ static bool sends_tokens(const struct sentence *sentence) {
     return options->strategy == &search_greedy || (options->strategy == &search_sample && options->n_best == 1);
 }
 
-/* Makes room for all tokens there can be, when the first comes. */
-static int feed_make_room(struct feed *feed, struct sentence *sentence) {
-    size_t most = sentence->options.max_length;
-    if (feed->alignment)
-        return 0;
-    feed->tokens = arena_alloc(&sentence->arena, most, sizeof *feed->tokens);
-    feed->log_probs = arena_alloc(&sentence->arena, most, sizeof *feed->log_probs);
-    const float **attention = arena_alloc(&sentence->arena, most, sizeof *attention);
-    const float **alignment = arena_alloc(&sentence->arena, most, sizeof *alignment);
-    if (arena_failed(&sentence->arena))
-        return -1;
-    feed->attention = attention;
-    feed->alignment = alignment;
-    return 0;
-}
-
 /* Notes the token that the last step decided. Returns the number of tokens that are final. While the amounts of a sentence are
  * compared with those of its translation, no token is final, since the worker may replace the sentence by a second attempt. If
  * memory is out, the sentence's tokens are sent when it is done. */
 static size_t note_token(struct feed *feed, struct sentence *sentence) {
-    size_t count = feed->decided;
-    if (sentence->amounts || !sends_tokens(sentence) || sentence->search.step != count + 1 || feed_make_room(feed, sentence) != 0)
+    size_t count = feed->decided, most = sentence->options.max_length;
+    struct arena *arena = &sentence->arena;
+    if (sentence->amounts || !sends_tokens(sentence) || sentence->search.step != count + 1)
         return feed->noted;
-    assert(sentence->search.rows == 1 && count < sentence->options.max_length);
+    if (!feed->alignment) { /* makes room for all tokens there can be, when the first comes */
+        feed->tokens = arena_alloc(arena, most, sizeof *feed->tokens);
+        feed->log_probs = arena_alloc(arena, most, sizeof *feed->log_probs);
+        const float **attention = arena_alloc(arena, most, sizeof *attention);
+        const float **alignment = arena_alloc(arena, most, sizeof *alignment);
+        if (arena_failed(arena))
+            return feed->noted;
+        feed->attention = attention;
+        feed->alignment = alignment;
+    }
+    assert(sentence->search.rows == 1 && count < most);
     struct decision last = search_last(&sentence->search, 0);
-    const float *alignment = soft_alignment_row(sentence, last.token, last.attention, &sentence->arena, NULL);
+    const float *alignment = soft_alignment_row(sentence, last.token, last.attention, arena, NULL);
     if (!alignment)
         return feed->noted;
     feed->tokens[count] = last.token;
@@ -180,26 +175,6 @@ void events_pulse(struct events *events) {
 
 /* ---- the reader's side ---- */
 
-/* Takes the oldest of the sentences with news. If there is none, sets the event's kind accordingly. */
-static bool events_take(struct events *events, struct event *event) {
-    pthread_mutex_lock(&events->lock);
-    struct feed *feed = events->head;
-    if (feed) {
-        events->head = feed->next;
-        if (!events->head)
-            events->tail = &events->head;
-        feed->listed = false;
-        feed->known = feed->noted;
-        feed->over = feed->ended;
-    } else {
-        event->kind = events->ended ? EVENT_END : events->pulse ? EVENT_PULSE : EVENT_NONE;
-    }
-    events->pulse = false;
-    events->current = feed;
-    pthread_mutex_unlock(&events->lock);
-    return feed != NULL;
-}
-
 /* Sets the text of the token after those sent. Returns false if the last token known must wait for the next, because its text is
  * not settled. */
 static bool send_text(struct events *events, struct feed *feed, const struct hypothesis *all, struct event *event) {
@@ -278,8 +253,25 @@ void events_next(struct events *events, struct event *event) {
     arena_reset(&events->scratch);
     for (;; events->current = NULL) {
         *event = (struct event){0};
-        if (!events->current && !events_take(events, event))
-            return;
+        if (!events->current) { /* takes the oldest of the sentences with news */
+            pthread_mutex_lock(&events->lock);
+            struct feed *feed = events->head;
+            if (feed) {
+                events->head = feed->next;
+                if (!events->head)
+                    events->tail = &events->head;
+                feed->listed = false;
+                feed->known = feed->noted;
+                feed->over = feed->ended;
+            } else {
+                event->kind = events->ended ? EVENT_END : events->pulse ? EVENT_PULSE : EVENT_NONE;
+            }
+            events->pulse = false;
+            events->current = feed;
+            pthread_mutex_unlock(&events->lock);
+            if (!feed)
+                return;
+        }
         event->text = events->current->text;
         if (send_token(events, event) || send_sentence(events, event))
             return;

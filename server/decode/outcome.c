@@ -308,16 +308,6 @@ void links_prepare(const struct links_kind *kind, struct word_matrix *words, boo
     }
 }
 
-/* Finds the target word that gives source word j the most weight; there is one. */
-static size_t best_of_source(const struct word_matrix *words, size_t j) {
-    size_t best = 0;
-    for (size_t i = 1; i < words->target_count; i++) {
-        if (words->weights[i * words->source_count + j] > words->weights[best * words->source_count + j])
-            best = i;
-    }
-    return best;
-}
-
 int links_make(const struct links_kind *kind, const struct word_matrix *words, struct arena *arena, struct links *out,
                struct error *err) {
     size_t sources = words->source_count, targets = words->target_count;
@@ -328,8 +318,14 @@ int links_make(const struct links_kind *kind, const struct word_matrix *words, s
                               arena_alloc(arena, sources + targets, sizeof *links.all)}; /* each word of either side has one best */
     if (!best_target || !links.all)
         return error_memory(err);
-    for (size_t j = 0; targets > 0 && j < sources; j++)
-        best_target[j] = best_of_source(words, j);
+    for (size_t j = 0; targets > 0 && j < sources; j++) {
+        size_t best = 0;
+        for (size_t i = 1; i < targets; i++) {
+            if (words->weights[i * sources + j] > words->weights[best * sources + j])
+                best = i;
+        }
+        best_target[j] = best;
+    }
     for (size_t i = 0; sources > 0 && i < targets; i++) {
         const float *row = words->weights + i * sources;
         size_t best_source = 0;
@@ -450,26 +446,6 @@ static int prepare_second(struct request *request, const struct text *text, cons
     return translator_constrain(*second, glossary, err);
 }
 
-/* Makes a sentence of what the first model wrote, for the second; in the first one's arena, whose end it does not outlive. Fails
- * like pivot_go_on. */
-static int pivot_prepare(struct request *request, const struct text *text, struct sentence *first, struct sentence **second,
-                         struct error *err) {
-    struct guard guard;
-    struct glossary glossary; /* the request's has the phrases of the first model, and is shared between workers */
-    struct rendering rendering;
-    *second = NULL;
-    glossary_init(&glossary, NULL, &first->arena);
-    int result = guard_open(&guard, request->protection, err);
-    if (result == 0)
-        result = translator_render(first, &first->hypotheses[0], &first->arena, &rendering, err);
-    if (result == 0)
-        result = prepare_second(request, text, first, rendering.text, &guard, &glossary, &first->arena, second, err);
-    guard_done(&guard);
-    if (result != 0 && *second)
-        sentence_done(*second);
-    return result;
-}
-
 static int go_on(struct request *request, struct text *text, struct guard *guard, struct error *err) {
     struct arena *arena = &request->arena;
     struct pivot *pivot = arena_zalloc(arena, 1, sizeof *pivot);
@@ -554,23 +530,8 @@ static void add_read(const struct middle *middle, const float *const *rows, size
         add_written(middle, rows, before < length ? before : length - 1, weight, out);
 }
 
-/* Composes one row; row: of the second model. The other columns share the weight of labels, or of </s> if it has no column. */
-static void compose_row(const struct middle *middle, const float *const *first, const float *row, float *out) {
-    float sum = 0;
-    for (size_t k = middle->own.begin; k < middle->own.end; k++) {
-        if (row[k] > 0)
-            add_read(middle, first, k, row[k], out);
-    }
-    if (middle->second_end)
-        out[middle->columns - 1] += row[middle->own.end];
-    for (size_t j = 0; j < middle->columns; j++)
-        sum += out[j];
-    for (size_t j = 0; j < middle->columns && sum > 0; j++)
-        out[j] /= sum;
-}
-
-/* Composes rows [count] of [columns], each followed by `extra` floats copied from the second's row. Returns NULL if memory is
- * out. */
+/* Composes rows [count] of [columns], each followed by `extra` floats copied from the second's row. The columns share the weight of
+ * labels, or of </s> if it has no column. Returns NULL if memory is out. */
 static const float *const *compose_rows(const struct middle *middle, const float *const *first, const float *const *second,
                                         size_t count, size_t extra, struct arena *arena) {
     size_t columns = middle->columns, wide = columns + extra;
@@ -579,28 +540,26 @@ static const float *const *compose_rows(const struct middle *middle, const float
     if (!rows || !weights)
         return NULL;
     for (size_t t = 0; t < count; t++) {
-        compose_row(middle, first, second[t], weights + t * wide);
-        memcpy(weights + t * wide + columns, second[t] + middle->second->length, extra * sizeof *weights);
-        rows[t] = weights + t * wide;
+        const float *row = second[t];
+        float *out = weights + t * wide, sum = 0;
+        for (size_t k = middle->own.begin; k < middle->own.end; k++) {
+            if (row[k] > 0)
+                add_read(middle, first, k, row[k], out);
+        }
+        if (middle->second_end)
+            out[columns - 1] += row[middle->own.end];
+        for (size_t j = 0; j < columns; j++)
+            sum += out[j];
+        for (size_t j = 0; j < columns && sum > 0; j++)
+            out[j] /= sum;
+        memcpy(out + columns, row + middle->second->length, extra * sizeof *weights);
+        rows[t] = out;
     }
     return rows;
 }
 
-/* Makes the source's tokens as the second model would have read them, with </s> if it reads one. */
-static struct token *find_tokens(const struct middle *middle, struct arena *arena) {
-    struct token *tokens = arena_zalloc(arena, middle->columns, sizeof *tokens);
-    if (!tokens)
-        return NULL;
-    memcpy(tokens, middle->first->tokens, middle->read.end * sizeof *tokens);
-    if (middle->second_end) {
-        struct token *end = &tokens[middle->read.end];
-        *end = middle->second->tokens[middle->own.end];
-        end->begin = end->end = sentence_text_length(middle->first);
-    }
-    return tokens;
-}
-
-/* out is read only, and valid only as long as the two sentences exist. */
+/* The tokens are the source's as the second model would have read them, with </s> if it reads one. out is read only, and valid only
+ * as long as the two sentences exist. */
 static int compose_sentence(const struct sentence *first, const struct sentence *second, const struct rendering *rendering,
                             struct arena *arena, struct sentence *out) {
     struct span read = sentence_own(first), own = sentence_own(second);
@@ -609,9 +568,15 @@ static int compose_sentence(const struct sentence *first, const struct sentence 
                                   first_end, second_end, read.end + second_end};
     bool attends = first->search.source_length > 0 && second->search.source_length > 0;
     struct hypothesis *hypotheses = arena_alloc(arena, second->count, sizeof *hypotheses);
-    struct token *tokens = find_tokens(&middle, arena);
+    struct token *tokens = arena_zalloc(arena, middle.columns, sizeof *tokens);
     if (!hypotheses || !tokens)
         return -1;
+    memcpy(tokens, first->tokens, read.end * sizeof *tokens);
+    if (second_end) {
+        struct token *end = &tokens[read.end];
+        *end = second->tokens[own.end];
+        end->begin = end->end = sentence_text_length(first);
+    }
 
     *out = *second;
     out->text = first->text;
@@ -659,29 +624,32 @@ int pivot_compose(struct request *request, struct error *err) {
 
 enum { SCRATCH_BYTES = 16 * 1024 };
 
-/* Marks a sentence's own tokens that are parts of opaque runs. NULL: memory is out. */
-static bool *find_held(const struct sentence *sentence, struct arena *arena) {
+int judgement_make(const struct request *request, const struct text *text, const struct sentence *sentence,
+                   const struct sentence *first, struct arena *arena, struct judgement *out) {
+    const struct hypothesis *best = &sentence->hypotheses[0];
     struct span own = sentence_own(sentence);
-    bool *held = arena_zalloc(arena, own.end - own.begin + 1, sizeof *held);
-    for (size_t j = own.begin, run = 0; held && j < own.end; j++) {
-        while (run < sentence->held.count && sentence->held.all[run].end <= sentence->tokens[j].begin)
-            run++;
-        held[j - own.begin] = run < sentence->held.count && sentence->held.all[run].begin < sentence->tokens[j].end;
-    }
-    return held;
-}
+    *out = (struct judgement){.untranslated = sentence->untranslated, .unknown = sentence->unknown, .tokens = own.end - own.begin};
 
-/* A logical form says less than its question, so only translations can leave something out. The best hypothesis of a sentence
- * counts, by its attention, even if the model has an alignment head: a warning must not depend on other fields of the request. */
-static bool can_omit(const struct request *request, const struct text *text) {
+    /* A logical form says less than its question, so only translations can leave something out. The best hypothesis of a sentence
+     * counts, by its attention, even if the model has an alignment head: a warning must not depend on other fields of the request.
+     * Tokens that are parts of opaque runs are held. */
     const struct translator_info *reader = text->model ? &text->model->info : &request->model->info;
     const struct translator_info *writer = text->second ? &text->second->info : reader;
-    return reader->attention && reader->attention_trained && writer->attention && writer->attention_trained &&
-           strcmp(writer->task, "translation") == 0;
-}
+    if (reader->attention && reader->attention_trained && writer->attention && writer->attention_trained &&
+        strcmp(writer->task, "translation") == 0) {
+        bool *held = arena_zalloc(arena, own.end - own.begin + 1, sizeof *held);
+        for (size_t j = own.begin, run = 0; held && j < own.end; j++) {
+            while (run < sentence->held.count && sentence->held.all[run].end <= sentence->tokens[j].begin)
+                run++;
+            held[j - own.begin] = run < sentence->held.count && sentence->held.all[run].begin < sentence->tokens[j].end;
+        }
+        if (!held || omission_add(best->attention, best->length, own, held, arena, &out->omission, NULL) != 0)
+            return -1;
+    }
+    /* a given translation and text that was returned unchanged are not the model's own output */
+    out->doubtful = request->warns && !sentence->given && !sentence->verbatim && translator_doubts(sentence, best, &out->estimate);
 
-/* If two models translate, differences between the first two languages count as well. */
-static int list_amounts(const struct sentence *sentence, const struct sentence *first, struct arena *arena, struct judgement *out) {
+    /* If two models translate, differences between the first two languages count as well. */
     const struct sentence_amounts *both[] = {first ? first->amounts : NULL, sentence->amounts};
     size_t source = 0, target = 0;
     for (size_t i = 0; i < 2; i++) {
@@ -701,21 +669,6 @@ static int list_amounts(const struct sentence *sentence, const struct sentence *
             out->target[out->target_count++] = both[i]->target[k];
     }
     return 0;
-}
-
-int judgement_make(const struct request *request, const struct text *text, const struct sentence *sentence,
-                   const struct sentence *first, struct arena *arena, struct judgement *out) {
-    const struct hypothesis *best = &sentence->hypotheses[0];
-    struct span own = sentence_own(sentence);
-    *out = (struct judgement){.untranslated = sentence->untranslated, .unknown = sentence->unknown, .tokens = own.end - own.begin};
-    if (can_omit(request, text)) {
-        const bool *held = find_held(sentence, arena);
-        if (!held || omission_add(best->attention, best->length, own, held, arena, &out->omission, NULL) != 0)
-            return -1;
-    }
-    /* a given translation and text that was returned unchanged are not the model's own output */
-    out->doubtful = request->warns && !sentence->given && !sentence->verbatim && translator_doubts(sentence, best, &out->estimate);
-    return list_amounts(sentence, first, arena, out);
 }
 
 /* ---- outcomes ---- */
@@ -834,13 +787,26 @@ struct outcome *outcome_make(const struct sentence *sentence, bool placed, const
 
 /* ---- the sentences of lean requests ---- */
 
+/* Makes a sentence of what the first model wrote, for the second; in the first one's arena, whose end it does not outlive. */
 bool outcome_goes_on(struct job *job) {
     struct request *request = job->request;
-    struct sentence *first = job->sentence, *second;
+    struct sentence *first = job->sentence, *second = NULL;
+    struct guard guard;
+    struct glossary glossary; /* the request's has the phrases of the first model, and is shared between workers */
+    struct rendering rendering;
     struct error error = {0};
     if (!request->lean || !job->text->second || job->first || !first->hypotheses || request_reason(request) != CANCEL_NONE)
         return false;
-    if (pivot_prepare(request, job->text, first, &second, &error) != 0) {
+    glossary_init(&glossary, NULL, &first->arena);
+    int result = guard_open(&guard, request->protection, &error);
+    if (result == 0)
+        result = translator_render(first, &first->hypotheses[0], &first->arena, &rendering, &error);
+    if (result == 0)
+        result = prepare_second(request, job->text, first, rendering.text, &guard, &glossary, &first->arena, &second, &error);
+    guard_done(&guard);
+    if (result != 0) {
+        if (second)
+            sentence_done(second);
         request_fail(request, &error);
         return false;
     }

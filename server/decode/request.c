@@ -130,27 +130,9 @@ static int check_single(const struct text *text, const char *what, enum request_
                      text->count);
 }
 
-/* Lowers the limit of the translation's length to the model's. A limit that the client asked for, and a given translation, must be
+/* Sets the parts of the answer that the client gives. The text has a sentence and is not decoded twice. If its heads are shown, the
+ * limit of the translation's length is lowered to theirs; a limit that the client asked for, and a given translation, must be
  * within it. */
-static int prepare_heads(struct text *text, enum request_input *input, struct error *err) {
-    struct sentence *sentence = text->sentences;
-    struct search_options *options = &sentence->options;
-    size_t most = REQUEST_HEADS_TOKENS;
-    if (check_single(text, "include: heads", input, err) != 0)
-        return -1;
-    *input = REQUEST_HEADS;
-    if (sentence->length > most)
-        return error_set(err, ERROR_INPUT, "include: heads needs a text of at most %zu tokens, got %zu", most, sentence->length);
-    if (sentence->usual_length && options->max_length > most)
-        options->max_length = most;
-    size_t target = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
-    if (target > most)
-        return error_set(err, ERROR_INPUT, "include: heads needs a translation of at most %zu tokens, got %zu", most, target);
-    sentence->wants_looks = true;
-    return 0;
-}
-
-/* Sets the parts of the answer that the client gives. The text has a sentence and is not decoded twice. */
 static int prepare_given(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
     struct sentence *sentence = &text->sentences[0];
     if (text->target) {
@@ -173,7 +155,23 @@ static int prepare_given(const struct request *request, struct text *text, enum 
     *input = REQUEST_PREFIX;
     if (request->prefix_length > 0 && translator_begin_with(sentence, request->prefix, request->prefix_length, err) != 0)
         return -1;
-    return request->include & INCLUDE_HEADS ? prepare_heads(text, input, err) : 0;
+    if (!(request->include & INCLUDE_HEADS))
+        return 0;
+
+    struct search_options *options = &sentence->options;
+    size_t most = REQUEST_HEADS_TOKENS;
+    if (check_single(text, "include: heads", input, err) != 0)
+        return -1;
+    *input = REQUEST_HEADS;
+    if (sentence->length > most)
+        return error_set(err, ERROR_INPUT, "include: heads needs a text of at most %zu tokens, got %zu", most, sentence->length);
+    if (sentence->usual_length && options->max_length > most)
+        options->max_length = most;
+    size_t target = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
+    if (target > most)
+        return error_set(err, ERROR_INPUT, "include: heads needs a translation of at most %zu tokens, got %zu", most, target);
+    sentence->wants_looks = true;
+    return 0;
 }
 
 /* Returns the options of one text. The first of two models searches as its folder says, for one translation. If the target is given
@@ -316,20 +314,6 @@ struct listing {
     struct arena arena; /* of the list, which moves as it grows */
 };
 
-/* Copies a sentence's runs, which lie within it, as runs of its text. */
-static int keep_held(const struct sentence *sentence, struct arena *arena, struct opaque_runs *out) {
-    size_t count = sentence->held.count;
-    struct opaque_run *all = count > 0 ? arena_alloc(arena, count, sizeof *all) : NULL;
-    for (size_t i = 0; all && i < count; i++) {
-        const struct opaque_run *run = &sentence->held.all[i];
-        all[i] = (struct opaque_run){sentence->source.begin + run->begin, sentence->source.begin + run->end, run->kind, NULL};
-        if (run->written)
-            all[i].written = arena_copy(arena, run->written, strlen(run->written));
-    }
-    *out = (struct opaque_runs){all, count};
-    return arena_failed(arena) ? -1 : 0;
-}
-
 /* Lists the job of a sentence and ends the sentence. */
 static int list_sentence(void *owner, struct sentence *sentence, struct error *err) {
     struct listing *listing = owner;
@@ -346,7 +330,18 @@ static int list_sentence(void *owner, struct sentence *sentence, struct error *e
                       .model = first_model(request, listing->text),
                       .text = listing->text,
                       .source = sentence->source};
-    if (!jobs || keep_held(sentence, &request->arena, &job.held) != 0)
+
+    /* The sentence's runs, which lie within it, are kept as runs of its text. */
+    struct arena *arena = &request->arena;
+    size_t count = sentence->held.count, begin = sentence->source.begin;
+    struct opaque_run *all = count > 0 ? arena_alloc(arena, count, sizeof *all) : NULL;
+    for (size_t i = 0; all && i < count; i++) {
+        const struct opaque_run *run = &sentence->held.all[i];
+        const char *written = run->written ? arena_copy(arena, run->written, strlen(run->written)) : NULL;
+        all[i] = (struct opaque_run){begin + run->begin, begin + run->end, run->kind, written};
+    }
+    job.held = (struct opaque_runs){all, count};
+    if (!jobs || arena_failed(arena))
         return error_memory(err);
     job_measure(&job);
     job.sentence = NULL;
@@ -357,30 +352,26 @@ static int list_sentence(void *owner, struct sentence *sentence, struct error *e
     return 0;
 }
 
-static int list_text(struct listing *listing, struct text *text, struct guard *guard, struct arena *scratch, struct error *err) {
-    struct request *request = listing->request;
-    const struct translator *reader = first_model(request, text)->translator;
-    struct search_options options = options_of(request, text);
-    struct translator_text read;
-    const struct sentence_taker taker = {list_sentence, listing};
-    listing->text = text;
-    int result = hold_text(request, text, reader, guard, scratch, &read, listing->input, err);
-    if (result == 0)
-        result = translator_read_text(reader, &read, &options, &taker, scratch, err);
-    arena_reset(scratch);
-    return result;
-}
-
 static int list_jobs(struct request *request, struct guard *guard, enum request_input *input, struct error *err) {
     struct listing listing = {.request = request, .input = input};
+    const struct sentence_taker taker = {list_sentence, &listing};
     struct arena scratch;
     int result = 0;
     arena_init(&listing.arena, ARENA_BLOCK_BYTES);
     arena_init(&scratch, ARENA_BLOCK_BYTES);
     arena_limit(&listing.arena, request->arena.budget);
     arena_limit(&scratch, request->arena.budget);
-    for (size_t i = 0; result == 0 && i < request->text_count; i++)
-        result = list_text(&listing, &request->texts[i], guard, &scratch, err);
+    for (size_t i = 0; result == 0 && i < request->text_count; i++) {
+        struct text *text = &request->texts[i];
+        const struct translator *reader = first_model(request, text)->translator;
+        struct search_options options = options_of(request, text);
+        struct translator_text read;
+        listing.text = text;
+        result = hold_text(request, text, reader, guard, &scratch, &read, input, err);
+        if (result == 0)
+            result = translator_read_text(reader, &read, &options, &taker, &scratch, err);
+        arena_reset(&scratch);
+    }
     arena_done(&scratch);
     struct job *jobs = result == 0 ? arena_alloc(&request->arena, listing.count, sizeof *jobs) : NULL;
     request->failure = arena_zalloc(&request->arena, 1, sizeof *request->failure);

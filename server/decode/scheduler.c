@@ -267,24 +267,6 @@ static bool is_due(const struct scheduler *scheduler, const struct queue *batch)
     return batch && scheduler->owed / (BATCH_SHARE - 1) >= job_work(batch->head);
 }
 
-/* Ends the turn of a client by taking its first job. Returns the queue whose turn is next: the same one, while it is the only one
- * that can be served. */
-static struct queue *take_turn(struct scheduler *scheduler, struct queue *queue, struct taken *taken) {
-    struct queue *next = queue->next, *batch = scheduler->rings[PRIORITY_BATCH].first;
-    size_t work = job_work(queue->head), paid = (BATCH_SHARE - 1) * work;
-    if (queue->priority == PRIORITY_BATCH)
-        scheduler->owed -= paid < scheduler->owed ? paid : scheduler->owed;
-    else if (!is_due(scheduler, batch)) /* a share that is due does not grow further */
-        scheduler->owed = batch ? scheduler->owed + work : 0;
-    taken->work += (double)work;
-    queue->overtaken = 0;
-    if (take_job(scheduler, queue, &queue->head, taken))
-        return next;
-    ring_remove(&scheduler->rings[queue->priority], queue);
-    ring_append(&scheduler->rings[queue->priority], queue);
-    return next ? next : queue;
-}
-
 /* One round through both rings, in which at most `most` jobs are taken. */
 static void take_turns(struct scheduler *scheduler, const struct scheduler_room *room, size_t most, struct taken *taken) {
     struct queue *next[PRIORITIES] = {scheduler->rings[PRIORITY_INTERACTIVE].first, scheduler->rings[PRIORITY_BATCH].first};
@@ -295,20 +277,38 @@ static void take_turns(struct scheduler *scheduler, const struct scheduler_room 
         struct queue *queue = batch && (!competes || is_due(scheduler, batch)) ? batch : next[PRIORITY_INTERACTIVE];
         if (!queue)
             return;
+        struct ring *ring = &scheduler->rings[queue->priority];
         bool reserved = stuck && stuck->overtaken >= OVERTAKES;
         enum scheduler_claim claim = room->claim(room->owner, queue->head, reserved);
         assert(!reserved || claim != CLAIM_TAKEN);
-        if (claim == CLAIM_TAKEN || claim == CLAIM_EXPRESS) {
-            next[queue->priority] = take_turn(scheduler, queue, taken);
-            most--;
-            if (stuck && claim == CLAIM_TAKEN)
-                stuck->overtaken++;
+        if (claim != CLAIM_TAKEN && claim != CLAIM_EXPRESS) {
+            /* Batch jobs that are due are overtaken a limited number of times, whatever other jobs their client has. */
+            if (!stuck && claim != CLAIM_HELD_BACK && (claim == CLAIM_NO_ROOM || (queue->priority == PRIORITY_BATCH && competes)))
+                stuck = queue;
+            next[queue->priority] = queue->next;
             continue;
         }
-        /* Batch jobs that are due are overtaken a limited number of times, whatever other jobs their client has. */
-        if (!stuck && claim != CLAIM_HELD_BACK && (claim == CLAIM_NO_ROOM || (queue->priority == PRIORITY_BATCH && competes)))
-            stuck = queue;
-        next[queue->priority] = queue->next;
+
+        /* The turn of a client ends when its first job is taken. The same queue is next while it is the only one that can be
+         * served. */
+        const struct queue *waiting = scheduler->rings[PRIORITY_BATCH].first;
+        struct queue *following = queue->next;
+        size_t work = job_work(queue->head), paid = (BATCH_SHARE - 1) * work;
+        if (queue->priority == PRIORITY_BATCH)
+            scheduler->owed -= paid < scheduler->owed ? paid : scheduler->owed;
+        else if (!is_due(scheduler, waiting)) /* a share that is due does not grow further */
+            scheduler->owed = waiting ? scheduler->owed + work : 0;
+        taken->work += (double)work;
+        queue->overtaken = 0;
+        if (!take_job(scheduler, queue, &queue->head, taken)) {
+            ring_remove(ring, queue);
+            ring_append(ring, queue);
+            following = following ? following : queue;
+        }
+        next[queue->priority] = following;
+        most--;
+        if (stuck && claim == CLAIM_TAKEN)
+            stuck->overtaken++;
     }
 }
 

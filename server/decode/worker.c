@@ -278,23 +278,18 @@ bool admission_claim(struct admission *admission, struct admission_load *load, s
     return false;
 }
 
-/* Returns the lane's rows: as many as take its time, as far as that is known. */
-static size_t lane_rows(const struct admission *admission, const struct work *after) {
-    size_t most = admission->max_rows / ADMISSION_EXPRESS_SHARE, least = most < EXPRESS_LEAST ? most : EXPRESS_LEAST;
-    double each_us = after->express_us / (double)after->express_rows, most_us = EXPRESS * limit_us(admission, after);
-    if (admission->target_us <= 0 || each_us * (double)most <= most_us)
-        return most;
-    return each_us * (double)least >= most_us ? least : (size_t)(most_us / each_us);
-}
-
-/* own: the work of its client, including the sentence's. */
+/* own: the work of its client, including the sentence's. The lane has as many rows as take its time, as far as that is known. */
 static bool within_lane(struct admission *admission, const struct admission_load *former, const struct work *before,
                         const struct work *after, size_t own) {
-    size_t rows = lane_rows(admission, after), most = rows * EXPRESS_TOKENS;
+    size_t rows = admission->max_rows / ADMISSION_EXPRESS_SHARE, least = rows < EXPRESS_LEAST ? rows : EXPRESS_LEAST;
+    double each_us = after->express_us / (double)after->express_rows, most_us = EXPRESS * limit_us(admission, after);
+    if (admission->target_us > 0 && each_us * (double)rows > most_us)
+        rows = each_us * (double)least >= most_us ? least : (size_t)(most_us / each_us);
+    size_t most = rows * EXPRESS_TOKENS;
     if (is_unknown(former) || after->express_rows > rows || after->express_work > most || own > most - after->express_work)
         return false;
     double encode_us = after->encode_us - before->encode_us;
-    return admission->target_us <= 0 || before->tokens == 0 || add_over(admission, encode_us, EXPRESS * limit_us(admission, after));
+    return admission->target_us <= 0 || before->tokens == 0 || add_over(admission, encode_us, most_us);
 }
 
 bool admission_claim_express(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, size_t own) {
@@ -393,16 +388,6 @@ static void end_job(struct job *job) {
 
 /* ---- taking jobs from the scheduler ---- */
 
-/* Batch jobs of a client do not count against its interactive jobs, nor the other way round. */
-static size_t work_of(const struct worker *worker, const struct request *request) {
-    size_t work = 0;
-    for (size_t i = 0; i < worker->live_count + worker->claimed; i++) {
-        const struct holder *holder = &worker->holders[i];
-        work += holder->client == request->client && holder->priority == request->priority ? holder->work : 0;
-    }
-    return work;
-}
-
 /* An empty main room takes any job. */
 static bool has_memory(const struct worker *worker, const struct job *job, bool express) {
     const struct held *live = &worker->held[express], *claimed = &worker->taking[express];
@@ -411,14 +396,6 @@ static bool has_memory(const struct worker *worker, const struct job *job, bool 
         return true;
     most /= express ? ADMISSION_EXPRESS_SHARE : 1;
     return taken <= most && job->bytes <= most - taken;
-}
-
-/* Documents take half of the rows, if that leaves full groups to a step (model/batch.c): with more they would take more memory and
- * be no faster. */
-static bool has_rows(const struct worker *worker, const struct job *job) {
-    size_t rows = worker->pool->options.rows, most = rows >= 4 * SEARCH_MAX_ROWS ? rows / 2 : rows;
-    size_t taken = worker->held[false].document_rows + worker->taking[false].document_rows;
-    return !job->request->lean || taken + job->rows <= most;
 }
 
 static void hold(struct held *held, const struct job *job) {
@@ -432,14 +409,24 @@ static void hold(struct held *held, const struct job *job) {
 static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     struct worker *worker = owner;
     struct slot *slot = slot_of(worker, job);
-    bool shared = worker->pool->options.shared, interactive = job->request->priority == PRIORITY_INTERACTIVE;
-    size_t own = work_of(worker, job->request);
-    enum admission_share share = !shared ? ADMISSION_ALL : own > 0 || !interactive ? ADMISSION_MOST : ADMISSION_NEWCOMER;
-    bool wanted = batch_wants(slot->batch);
-    if (!has_rows(worker, job)) {
+    const struct request *request = job->request;
+    bool shared = worker->pool->options.shared, interactive = request->priority == PRIORITY_INTERACTIVE;
+
+    /* Documents take half of the rows, if that leaves full groups to a step (model/batch.c): with more they would take more memory
+     * and be no faster. */
+    size_t rows = worker->pool->options.rows, most = rows >= 4 * SEARCH_MAX_ROWS ? rows / 2 : rows;
+    if (request->lean && worker->held[false].document_rows + worker->taking[false].document_rows + job->rows > most) {
         worker->refused = true;
         return CLAIM_HELD_BACK;
     }
+
+    size_t own = 0; /* batch jobs of a client do not count against its interactive jobs, nor the other way round */
+    for (size_t i = 0; i < worker->live_count + worker->claimed; i++) {
+        const struct holder *holder = &worker->holders[i];
+        own += holder->client == request->client && holder->priority == request->priority ? holder->work : 0;
+    }
+    enum admission_share share = !shared ? ADMISSION_ALL : own > 0 || !interactive ? ADMISSION_MOST : ADMISSION_NEWCOMER;
+    bool wanted = batch_wants(slot->batch);
     bool taken = wanted && !express && has_memory(worker, job, false) &&
                  admission_claim(worker->admission, &slot->load, job->rows, job->tokens, share);
     job->express = !taken && wanted && shared && interactive && has_memory(worker, job, true) &&
@@ -453,49 +440,7 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     return taken ? CLAIM_TAKEN : CLAIM_EXPRESS;
 }
 
-/* Jobs that are still queued when the pool is abandoned must be cancelled before they are admitted. */
-static struct job *worker_take(struct worker *worker) {
-    admission_round(worker->admission);
-    worker->claimed = 0;
-    worker->refused = false;
-    worker->taking[false] = worker->taking[true] = (struct held){0};
-    const struct scheduler_room room = {claim, worker};
-    struct job *jobs = scheduler_take(worker->pool->options.scheduler, &room, worker->live_count == 0);
-    if (atomic_load(&worker->pool->abandoned)) {
-        for (struct job *job = jobs; job; job = job->next)
-            request_cancel(job->request, CANCEL_SHUTDOWN);
-    }
-    return jobs;
-}
-
 /* ---- entering and leaving ---- */
-
-static void add_live(struct worker *worker, struct job *job) {
-    struct metrics *metrics = worker->pool->options.metrics;
-    job->live_index = (uint32_t)worker->live_count;
-    worker->holders[worker->live_count] = holder_of(job);
-    worker->live[worker->live_count++] = job;
-    worker->followed += job->request->progress != NULL;
-    hold(&worker->held[job->express], job);
-    admission_enter(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
-    metrics_add(metrics, GAUGE_ROWS_LIVE, (int64_t)job->rows);
-    metrics_add(metrics, GAUGE_DECODING_BYTES, (int64_t)job->bytes);
-}
-
-static void remove_live(struct worker *worker, struct job *job) {
-    struct metrics *metrics = worker->pool->options.metrics;
-    struct job *last = worker->live[--worker->live_count];
-    last->live_index = job->live_index;
-    worker->live[last->live_index] = last;
-    worker->holders[last->live_index] = worker->holders[worker->live_count];
-    worker->followed -= job->request->progress != NULL;
-    worker->held[job->express].count--;
-    worker->held[job->express].bytes -= job->bytes;
-    worker->held[job->express].document_rows -= job->request->lean ? job->rows : 0;
-    admission_leave(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
-    metrics_add(metrics, GAUGE_ROWS_LIVE, -(int64_t)job->rows);
-    metrics_add(metrics, GAUGE_DECODING_BYTES, -(int64_t)job->bytes);
-}
 
 /* The duration of an encoding is known when all of its parts are done. */
 static void note_encoded(struct slot *slot, int64_t duration_us) {
@@ -524,10 +469,12 @@ static void admit_to(struct worker *worker, struct slot *slot, struct job *jobs)
     note_encoded(slot, clock_us() - began_us);
 }
 
-/* Makes the sentences of the jobs of lean requests. Jobs that have none, since it cannot be made or their request is cancelled, go
- * to *ended. Returns the others, in their order. */
-static struct job *open_jobs(struct job *jobs, struct job **ended) {
-    struct job *fresh = NULL, **end = &fresh;
+/* Makes the sentences of the jobs of lean requests, and admits the jobs in their order. Jobs that have no sentence, since it cannot
+ * be made or their request is cancelled, may have been claimed. When they end, their models must not be in use any more, since the
+ * models may then be freed. */
+static void admit(struct worker *worker, struct job *jobs) {
+    struct metrics *metrics = worker->pool->options.metrics;
+    struct job *ended = NULL, *fresh = NULL, **end = &fresh;
     while (jobs) {
         struct job *job = jobs;
         jobs = job->next;
@@ -536,22 +483,23 @@ static struct job *open_jobs(struct job *jobs, struct job **ended) {
             *end = job;
             end = &job->next;
         } else {
-            job->next = *ended;
-            *ended = job;
+            job->next = ended;
+            ended = job;
         }
     }
-    return fresh;
-}
 
-/* Jobs that are not admitted may have been claimed. When they end, their models must not be in use any more, since the models may
- * then be freed. */
-static void admit(struct worker *worker, struct job *jobs) {
-    struct job *ended = NULL, *fresh = open_jobs(jobs, &ended);
     int64_t now_us = clock_us();
     for (struct job *job = fresh; job; job = job->next) {
         job->admitted_us = now_us;
-        metrics_queued(worker->pool->options.metrics, job->model->metrics, job->request->priority, now_us - job->queued_us);
-        add_live(worker, job);
+        metrics_queued(metrics, job->model->metrics, job->request->priority, now_us - job->queued_us);
+        job->live_index = (uint32_t)worker->live_count;
+        worker->holders[worker->live_count] = holder_of(job);
+        worker->live[worker->live_count++] = job;
+        worker->followed += job->request->progress != NULL;
+        hold(&worker->held[job->express], job);
+        admission_enter(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
+        metrics_add(metrics, GAUGE_ROWS_LIVE, (int64_t)job->rows);
+        metrics_add(metrics, GAUGE_DECODING_BYTES, (int64_t)job->bytes);
     }
     admission_settle(worker->admission);
     while (ended) {
@@ -570,8 +518,20 @@ static void admit(struct worker *worker, struct job *jobs) {
 
 /* The model may be freed with its last job. A job that continues with a second attempt waits for its turn like any other. */
 static void worker_finish(struct worker *worker, struct sentence *sentence) {
-    struct job *job = sentence->owner;
-    remove_live(worker, job);
+    struct metrics *metrics = worker->pool->options.metrics;
+    struct job *job = sentence->owner, *last = worker->live[--worker->live_count];
+    struct held *held = &worker->held[job->express];
+    last->live_index = job->live_index;
+    worker->live[last->live_index] = last;
+    worker->holders[last->live_index] = worker->holders[worker->live_count];
+    worker->followed -= job->request->progress != NULL;
+    held->count--;
+    held->bytes -= job->bytes;
+    held->document_rows -= job->request->lean ? job->rows : 0;
+    admission_leave(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
+    metrics_add(metrics, GAUGE_ROWS_LIVE, -(int64_t)job->rows);
+    metrics_add(metrics, GAUGE_DECODING_BYTES, -(int64_t)job->bytes);
+
     size_t tokens = sentence->hypotheses ? sentence->hypotheses[0].length : 0;
     metrics_tokens(job->model->metrics, sentence->length, tokens, sentence->unknown);
     job->sentence->dropped |= sentence->dropped;
@@ -585,21 +545,9 @@ static void worker_finish(struct worker *worker, struct sentence *sentence) {
 
 /* ---- the round ---- */
 
-/* Sets the cancel flag of requests whose time is up: their sentences leave at the next step. */
-static void expire(struct worker *worker) {
-    bool abandoned = atomic_load(&worker->pool->abandoned);
-    int64_t now_us = clock_us();
-    for (size_t i = 0; i < worker->live_count; i++) {
-        struct request *request = worker->live[i]->request;
-        if (abandoned)
-            request_cancel(request, CANCEL_SHUTDOWN);
-        else if (now_us >= request->deadline_us)
-            request_cancel(request, CANCEL_DEADLINE);
-    }
-}
-
-/* Encodes a part, if there is something to encode, and further ones if jobs wait and the round has time for them. */
-static void encode_parts(struct worker *worker, struct slot *slot) {
+/* Encodes a part, if there is something to encode, and further ones if jobs wait and the round has time for them. Then decodes one
+ * step. */
+static void worker_step(struct worker *worker, struct slot *slot) {
     for (bool more = true; more && batch_encodes(slot->batch);) {
         int64_t began_us = clock_us();
         batch_encode(slot->batch);
@@ -607,11 +555,6 @@ static void encode_parts(struct worker *worker, struct slot *slot) {
         note_encoded(slot, duration_us);
         more = admission_encoded(worker->admission, duration_us) && worker->refused;
     }
-}
-
-/* Encodes some parts and decodes one step. */
-static void worker_step(struct worker *worker, struct slot *slot) {
-    encode_parts(worker, slot);
     size_t rows = batch_rows(slot->batch), past = batch_past(slot->batch);
     int64_t began_us = clock_us();
     size_t count = batch_step(slot->batch, worker->done);
@@ -624,12 +567,33 @@ static void worker_step(struct worker *worker, struct slot *slot) {
 
 static void *worker_run(void *argument) {
     struct worker *worker = argument;
+    struct workers *pool = worker->pool;
+    const struct scheduler_room room = {claim, worker};
     for (;;) {
-        struct job *jobs = worker_take(worker);
+        admission_round(worker->admission);
+        worker->claimed = 0;
+        worker->refused = false;
+        worker->taking[false] = worker->taking[true] = (struct held){0};
+        struct job *jobs = scheduler_take(pool->options.scheduler, &room, worker->live_count == 0);
         if (!jobs && worker->live_count == 0)
             break; /* closed and empty */
+
+        /* Jobs that are still queued when the pool is abandoned must be cancelled before they are admitted. */
+        for (struct job *job = atomic_load(&pool->abandoned) ? jobs : NULL; job; job = job->next)
+            request_cancel(job->request, CANCEL_SHUTDOWN);
         admit(worker, jobs);
-        expire(worker);
+
+        /* The sentences of requests whose time is up leave at the next step. */
+        bool abandoned = atomic_load(&pool->abandoned);
+        int64_t now_us = clock_us();
+        for (size_t i = 0; i < worker->live_count; i++) {
+            struct request *request = worker->live[i]->request;
+            if (abandoned)
+                request_cancel(request, CANCEL_SHUTDOWN);
+            else if (now_us >= request->deadline_us)
+                request_cancel(request, CANCEL_DEADLINE);
+        }
+
         /* Iterates backwards: when all sentences have left a slot, a slot that was already stepped takes its place. */
         size_t count;
         struct admission_load *const *loads = admission_loads(worker->admission, &count);
@@ -640,40 +604,14 @@ static void *worker_run(void *argument) {
                 worker->live[i]->request->progress(worker->live[i]);
         }
     }
-    pthread_mutex_lock(&worker->pool->lock);
-    worker->pool->running--;
-    pthread_cond_broadcast(&worker->pool->ended);
-    pthread_mutex_unlock(&worker->pool->lock);
+    pthread_mutex_lock(&pool->lock);
+    pool->running--;
+    pthread_cond_broadcast(&pool->ended);
+    pthread_mutex_unlock(&pool->lock);
     return NULL;
 }
 
 /* ---- the threads ---- */
-
-static int prepare_worker(struct workers *pool, size_t index, struct error *err) {
-    struct worker *worker = &pool->all[index];
-    size_t rows = admission_all_rows(pool->options.rows);
-    worker->pool = pool;
-    worker->index = index;
-    worker->admission = admission_create(pool->options.rows, pool->options.step_us);
-    worker->live = arena_zalloc(&pool->arena, rows, sizeof *worker->live);
-    worker->holders = arena_zalloc(&pool->arena, rows, sizeof *worker->holders);
-    worker->admitted = arena_zalloc(&pool->arena, rows, sizeof *worker->admitted);
-    worker->done = arena_zalloc(&pool->arena, rows, sizeof *worker->done);
-    return worker->admission && !arena_failed(&pool->arena) ? 0 : error_memory(err);
-}
-
-static int start_threads(struct workers *workers, struct error *err) {
-    for (size_t i = 0; i < workers->options.workers; i++) {
-        if (prepare_worker(workers, i, err) != 0)
-            return -1;
-    }
-    workers->running = workers->options.workers; /* set before any thread can decrement it */
-    for (; workers->started < workers->options.workers; workers->started++) {
-        if (pthread_create(&workers->threads[workers->started], NULL, worker_run, &workers->all[workers->started]) != 0)
-            return error_set(err, ERROR_MEMORY, "cannot start worker thread %zu", workers->started + 1);
-    }
-    return 0;
-}
 
 struct workers *workers_start(const struct worker_options *options, struct error *err) {
     assert(options->workers > 0 && options->rows > 0);
@@ -688,7 +626,27 @@ struct workers *workers_start(const struct worker_options *options, struct error
     arena_init(&workers->arena, ARENA_BLOCK_BYTES);
     workers->all = arena_zalloc(&workers->arena, options->workers, sizeof *workers->all);
     workers->threads = arena_zalloc(&workers->arena, options->workers, sizeof *workers->threads);
-    int result = arena_failed(&workers->arena) ? error_memory(err) : start_threads(workers, err);
+    int result = arena_failed(&workers->arena) ? error_memory(err) : 0;
+    for (size_t i = 0; result == 0 && i < options->workers; i++) {
+        struct worker *worker = &workers->all[i];
+        size_t rows = admission_all_rows(options->rows);
+        worker->pool = workers;
+        worker->index = i;
+        worker->admission = admission_create(options->rows, options->step_us);
+        worker->live = arena_zalloc(&workers->arena, rows, sizeof *worker->live);
+        worker->holders = arena_zalloc(&workers->arena, rows, sizeof *worker->holders);
+        worker->admitted = arena_zalloc(&workers->arena, rows, sizeof *worker->admitted);
+        worker->done = arena_zalloc(&workers->arena, rows, sizeof *worker->done);
+        if (!worker->admission || arena_failed(&workers->arena))
+            result = error_memory(err);
+    }
+    workers->running = result == 0 ? options->workers : 0; /* set before any thread can decrement it */
+    while (result == 0 && workers->started < options->workers) {
+        if (pthread_create(&workers->threads[workers->started], NULL, worker_run, &workers->all[workers->started]) == 0)
+            workers->started++;
+        else
+            result = error_set(err, ERROR_MEMORY, "cannot start worker thread %zu", workers->started + 1);
+    }
     if (result != 0) {
         scheduler_close(options->scheduler); /* ends the threads that were started */
         workers_free(workers);
