@@ -1,9 +1,8 @@
-/* The client of a request, as decoding sees it: what is streamed to it, and whether it is still there.
+/* The events of a streamed request, as its client gets them.
  *
- * A streamed request has a queue from the workers to the one thread that sends, the reader. Workers note the tokens that are
- * decided and the sentences that are done; the reader turns notes into events when it has room for them. A sentence has room for
- * the notes of all tokens that it can get, so that nothing is lost, memory is bounded and no worker ever waits, even if the reader
- * is slow. */
+ * The request has a queue from the workers to the one thread that sends, the reader. Workers note the tokens that are decided and
+ * the sentences that are done; the reader turns notes into events when it has room for them. A sentence has room for the notes of
+ * all tokens that it can get, so that nothing is lost, memory is bounded and no worker ever waits, even if the reader is slow. */
 #ifndef ALIGND_EVENTS_H
 #define ALIGND_EVENTS_H
 
@@ -57,30 +56,5 @@ bool events_close(struct events *events);
 bool events_end(struct events *events);
 /* Sends EVENT_PULSE to a parked reader. The request must be alive, not ended. */
 void events_pulse(struct events *events);
-
-/* ---- clients that hang up ---- */
-
-/* A thread that polls the sockets of the requests registered with it and cancels the request (CANCEL_CLIENT) whose peer hung up. It
- * also gives streamed requests a pulse now and then (events_pulse). */
-struct watch;
-
-/* A registered request; lives in its owner's memory. */
-struct watched {
-    struct request *request;
-    int fd;
-    uint64_t serial; /* never used twice, so that a late event cannot match another request */
-    struct watched *next, *previous;
-};
-
-/* Starts the thread. pulse_ms: the time between pulses. Returns NULL with ERROR_FILE or ERROR_MEMORY. */
-struct watch *watch_start(size_t pulse_ms, struct error *err);
-/* Ends the thread; nothing may be registered. Accepts NULL. */
-void watch_free(struct watch *watch);
-
-/* fd must stay open until watch_remove. If the system cannot poll it, the request is not watched. Thread-safe. */
-void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd);
-/* After this returns, the watch does not use the request any more. It may be called twice, or for a zeroed entry that was never
- * added. Thread-safe. */
-void watch_remove(struct watch *watch, struct watched *watched);
 
 #endif

@@ -1,5 +1,5 @@
 /* Connections over libmicrohttpd: their maximum number, the time that each may take for each stage, which of them are cut off,
- * their certificate, and the heads and replies in which the library is at fault.
+ * whose clients have hung up, their certificate, and the heads and replies in which the library is at fault.
  *
  * A request has read_timeout_ms to arrive completely, counted from its first line or from the beginning of the connection. A reply
  * has send_timeout_ms to be read. In between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd's own
@@ -58,6 +58,31 @@ void cutoff_remove(struct cutoff *cutoff, struct timed *timed);
 /* From now on the connection may take this long for the stage; INT64_MAX: no limit. */
 void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason, int64_t timeout_us);
 void cutoff_listen(struct cutoff *cutoff, struct timed *timed, bool silent);
+
+/* ---- clients that hang up ---- */
+
+/* A thread that polls the sockets of the requests registered with it and cancels the request (CANCEL_CLIENT) whose peer hung up. It
+ * also gives streamed requests a pulse now and then (events_pulse). */
+struct watch;
+
+/* A registered request; lives in its owner's memory. */
+struct watched {
+    struct request *request;
+    int fd;
+    uint64_t serial; /* never used twice, so that a late event cannot match another request */
+    struct watched *next, *previous;
+};
+
+/* Starts the thread. pulse_ms: the time between pulses. Returns NULL with ERROR_FILE or ERROR_MEMORY. */
+struct watch *watch_start(size_t pulse_ms, struct error *err);
+/* Ends the thread; nothing may be registered. Accepts NULL. */
+void watch_free(struct watch *watch);
+
+/* fd must stay open until watch_remove. If the system cannot poll it, the request is not watched. Thread-safe. */
+void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd);
+/* After this returns, the watch does not use the request any more. It may be called twice, or for a zeroed entry that was never
+ * added. Thread-safe. */
+void watch_remove(struct watch *watch, struct watched *watched);
 
 /* ---- the connections of all listening sockets ---- */
 
