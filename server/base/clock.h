@@ -3,6 +3,8 @@
 #define ALIGND_CLOCK_H
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -21,10 +23,23 @@ static inline void clock_condition_init(pthread_cond_t *condition) {
     pthread_condattr_destroy(&monotonic);
 }
 
-/* pthread_cond_timedwait until a time of this clock. */
+/* pthread_cond_timedwait until a time of this clock. The condition is one of clock_condition_init. */
 static inline int clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t until_us) {
     const struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
     return pthread_cond_timedwait(condition, lock, &until);
+}
+
+/* Waits, with the lock not yet held, until a count that the lock protects is 0; the condition signals that. Returns false after
+ * timeout_ms. */
+static inline bool clock_wait_zero(pthread_cond_t *condition, pthread_mutex_t *lock, const size_t *count, size_t timeout_ms) {
+    int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
+    int result = 0;
+    pthread_mutex_lock(lock);
+    while (*count > 0 && result == 0)
+        result = clock_wait(condition, lock, until_us);
+    bool zero = *count == 0;
+    pthread_mutex_unlock(lock);
+    return zero;
 }
 
 #endif

@@ -281,14 +281,7 @@ void chores_abandon(struct chores *chores) {
 }
 
 bool chores_wait(struct chores *chores, enum metrics_chore kind, size_t timeout_ms) {
-    int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
-    int result = 0;
-    pthread_mutex_lock(&chores->lock);
-    while (chores->pending[kind] > 0 && result == 0)
-        result = clock_wait(&chores->ended, &chores->lock, until_us);
-    bool ended = chores->pending[kind] == 0;
-    pthread_mutex_unlock(&chores->lock);
-    return ended;
+    return clock_wait_zero(&chores->ended, &chores->lock, &chores->pending[kind], timeout_ms);
 }
 
 /* ---- the threads ---- */

@@ -656,14 +656,7 @@ struct workers *workers_start(const struct worker_options *options, struct error
 }
 
 bool workers_wait(struct workers *workers, size_t timeout_ms) {
-    int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
-    int result = 0;
-    pthread_mutex_lock(&workers->lock);
-    while (workers->running > 0 && result == 0)
-        result = clock_wait(&workers->ended, &workers->lock, until_us);
-    bool all_ended = workers->running == 0;
-    pthread_mutex_unlock(&workers->lock);
-    return all_ended;
+    return clock_wait_zero(&workers->ended, &workers->lock, &workers->running, timeout_ms);
 }
 
 void workers_abandon(struct workers *workers) {

@@ -419,29 +419,17 @@ int connection_check(struct MHD_Connection *connection, const char *method, cons
     return result;
 }
 
-static void limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_counter reason,
-                  int64_t timeout_us) {
-    struct peer *peer = peer_of(connection);
-    if (peer)
-        cutoff_set(connections->cutoff, &peer->timed, reason, timeout_us);
-}
-
 void connection_begun(const struct connections *connections, struct MHD_Connection *connection) {
     struct peer *peer = peer_of(connection);
     if (peer)
         cutoff_listen(connections->cutoff, &peer->timed, false);
 }
 
-void connection_received(const struct connections *connections, struct MHD_Connection *connection) {
-    limit(connections, connection, SLOW_REQUEST, INT64_MAX);
-}
-
-void connection_replying(const struct connections *connections, struct MHD_Connection *connection, int64_t answer_us) {
-    limit(connections, connection, SLOW_READER, answer_us + (int64_t)connections->options.send_timeout_ms * 1000);
-}
-
-void connection_idle(const struct connections *connections, struct MHD_Connection *connection) {
-    limit(connections, connection, SLOW_IDLE, (int64_t)CONNECTION_IDLE_S * 1000000);
+void connection_limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_counter stage,
+                      int64_t timeout_us) {
+    struct peer *peer = peer_of(connection);
+    if (peer)
+        cutoff_set(connections->cutoff, &peer->timed, stage, timeout_us);
 }
 
 static void opened_or_closed(void *closure, struct MHD_Connection *connection, void **context,

@@ -132,12 +132,12 @@ int connection_check(struct MHD_Connection *connection, const char *method, cons
  * if the reply is not queued. */
 bool connection_queue(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
 
-/* The stages of a request: its head is complete; it is complete and will be handled; a reply is being sent, which may take
- * answer_us until it is made plus the time to read it; everything is sent. */
+/* The head of a request is complete. */
 void connection_begun(const struct connections *connections, struct MHD_Connection *connection);
-void connection_received(const struct connections *connections, struct MHD_Connection *connection);
-void connection_replying(const struct connections *connections, struct MHD_Connection *connection, int64_t answer_us);
-void connection_idle(const struct connections *connections, struct MHD_Connection *connection);
+/* From now on the connection may take this long: SLOW_REQUEST: the request is complete and will be handled; SLOW_READER: a reply is
+ * being sent; SLOW_IDLE: everything is sent. INT64_MAX: no limit. */
+void connection_limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_counter stage,
+                      int64_t timeout_us);
 
 /* ---- the certificate of HTTPS ----
  *

@@ -729,14 +729,15 @@ static enum MHD_Result queue(const struct exchange *exchange, const struct reply
 /* Hands the reply, or the beginning of a stream, to libmicrohttpd. MHD_NO: the connection must close. */
 static enum MHD_Result respond(struct exchange *exchange) {
     static const struct reply begun = {.status = STATUS_OK, .content_type = "text/event-stream", .streamed = true};
-    struct connections *connections = &exchange->http->connections;
+    const struct connections *connections = &exchange->http->connections;
+    const int64_t read_us = (int64_t)connections->options.send_timeout_ms * 1000;
     struct reply *reply = &exchange->reply;
     struct MHD_Response *response;
     if (exchange->stage == STAGE_STREAMING) { /* the workers still own the reply: the last event has the outcome */
         response = stream_response(exchange->stream);
         if (!response)
             return MHD_NO;
-        connection_replying(connections, exchange->connection, exchange->request.deadline_us - clock_us());
+        connection_limit(connections, exchange->connection, SLOW_READER, exchange->request.deadline_us - clock_us() + read_us);
         return queue(exchange, &begun, response);
     }
     if (exchange->held == 0) { /* the reply was made on this thread, which others wait for */
@@ -751,7 +752,7 @@ static enum MHD_Result respond(struct exchange *exchange) {
     if (!response)
         return MHD_NO;
     reply->body = NULL; /* the response owns it from now on */
-    connection_replying(connections, exchange->connection, 0);
+    connection_limit(connections, exchange->connection, SLOW_READER, read_us);
     enum MHD_Result queued = queue(exchange, reply, response);
     exchange->stage = STAGE_ANSWERED;
     return queued;
@@ -779,7 +780,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
     }
     if (exchange->stage == STAGE_RECEIVING) {
         count_in_flight(exchange);
-        connection_received(&http->connections, connection);
+        connection_limit(&http->connections, connection, SLOW_REQUEST, INT64_MAX);
         if (work_begin(exchange))
             return MHD_YES; /* libmicrohttpd calls this again once the connection is resumed */
     }
@@ -797,7 +798,7 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
     if (!exchange)
         return;
     *state = NULL;
-    connection_idle(&http->connections, connection);
+    connection_limit(&http->connections, connection, SLOW_IDLE, (int64_t)CONNECTION_IDLE_S * 1000000);
     const struct reply *reply = &exchange->reply;
     if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK && exchange->stage == STAGE_ANSWERED && reply->sent &&
         strcmp(exchange->method, "HEAD") != 0)
@@ -867,14 +868,7 @@ bool http_wait_chores(struct http *http, enum metrics_chore kind, size_t timeout
 }
 
 bool http_wait_idle(struct http *http, size_t timeout_ms) {
-    int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
-    int result = 0;
-    pthread_mutex_lock(&http->lock);
-    while (http->in_flight > 0 && result == 0)
-        result = clock_wait(&http->idle, &http->lock, until_us);
-    bool idle = http->in_flight == 0;
-    pthread_mutex_unlock(&http->lock);
-    return idle;
+    return clock_wait_zero(&http->idle, &http->lock, &http->in_flight, timeout_ms);
 }
 
 void http_stop(struct http *http) {

@@ -273,13 +273,7 @@ static void sleep_until(struct catalog *catalog, int64_t until_us) {
 }
 
 bool catalog_wait(struct catalog *catalog, size_t timeout_ms) {
-    int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
-    pthread_mutex_lock(&catalog->lock);
-    while (catalog->wait_count > 0 && clock_us() < until_us)
-        sleep_until(catalog, until_us);
-    bool nobody = catalog->wait_count == 0;
-    pthread_mutex_unlock(&catalog->lock);
-    return nobody;
+    return clock_wait_zero(&catalog->changed, &catalog->lock, &catalog->wait_count, timeout_ms);
 }
 
 size_t catalog_bytes(const struct catalog *catalog) {
@@ -829,15 +823,10 @@ struct catalog *catalog_create(const struct catalog_options *options, struct met
     catalog->options = *options;
     catalog->metrics = metrics;
     catalog->reloading = "none";
-    catalog->loading = (struct loading){.compute = options->compute,
-                                        .shortlist = options->shortlist,
-                                        .half_past = options->half_past,
-                                        .workers = options->workers,
-                                        .rows = options->rows,
-                                        .state_bytes = options->state_bytes,
-                                        .metrics = metrics,
-                                        .taken = &catalog->taken,
-                                        .integrity = integrity};
+    catalog->loading = options->loading;
+    catalog->loading.metrics = metrics;
+    catalog->loading.taken = &catalog->taken;
+    catalog->loading.integrity = integrity;
     pthread_mutex_init(&catalog->lock, NULL);
     clock_condition_init(&catalog->changed);
     return catalog;

@@ -41,11 +41,11 @@ static void start(struct service *service) {
     service->metrics = metrics_create(names, labels, NULL);
     service->scheduler = scheduler_create(&(struct scheduler_limits){options.queue, options.queue_work});
     const struct catalog_options models = {.folders = &options.models,
-                                           .compute = options.compute,
-                                           .shortlist = options.shortlist,
-                                           .half_past = options.half_past,
-                                           .workers = options.workers,
-                                           .rows = options.rows,
+                                           .loading.compute = options.compute,
+                                           .loading.shortlist = options.shortlist,
+                                           .loading.half_past = options.half_past,
+                                           .loading.workers = options.workers,
+                                           .loading.rows = options.rows,
                                            .most_waiting = options.queue};
     service->catalog = catalog_create(&models, service->metrics);
     static const struct name_list none;

@@ -21,7 +21,8 @@ static void setup(void) {
     static const char *const labels[] = {"other"};
     static char *names[] = {folder};
     static const struct name_list folders = {names, 1};
-    const struct catalog_options models = {.folders = &folders, .compute = "float32", .workers = 1, .rows = 16};
+    const struct catalog_options models = {
+        .folders = &folders, .loading.compute = "float32", .loading.workers = 1, .loading.rows = 16};
     log_set_level("error");
     service = (struct service){.options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20}};
     service.metrics = metrics_create(labels, 1, NULL);

@@ -22,7 +22,8 @@ static void set_folder(const char *folder) {
 
 static void setup(void) {
     static const char *const labels[] = {"other"};
-    struct catalog_options options = {.folders = &folders, .compute = "auto", .workers = 2, .rows = 4, .most_waiting = 8};
+    struct catalog_options options = {
+        .folders = &folders, .loading.compute = "auto", .loading.workers = 2, .loading.rows = 4, .most_waiting = 8};
     folders = (struct name_list){first, 1};
     set_folder("tests/golden/luong-general-gru");
     log_set_level("error");
@@ -116,8 +117,12 @@ END_TEST
 START_TEST(given_twice) {
     char once[] = "tests/golden/luong-general-gru", again[] = "tests/golden/luong-general-gru/", *twice[] = {once, again};
     const struct name_list given = {twice, 2};
-    const struct catalog_options options = {
-        .folders = &given, .directory = "tests/golden", .compute = "float32", .workers = 1, .rows = 4, .most_waiting = 8};
+    const struct catalog_options options = {.folders = &given,
+                                            .directory = "tests/golden",
+                                            .loading.compute = "float32",
+                                            .loading.workers = 1,
+                                            .loading.rows = 4,
+                                            .most_waiting = 8};
     struct catalog *other = catalog_create(&options, metrics);
     ck_assert_int_eq(catalog_open(other, NULL), 0);
     struct model_set *models = catalog_acquire(other);
@@ -201,9 +206,9 @@ START_TEST(evicted_while_requests_have_it) {
     const struct name_list none = {0};
     const struct catalog_options options = {.folders = &none,
                                             .directory = directory,
-                                            .compute = "float32",
-                                            .workers = 1,
-                                            .rows = 4,
+                                            .loading.compute = "float32",
+                                            .loading.workers = 1,
+                                            .loading.rows = 4,
                                             .most_waiting = 8,
                                             .usual = "luong-general-gru"};
     struct catalog_options plain = options;
