@@ -403,18 +403,16 @@ const struct option *option_find(const struct option_table *table, const char *a
 }
 
 const struct option *option_suggest(const struct option_table *table, const char *argument, int commands) {
-    char flags[OPTIONS_MOST][OPTION_NAME_BYTES], name[OPTION_NAME_BYTES];
+    char flag[OPTION_NAME_BYTES], name[OPTION_NAME_BYTES];
+    const struct option *nearest = NULL;
     normalize(argument, name);
     struct suggestion suggestion = {.asked = name + 2};
     for (size_t i = 0; i < table->count; i++) {
-        option_flag(&table->options[i], flags[i]);
-        if (table->options[i].commands & commands)
-            suggest(&suggestion, flags[i] + 2);
+        option_flag(&table->options[i], flag);
+        if ((table->options[i].commands & commands) && suggest(&suggestion, flag + 2))
+            nearest = &table->options[i];
     }
-    for (size_t i = 0; suggestion.nearest && i < table->count; i++)
-        if (suggestion.nearest == flags[i] + 2)
-            return &table->options[i];
-    return NULL;
+    return nearest;
 }
 
 static size_t least(size_t a, size_t b) {
@@ -438,18 +436,19 @@ size_t suggest_distance(const char *a, const char *b) {
     return table[strlen(a) % 3][width];
 }
 
-void suggest(struct suggestion *suggestion, const char *word) {
+bool suggest(struct suggestion *suggestion, const char *word) {
     size_t length = strlen(suggestion->asked);
     if (length > SUGGEST_MOST_BYTES || strlen(word) > SUGGEST_MOST_BYTES)
-        return;
+        return false;
     size_t most = length < 4 ? 0 : length < 6 ? 1 : length < 12 ? 2 : 3; /* half the letters of a short word may match by chance */
     size_t distance = suggest_distance(suggestion->asked, word);
     if (distance > most && length >= 3 && strncmp(word, suggestion->asked, length) == 0)
         distance = most; /* the beginning of a word suggests that word unless another one is nearer */
     if (distance > most || (suggestion->nearest && distance >= suggestion->distance))
-        return;
+        return false;
     suggestion->nearest = word;
     suggestion->distance = distance;
+    return true;
 }
 
 /* ---- values ---- */
@@ -474,19 +473,6 @@ static bool is_choice(const char *choices, const char *value) {
         at += strspn(at, ", ");
     }
     return false;
-}
-
-static int read_whole(const struct option *option, const char *name, const char *value, unsigned long long *number,
-                      struct error *err) {
-    char *end;
-    errno = 0;
-    *number = strtoull(value, &end, 10);
-    if (!isdigit((unsigned char)value[0]) || *end != '\0') /* strtoull accepts "-1" and " 1" */
-        return error_set(err, ERROR_INPUT, "%s must be a whole number, got \"%.60s\"", name, value);
-    if (errno == ERANGE || (double)*number < option->minimum || (double)*number > option->maximum)
-        return error_set(err, ERROR_INPUT, "%s must be between %.0f and %.0f, got %.60s", name, option->minimum, option->maximum,
-                         value);
-    return 0;
 }
 
 /* 1024 for K, Ki and KiB, 1000 for kB; and so on. 0: the unit is unknown. */
@@ -590,7 +576,6 @@ static int set_list(const struct option *option, const char *name, const char *v
 
 int option_set(const struct option *option, const char *name, const char *value, struct options *options, struct error *err) {
     void *field = (char *)options + option->offset;
-    unsigned long long number = 0;
     switch (option->kind) {
     case OPTION_CHOICE:
         if (!is_choice(option->choices, value))
@@ -599,15 +584,21 @@ int option_set(const struct option *option, const char *name, const char *value,
     case OPTION_STRING:
         return set_string(value, field, err);
     case OPTION_SIZE:
-        if (read_whole(option, name, value, &number, err) != 0)
-            return -1;
-        *(size_t *)field = (size_t)number;
+    case OPTION_SEED: {
+        char *end;
+        errno = 0;
+        unsigned long long number = strtoull(value, &end, 10);
+        if (!isdigit((unsigned char)value[0]) || *end != '\0') /* strtoull accepts "-1" and " 1" */
+            return error_set(err, ERROR_INPUT, "%s must be a whole number, got \"%.60s\"", name, value);
+        if (errno == ERANGE || (double)number < option->minimum || (double)number > option->maximum)
+            return error_set(err, ERROR_INPUT, "%s must be between %.0f and %.0f, got %.60s", name, option->minimum,
+                             option->maximum, value);
+        if (option->kind == OPTION_SIZE)
+            *(size_t *)field = (size_t)number;
+        else
+            *(uint64_t *)field = number;
         return 0;
-    case OPTION_SEED:
-        if (read_whole(option, name, value, &number, err) != 0)
-            return -1;
-        *(uint64_t *)field = number;
-        return 0;
+    }
     case OPTION_BYTES:
     case OPTION_MILLISECONDS:
     case OPTION_SECONDS:

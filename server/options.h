@@ -204,7 +204,7 @@ struct suggestion {
     const char *nearest; /* NULL: no word is similar */
     size_t distance;
 };
-void suggest(struct suggestion *suggestion, const char *word);
+bool suggest(struct suggestion *suggestion, const char *word); /* Returns whether this word is the nearest so far. */
 
 enum { SUGGEST_MOST_BYTES = 64 }; /* longer words get no suggestion */
 /* The number of letters that must be inserted, removed, replaced or swapped with the next one (optimal string alignment). Both

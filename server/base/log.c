@@ -171,9 +171,17 @@ static void line_put_text(struct line *line, const char *text) {
     line_put(line, text, strlen(text));
 }
 
-/* Puts the inside of a JSON string. Bytes that are not UTF-8 become question marks. */
-static void put_escaped(struct line *line, const char *value) {
-    size_t length = strlen(value);
+/* Puts a field, or nothing if it does not fit. In a text line a value is quoted if its end would be ambiguous. It is escaped as in
+ * JSON; bytes that are not UTF-8 become question marks. */
+static void put_field(struct line *line, const char *key, const char *value, bool number) {
+    size_t before = line->length, length = strlen(value);
+    bool json = line_format == LOG_JSON, quoted = json ? !number : *value == '\0';
+    for (const char *c = value; !json && *c; c++)
+        quoted |= (unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f || strchr("\"\\=", *c);
+    line_put_text(line, json ? before > 0 ? ",\"" : "{\"" : before > 0 ? " " : "");
+    line_put_text(line, key);
+    line_put_text(line, json ? "\":" : "=");
+    line_put_text(line, quoted ? "\"" : "");
     for (size_t at = 0, next = 0; at < length; at = next) {
         char code[8];
         unsigned char byte = (unsigned char)value[at];
@@ -188,19 +196,6 @@ static void put_escaped(struct line *line, const char *value) {
             line_put(line, value + at, next - at);
         }
     }
-}
-
-/* Puts a field, or nothing if it does not fit. In a text line a value is quoted if its end would be ambiguous. */
-static void put_field(struct line *line, const char *key, const char *value, bool number) {
-    size_t before = line->length;
-    bool json = line_format == LOG_JSON, quoted = json ? !number : *value == '\0';
-    for (const char *c = value; !json && *c; c++)
-        quoted |= (unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f || strchr("\"\\=", *c);
-    line_put_text(line, json ? before > 0 ? ",\"" : "{\"" : before > 0 ? " " : "");
-    line_put_text(line, key);
-    line_put_text(line, json ? "\":" : "=");
-    line_put_text(line, quoted ? "\"" : "");
-    put_escaped(line, value);
     line_put_text(line, quoted ? "\"" : "");
     if (line->full)
         line->length = before;

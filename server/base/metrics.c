@@ -287,8 +287,8 @@ enum place {
 
 /* The current values. */
 struct now {
-    const struct metrics_state *state;
-    size_t queue_depth, queue_depths[PRIORITIES], model_bytes, model_memory, cache_bytes, lines_dropped, fetching;
+    struct metrics_state state;
+    size_t queue_depth, lines_dropped;
 };
 
 struct family {
@@ -300,20 +300,6 @@ struct family {
     const char *key;      /* label */
     const char *const *values;
 };
-
-static void write_endpoints(FILE *out, const struct family *family, const struct metrics *metrics) {
-    for (size_t i = 0; i < metrics->endpoint_count; i++) {
-        const struct endpoint_metrics *endpoint = &metrics->endpoints[i];
-        const char *label = metrics->endpoint_names[i];
-        if (family->place == DURATIONS)
-            put_histogram(out, family->name, (struct label){"endpoint", label}, &endpoint->durations);
-        for (size_t j = 0; family->place == REQUESTS && j < STATUS_COUNT; j++) {
-            unsigned long long count = counter_load(&endpoint->requests[j]);
-            if (count > 0)
-                fprintf(out, "alignd_%s{endpoint=\"%s\",code=\"%u\"} %llu\n", family->name, label, statuses[j], count);
-        }
-    }
-}
 
 /* Writes the properties of a model in service, if it is in memory. */
 static void write_served(FILE *out, const struct family *family, const struct metrics_served *model) {
@@ -361,7 +347,7 @@ static const struct family families[] = {
     {"requests_total", COUNTER, "Requests answered; code 499: the client left first.", AS(REQUESTS)},
     {"request_duration_seconds", HISTOGRAM, "From the first byte of a request to the last of its reply.", AS(DURATIONS)},
     {"queue_depth", GAUGE, "Sentences waiting.", NOW(queue_depth)},
-    {"queue_priority_depth", GAUGE, "Sentences waiting, by priority.", EACH_NOW(queue_depths, "priority", priority_names)},
+    {"queue_priority_depth", GAUGE, "Sentences waiting, by priority.", EACH_NOW(state.queue_depth, "priority", priority_names)},
     {"sentences_admitted_total", COUNTER, "Sentences taken from the queue to be decoded, by priority.",
      EACH(admitted, "priority", priority_names)},
     {"queue_duration_seconds", HISTOGRAM, "Time that a sentence waited in the queue.", ONE(queue)},
@@ -391,8 +377,8 @@ static const struct family families[] = {
     {"model_load_duration_seconds", GAUGE, "Time it took to load a model and warm it up.", AS(LOAD_DURATIONS)},
     {"model_info", GAUGE, "The models in memory.", AS(INFO)},
     {"model_loaded", GAUGE, "1: the model is in memory; 0: it is loaded on demand.", AS(LOADED)},
-    {"models_bytes", GAUGE, "Memory of the models.", NOW(model_bytes)},
-    {"model_memory_bytes", GAUGE, "Limit on the memory of all models; 0: no limit.", NOW(model_memory)},
+    {"models_bytes", GAUGE, "Memory of the models.", NOW(state.model_bytes)},
+    {"model_memory_bytes", GAUGE, "Limit on the memory of all models; 0: no limit.", NOW(state.model_memory)},
     {"model_sets", GAUGE, "Sets of models in memory: in service, being loaded, or still used by older requests.",
      ONE(gauges[GAUGE_MODEL_SETS])},
     {"models_reloads_total", COUNTER, "Completed reloads of the models.", EACH(counts[RELOAD_FAILED], "result", results)},
@@ -400,11 +386,11 @@ static const struct family families[] = {
     {"model_fetches_total", COUNTER, "Downloads of models that have ended.", EACH(counts[DOWNLOAD_FAILED], "result", results)},
     {"model_evictions_total", COUNTER, "Models fetched on demand that were deleted to make room for others.",
      ONE(counts[MODEL_EVICTED])},
-    {"models_fetching", GAUGE, "Models being downloaded, or waiting for their turn.", NOW(fetching)},
+    {"models_fetching", GAUGE, "Models being downloaded, or waiting for their turn.", NOW(state.fetching)},
     {"model_unloads_total", COUNTER, "Models unloaded because they were idle or room was needed.", ONE(counts[MODEL_UNLOADED])},
     {"cache_hits_total", COUNTER, "Requests answered from the answer cache.", ONE(cache_hits)},
     {"cache_misses_total", COUNTER, "Requests that could be cached, but were not found in the answer cache.", ONE(cache_misses)},
-    {"cache_bytes", GAUGE, "Memory of the answer cache.", NOW(cache_bytes)},
+    {"cache_bytes", GAUGE, "Memory of the answer cache.", NOW(state.cache_bytes)},
     {"log_lines_dropped_total", COUNTER, "Log lines dropped because stderr was not read in time.", NOW(lines_dropped)},
     {"build_info", GAUGE, "The running version.", AS(BUILD)},
 };
@@ -426,7 +412,7 @@ static void put_value(FILE *out, const struct family *family, struct label label
 
 static void write_family(FILE *out, const struct family *family, const struct metrics *metrics, const struct now *now) {
     static const char *const types[] = {"counter", "gauge", "histogram"};
-    const struct metrics_state *state = now->state;
+    const struct metrics_state *state = &now->state;
     fprintf(out, "# HELP alignd_%s %s\n# TYPE alignd_%s %s\n", family->name, family->help, family->name, types[family->type]);
     if (family->place == IN_METRICS || family->place == IN_NOW) {
         const void *values = (family->place == IN_NOW ? (const char *)now : (const char *)metrics) + family->offset;
@@ -434,8 +420,18 @@ static void write_family(FILE *out, const struct family *family, const struct me
             put_value(out, family, (struct label){NULL, NULL}, values, 0);
         for (size_t i = 0; i < family->count; i++)
             put_value(out, family, (struct label){family->key, family->values[i]}, values, i);
-    } else if (family->place == REQUESTS || family->place == DURATIONS) {
-        write_endpoints(out, family, metrics);
+    } else if (family->place == DURATIONS) {
+        for (size_t i = 0; i < metrics->endpoint_count; i++)
+            put_histogram(out, family->name, (struct label){"endpoint", metrics->endpoint_names[i]},
+                          &metrics->endpoints[i].durations);
+    } else if (family->place == REQUESTS) {
+        for (size_t i = 0; i < metrics->endpoint_count * STATUS_COUNT; i++) {
+            size_t endpoint = i / STATUS_COUNT, status = i % STATUS_COUNT;
+            unsigned long long count = counter_load(&metrics->endpoints[endpoint].requests[status]);
+            if (count > 0)
+                fprintf(out, "alignd_%s{endpoint=\"%s\",code=\"%u\"} %llu\n", family->name, metrics->endpoint_names[endpoint],
+                        statuses[status], count);
+        }
     } else if (family->place == BUILD) {
         fprintf(out, "alignd_%s{version=\"%s\"} 1\n", family->name, ALIGND_VERSION);
     } else {
@@ -453,23 +449,6 @@ static void write_family(FILE *out, const struct family *family, const struct me
 
 static void write_of_process(FILE *out, const char *name, const char *type, const char *help, double value) {
     fprintf(out, "# HELP process_%s %s\n# TYPE process_%s %s\nprocess_%s %.15g\n", name, help, name, type, name, value);
-}
-
-/* Seconds from boot to the start of this process: field 22 of /proc/self/stat. The second field is in parentheses and may contain
- * spaces. */
-static double start_after_boot(void) {
-    char line[1024];
-    FILE *file = fopen("/proc/self/stat", "re");
-    if (!file)
-        return -1;
-    size_t length = fread(line, 1, sizeof line - 1, file);
-    fclose(file);
-    line[length] = '\0';
-    const char *at = strrchr(line, ')');
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    unsigned long long ticks;
-    return at && sscanf(at, "%llu", &ticks) == 1 ? (double)ticks / (double)sysconf(_SC_CLK_TCK) : -1;
 }
 
 static double seconds(clockid_t clock) {
@@ -501,10 +480,21 @@ static void write_process(FILE *out) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         write_of_process(out, "max_fds", "gauge", "Maximum number of open file descriptors.", (double)limit.rlim_cur);
-    double after_boot = start_after_boot();
-    if (after_boot >= 0)
+
+    /* Field 22 of /proc/self/stat is the time from boot to the start of this process. The second field is in parentheses and may
+     * contain spaces. */
+    char line[1024];
+    file = fopen("/proc/self/stat", "re");
+    line[file ? fread(line, 1, sizeof line - 1, file) : 0] = '\0';
+    if (file)
+        fclose(file);
+    const char *at = strrchr(line, ')');
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    unsigned long long ticks;
+    if (at && sscanf(at, "%llu", &ticks) == 1)
         write_of_process(out, "start_time_seconds", "gauge", "Start of the process since the Unix epoch.",
-                         seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME) + after_boot);
+                         seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME) + (double)ticks / (double)sysconf(_SC_CLK_TCK));
 }
 
 int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length,
@@ -514,14 +504,9 @@ int metrics_write(const struct metrics *metrics, const struct metrics_state *sta
     FILE *out = open_memstream(&buffer, &size);
     if (!out)
         return error_memory(err);
-    struct now now = {.state = state,
-                      .model_bytes = state->model_bytes,
-                      .model_memory = state->model_memory,
-                      .cache_bytes = state->cache_bytes,
-                      .fetching = state->fetching,
-                      .lines_dropped = (size_t)log_lines_dropped()};
+    struct now now = {.state = *state, .lines_dropped = (size_t)log_lines_dropped()};
     for (size_t i = 0; i < PRIORITIES; i++)
-        now.queue_depth += now.queue_depths[i] = state->queue_depth[i];
+        now.queue_depth += state->queue_depth[i];
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         write_family(out, &families[i], metrics, &now);
     write_process(out);

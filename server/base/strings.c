@@ -123,19 +123,9 @@ void writer_end_array(struct writer *w) {
 
 /* ---- strings ---- */
 
-static void put_escaped(struct writer *w, char byte) {
-    static const char names[] = "\"\"\\\\\bb\ff\nn\rr\tt";
-    for (const char *name = names; *name; name += 2) {
-        if (byte == *name) {
-            writer_append(w, (const char[]){'\\', name[1]}, 2);
-            return;
-        }
-    }
-    writer_append(w, (const char[]){'\\', 'u', '0', '0', capitals[byte >> 4], capitals[byte & 15]}, 6);
-}
-
 void writer_string_of(struct writer *w, const char *key, const char *bytes, size_t length) {
-    unsigned char all = 0; /* the OR of all bytes: only text outside ASCII can be invalid UTF-8 */
+    static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: a character, and what follows a backslash */
+    unsigned char all = 0;                                   /* the OR of all bytes: only text outside ASCII can be invalid UTF-8 */
     put_key(w, key);
     writer_append(w, "\"", 1);
     for (size_t at = 0; at < length;) {
@@ -143,9 +133,15 @@ void writer_string_of(struct writer *w, const char *key, const char *bytes, size
         for (; end < length && (unsigned char)bytes[end] >= 0x20 && bytes[end] != '"' && bytes[end] != '\\'; end++)
             all |= (unsigned char)bytes[end];
         writer_append(w, bytes + at, end - at);
-        at = end;
-        if (at < length)
-            put_escaped(w, bytes[at++]);
+        at = end + 1;
+        if (end == length)
+            break;
+        char byte = bytes[end];
+        const char *escape = byte ? strchr(escapes, byte) : NULL;
+        if (escape)
+            writer_append(w, (const char[]){'\\', escape[1]}, 2);
+        else
+            writer_append(w, (const char[]){'\\', 'u', '0', '0', capitals[byte >> 4], capitals[byte & 15]}, 6);
     }
     writer_append(w, "\"", 1);
     if (all >= 0x80 && !utf8_valid(bytes, length))
