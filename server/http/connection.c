@@ -492,10 +492,6 @@ int connections_start(struct connections *connections, const struct connections_
     return connections->cutoff ? 0 : -1;
 }
 
-void connections_stop(struct connections *connections) {
-    cutoff_free(connections->cutoff);
-}
-
 void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
     struct connections *connections = gate->connections;
     const struct connections_options *options = &connections->options;

@@ -98,8 +98,8 @@ struct connections_options {
 struct connections {
     struct connections_options options;
     size_t most, most_admin; /* at the same time, on the addresses of each kind */
-    struct cutoff *cutoff;
-    struct tls *tls; /* NULL: no HTTPS */
+    struct cutoff *cutoff;   /* its owner frees it */
+    struct tls *tls;         /* NULL: no HTTPS */
 };
 
 /* The connections of one listening socket share it. */
@@ -114,8 +114,6 @@ struct gate {
  * Returns -1 with ERROR_MEMORY. */
 int connections_start(struct connections *connections, const struct connections_options *options, struct metrics *metrics,
                       struct error *err);
-/* No connection may be left. Accepts a zeroed struct. */
-void connections_stop(struct connections *connections);
 
 /* items [CONNECTION_OPTIONS]: libmicrohttpd's options for each connection, and MHD_OPTION_END; for MHD_OPTION_ARRAY. gate must
  * outlive the daemon. */

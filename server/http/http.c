@@ -879,7 +879,7 @@ void http_stop(struct http *http) {
             ;
     }
     http_listeners_stop(http->listeners);
-    connections_stop(&http->connections);
+    cutoff_free(http->connections.cutoff);
     tls_free(http->tls);
     chores_free(http->chores);
     watch_free(http->watch);

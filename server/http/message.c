@@ -496,8 +496,9 @@ struct headed {
     bool failed;
 };
 
+/* value: NULL: nothing is added. */
 static void add_header(struct headed *headed, const char *name, const char *value) {
-    if (MHD_add_response_header(headed->response, name, value) != MHD_YES)
+    if (value && MHD_add_response_header(headed->response, name, value) != MHD_YES)
         headed->failed = true;
 }
 
@@ -545,8 +546,7 @@ static void add_file_name(struct headed *headed, const char *name) {
 int headers_add(const struct heading *heading, struct MHD_Response *response) {
     struct headed headed = {.response = response};
     const struct reply *reply = heading->reply;
-    if (reply->content_type)
-        add_header(&headed, "Content-Type", reply->content_type);
+    add_header(&headed, "Content-Type", reply->content_type);
     if (reply->retry_after_s > 0) {
         char seconds[16];
         snprintf(seconds, sizeof seconds, "%u", reply->retry_after_s);
@@ -554,12 +554,9 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     }
     /* Replies that may need a key, and files of clients, are private: no cache may keep them. Caches keep replies to GET only. */
     bool asks = strcmp(heading->method, "GET") == 0 || strcmp(heading->method, "HEAD") == 0;
-    if (asks && (*reply->file_name || (heading->route && heading->route->access != ACCESS_OPEN)))
-        add_header(&headed, "Cache-Control", "no-store");
-    else if (reply->streamed || reply->etag)
-        add_header(&headed, "Cache-Control", "no-cache");
-    if (reply->streamed)
-        add_header(&headed, "X-Accel-Buffering", "no"); /* tells nginx not to buffer */
+    bool own = *reply->file_name || (heading->route && heading->route->access != ACCESS_OPEN);
+    add_header(&headed, "Cache-Control", asks && own ? "no-store" : reply->streamed || reply->etag ? "no-cache" : NULL);
+    add_header(&headed, "X-Accel-Buffering", reply->streamed ? "no" : NULL); /* tells nginx not to buffer */
     if (*reply->file_name)
         add_file_name(&headed, reply->file_name);
     if (reply->warnings) {
@@ -567,29 +564,24 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
         api_name_warnings(reply, warnings);
         add_header(&headed, "X-Alignd-Warnings", warnings);
     }
-    if (reply->location)
-        add_header(&headed, "Location", reply->location);
+    add_header(&headed, "Location", reply->location);
     if (reply->etag) { /* the compressed body is equivalent but not identical, so both can share only a weak tag */
         char tag[TAG_BYTES];
         snprintf(tag, sizeof tag, "%s%s", reply->compressed ? "W/" : "", reply->etag);
         add_header(&headed, "ETag", tag);
     }
-    if (reply->compressed)
-        add_header(&headed, "Content-Encoding", "gzip");
+    add_header(&headed, "Content-Encoding", reply->compressed ? "gzip" : NULL);
     if (reply->compressed || compress_is_worthwhile(reply))
         add_header(&headed, "Vary", "Accept-Encoding"); /* caches must not send it to clients that accept the other form */
-    if (reply->policy)
-        add_header(&headed, "Content-Security-Policy", reply->policy);
+    add_header(&headed, "Content-Security-Policy", reply->policy);
     add_header(&headed, "X-Content-Type-Options", "nosniff");
     if (reply->status == STATUS_METHOD || reply->status == STATUS_NO_CONTENT)
         add_methods(&headed, "Allow", heading->route);
-    if (reply->status == STATUS_UNAUTHORIZED)
-        add_header(&headed, "WWW-Authenticate", "Bearer realm=\"alignd\"");
+    add_header(&headed, "WWW-Authenticate", reply->status == STATUS_UNAUTHORIZED ? "Bearer realm=\"alignd\"" : NULL);
     if (reply->close || service_state(heading->service) == SERVICE_DRAINING)
         add_header(&headed, "Connection", "close");
     add_header(&headed, "X-Request-Id", heading->id);
-    if (*heading->trace)
-        add_header(&headed, "traceparent", heading->trace);
+    add_header(&headed, "traceparent", *heading->trace ? heading->trace : NULL);
     add_cors(heading, &headed);
     return headed.failed ? -1 : 0;
 }
