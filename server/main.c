@@ -22,7 +22,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_SKIPPED = 3, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FILES = 1024, KEPT_SENT_S = 60 };
+enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FILES = 1024, KEPT_SENT_S = 60 };
 
 /* ---- signals ---- */
 
@@ -50,32 +50,6 @@ static void *signals_run(void *unused) {
         sem_post(&signals.arrived);
     }
     return NULL;
-}
-
-/* Call this before any thread starts, because threads inherit the blocked signals. Until the thread has been joined, the second
- * SIGTERM or SIGINT ends the process at once, with EXIT_FAILURE. SIGUSR1 and SIGUSR2 do nothing. */
-static int signals_start(struct error *err) {
-    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
-    sem_init(&signals.arrived, 0, 0);
-    sigemptyset(&signals.awaited);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaddset(&signals.awaited, numbers[i]);
-    pthread_sigmask(SIG_BLOCK, &signals.awaited, NULL);
-    if (pthread_create(&signals.thread, NULL, signals_run, NULL) != 0)
-        return error_set(err, ERROR_MEMORY, "cannot start the thread that waits for signals");
-    return 0;
-}
-
-/* Waits for SIGHUP, several of which count as one, or the first SIGTERM or SIGINT, which it returns from then on. */
-static int signals_wait(void) {
-    for (;;) {
-        int number = atomic_load(&signals.stop);
-        if (number != 0)
-            return number;
-        if (atomic_exchange(&signals.reload, false))
-            return SIGHUP;
-        sem_wait(&signals.arrived); /* after an interruption, both are checked again */
-    }
 }
 
 /* ---- reloading ---- */
@@ -240,8 +214,12 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
         tell_ready(daemon, address);
         sd_notify(0, "READY=1");
         int number;
-        while ((number = signals_wait()) == SIGHUP)
-            reload_all(daemon, http);
+        while ((number = atomic_load(&signals.stop)) == 0) {
+            if (atomic_exchange(&signals.reload, false)) /* several of them count as one */
+                reload_all(daemon, http);
+            else
+                sem_wait(&signals.arrived); /* after an interruption, both are checked again */
+        }
         log_event(LOG_INFO, "draining", log_text("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
         *clean = drain(daemon, http, workers);
     }
@@ -360,9 +338,10 @@ static int serve(const struct options *options, const struct shipped *shipped, b
 /* ---- commands ---- */
 
 /* Prints the line to stdout, for appending it to the file, and the key to stderr, the only time it is shown. */
-static int make_key(const struct options *options, struct error *err) {
+static int key_command(struct options *options, int *status, struct error *err) {
     char secret[KEY_SECRET_BYTES], line[KEY_LINE_BYTES];
     enum key_role role = KEY_USER;
+    (void)status;
     keys_parse_role(options->role, &role);
     if (keys_make(options->name, role, options->limits, secret, line, err) != 0)
         return -1;
@@ -370,6 +349,12 @@ static int make_key(const struct options *options, struct error *err) {
         return error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
     fprintf(stderr, "The key of %s, which will not be shown again: %s\n", options->name, secret);
     return 0;
+}
+
+static int health_command(struct options *options, int *status, struct error *err) {
+    (void)status;
+    return health_ask(options->admin_address ? options->admin_address : options->address, options->path, options->tls_cert != NULL,
+                      HEALTH_TIMEOUT_MS, err);
 }
 
 /* Serves the models that came with alignd, and those that were downloaded. The first one answers requests that name neither a model
@@ -399,12 +384,22 @@ static int serve_shipped(struct options *options, struct shipped *shipped, struc
     return 0;
 }
 
-static int run_daemon(struct options *options, int *status, struct error *err) {
+/* Signals are blocked before any thread starts, because threads inherit this. Until the daemon has stopped, the second SIGTERM or
+ * SIGINT ends the process at once, with EXIT_FAILURE; SIGUSR1 and SIGUSR2 do nothing. */
+static int serve_command(struct options *options, int *status, struct error *err) {
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
     bool clean = true, named = options->models.count > 0 || options->directory;
     struct shipped shipped = {0};
     int result = named ? named_models_find(options, err) : serve_shipped(options, &shipped, err);
-    if (result == 0)
-        result = signals_start(err);
+    if (result == 0) {
+        sem_init(&signals.arrived, 0, 0);
+        sigemptyset(&signals.awaited);
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            sigaddset(&signals.awaited, numbers[i]);
+        pthread_sigmask(SIG_BLOCK, &signals.awaited, NULL);
+        if (pthread_create(&signals.thread, NULL, signals_run, NULL) != 0)
+            result = error_set(err, ERROR_MEMORY, "cannot start the thread that waits for signals");
+    }
     if (result == 0) {
         result = serve(options, &shipped, &clean, err);
         atomic_store(&signals.ending, true);
@@ -418,37 +413,22 @@ static int run_daemon(struct options *options, int *status, struct error *err) {
     return result;
 }
 
-/* status: the exit status if nothing fails, or if it is not EXIT_SUCCESS, of what failed. */
-static int run_command(struct options *options, int *status, struct error *err) {
-    switch (options->command) {
-    case COMMAND_SERVE:
-        return run_daemon(options, status, err);
-    case COMMAND_KEY:
-        return make_key(options, err);
-    case COMMAND_HEALTH:
-        return health_ask(options->admin_address ? options->admin_address : options->address, options->path,
-                          options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
-    case COMMAND_PACK:
-        return named_models_find(options, err) == 0 ? pack_command(options, err) : -1;
-    case COMMAND_SHORTLIST:
-        return named_models_find(options, err) == 0 ? shortlist_command(options, err) : -1;
-    case COMMAND_IMPORT:
-        return import_command(options, status, err);
-    case COMMAND_GET:
-        return get_command(options, status, err);
-    case COMMAND_MODELS:
-        return models_command(options, status, err);
-    case COMMAND_REMOVE:
-        return remove_command(options, status, err);
-    case COMMAND_TRANSLATE:
-    case COMMAND_ATTENTION:
-        break;
-    }
-    size_t skipped = 0;
-    int result = named_models_find(options, err) == 0 ? offline_run(options, &skipped, err) : -1;
-    *status = result == 0 && skipped > 0 ? EXIT_SKIPPED : EXIT_SUCCESS;
-    return result;
-}
+static const struct {
+    enum command command;
+    int (*run)(struct options *options, int *status, struct error *err);
+} commands[] = {
+    {COMMAND_SERVE, serve_command},
+    {COMMAND_TRANSLATE, offline_command},
+    {COMMAND_ATTENTION, offline_command},
+    {COMMAND_KEY, key_command},
+    {COMMAND_HEALTH, health_command},
+    {COMMAND_PACK, pack_command},
+    {COMMAND_SHORTLIST, shortlist_command},
+    {COMMAND_IMPORT, import_command},
+    {COMMAND_GET, get_command},
+    {COMMAND_MODELS, models_command},
+    {COMMAND_REMOVE, remove_command},
+};
 
 static int print(const char *text) {
     return text && fputs(text, stdout) >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -480,7 +460,10 @@ int main(int argc, char **argv) {
             log_set_level(options.log_level);
         if (options.log_format)
             log_set_format(options.log_format);
-        int result = run_command(&options, &status, &error);
+        size_t command = 0;
+        while (commands[command].command != options.command)
+            command++;
+        int result = commands[command].run(&options, &status, &error);
         if (result != 0 && options.log_format && strcmp(options.log_format, "json") == 0) {
             log_event(LOG_ERROR, "failed", log_text("message", error.message));
         } else if (result != 0) {

@@ -235,7 +235,7 @@ static int get_all(const struct options *options, const char *into, int *status,
     return first == GET_DONE ? check_written(err) : -1;
 }
 
-int get_command(const struct options *options, int *status, struct error *err) {
+int get_command(struct options *options, int *status, struct error *err) {
     char into[MODEL_PATH_BYTES];
     *status = EXIT_FAILURE;
     if (installed_place(options->into ? options->into : options->directory, true, into, err) != 0)
@@ -260,7 +260,7 @@ static void print_model(const struct installed *model, const char *from) {
            *model->origin.licence ? model->origin.licence : "see README.md");
 }
 
-int models_command(const struct options *options, int *status, struct error *err) {
+int models_command(struct options *options, int *status, struct error *err) {
     char place[MODEL_PATH_BYTES];
     struct installed_list found = {NULL, 0};
     struct shipped shipped = {.directory = NULL};
@@ -286,7 +286,7 @@ int models_command(const struct options *options, int *status, struct error *err
     return check_written(err);
 }
 
-int remove_command(const struct options *options, int *status, struct error *err) {
+int remove_command(struct options *options, int *status, struct error *err) {
     char place[MODEL_PATH_BYTES];
     *status = EXIT_FAILURE;
     if (installed_place(options->directory, true, place, err) != 0)
@@ -321,7 +321,10 @@ static int pack_folder(const struct translator_options *choices, struct integrit
     return result;
 }
 
-int pack_command(const struct options *options, struct error *err) {
+int pack_command(struct options *options, int *status, struct error *err) {
+    (void)status;
+    if (named_models_find(options, err) != 0)
+        return -1;
     const struct translator_options choices = {.compute = options->compute, .shortlist = options->shortlist, .pack = true};
     struct integrity *integrity = integrity_create();
     int result = integrity ? 0 : error_memory(err);
@@ -338,7 +341,7 @@ int pack_command(const struct options *options, struct error *err) {
 
 /* ---- alignd import ---- */
 
-int import_command(const struct options *options, int *status, struct error *err) {
+int import_command(struct options *options, int *status, struct error *err) {
     struct import_made made;
     const struct import_options asked = {.paths = (const char *const *)options->paths.names,
                                          .path_count = options->paths.count,
@@ -499,8 +502,11 @@ static int lock_folder(const char *folder, struct error *err) {
     return -1;
 }
 
-int shortlist_command(const struct options *options, struct error *err) {
+int shortlist_command(struct options *options, int *status, struct error *err) {
     static const char *const changed[] = {"config.json", "shortlist.safetensors"};
+    (void)status;
+    if (named_models_find(options, err) != 0)
+        return -1;
     const char *folder = options->models.names[0];
     const struct pieces_wanted wanted = {options->share, options->count};
     struct error inner = {0};

@@ -21,7 +21,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DIRECTIONS = 2, WINDOW_FACTOR = 4, MIN_WINDOW = 256, PROGRESS_US = 250000, READ_BYTES = 1 << 16, ARENA_BLOCK_BYTES = 4096 };
+enum {
+    EXIT_SKIPPED = 3,
+    DIRECTIONS = 2,
+    WINDOW_FACTOR = 4,
+    MIN_WINDOW = 256,
+    PROGRESS_US = 250000,
+    READ_BYTES = 1 << 16,
+    ARENA_BLOCK_BYTES = 4096
+};
 
 /* A batch run. */
 struct offline {
@@ -686,8 +694,10 @@ static int make_protection(struct offline *run, struct arena *arena, struct erro
     return 0;
 }
 
-int offline_run(const struct options *options, size_t *skipped, struct error *err) {
+int offline_command(struct options *options, int *status, struct error *err) {
     static const char *const labels[] = {"none"};
+    if (named_models_find(options, err) != 0)
+        return -1;
     struct offline run = {.options = options, .directions = options->models.count};
     struct metrics *metrics = metrics_create(labels, 1, err); /* nothing reads them */
     struct arena arena;
@@ -703,13 +713,14 @@ int offline_run(const struct options *options, size_t *skipped, struct error *er
     if (result == 0)
         result = run_with_models(&run, metrics, err);
     arena_done(&arena);
-    *skipped = run.skipped;
     if (run.target)
         fclose(run.target);
 
     int closed = outfile_close(&run.output, result == 0, err);
     scheduler_free(run.scheduler);
     metrics_free(metrics);
+    if (result == 0 && closed == 0 && run.skipped > 0)
+        *status = EXIT_SKIPPED;
     return result == 0 ? closed : result;
 }
 

@@ -281,9 +281,12 @@ bool links_merge(const struct links_kind *kind, struct word_matrix *words, const
     return true;
 }
 
-/* exp(-TENSION d), where d is the distance between the words' middles and each text is 1 long; rows sum to 1. */
-static void pull_to_diagonal(struct word_matrix *words) {
-    for (size_t i = 0; i < words->target_count; i++) {
+void links_prepare(const struct links_kind *kind, struct word_matrix *words, bool diagonal) {
+    if (!kind->balanced || words->target_count * words->source_count == 0)
+        return;
+    scale_rows(words);
+    for (size_t i = 0; diagonal && i < words->target_count; i++) {
+        /* Factors exp(-TENSION d), where d is the distance between the words' middles and each text is 1 long; they sum to 1. */
         float *row = words->weights + i * words->source_count;
         double middle = ((double)i + 0.5) / (double)words->target_count, sum = 0;
         for (size_t j = 0; j < words->source_count; j++)
@@ -291,14 +294,6 @@ static void pull_to_diagonal(struct word_matrix *words) {
         for (size_t j = 0; j < words->source_count; j++)
             row[j] *= (float)(exp(-TENSION * fabs(middle - ((double)j + 0.5) / (double)words->source_count)) / sum);
     }
-}
-
-void links_prepare(const struct links_kind *kind, struct word_matrix *words, bool diagonal) {
-    if (!kind->balanced || words->target_count * words->source_count == 0)
-        return;
-    scale_rows(words);
-    if (diagonal)
-        pull_to_diagonal(words);
     for (size_t i = 0; i < words->target_count * words->source_count; i++)
         words->weights[i] += LEAST_WEIGHT;
     for (int round = 0; round < BALANCING_ROUNDS; round++) {

@@ -236,22 +236,6 @@ static bool is_unknown(const struct admission_load *load) {
     return load->step.by_rows.weight <= 0 && main->rows + main->new_rows + express->rows + express->new_rows > 0;
 }
 
-/* before, after: the work without and with the sentence in question. former: the load without it. */
-static bool within_target(struct admission *admission, const struct admission_load *former, const struct work *before,
-                          const struct work *after, enum admission_share share) {
-    if (admission->target_us <= 0 || before->rows == 0)
-        return true;
-    if (is_unknown(former))
-        return false;
-    bool encoding = before->tokens > 0; /* the first sentence to be encoded always fits */
-    double most_us = limit_us(admission, after), spare_us = SPARE * most_us;
-    double us = after->step_us + (encoding ? after->encode_us : 0);
-    double before_us = before->step_us + (encoding ? before->encode_us : 0);
-    if (us <= most_us - (share == ADMISSION_MOST ? spare_us : 0))
-        return true;
-    return share == ADMISSION_NEWCOMER && add_over(admission, us - before_us, spare_us);
-}
-
 static void add_claim(struct admission_load *load, struct admission_rows *part, size_t rows, size_t tokens) {
     part->new_rows += rows;
     part->new_past += past_of(load, rows, tokens);
@@ -270,26 +254,20 @@ bool admission_claim(struct admission *admission, struct admission_load *load, s
         return false;
     add_claim(load, &load->main, rows, tokens);
     struct work after = sum_work(admission, load);
-    if (within_target(admission, &former, &before, &after, share)) {
-        use(admission, load);
-        return true;
+    bool fits = admission->target_us <= 0 || before.rows == 0;
+    if (!fits && !is_unknown(&former)) {
+        bool encoding = before.tokens > 0; /* the first sentence to be encoded always fits */
+        double most_us = limit_us(admission, &after), spare_us = SPARE * most_us;
+        double us = after.step_us + (encoding ? after.encode_us : 0);
+        double before_us = before.step_us + (encoding ? before.encode_us : 0);
+        fits = us <= most_us - (share == ADMISSION_MOST ? spare_us : 0) ||
+               (share == ADMISSION_NEWCOMER && add_over(admission, us - before_us, spare_us));
     }
-    *load = former;
-    return false;
-}
-
-/* own: the work of its client, including the sentence's. The lane has as many rows as take its time, as far as that is known. */
-static bool within_lane(struct admission *admission, const struct admission_load *former, const struct work *before,
-                        const struct work *after, size_t own) {
-    size_t rows = admission->max_rows / ADMISSION_EXPRESS_SHARE, least = rows < EXPRESS_LEAST ? rows : EXPRESS_LEAST;
-    double each_us = after->express_us / (double)after->express_rows, most_us = EXPRESS * limit_us(admission, after);
-    if (admission->target_us > 0 && each_us * (double)rows > most_us)
-        rows = each_us * (double)least >= most_us ? least : (size_t)(most_us / each_us);
-    size_t most = rows * EXPRESS_TOKENS;
-    if (is_unknown(former) || after->express_rows > rows || after->express_work > most || own > most - after->express_work)
-        return false;
-    double encode_us = after->encode_us - before->encode_us;
-    return admission->target_us <= 0 || before->tokens == 0 || add_over(admission, encode_us, most_us);
+    if (fits)
+        use(admission, load);
+    else
+        *load = former;
+    return fits;
 }
 
 bool admission_claim_express(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, size_t own) {
@@ -297,12 +275,22 @@ bool admission_claim_express(struct admission *admission, struct admission_load 
     struct work before = sum_work(admission, load);
     add_claim(load, &load->express, rows, tokens);
     struct work after = sum_work(admission, load);
-    if (within_lane(admission, &former, &before, &after, own + rows * tokens)) {
+
+    /* The lane has as many rows as take its time, as far as that is known. */
+    size_t lane = admission->max_rows / ADMISSION_EXPRESS_SHARE, least = lane < EXPRESS_LEAST ? lane : EXPRESS_LEAST;
+    double each_us = after.express_us / (double)after.express_rows, most_us = EXPRESS * limit_us(admission, &after);
+    if (admission->target_us > 0 && each_us * (double)lane > most_us)
+        lane = each_us * (double)least >= most_us ? least : (size_t)(most_us / each_us);
+    size_t most = lane * EXPRESS_TOKENS, all = own + rows * tokens; /* all: the work of its client, including the sentence's */
+    bool fits =
+        !is_unknown(&former) && after.express_rows <= lane && after.express_work <= most && all <= most - after.express_work;
+    if (fits && admission->target_us > 0 && before.tokens > 0)
+        fits = add_over(admission, after.encode_us - before.encode_us, most_us);
+    if (fits)
         use(admission, load);
-        return true;
-    }
-    *load = former;
-    return false;
+    else
+        *load = former;
+    return fits;
 }
 
 /* ---- workers ---- */
@@ -452,23 +440,6 @@ static void note_encoded(struct slot *slot, int64_t duration_us) {
     slot->encoding_us = 0;
 }
 
-/* The sentences for one model among the jobs taken enter its batch together. */
-static void admit_to(struct worker *worker, struct slot *slot, struct job *jobs) {
-    size_t count = 0, tokens = 0;
-    for (struct job *job = jobs; job; job = job->next) {
-        if (job->model == slot->model) {
-            worker->admitted[count++] = job_sentence(job);
-            tokens += job->tokens;
-        }
-    }
-    if (count == 0)
-        return;
-    int64_t began_us = clock_us();
-    batch_admit(slot->batch, worker->admitted, count);
-    slot->encoding_tokens += tokens;
-    note_encoded(slot, clock_us() - began_us);
-}
-
 /* Makes the sentences of the jobs of lean requests, and admits the jobs in their order. Jobs that have no sentence, since it cannot
  * be made or their request is cancelled, may have been claimed. When they end, their models must not be in use any more, since the
  * models may then be freed. */
@@ -510,10 +481,26 @@ static void admit(struct worker *worker, struct job *jobs) {
         job_gives_up(job);
         end_job(job);
     }
-    size_t count;
-    struct admission_load *const *loads = admission_loads(worker->admission, &count);
-    for (size_t i = 0; fresh && i < count; i++)
-        admit_to(worker, loads[i]->owner, fresh);
+
+    /* The sentences for one model enter its batch together. */
+    size_t load_count;
+    struct admission_load *const *loads = admission_loads(worker->admission, &load_count);
+    for (size_t i = 0; fresh && i < load_count; i++) {
+        struct slot *slot = loads[i]->owner;
+        size_t count = 0, tokens = 0;
+        for (struct job *job = fresh; job; job = job->next) {
+            if (job->model == slot->model) {
+                worker->admitted[count++] = job_sentence(job);
+                tokens += job->tokens;
+            }
+        }
+        if (count == 0)
+            continue;
+        int64_t began_us = clock_us();
+        batch_admit(slot->batch, worker->admitted, count);
+        slot->encoding_tokens += tokens;
+        note_encoded(slot, clock_us() - began_us);
+    }
 }
 
 /* The model may be freed with its last job. A job that continues with a second attempt waits for its turn like any other. */

@@ -550,23 +550,22 @@ static int load_file(const char *name, gnutls_datum_t *datum, struct error *err)
     return 0;
 }
 
-/* Finds everything that would make a handshake fail. */
-static int identity_check(const struct tls *tls, const struct identity *identity, struct error *err) {
-    gnutls_certificate_credentials_t credentials;
-    int code = gnutls_certificate_allocate_credentials(&credentials);
-    if (code != 0)
-        return error_memory(err);
-    code = gnutls_certificate_set_x509_key_mem(credentials, &identity->certificate, &identity->key, GNUTLS_X509_FMT_PEM);
-    gnutls_certificate_free_credentials(credentials);
-    if (code >= 0)
-        return 0;
-    return error_set(err, ERROR_FORMAT, "cannot use %.80s with %.80s: %s", tls->certificate, tls->key, gnutls_strerror(code));
-}
-
 int tls_reload(struct tls *tls, struct error *err) {
     struct identity loaded = {0}, old;
-    if (load_file(tls->certificate, &loaded.certificate, err) != 0 || load_file(tls->key, &loaded.key, err) != 0 ||
-        identity_check(tls, &loaded, err) != 0) {
+    gnutls_certificate_credentials_t credentials;
+    int result = load_file(tls->certificate, &loaded.certificate, err);
+    if (result == 0)
+        result = load_file(tls->key, &loaded.key, err);
+    if (result == 0 && gnutls_certificate_allocate_credentials(&credentials) != 0) {
+        result = error_memory(err);
+    } else if (result == 0) { /* finds everything that would make a handshake fail */
+        int code = gnutls_certificate_set_x509_key_mem(credentials, &loaded.certificate, &loaded.key, GNUTLS_X509_FMT_PEM);
+        gnutls_certificate_free_credentials(credentials);
+        if (code < 0)
+            result =
+                error_set(err, ERROR_FORMAT, "cannot use %.80s with %.80s: %s", tls->certificate, tls->key, gnutls_strerror(code));
+    }
+    if (result != 0) {
         identity_done(&loaded);
         return -1;
     }

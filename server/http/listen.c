@@ -235,28 +235,9 @@ static int open_sockets(struct http_listeners *listeners, const struct listeners
     return 0;
 }
 
-/* Starts the door's daemon under SCHED_BATCH, which libmicrohttpd's thread inherits. Then it does not preempt a worker in the
- * middle of a step when it wakes: it runs within a tick and handles everything that has arrived until then. If the system forbids
- * this policy, it wakes at once. */
-static int start_daemon(struct door *door, bool https, const struct http_callbacks *callbacks, struct error *err) {
-    /* poll instead of epoll: libmicrohttpd 0.9.75 uses epoll edge-triggered and misses a hang-up that arrives together with data */
-    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (https ? MHD_USE_TLS : 0);
-    struct MHD_OptionItem items[CONNECTION_OPTIONS];
-    connection_options(&door->gate, items);
-    int policy = sched_getscheduler(0);
-    struct sched_param parameters = {0};
-    bool set = policy == SCHED_OTHER && sched_setscheduler(0, SCHED_BATCH, &parameters) == 0;
-    /* the options after the first END are for HTTPS only */
-    door->daemon = MHD_start_daemon(flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET,
-                                    door->listener.fd, MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure,
-                                    MHD_OPTION_ARRAY, items, https ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, TLS_PRIORITIES,
-                                    MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
-    int reason = errno;
-    if (set)
-        sched_setscheduler(0, policy, &parameters);
-    return door->daemon ? 0 : error_set(err, ERROR_MEMORY, "cannot start an HTTP thread: %s", strerror(reason));
-}
-
+/* The daemons start under SCHED_BATCH, which libmicrohttpd's threads inherit. Then one does not preempt a worker in the middle of a
+ * step when it wakes: it runs within a tick and handles everything that has arrived until then. If the system forbids this policy,
+ * it wakes at once. */
 struct http_listeners *http_listeners_start(const struct listeners_options *options, bool https,
                                             const struct http_callbacks *callbacks, struct error *err) {
     struct http_listeners *listeners = calloc(1, sizeof *listeners);
@@ -264,20 +245,38 @@ struct http_listeners *http_listeners_start(const struct listeners_options *opti
         error_memory(err);
         return NULL;
     }
-    int result = open_sockets(listeners, options, err);
+    int result = open_sockets(listeners, options, err), policy = sched_getscheduler(0);
+    struct sched_param parameters = {0};
+    bool set = policy == SCHED_OTHER && sched_setscheduler(0, SCHED_BATCH, &parameters) == 0;
     size_t admins = 0;
     for (size_t i = 0; i < listeners->count; i++)
         admins += listeners->doors[i].gate.admin;
     for (size_t i = 0; i < listeners->count && result == 0; i++) {
-        /* The connections are divided: each socket has room for one connection and for the next one. */
         struct connections *connections = callbacks->connections;
         struct door *door = &listeners->doors[i];
+
+        /* The connections are divided: each socket has room for one connection and for the next one. */
         size_t share = door->gate.admin ? connections->most_admin / admins : connections->most / (listeners->count - admins);
         door->gate.connections = connections;
         door->gate.local = door->listener.local;
         door->gate.crowd.most = share < LEAST_SHARE ? LEAST_SHARE : share;
-        result = start_daemon(door, https && !door->listener.local, callbacks, err);
+
+        /* poll instead of epoll: libmicrohttpd 0.9.75 uses epoll edge-triggered and misses a hang-up that arrives together with
+         * data */
+        bool tls = https && !door->listener.local;
+        unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0);
+        struct MHD_OptionItem items[CONNECTION_OPTIONS];
+        connection_options(&door->gate, items);
+        /* the options after the first END are for HTTPS only */
+        door->daemon = MHD_start_daemon(flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET,
+                                        door->listener.fd, MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure,
+                                        MHD_OPTION_ARRAY, items, tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, TLS_PRIORITIES,
+                                        MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
+        if (!door->daemon)
+            result = error_set(err, ERROR_MEMORY, "cannot start an HTTP thread: %s", strerror(errno));
     }
+    if (set)
+        sched_setscheduler(0, policy, &parameters);
     if (result == 0)
         return listeners;
     http_listeners_stop(listeners);
@@ -362,24 +361,6 @@ static int connect_socket(const struct sockaddr *address, socklen_t size, int64_
     return -1;
 }
 
-static int connect_tcp(const char *address, int64_t until_us, struct error *err) {
-    char host[LISTEN_HOST_BYTES];
-    const char *port;
-    if (listen_split(address, host, &port, err) != 0)
-        return -1;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *infos;
-    int code = getaddrinfo(*host ? host : NULL, port, &hints, &infos);
-    if (code != 0)
-        return error_set(err, ERROR_INPUT, "%.100s: %s", host, gai_strerror(code));
-    int fd = -1;
-    for (const struct addrinfo *info = infos; info && fd < 0; info = info->ai_next)
-        fd = connect_socket(info->ai_addr, info->ai_addrlen, until_us);
-    if (fd < 0)
-        error_set(err, ERROR_FILE, "cannot connect: %s", strerror(errno));
-    freeaddrinfo(infos);
-    return fd;
-}
-
 static int start_tls(struct connection *to, struct error *err) {
     if (gnutls_certificate_allocate_credentials(&to->credentials) != 0 ||
         gnutls_init(&to->tls, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL) != 0 ||
@@ -402,17 +383,30 @@ static int open_connection(struct connection *to, const char *addresses, bool ht
         return error_set(err, ERROR_INPUT, "\"%.100s\" is not HOST:PORT", addresses);
     memcpy(address, addresses, length);
     address[length] = '\0';
-    if (strncmp(address, UNIX_PREFIX, prefix) != 0) {
-        to->fd = connect_tcp(address, to->until_us, err);
-        return to->fd < 0 ? -1 : https ? start_tls(to, err) : 0;
+    if (strncmp(address, UNIX_PREFIX, prefix) == 0) {
+        const char *path = address + prefix;
+        struct sockaddr_un local = {.sun_family = AF_UNIX};
+        if (*path == '\0' || strlen(path) >= sizeof local.sun_path)
+            return error_set(err, ERROR_INPUT, "\"%.120s\" is not the path of a socket", path);
+        strcpy(local.sun_path, path);
+        to->fd = connect_socket((const struct sockaddr *)&local, sizeof local, to->until_us);
+        return to->fd >= 0 ? 0 : error_set(err, ERROR_FILE, "cannot connect: %s", strerror(errno));
     }
-    const char *path = address + prefix;
-    struct sockaddr_un local = {.sun_family = AF_UNIX};
-    if (*path == '\0' || strlen(path) >= sizeof local.sun_path)
-        return error_set(err, ERROR_INPUT, "\"%.120s\" is not the path of a socket", path);
-    strcpy(local.sun_path, path);
-    to->fd = connect_socket((const struct sockaddr *)&local, sizeof local, to->until_us);
-    return to->fd >= 0 ? 0 : error_set(err, ERROR_FILE, "cannot connect: %s", strerror(errno));
+
+    char host[LISTEN_HOST_BYTES];
+    const char *port;
+    if (listen_split(address, host, &port, err) != 0)
+        return -1;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *infos;
+    int code = getaddrinfo(*host ? host : NULL, port, &hints, &infos);
+    if (code != 0)
+        return error_set(err, ERROR_INPUT, "%.100s: %s", host, gai_strerror(code));
+    for (const struct addrinfo *info = infos; info && to->fd < 0; info = info->ai_next)
+        to->fd = connect_socket(info->ai_addr, info->ai_addrlen, to->until_us);
+    if (to->fd < 0)
+        error_set(err, ERROR_FILE, "cannot connect: %s", strerror(errno));
+    freeaddrinfo(infos);
+    return to->fd < 0 ? -1 : https ? start_tls(to, err) : 0;
 }
 
 /* code: a count of bytes, or GnuTLS's error, which becomes -1 with errno. EPROTO: the server does not speak TLS. */

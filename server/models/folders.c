@@ -78,27 +78,20 @@ void model_folder_delete(const char *folder) {
     nftw(folder, delete_one, MOST_DEPTH, FTW_DEPTH | FTW_PHYS);
 }
 
-static const char machine_place[] = "/var/lib/alignd/models";
-
-/* True if the folder is there and may be written to, or can be made in the first of its parents that is there. */
-static bool may_write(const char *folder) {
-    char path[MODEL_PATH_BYTES];
-    snprintf(path, sizeof path, "%s", folder);
-    while (access(path, F_OK) != 0) {
-        char *slash = strrchr(path, '/');
-        if (!slash || slash == path)
-            return false;
-        *slash = '\0';
-    }
-    return access(path, W_OK | X_OK) == 0;
-}
+#define MACHINE_PLACE "/var/lib/alignd/models"
 
 int installed_place(const char *given, bool writing, char path[MODEL_PATH_BYTES], struct error *err) {
+    static const char machine_place[] = MACHINE_PLACE;
     const char *home = getenv("HOME");
     char own[MODEL_PATH_BYTES] = "";
     if (home && *home == '/' && home[1])
         snprintf(own, sizeof own, "%.*s/.local/share/alignd/models", MOST_HOME, home);
-    bool machine = may_write(machine_place) || (!writing && model_folders_any(machine_place) && (!*own || !model_folders_any(own)));
+    /* The machine's folder may be written to if it is there, or can be made in the first of its parents that is there. */
+    char there[] = MACHINE_PLACE, *slash;
+    while (access(there, F_OK) != 0 && (slash = strrchr(there, '/')) != there)
+        *slash = '\0';
+    bool writable = access(there, W_OK | X_OK) == 0;
+    bool machine = writable || (!writing && model_folders_any(machine_place) && (!*own || !model_folders_any(own)));
     const char *place = given && *given ? given : machine || !*own ? machine_place : own;
     if (writing && place == machine_place && !machine)
         return error_set(err, ERROR_INPUT, "%s may not be written to, and there is no home folder: give --into DIR", machine_place);
