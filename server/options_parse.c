@@ -99,11 +99,9 @@ struct arguments {
         const char *value; /* NULL for a switch */
     } * given;             /* [given_count] */
     size_t given_count;
-    const char *file;       /* the document; NULL: none */
-    struct name_list paths; /* files of the model to import, or of a text to count */
 };
 
-static int read_flag(const struct options *options, struct arguments *arguments, struct error *err) {
+static int read_flag(struct options *options, struct arguments *arguments, struct error *err) {
     const char *argument = arguments->values[arguments->next++];
     const struct option *option = option_find(&arguments->table, argument, (int)options->command);
     if (!option) {
@@ -132,14 +130,14 @@ static int read_flag(const struct options *options, struct arguments *arguments,
 }
 
 /* Reads an argument that is not a flag: the document, or a misspelt command. */
-static int read_word(const struct options *options, struct arguments *arguments, struct error *err) {
+static int read_word(struct options *options, struct arguments *arguments, struct error *err) {
     const char *word = arguments->values[arguments->next++];
     struct suggestion suggestion = {.asked = word};
     if ((int)options->command & (COMMAND_IMPORT | COMMAND_GET | COMMAND_REMOVE | COMMAND_SHORTLIST))
-        return name_list_add(&arguments->paths, word, strlen(word)) == 0 ? 0 : error_memory(err);
-    if (options->command == COMMAND_TRANSLATE && !arguments->file) {
-        arguments->file = word;
-        return 0;
+        return name_list_add(&options->paths, word, strlen(word)) == 0 ? 0 : error_memory(err);
+    if (options->command == COMMAND_TRANSLATE && !options->file) {
+        options->file = strdup(word);
+        return options->file ? 0 : error_memory(err);
     }
     for (size_t i = 0; arguments->next == 2 && option_command_nth(i); i++)
         suggest(&suggestion, option_command_nth(i)->word);
@@ -273,11 +271,6 @@ static int set_options(struct options *options, struct arguments *arguments, str
         if (set_once(options, given->option, name, given->value, &seen[given->option - table->options], err) != 0)
             return -1;
     }
-    options->paths = arguments->paths;
-    arguments->paths = (struct name_list){0};
-    options->file = arguments->file ? strdup(arguments->file) : NULL;
-    if (arguments->file && !options->file)
-        return error_memory(err);
     return check(options, err);
 }
 
@@ -296,7 +289,6 @@ int options_parse(struct options *options, int argc, char *const *argv, struct e
         arguments.given = calloc((size_t)argc + 1, sizeof *arguments.given);
         result = arguments.given ? set_options(&parsed, &arguments, err) : error_memory(err);
         free(arguments.given);
-        name_list_done(&arguments.paths);
     }
     if (result == 0)
         *options = parsed;

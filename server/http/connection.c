@@ -40,9 +40,9 @@ struct cutoff {
     struct metrics *metrics;
     pthread_t thread;
 
-    pthread_mutex_t lock;       /* guards everything below, and that a listed socket is open */
-    pthread_cond_t wake;        /* signals that a connection was added or that the cutoff stops */
-    struct timed *first, *last; /* the newest and the oldest connection */
+    pthread_mutex_t lock; /* guards everything below, and that a listed socket is open */
+    pthread_cond_t wake;  /* signals that a connection was added or that the cutoff stops */
+    struct timed *first;  /* the newest connection, then older ones */
     bool stopped;
 };
 
@@ -129,14 +129,12 @@ void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd
         cutoff->first->previous = timed;
     else
         pthread_cond_signal(&cutoff->wake);
-    if (!cutoff->last)
-        cutoff->last = timed;
     cutoff->first = timed;
     if (++crowd->count >= crowd->most) {
         /* The connection that has been silent for the longest time makes room, but not the newest, which may be about to send. */
         struct timed *longest = NULL;
-        for (struct timed *other = cutoff->last; other != timed; other = other->previous)
-            if (other->silent && other->crowd == crowd && (!longest || other->since_us < longest->since_us))
+        for (struct timed *other = timed->next; other; other = other->next)
+            if (other->silent && other->crowd == crowd && (!longest || other->since_us <= longest->since_us))
                 longest = other;
         if (longest)
             cutoff_cut(cutoff, longest, SLOW_SILENT);
@@ -147,7 +145,8 @@ void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd
 void cutoff_remove(struct cutoff *cutoff, struct timed *timed) {
     pthread_mutex_lock(&cutoff->lock);
     *(timed->previous ? &timed->previous->next : &cutoff->first) = timed->next;
-    *(timed->next ? &timed->next->previous : &cutoff->last) = timed->previous;
+    if (timed->next)
+        timed->next->previous = timed->previous;
     timed->crowd->count--;
     pthread_mutex_unlock(&cutoff->lock);
 }
