@@ -57,9 +57,8 @@ static void *signals_run(void *unused) {
 /* A running daemon. */
 struct daemon {
     const struct options *options;
-    const struct name_list *folders; /* names of models that are loaded at the start */
-    const char *directory;           /* folder of the models; NULL: each was named */
-    bool gets;                       /* downloaded models are served */
+    const char *directory; /* folder of the models; NULL: each was named */
+    bool gets;             /* downloaded models are served */
     struct service *service;
 };
 
@@ -256,14 +255,12 @@ static struct service_options service_options(const struct options *options) {
 /* shipped: the models to serve if the options name none. */
 static int serve(const struct options *options, const struct shipped *shipped, bool *clean, struct error *err) {
     const char *labels[API_MOST_LABELS];
-    const size_t label_count = api_labels(labels);
     struct service service = {.options = service_options(options)};
     const struct daemon daemon = {.options = options,
-                                  .folders = shipped->directory ? &shipped->folders : &options->models,
                                   .directory = shipped->directory ? shipped->directory : options->directory,
                                   .gets = shipped->downloaded != NULL,
                                   .service = &service};
-    struct catalog_options models = {.folders = daemon.folders,
+    struct catalog_options models = {.folders = shipped->directory ? &shipped->folders : &options->models,
                                      .directory = shipped->downloaded ? shipped->downloaded : options->directory,
                                      .downloads = shipped->downloaded != NULL,
                                      .usual = options->default_model,
@@ -285,11 +282,9 @@ static int serve(const struct options *options, const struct shipped *shipped, b
         return -1;
     if (downloads && models.directory) /* the same path, without a slash at the end */
         models.directory = place;
-    if (downloads && downloads_begin(err) != 0) /* before any thread starts; the end of the process undoes it */
-        return -1;
-    if (log_start(err) != 0)
-        return -1;
-    if (options->api_keys && !(service.keys = keys_open(options->api_keys, err)))
+    /* downloads_begin is called before any thread starts; the end of the process undoes it */
+    if ((downloads && downloads_begin(err) != 0) || log_start(err) != 0 ||
+        (options->api_keys && !(service.keys = keys_open(options->api_keys, err))))
         return -1;
     service.glossaries = glossaries_open(&(struct glossaries_options){&options->glossary, options->glossaries}, err);
     if (!service.glossaries) {
@@ -298,7 +293,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     }
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* freeing models returns their memory to the system */
     api_init();
-    service.metrics = metrics_create(labels, label_count, err);
+    service.metrics = metrics_create(labels, api_labels(labels), err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
     service.limiter = limiter_create();
     service.usage = usage_create();
