@@ -362,7 +362,7 @@ int import_command(struct options *options, int *status, struct error *err) {
                                          .stop = &interrupted,
                                          .made = &made};
     char *said;
-    bool urls = false; /* which are downloaded */
+    bool urls = false; /* some paths are URLs, which are downloaded */
     *status = EXIT_FAILURE;
     mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
     watch_signals();

@@ -441,41 +441,34 @@ static int prepare_second(struct request *request, const struct text *text, cons
     return translator_constrain(*second, glossary, err);
 }
 
-static int go_on(struct request *request, struct text *text, struct guard *guard, struct error *err) {
-    struct arena *arena = &request->arena;
-    struct pivot *pivot = arena_zalloc(arena, 1, sizeof *pivot);
-    struct sentence **second = arena_zalloc(arena, text->count, sizeof(struct sentence *));
-    struct rendered rendered;
-    if (!pivot || !second)
-        return error_memory(err);
-    if (text->twin) {
-        *pivot = *text->twin->pivot;
-    } else {
-        if (render_text(text, arena, &rendered, err) != 0)
-            return -1;
-        *pivot = (struct pivot){.first = text->sentences,
-                                .renderings = rendered.sentences,
-                                .text = rendered.text,
-                                .length = rendered.length,
-                                .count = text->count};
-    }
-    pivot->second = second;
-    text->pivot = pivot;
-    for (size_t i = 0; i < pivot->count; i++) {
-        if (prepare_second(request, text, &pivot->first[i], pivot->renderings[i].text, guard, &request->glossary, arena, &second[i],
-                           err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 int pivot_go_on(struct request *request, struct error *err) {
+    struct arena *arena = &request->arena;
     struct guard guard;
     int result = guard_open(&guard, request->protection, err);
     for (size_t i = 0; result == 0 && i < request->text_count; i++) {
         struct text *text = &request->texts[i];
-        if (text->second && text->count > 0)
-            result = go_on(request, text, &guard, err);
+        if (!text->second || text->count == 0)
+            continue;
+        struct pivot *pivot = arena_zalloc(arena, 1, sizeof *pivot);
+        struct sentence **second = arena_zalloc(arena, text->count, sizeof(struct sentence *));
+        struct rendered rendered;
+        result = pivot && second ? 0 : error_memory(err);
+        if (result == 0 && text->twin) {
+            *pivot = *text->twin->pivot;
+        } else if (result == 0 && (result = render_text(text, arena, &rendered, err)) == 0) {
+            *pivot = (struct pivot){.first = text->sentences,
+                                    .renderings = rendered.sentences,
+                                    .text = rendered.text,
+                                    .length = rendered.length,
+                                    .count = text->count};
+        }
+        if (result != 0)
+            break;
+        pivot->second = second;
+        text->pivot = pivot;
+        for (size_t j = 0; result == 0 && j < pivot->count; j++)
+            result = prepare_second(request, text, &pivot->first[j], pivot->renderings[j].text, &guard, &request->glossary, arena,
+                                    &second[j], err);
     }
     guard_done(&guard);
     return result != 0 ? -1 : request_make_jobs(request, true, err);
@@ -811,27 +804,10 @@ bool outcome_goes_on(struct job *job) {
     return true;
 }
 
-/* Makes the outcome of a sentence that was decoded by all of its models. */
-static struct outcome *take(const struct job *job, struct arena *scratch) {
-    const struct sentence *sentence = job->sentence;
-    const struct sentence *first = job->first;
-    struct sentence composed;
-    struct judgement judgement;
-    struct rendering rendering;
-    if (first && (translator_render(first, &first->hypotheses[0], scratch, &rendering, NULL) != 0 ||
-                  compose_sentence(first, sentence, &rendering, scratch, &composed) != 0))
-        return NULL;
-    sentence = first ? &composed : sentence;
-    bool judged = job->request->model != NULL; /* files without HTTP have no warnings */
-    if (judged && judgement_make(job->request, job->text, sentence, first, scratch, &judgement) != 0)
-        return NULL;
-    struct request *request = job->request;
-    return outcome_make(sentence, job->text->placed, judged ? &judgement : NULL, &request->outcomes, &request->keeping, scratch);
-}
-
 void outcome_take(struct job *job) {
     struct request *request = job->request;
     struct sentence *sentence = job->sentence;
+    const struct sentence *first = job->first;
     struct error error = {0};
     if (!request->lean || !sentence)
         return;
@@ -839,9 +815,20 @@ void outcome_take(struct job *job) {
         request_fail(request, sentence->error);
     } else if (!sentence->dropped && !atomic_load(&request->failed)) {
         struct arena scratch;
+        struct sentence composed;
+        struct judgement judgement;
+        struct rendering rendering;
+        bool made = sentence->hypotheses != NULL, judged = request->model != NULL; /* files without HTTP have no warnings */
         arena_init(&scratch, SCRATCH_BYTES);
-        if (sentence->hypotheses)
-            job->outcome = take(job, &scratch);
+        if (made && first)
+            made = translator_render(first, &first->hypotheses[0], &scratch, &rendering, NULL) == 0 &&
+                   compose_sentence(first, sentence, &rendering, &scratch, &composed) == 0;
+        const struct sentence *whole = first ? &composed : sentence;
+        if (made && judged)
+            made = judgement_make(request, job->text, whole, first, &scratch, &judgement) == 0;
+        if (made)
+            job->outcome =
+                outcome_make(whole, job->text->placed, judged ? &judgement : NULL, &request->outcomes, &request->keeping, &scratch);
         arena_done(&scratch);
         if (!job->outcome) {
             error_memory(&error);

@@ -98,7 +98,7 @@ struct connections_options {
 struct connections {
     struct connections_options options;
     size_t most, most_admin; /* at the same time, on the addresses of each kind */
-    struct cutoff *cutoff;   /* its owner frees it */
+    struct cutoff *cutoff;   /* connections_start starts it, and cutoff_free ends it */
     struct tls *tls;         /* NULL: no HTTPS */
 };
 

@@ -830,7 +830,7 @@ struct http *http_start(struct service *service, const struct http_options *opti
     pthread_mutex_init(&http->lock, NULL);
     clock_condition_init(&http->idle);
 
-    /* a quarter as many chores as decode: reading and writing is much less work */
+    /* a quarter as many threads as decode: reading and writing is much less work */
     const struct chores_options chores = {(service->options.workers + 3) / 4, service->options.queue, WAITING_BYTES,
                                           service->metrics};
     const struct http_callbacks callbacks = {handle, completed, http, &http->connections};

@@ -362,7 +362,7 @@ static char *copy_bytes(struct bytes bytes, struct arena *arena) {
 
 /* part: the end of the delimiter's line, then headers, an empty line, and the value. */
 static int add_part(struct form_fields *fields, struct bytes part, struct error *err) {
-    static const char media_type[] = "Content-Type:", encoding[] = "UTF-8\'\'";
+    static const char media_type[] = "Content-Type:", encoding[] = "UTF-8''";
     const char *end = memmem(part.start, part.length, "\r\n\r\n", 4);
     if (!end)
         return error_set(err, ERROR_INPUT, "a part of the form has no empty line after its headers");
@@ -372,7 +372,7 @@ static int add_part(struct form_fields *fields, struct bytes part, struct error 
     if (!name.start)
         return error_set(err, ERROR_INPUT, "a part of the form has no name");
 
-    /* Some clients send names that are not ASCII as UTF-8\'\'%e2%82%ac.txt (RFC 8187). */
+    /* Some clients send names that are not ASCII as UTF-8''%e2%82%ac.txt (RFC 8187). */
     struct bytes encoded = parameter(disposition, "filename*");
     char *file_name = NULL;
     if (encoded.start && begins(encoded, encoding)) {
@@ -539,7 +539,7 @@ static void add_file_name(struct headed *headed, const char *name) {
     }
     plain[length] = '\0';
     percent_encode(name, encoded);
-    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"; filename*=UTF-8\'\'%s", plain, encoded);
+    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"; filename*=UTF-8''%s", plain, encoded);
     add_header(headed, "Content-Disposition", disposition);
 }
 
@@ -556,7 +556,7 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     bool asks = strcmp(heading->method, "GET") == 0 || strcmp(heading->method, "HEAD") == 0;
     bool own = *reply->file_name || (heading->route && heading->route->access != ACCESS_OPEN);
     add_header(&headed, "Cache-Control", asks && own ? "no-store" : reply->streamed || reply->etag ? "no-cache" : NULL);
-    add_header(&headed, "X-Accel-Buffering", reply->streamed ? "no" : NULL); /* tells nginx not to buffer */
+    add_header(&headed, "X-Accel-Buffering", reply->streamed ? "no" : NULL); /* nginx then does not buffer */
     if (*reply->file_name)
         add_file_name(&headed, reply->file_name);
     if (reply->warnings) {
