@@ -379,23 +379,18 @@ void option_variable(const struct option *option, char name[OPTION_NAME_BYTES]) 
         *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
 }
 
-/* Converts a name, which ends at '=' or NUL, to a flag; "--" may be missing, and '_' counts as '-'. */
-static void normalize(const char *from, char name[OPTION_NAME_BYTES]) {
+void option_flag(const char *from, char name[OPTION_NAME_BYTES]) {
     from += strncmp(from, "--", 2) == 0 ? 2 : 0;
     snprintf(name, OPTION_NAME_BYTES, "--%.*s", (int)strcspn(from, "="), from);
     for (char *c = name; *c; c++)
         *c = *c == '_' ? '-' : *c;
 }
 
-void option_flag(const struct option *option, char name[OPTION_NAME_BYTES]) {
-    normalize(option->flag, name);
-}
-
 const struct option *option_find(const struct option_table *table, const char *argument, int commands) {
     char flag[OPTION_NAME_BYTES], name[OPTION_NAME_BYTES];
-    normalize(argument, name);
+    option_flag(argument, name);
     for (size_t i = 0; i < table->count; i++) {
-        option_flag(&table->options[i], flag);
+        option_flag(table->options[i].flag, flag);
         if (strcmp(flag, name) == 0 && (table->options[i].commands & commands))
             return &table->options[i];
     }
@@ -405,10 +400,10 @@ const struct option *option_find(const struct option_table *table, const char *a
 const struct option *option_suggest(const struct option_table *table, const char *argument, int commands) {
     char flag[OPTION_NAME_BYTES], name[OPTION_NAME_BYTES];
     const struct option *nearest = NULL;
-    normalize(argument, name);
+    option_flag(argument, name);
     struct suggestion suggestion = {.asked = name + 2};
     for (size_t i = 0; i < table->count; i++) {
-        option_flag(&table->options[i], flag);
+        option_flag(table->options[i].flag, flag);
         if ((table->options[i].commands & commands) && suggest(&suggestion, flag + 2))
             nearest = &table->options[i];
     }

@@ -175,9 +175,11 @@ const struct option *option_find(const struct option_table *table, const char *a
 /* The option that was probably meant; NULL: no option is similar. */
 const struct option *option_suggest(const struct option_table *table, const char *argument, int commands);
 
-/* The option's names in the environment and on the command line: ALIGND_MAX_LENGTH, --max-length. */
+/* The option's name in the environment: ALIGND_MAX_LENGTH. */
 void option_variable(const struct option *option, char name[OPTION_NAME_BYTES]);
-void option_flag(const struct option *option, char name[OPTION_NAME_BYTES]);
+/* Its name on the command line: --max-length, from its flag or from an argument, in which "--" may be missing, '_' counts as '-',
+ * and a value may follow '='. */
+void option_flag(const char *from, char name[OPTION_NAME_BYTES]);
 
 /* Reads value into the option's field. name: the flag or variable, for messages. value NULL: a switch without a value. Returns -1
  * with ERROR_INPUT or ERROR_MEMORY. */

@@ -54,7 +54,7 @@ static int read_line(struct options *options, const struct option_table *table, 
         const struct option *near = option_suggest(table, name, ~0);
         if (!near)
             return error_set(err, ERROR_INPUT, "unknown option \"%.60s\"", name);
-        option_flag(near, flag);
+        option_flag(near->flag, flag);
         return error_set(err, ERROR_INPUT, "unknown option \"%.60s\": did you mean %s?", name, flag + 2);
     }
     if (strcmp(option->flag, "config") == 0)
@@ -116,7 +116,7 @@ static int read_flag(struct options *options, struct arguments *arguments, struc
         const struct option *near = option_suggest(&arguments->table, asked, (int)options->command);
         if (!near)
             return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\"", asked);
-        option_flag(near, flag);
+        option_flag(near->flag, flag);
         return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": did you mean %s?", asked, flag);
     }
     const char *equals = strchr(argument, '='), *value = equals ? equals + 1 : NULL;
@@ -267,7 +267,7 @@ static int set_options(struct options *options, struct arguments *arguments, str
     }
     for (size_t i = 0; i < arguments->given_count; i++) {
         const struct given *given = &arguments->given[i];
-        option_flag(given->option, name);
+        option_flag(given->option->flag, name);
         if (set_once(options, given->option, name, given->value, &seen[given->option - table->options], err) != 0)
             return -1;
     }
@@ -369,7 +369,7 @@ static const struct {
 static void print_option(FILE *out, const struct option *option) {
     char variable[OPTION_NAME_BYTES], name[OPTION_NAME_BYTES], flag[2 * OPTION_NAME_BYTES];
     option_variable(option, variable);
-    option_flag(option, name);
+    option_flag(option->flag, name);
     snprintf(flag, sizeof flag, "%s %s", name, option->metavar ? option->metavar : "");
     fprintf(out, "  %-28s %s [%s%s%s]\n", flag, option->help, variable, option->fallback ? "; default " : "",
             option->fallback ? option->fallback : "");

@@ -29,6 +29,8 @@ enum {
     SMALL_BODY_BYTES = 16 * 1024,
     SMALL_SENTENCES = 16,
     MUCH_BYTES = 4 << 20, /* a request that took this much returns it to the system */
+    FIRST_BYTES = 4096,   /* the room for a body at first */
+    DISCARD_FACTOR = 16,  /* at most this many times the limit of a body is read and discarded */
 
     /* Memory that reading a request may take: READ_BYTES, READ_FACTOR times the longest body, and SENTENCE_BYTES for each sentence
      * that it may have. Writing its answer may take ANSWER_FACTOR times the longest reply. */
@@ -66,6 +68,12 @@ struct spent {
 /* RECEIVING -> ANSWERED or STREAMING, via SUSPENDED if other threads work on the request. DETACHED: another exchange answers the
  * client, and the thread that finishes the request ends this one (detach). */
 enum stage { STAGE_RECEIVING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING, STAGE_DETACHED };
+
+struct body {
+    char *bytes; /* [length] */
+    size_t length, capacity;
+    size_t discarded; /* bytes that were not kept */
+};
 
 /* One request and its reply. The first call for it makes it, and only the completion callback ends it; but while it streams,
  * request and reply are the workers' until they have the answer (events_end), and they end it if the client has left by then. */
@@ -117,7 +125,8 @@ static bool keep_request(struct exchange *exchange) {
 static void release_body(struct exchange *exchange) {
     atomic_fetch_sub(&exchange->http->read, exchange->large);
     exchange->large = 0;
-    body_done(&exchange->body);
+    free(exchange->body.bytes);
+    exchange->body = (struct body){.discarded = exchange->body.discarded};
 }
 
 /* The most bytes that the body may have. */
@@ -128,25 +137,33 @@ static size_t most_bytes(const struct exchange *exchange) {
 }
 
 /* Keeps a piece of the body, unless the body is too large. A body that is larger than any request may send counts until
- * release_body, and is discarded if it does not fit beside others. Returns -1 if the connection should close. */
+ * release_body, and is discarded if it does not fit beside others. The rest of a discarded body is read, because a client that is
+ * still sending when the connection closes may never see the reply. Returns -1 if the connection should close: memory is out, or
+ * the client sends far more. */
 static int receive(struct exchange *exchange, const char *bytes, size_t count) {
     const struct service_options *options = &exchange->http->service->options;
     atomic_size_t *taken = &exchange->http->read;
     struct body *body = &exchange->body;
-    size_t most = most_bytes(exchange);
+    size_t most = most_bytes(exchange), room = body->capacity > 0 ? body->capacity : FIRST_BYTES;
     if (body->discarded == 0 && count <= most - body->length) {
-        size_t room = body_room(body, count), more = room > exchange->large ? room - exchange->large : 0;
-        if (body->length + count <= options->max_body_bytes)
-            more = 0;
+        while (room - body->length < count)
+            room *= 2;
+        size_t more = body->length + count > options->max_body_bytes && room > exchange->large ? room - exchange->large : 0;
         if (more == 0 || atomic_fetch_add(taken, more) + more <= options->request_memory) {
             exchange->large += more;
-            return body_append(body, bytes, count);
+            char *grown = room > body->capacity ? realloc(body->bytes, room) : body->bytes;
+            if (!grown)
+                return -1;
+            memcpy(grown + body->length, bytes, count);
+            *body = (struct body){.bytes = grown, .length = body->length + count, .capacity = room};
+            return 0;
         }
         atomic_fetch_sub(taken, more);
         exchange->crowded = true;
     }
     release_body(exchange);
-    return body_discard(body, count, most);
+    body->discarded += count;
+    return body->discarded / DISCARD_FACTOR > most ? -1 : 0;
 }
 
 static void release_reply(struct exchange *exchange) {

@@ -17,8 +17,8 @@
 #define ZLIB_CONST /* next_in is not written to */
 #include <zlib.h>
 
-/* DISCARD_FACTOR: at most this many times the limit is read and discarded. GZIP_WINDOW: + 16 makes zlib write gzip's header. */
-enum { FIRST_BYTES = 4096, DISCARD_FACTOR = 16, BLOCK_BYTES = 16 * 1024, GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8 };
+/* GZIP_WINDOW: + 16 makes zlib write gzip's header. */
+enum { BLOCK_BYTES = 16 * 1024, GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8 };
 enum { TAG_BYTES = 64, ADDRESS_BYTES = INET6_ADDRSTRLEN + 8 /* with brackets and a port */ };
 
 #define refuse(reply, status, field, ...) (api_fail(reply, status, field, __VA_ARGS__), -1)
@@ -203,39 +203,6 @@ uint64_t sent_client(struct MHD_Connection *connection, const char *header) {
         return client_of_forwarded(sent.value);
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     return client_of_peer(info ? info->client_addr : NULL);
-}
-
-/* ---- a request's body ---- */
-
-size_t body_room(const struct body *body, size_t count) {
-    size_t capacity = body->capacity ? body->capacity : FIRST_BYTES;
-    while (capacity - body->length < count)
-        capacity *= 2;
-    return capacity;
-}
-
-int body_append(struct body *body, const char *bytes, size_t count) {
-    if (count > body->capacity - body->length) {
-        size_t capacity = body_room(body, count);
-        char *grown = realloc(body->bytes, capacity);
-        if (!grown)
-            return -1;
-        body->bytes = grown;
-        body->capacity = capacity;
-    }
-    memcpy(body->bytes + body->length, bytes, count);
-    body->length += count;
-    return 0;
-}
-
-int body_discard(struct body *body, size_t count, size_t limit) {
-    body->discarded += count;
-    return body->discarded / DISCARD_FACTOR > limit ? -1 : 0;
-}
-
-void body_done(struct body *body) {
-    free(body->bytes);
-    *body = (struct body){.discarded = body->discarded};
 }
 
 /* ---- the fields of a form: names and values are copied to the request's arena, and every count is bounded ---- */

@@ -55,23 +55,6 @@ uint64_t client_of_name(const char *name, size_t length);
  * port, is the same client as that peer; anything else is a name. */
 uint64_t client_of_forwarded(const char *header);
 
-/* ---- a request's body ---- */
-
-struct body {
-    char *bytes; /* [length] */
-    size_t length, capacity;
-    size_t discarded; /* bytes that were not kept */
-};
-
-/* Returns the capacity after so many bytes have been appended, which is the memory that it takes. */
-size_t body_room(const struct body *body, size_t count);
-/* Returns -1 if memory is out: the connection should close. */
-int body_append(struct body *body, const char *bytes, size_t count);
-/* Counts bytes of a body that is over its limit and not kept; they are read because a client that is still sending when the
- * connection closes may never see the reply. Returns -1 if the client sends far more: the connection should close. */
-int body_discard(struct body *body, size_t count, size_t limit);
-void body_done(struct body *body); /* may be called again */
-
 /* ---- the fields of a request ----
  *
  * Forms as browsers and curl send them: urlencoded (WHATWG URL, 5.1) or multipart/form-data (RFC 7578). */
